@@ -1,0 +1,44 @@
+/**
+ * Every error code the service answers with, and its HTTP status
+ * (the table "Error codes" of decisions.md; specification.md section 7).
+ */
+const STATUS_OF = {
+  malformed_request: 400,
+  malformed_json: 400,
+  invalid_body: 400,
+  invalid_parameter: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  not_found: 404,
+  pet_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  operation_removed: 410,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  headers_too_large: 431,
+  internal_error: 500,
+  storage_unavailable: 503,
+  shutting_down: 503,
+  not_ready: 503,
+  too_many_connections: 503,
+  http_version_not_supported: 505,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS_OF;
+
+/** An error that is an answer: what the client is told, by code and in words. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** Response headers that belong to this error (name, value, name, value, …). */
+  readonly headers: readonly string[];
+
+  constructor(code: ErrorCode, message: string, headers: readonly string[] = []) {
+    super(message);
+    this.code = code;
+    this.status = STATUS_OF[code];
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,63 @@
+import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
+import { int64OfJsonNumber } from './int64.ts';
+
+export const orderStatuses = ['placed', 'approved', 'delivered'] as const;
+export type OrderStatus = (typeof orderStatuses)[number];
+
+/** An order (decisions.md "Orders"). `id` and `petId` are int64, `quantity` is an int32 from 1. */
+export interface Order {
+  readonly id: bigint;
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  /** An RFC 3339 date-time; undefined while the order has not been shipped. */
+  readonly shipDate: string | undefined;
+  readonly status: OrderStatus;
+  readonly complete: boolean;
+}
+
+const maxQuantity = 2n ** 31n - 1n;
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** The order in a JSON value, or what is wrong with it: every field at fault, with its rule. */
+export function readOrder(value: JsonValue): Order | string {
+  if (!(value instanceof JsonObject)) return 'an order must be a JSON object';
+  const faults: string[] = [];
+  const field = <T>(name: string, rule: string, read: (given: JsonValue | undefined) => T | null): T | null => {
+    const result = read(value.members.get(name));
+    if (result === null) faults.push(`${name} must be ${rule}`);
+    return result;
+  };
+  const id = field('id', 'an int64', int64);
+  const petId = field('petId', 'an int64', int64);
+  const quantity = field('quantity', 'an integer from 1 to 2147483647', (given) => {
+    const number = int64(given);
+    return number !== null && number >= 1n && number <= maxQuantity ? number : null;
+  });
+  const shipDate = field('shipDate', 'an RFC 3339 date-time, or left out', (given) => {
+    if (given === undefined) return { text: undefined };
+    return typeof given === 'string' && isDateTime(given) ? { text: given } : null;
+  });
+  const status = field('status', `one of ${orderStatuses.join(', ')}`, (given) => orderStatuses.find((known) => known === given) ?? null);
+  const complete = field('complete', 'true or false', (given) => (typeof given === 'boolean' ? given : null));
+  if (id === null || petId === null || quantity === null || shipDate === null || status === null || complete === null) {
+    return faults.join('; ');
+  }
+  return { id, petId, quantity, shipDate: shipDate.text, status, complete };
+}
+
+/** An order as one line of JSON. */
+export function orderLine({ id, petId, quantity, shipDate, status, complete }: Order): string {
+  const shipped = shipDate === undefined ? '' : `"shipDate":"${shipDate}",`;
+  return `{"id":${id},"petId":${petId},"quantity":${quantity},${shipped}"status":"${status}","complete":${complete}}`;
+}
+
+function int64(given: JsonValue | undefined): bigint | null {
+  return given instanceof JsonNumber ? int64OfJsonNumber(given.text) : null;
+}
+
+function isDateTime(text: string): boolean {
+  const match = dateTime.exec(text);
+  if (match === null) return false;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+}

@@ -1,0 +1,62 @@
+import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
+import { ApiError } from './api-error.ts';
+import { int64OfJsonNumber } from './int64.ts';
+
+/** PetStatus (specification.md section 2). */
+export const petStatuses = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof petStatuses)[number];
+
+/** NewPet with its default filled in. `categoryId` is an int64; `name` may hold any UTF-16, lone surrogates too. */
+export interface NewPet {
+  readonly name: string;
+  readonly categoryId: bigint;
+  readonly status: PetStatus;
+}
+
+/**
+ * The NewPet in a JSON text's value (specification.md section 2, decisions.md "Pets").
+ * Throws ApiError `invalid_body`, whose message names every field at fault and its rule.
+ */
+export function readNewPet(value: JsonValue): NewPet {
+  if (!(value instanceof JsonObject)) throw new ApiError('invalid_body', 'The body must be a JSON object: a NewPet.');
+  const faults: string[] = [];
+  const name = value.members.get('name');
+  if (name === undefined) faults.push('name is required');
+  else if (typeof name !== 'string') faults.push('name must be a string');
+
+  const category = value.members.get('categoryId');
+  const categoryId = category instanceof JsonNumber ? int64OfJsonNumber(category.text) : null;
+  if (category === undefined) faults.push('categoryId is required');
+  else if (categoryId === null) {
+    faults.push('categoryId must be an integer from -9223372036854775808 to 9223372036854775807');
+  }
+
+  const given = value.members.get('status');
+  const status = given === undefined ? 'available' : petStatuses.find((known) => known === given);
+  if (status === undefined) faults.push(`status must be one of ${petStatuses.join(', ')}`);
+
+  if (typeof name !== 'string' || categoryId === null || status === undefined) {
+    throw new ApiError('invalid_body', `The body is not a NewPet: ${faults.join('; ')}.`);
+  }
+  return { name, categoryId, status };
+}
+
+/** A Pet as one line of JSON: its form in memory, on the disk and on the wire. `status` is always its last member. */
+export function petLine(id: number, pet: NewPet): string {
+  // JSON.stringify escapes lone surrogates, so that they survive UTF-8.
+  return `{"id":${id},"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
+}
+
+/** The status in a line that `petLine` made, in UTF-8; null if it is no such line. */
+export function statusOfLine(line: Buffer): PetStatus | null {
+  // At a start this is asked of every animal: bytes are compared in place, from the end on, where the statuses differ.
+  for (let index = 0; index < statusTails.length; index++) {
+    const tail = statusTails[index]!;
+    let same = 0;
+    while (same < tail.length && line[line.length - 1 - same] === tail[tail.length - 1 - same]) same++;
+    if (same === tail.length) return petStatuses[index]!;
+  }
+  return null;
+}
+
+const statusTails = petStatuses.map((status) => Buffer.from(`,"status":"${status}"}`));
