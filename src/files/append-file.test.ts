@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { temporaryFolder } from '../testing/programs.ts';
+import { AppendFile } from './append-file.ts';
+
+test('a new file is for its owner only, and nothing is made in place of one that is there', (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const file = AppendFile.create(path);
+  assert.equal(file.size, 0);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.throws(() => AppendFile.create(path), { code: 'EEXIST' });
+  assert.throws(() => new AppendFile(`${path}x`, 0), { code: 'ENOENT' });
+  file.close();
+});
+
+test('what is appended stands behind what was there, and what is cut off gives its place', async (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  writeFileSync(path, 'old');
+  const file = new AppendFile(path, 3);
+  file.append(Buffer.from(' new'));
+  file.append(Buffer.alloc(0));
+  file.append(Buffer.from('er'));
+  assert.equal(file.size, 9);
+  await file.sync();
+  assert.equal(readFileSync(path, 'utf8'), 'old newer');
+  file.truncate(4);
+  assert.equal(file.size, 4);
+  assert.equal(readFileSync(path, 'utf8'), 'old ');
+  file.append(Buffer.from('end'));
+  assert.equal(readFileSync(path, 'utf8'), 'old end');
+  file.close();
+});
+
+test('a large append is written whole', (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const file = AppendFile.create(path);
+  const bytes = Buffer.alloc(3_000_001, 'abcdefg');
+  file.append(bytes);
+  file.append(bytes.subarray(5, 12));
+  file.close();
+  assert.equal(file.size, 3_000_008);
+  assert(readFileSync(path).equals(Buffer.concat([bytes, bytes.subarray(5, 12)])));
+});
+
+test('what the disk reports comes through, and the size is what it was', { skip: process.platform !== 'linux' }, () => {
+  const full = new AppendFile('/dev/full', 0);
+  assert.throws(() => full.append(Buffer.from('x')), { code: 'ENOSPC' });
+  assert.equal(full.size, 0);
+  full.close();
+});
+
+test('a closed file takes nothing and cannot be synced', async (t) => {
+  const file = AppendFile.create(join(temporaryFolder(t), 'f'));
+  file.close();
+  assert.throws(() => file.append(Buffer.from('x')), { code: 'EBADF' });
+  await assert.rejects(file.sync(), { code: 'EBADF' });
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import * as fc from 'fast-check';
+import { temporaryFolder } from '../testing/programs.ts';
+import { readLines } from './lines.ts';
+
+const chunkBytes = 1024 * 1024; // of lines.ts
+
+interface Expected {
+  readonly text: string;
+  readonly number: number;
+  readonly offset: number;
+  readonly complete: boolean;
+}
+
+/** The same by `split`. */
+function linesOf(content: string): Expected[] {
+  let offset = 0;
+  const parts = content.split('\n');
+  return parts.flatMap((text, index) => {
+    const complete = index < parts.length - 1;
+    const line = { text, number: index + 1, offset, complete };
+    offset += text.length + 1;
+    return complete || text !== '' ? [line] : [];
+  });
+}
+
+function read(path: string): Expected[] {
+  return Array.from(readLines(path), ({ bytes, start, end, number, offset, complete }) => ({
+    text: bytes.toString('latin1', start, end),
+    number,
+    offset,
+    complete,
+  }));
+}
+
+test('lines are what split makes of the file', (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const hold = (content: string): void => {
+    writeFileSync(path, content, 'latin1');
+    assert.deepEqual(read(path), linesOf(content), JSON.stringify(content.slice(0, 40)));
+  };
+  for (const content of ['', '\n', '\n\n', 'a', 'a\n', '\na', 'a\r\nb\n', '\u00ff\u0000\n\u0080']) hold(content);
+  const lines = fc.array(fc.constantFrom('', 'a', 'bc', '\u0000', '\u00ff\r', 'x'.repeat(500)), { maxLength: 20 });
+  fc.assert(fc.property(lines, fc.boolean(), (parts, ended) => hold(parts.join('\n') + (ended ? '\n' : ''))));
+});
+
+test('lines across and longer than the pieces in which a file is read', (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const around = [-2, -1, 0, 1, 2];
+  const contents = [
+    ...around.map((off) => `${'a'.repeat(chunkBytes + off)}\nb\n`), // the line feed around the border
+    ...around.map((off) => `${'a\n'.repeat(chunkBytes / 2 - 2)}${'b'.repeat(4 + off)}\ncd`),
+    `a\n${'b'.repeat(5 * chunkBytes)}\nc\n${'d'.repeat(chunkBytes)}`,
+    'x'.repeat(chunkBytes),
+    'x'.repeat(2 * chunkBytes),
+    `${'y'.repeat(2 * chunkBytes - 1)}\n`,
+  ];
+  for (const content of contents) {
+    writeFileSync(path, content, 'latin1');
+    const got = read(path);
+    const expected = linesOf(content);
+    assert.equal(got.length, expected.length);
+    for (const [index, line] of got.entries()) assert.deepEqual({ ...line, text: '' }, { ...expected[index]!, text: '' });
+    assert(got.every((line, index) => line.text === expected[index]!.text));
+  }
+});
+
+test('a reader that stops early closes the file, and a file that is not there is an error', { skip: process.platform !== 'linux' }, (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  writeFileSync(path, 'a\nb\nc\n');
+  const open = (): number => readdirSync('/proc/self/fd').length;
+  const before = open();
+  for (const line of readLines(path)) if (line.number === 2) break;
+  for (const _ of readLines(path));
+  assert.equal(open(), before);
+  assert.throws(() => [...readLines(`${path}x`)], { code: 'ENOENT' });
+});

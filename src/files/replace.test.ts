@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { temporaryFolder } from '../testing/programs.ts';
+import { replaceFile, syncFolder } from './replace.ts';
+
+/** Lets `watch` see each sync of a file or folder that goes through node:fs/promises, before it happens. */
+async function onSync(t: TestContext, watch: (handle: FileHandle) => void | Promise<void>): Promise<void> {
+  const handle = await open('.', 'r');
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const sync = prototype.sync;
+  t.mock.method(prototype, 'sync', async function (this: FileHandle) {
+    await watch(this);
+    await sync.call(this);
+  });
+}
+
+test('a file is made, and replaced, with its mode', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'f');
+  await replaceFile(path, (file) => file.writeFile('one'));
+  assert.equal(readFileSync(path, 'utf8'), 'one');
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  await replaceFile(path, (file) => file.writeFile('2'), 0o640);
+  assert.equal(readFileSync(path, 'utf8'), '2');
+  assert.equal(statSync(path).mode & 0o777, 0o640);
+  assert.deepEqual(readdirSync(folder), ['f']);
+});
+
+test('the content is synced under another name, then the file is renamed, then the folder is synced', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'f');
+  writeFileSync(path, 'old');
+  const seen: string[] = [];
+  await onSync(t, async (handle) => {
+    const what = (await handle.stat()).isDirectory() ? 'folder' : 'file';
+    seen.push(`${what}: ${readdirSync(folder).map((name) => `${name} ${readFileSync(join(folder, name), 'utf8')}`).join(', ')}`);
+  });
+  await replaceFile(path, (file) => file.writeFile('new'));
+  assert.deepEqual(seen, ['file: f old, f.tmp new', 'folder: f new']);
+});
+
+test('a failure leaves the old file and nothing else, whatever failed', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'f');
+  writeFileSync(path, 'old');
+  const untouched = (): void => {
+    assert.equal(readFileSync(path, 'utf8'), 'old');
+    assert.deepEqual(readdirSync(folder), ['f']);
+  };
+  await assert.rejects(
+    replaceFile(path, async (file) => {
+      await file.writeFile('half');
+      throw new Error('no more');
+    }),
+    { message: new RegExp(`^cannot write ${path}: no more;`) },
+  );
+  untouched();
+  await onSync(t, () => Promise.reject(new Error('EIO')));
+  await assert.rejects(replaceFile(path, (file) => file.writeFile('new')), { message: new RegExp(`^cannot write ${path}: EIO;`) });
+  untouched();
+  t.mock.restoreAll();
+  mkdirSync(join(folder, 'd'));
+  await assert.rejects(replaceFile(join(folder, 'd'), (file) => file.writeFile('new'))); // cannot be renamed over a folder
+  assert.deepEqual(readdirSync(folder), ['d', 'f']);
+});
+
+test('what an interrupted replacement left does not stand in the way, nor lends its mode', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'f');
+  writeFileSync(`${path}.tmp`, 'a longer text of another time', { mode: 0o666 });
+  await replaceFile(path, (file) => file.writeFile('new'));
+  assert.equal(readFileSync(path, 'utf8'), 'new');
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert(!existsSync(`${path}.tmp`));
+});
+
+test('a folder can be synced; one that is not there is an error', async (t) => {
+  const folder = temporaryFolder(t);
+  await syncFolder(folder);
+  await assert.rejects(syncFolder(join(folder, 'x')), { code: 'ENOENT' });
+});

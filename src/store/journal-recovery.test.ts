@@ -1,0 +1,430 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import * as fc from 'fast-check';
+import { OperatorError } from '../domain/operator-error.ts';
+import { crc32, crcHex } from '../files/crc32.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { Journal } from './journal.ts';
+import { recoverJournal } from './journal-recovery.ts';
+
+type Files = Readonly<Record<string, Buffer>>;
+
+function filesOf(folder: string): Files {
+  return Object.fromEntries(readdirSync(folder).sort().map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+function fill(folder: string, files: Files): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
+}
+
+function petOf(id: number): string {
+  return `{"id":${id},"name":"${'né"\\'.replace(/["\\]/g, '\\$&').repeat(id % 4)}","categoryId":${id},"status":"sold"}`;
+}
+
+interface Recovered {
+  readonly pets: string[];
+  readonly logged: string[];
+}
+
+async function recover(folder: string, snapshotSequence = 0): Promise<Recovered> {
+  const pets: string[] = [];
+  const logged: string[] = [];
+  await recoverJournal({ folder, snapshotSequence, apply: (pet) => pets.push(pet.toString()) > 0, log: (line) => logged.push(line) });
+  return { pets, logged };
+}
+
+/** The line that the refusal names, and in which file; the folder must be as it was. */
+async function refusal(folder: string, snapshotSequence = 0): Promise<{ name: string; line: number }> {
+  const before = filesOf(folder);
+  try {
+    await recover(folder, snapshotSequence);
+  } catch (error) {
+    assert.deepEqual(filesOf(folder), before, 'a refusal touches nothing');
+    assert(error instanceof OperatorError, String(error));
+    assert(!error.message.includes('\n'));
+    const place = /^(.*)\/(pets\.\d+\.journal), line (\d+): .*Nothing was changed/.exec(error.message);
+    assert.equal(place?.[1], folder);
+    return { name: place[2]!, line: Number(place[3]) };
+  }
+  assert.fail('the start was not refused');
+}
+
+/** A journal as the Journal writes it: groups of so many records, 0 for a new segment, -1 for a restart. Its records are 1, 2, 3, … */
+async function written(folder: string, plan: readonly number[]): Promise<Files> {
+  fill(folder, {});
+  const open = (): Promise<Journal> => Journal.open({ folder, snapshotSequence: 0, apply: () => true, log: assert.fail });
+  let journal = await open();
+  let last = 0;
+  for (const step of plan) {
+    if (step === 0) await journal.rotate();
+    else if (step === -1) {
+      await journal.close();
+      journal = await open();
+    } else await Promise.all(Array.from({ length: step }, () => journal.append(Buffer.from(petOf(++last)))));
+    if (last % 3 === 0) await new Promise((resolve) => setImmediate(resolve)); // a marker, sometimes
+  }
+  await journal.close();
+  const files = filesOf(folder);
+  rmSync(folder, { recursive: true });
+  return files;
+}
+
+interface Line {
+  readonly start: number;
+  /** Behind its line feed. */
+  readonly end: number;
+  readonly seq: number;
+  readonly durable: number;
+  readonly isRecord: boolean;
+}
+
+function linesOf(bytes: Buffer): Line[] {
+  let start = 0;
+  return bytes.toString('latin1').split('\n').slice(0, -1).map((text) => {
+    const { seq, durable, pet } = JSON.parse(text) as { seq: number; durable: number; pet?: unknown };
+    const line = { start, end: start + text.length + 1, seq, durable, isRecord: pet !== undefined };
+    start = line.end;
+    return line;
+  });
+}
+
+const only = 'pets.1.journal';
+const pets = (count: number): string[] => Array.from({ length: count }, (_, index) => petOf(index + 1));
+const folderOf = (t: TestContext): string => join(temporaryFolder(t), 'store');
+
+test('cut at any byte of the last group: whole lines stay, the rest is set aside, byte for byte', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [3, -1, 3]);
+  const lines = linesOf(good!);
+  const lastGroup = lines.findLastIndex(({ isRecord, durable }) => isRecord && durable === 3) - 2;
+  for (let length = lines[lastGroup]!.start; length <= good!.length; length++) {
+    fill(folder, { [only]: good!.subarray(0, length) });
+    const whole = lines.filter(({ end }) => end <= length);
+    const end = whole.at(-1)!.end;
+    const expected = pets(whole.filter(({ isRecord }) => isRecord).length);
+    const { pets: found, logged } = await recover(folder);
+    assert.deepEqual(found, expected, `${length} bytes`);
+    const { [only]: kept, ...others } = filesOf(folder);
+    assert(kept!.equals(good!.subarray(0, end)));
+    assert.deepEqual(others, length === end ? {} : { [`${only}.torn-1`]: good!.subarray(end, length) });
+    assert.equal(logged.length, length === end ? 0 : 1);
+    if (length !== end) assert.match(logged[0]!, new RegExp(`pets\\.1\\.journal: .* line ${whole.length + 1} on;.*\\.torn-1\\.$`));
+    assert.deepEqual(await recover(folder), { pets: expected, logged: [] });
+  }
+});
+
+test('cut at any byte: every whole record stays; only within its first line, which was synced before all, is the start refused', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [2]);
+  const lines = linesOf(good!);
+  for (let length = 0; length <= good!.length; length++) {
+    fill(folder, { [only]: good!.subarray(0, length) });
+    if (length < lines[0]!.end) await assert.rejects(recover(folder), { message: /pets\.1\.journal, line 1: / });
+    else assert.deepEqual((await recover(folder)).pets, pets(lines.filter(({ end, isRecord }) => isRecord && end <= length).length));
+  }
+});
+
+test('any byte of a record or marker with proof behind it: refused, its line named, nothing touched', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [2, -1, 1, -1, 3]); // ends in a marker that proves all
+  const lines = linesOf(good!);
+  const lastRecord = lines.findLast(({ isRecord }) => isRecord)!;
+  mkdirSync(folder);
+  for (let offset = 0; offset < lastRecord.end; offset++) {
+    for (const now of new Set([good![offset]! ^ 1, good![offset]! ^ 0x80, 0x0a, 0])) {
+      if (now === good![offset]) continue;
+      const bad = Buffer.from(good!);
+      bad[offset] = now;
+      writeFileSync(join(folder, only), bad);
+      await assert.rejects(recover(folder), (error: Error) => {
+        assert(error instanceof OperatorError);
+        const line = lines.findIndex(({ end }) => offset < end) + 1;
+        assert(error.message.startsWith(`${join(folder, only)}, line ${line}: `), `byte ${offset} = ${now}: ${error.message}`);
+        return true;
+      });
+    }
+  }
+  const bad = Buffer.from(good!);
+  bad[40]! ^= 1;
+  writeFileSync(join(folder, only), bad);
+  assert.deepEqual(await refusal(folder), { name: only, line: 2 });
+});
+
+test('a hole in a group that no sync had reached is set aside with what stands behind it; with proof it is refused', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [3, -1, 5]);
+  const lines = linesOf(good!);
+  const group = lines.filter(({ isRecord, durable }) => isRecord && durable === 3);
+  const groupEnd = group.at(-1)!.end;
+  assert.equal(group.length, 5);
+  const holes = [
+    ...group.map(({ start, end }) => [start, end] as const),
+    ...group.map(({ end }) => [end - 1, end] as const), // a line feed
+    ...group.slice(1, -1).map(({ start, end }) => [start - 9, end + 9] as const),
+    [group[0]!.start, groupEnd] as const,
+  ];
+  for (const [from, to] of holes) {
+    const holed = Buffer.from(good!).fill(0, from, to);
+    fill(folder, { [only]: holed.subarray(0, groupEnd) });
+    const kept = lines.filter(({ end }) => end <= from);
+    const { pets: found, logged } = await recover(folder);
+    assert.deepEqual(found, pets(kept.filter(({ isRecord }) => isRecord).length));
+    assert.equal(logged.length, 1);
+    assert.deepEqual(filesOf(folder), {
+      [only]: good!.subarray(0, kept.at(-1)!.end),
+      [`${only}.torn-1`]: holed.subarray(kept.at(-1)!.end, groupEnd),
+    });
+    fill(folder, { [only]: holed }); // with the marker behind
+    assert.deepEqual(await refusal(folder), { name: only, line: kept.length + 1 });
+  }
+});
+
+test('a record behind a damaged line feed still shows what had been synced', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [1, -1, 1]);
+  const lines = linesOf(good!);
+  const last = lines.findLast(({ isRecord }) => isRecord)!;
+  for (const { start, end } of lines.filter(({ isRecord }) => isRecord).slice(0, -1)) {
+    const bad = Buffer.from(good!.subarray(0, last.end));
+    bad[end - 1] = 0x20;
+    // All between the damaged record and the last one become one line with it.
+    for (const line of lines) if (line.start > start && line.end < last.end) bad[line.end - 1] = 0x20;
+    fill(folder, { [only]: bad });
+    assert.equal((await refusal(folder)).line, lines.findIndex((line) => line.start === start) + 1);
+  }
+});
+
+test('what the snapshot holds had been synced: damage to it is refused', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [4]);
+  const [, , second, third] = linesOf(good!);
+  fill(folder, { [only]: good!.subarray(0, third!.end - 5) }); // the record 3 is torn
+  assert.deepEqual(await refusal(folder, 3), { name: only, line: 4 });
+  assert.deepEqual(await refusal(folder, 4), { name: only, line: 4 });
+  assert.deepEqual(await recover(folder, 2), { pets: [], logged: [`${join(folder, only)}: a crash tore off the end, from line 4 on; nothing acknowledged was in it. It is kept as ${join(folder, only)}.torn-1.`] });
+  assert.equal(filesOf(folder)[only]!.length, second!.end);
+});
+
+test('a segment behind shows that all before it had been synced', async (t) => {
+  const folder = folderOf(t);
+  const good = await written(folder, [2, 0, 2]);
+  assert.deepEqual(Object.keys(good), [only, 'pets.3.journal']);
+  const end = good[only]!.length;
+  const damages: [what: string, bytes: Buffer, line: number][] = [
+    ['its last marker torn', good[only]!.subarray(0, end - 3), 4],
+    ['something behind it', Buffer.concat([good[only]!, Buffer.from('{"seq"')]), 5],
+    ['a hole in its last marker', Buffer.from(good[only]!).fill(0, end - 9, end - 4), 4],
+  ];
+  for (const [what, bytes, line] of damages) {
+    for (const next of [good['pets.3.journal']!, good['pets.3.journal']!.subarray(0, 7), Buffer.alloc(0)]) {
+      fill(folder, { ...good, [only]: bytes, 'pets.3.journal': next });
+      assert.deepEqual(await refusal(folder), { name: only, line }, what);
+    }
+  }
+});
+
+test('records and segments that are missing, twice or in another place are refused', async (t) => {
+  const folder = folderOf(t);
+  const good = await written(folder, [1, -1, 1, -1, 1, -1, 0, 1, -1, 1, -1, 0, 1, -1, 1]);
+  assert.deepEqual(Object.keys(good), [only, 'pets.4.journal', 'pets.6.journal']);
+  for (const [name, bytes] of Object.entries(good)) {
+    const lines = linesOf(bytes);
+    const lastRecord = lines.findLastIndex(({ isRecord }) => isRecord);
+    for (const [index, { start, end, isRecord }] of lines.entries()) {
+      // The very end of the journal may be missing: a crash can do that. A last record has nobody to speak for it.
+      if (!isRecord || (name === 'pets.6.journal' && index === lastRecord)) continue;
+      fill(folder, { ...good, [name]: Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]) });
+      await refusal(folder);
+      fill(folder, { ...good, [name]: Buffer.concat([bytes.subarray(0, end), bytes.subarray(start)]) });
+      await refusal(folder);
+    }
+  }
+  for (const name of [only, 'pets.4.journal']) {
+    const { [name]: _, ...others } = good;
+    fill(folder, others);
+    await refusal(folder);
+  }
+  fill(folder, { [only]: good[only]!, 'pets.5.journal': good['pets.4.journal']!, 'pets.6.journal': good['pets.6.journal']! });
+  assert.deepEqual(await refusal(folder), { name: 'pets.5.journal', line: 1 });
+  // One that begins too early, and holds nothing yet.
+  fill(folder, { [only]: good[only]!, 'pets.3.journal': linesOf(good[only]!).flatMap(({ seq, isRecord, start, end }) => (seq === 2 && !isRecord ? [good[only]!.subarray(start, end)] : []))[0]! });
+  assert.deepEqual(await refusal(folder), { name: 'pets.3.journal', line: 1 });
+  fill(folder, { 'pets.4.journal': good['pets.4.journal']! });
+  await refusal(folder, 2);
+  await recover(folder, 3);
+});
+
+test('a line with a good checksum that is no animal is refused', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [1]);
+  fill(folder, { [only]: good! });
+  const options = { folder, snapshotSequence: 0, log: assert.fail };
+  await assert.rejects(recoverJournal({ ...options, apply: () => false }), OperatorError);
+  assert.deepEqual(filesOf(folder), { [only]: good! });
+  // Good checksums over nonsense.
+  for (const text of ['{"seq":2,"durable":1,"pot":1', '{"seq":02.,"durable":1', '{"durable":1,"seq":2', '', '{"seq":3,"durable":1,"pet":{}', '{"seq":1,"durable":1,"pet":{}']) {
+    const line = Buffer.from(`${text},"crc":"${crcHex(crc32(Buffer.from(text)))}"}\n`);
+    fill(folder, { [only]: Buffer.concat([good!, line]) });
+    const { pets: found, logged } = await recover(folder);
+    assert.deepEqual([found, logged.length], [pets(1), 1], text);
+  }
+});
+
+test('segments that end before the snapshot have nothing to add, and go', async (t) => {
+  const folder = folderOf(t);
+  const good = await written(folder, [2, 0, 2]);
+  fill(folder, good);
+  const open = async (): Promise<{ journal: Journal; found: string[] }> => {
+    const found: string[] = [];
+    return { journal: await Journal.open({ folder, snapshotSequence: 9, apply: (pet) => found.push(pet.toString()) > 0, log: assert.fail }), found };
+  };
+  for (const expected of [[], [petOf(10)], [petOf(10), petOf(11)]]) {
+    const { journal, found } = await open();
+    assert.deepEqual(found, expected);
+    assert.deepEqual(readdirSync(folder), ['pets.10.journal']);
+    await journal.append(Buffer.from(petOf(10 + expected.length)));
+    await journal.close();
+  }
+});
+
+test('names that are no segments are nobody’s business, and none that was set aside is overwritten', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [1]);
+  const others = Object.fromEntries(
+    ['pets.1.journal.torn-1', 'pets.1.journal.torn-2', 'pets.1.journal.tmp', 'pets.01.journal', 'pets.0.journal', 'pets..journal', 'xpets.7.journal', 'pets.7.journalx', 'pets.-1.journal'].map(
+      (name) => [name, Buffer.from(name)],
+    ),
+  );
+  fill(folder, { ...others, [only]: Buffer.concat([good!, Buffer.from('x')]) });
+  assert.deepEqual((await recover(folder)).pets, pets(1));
+  assert.deepEqual(filesOf(folder), Object.fromEntries(Object.entries({ ...others, [only]: good!, [`${only}.torn-3`]: Buffer.from('x') }).sort(([a], [b]) => (a < b ? -1 : 1))));
+});
+
+test('however often it is torn, it goes on', async (t) => {
+  const folder = folderOf(t);
+  mkdirSync(folder);
+  const expected: string[] = [];
+  for (let round = 1; round <= 6; round++) {
+    const found: string[] = [];
+    const logged: string[] = [];
+    const journal = await Journal.open({ folder, snapshotSequence: 0, apply: (pet) => found.push(pet.toString()) > 0, log: (line) => logged.push(line) });
+    assert.deepEqual(found, expected);
+    assert.equal(logged.length, round === 1 ? 0 : 1);
+    for (const id of [2 * round - 1, 2 * round]) {
+      await journal.append(Buffer.from(petOf(id)));
+      expected.push(petOf(id));
+    }
+    if (round % 2 === 0) await journal.rotate();
+    const torn = journal.append(Buffer.from(petOf(99)));
+    await torn;
+    await journal.close();
+    const name = readdirSync(folder).filter((name) => name.endsWith('.journal')).sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1])).at(-1)!;
+    const bytes = readFileSync(join(folder, name));
+    truncateSync(join(folder, name), linesOf(bytes).findLast(({ isRecord }) => isRecord)!.end - round);
+  }
+  assert.equal(readdirSync(folder).filter((name) => name.includes('.torn-')).length, 5);
+});
+
+test('any damage, anywhere: refused with nothing touched, or every record known to be synced is there', async (t) => {
+  const root = temporaryFolder(t);
+  const folder = join(root, 'store');
+  const plans = [[3, -1, 1, 2, -1, 4], [2, 0, 1, 2, 0, 3, -1, 1], [1], [], [5, 0], [1, -1, 1, -1, 1, -1, 1], [2, 3, 4, 0, 1], [1, 12], [2, 12], [2, -1, 1, 12]];
+  const journals: Files[] = [];
+  for (const plan of plans) journals.push(await written(folder, plan));
+
+  const edit = fc.record({
+    segment: fc.nat(2),
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    /** Exactly at the beginning of a line. */
+    onLine: fc.boolean(),
+    kind: fc.constantFrom('flip' as const, 'overwrite' as const, 'zero' as const, 'insert' as const, 'delete' as const, 'cut' as const),
+    bytes: fc.uint8Array({ minLength: 1, maxLength: 40 }),
+    length: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 300 })),
+  });
+  const outcomes = { refused: 0, torn: 0, whole: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.nat(plans.length - 1), fc.boolean(), fc.array(edit, { minLength: 1, maxLength: 3 }), async (which, quiet, edits) => {
+      const good = { ...journals[which]! };
+      const names = Object.keys(good).sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]));
+      if (quiet) {
+        // The last marker need not have reached the disk.
+        const name = names.at(-1)!;
+        const last = linesOf(good[name]!).at(-1)!;
+        if (!last.isRecord) good[name] = good[name]!.subarray(0, last.start);
+      }
+      // One edit a segment; what it does not touch is known to be what was written.
+      const bad: Record<string, Buffer> = { ...good };
+      const survivors: Line[] = [];
+      const records = names.flatMap((name) => linesOf(good[name]!)).filter(({ isRecord }) => isRecord).length;
+      for (const [index, name] of names.entries()) {
+        const bytes = good[name]!;
+        const lines = linesOf(bytes);
+        const mine = edits.find(({ segment }) => segment % names.length === index);
+        if (mine === undefined || bytes.length === 0) {
+          survivors.push(...lines);
+          continue;
+        }
+        const anywhere = Math.min(bytes.length - 1, Math.floor(mine.at * bytes.length));
+        const from = mine.onLine ? lines.findLast(({ start }) => start <= anywhere)!.start : anywhere;
+        const gone = { flip: 1, overwrite: mine.bytes.length, zero: mine.length, insert: 0, delete: mine.length, cut: Infinity }[mine.kind];
+        const to = Math.min(bytes.length, from + gone);
+        const come = {
+          flip: Buffer.from([bytes[from]! ^ (1 << mine.length % 8)]),
+          overwrite: Buffer.from(mine.bytes.subarray(0, to - from)),
+          zero: Buffer.alloc(to - from),
+          insert: Buffer.from(mine.bytes),
+          delete: Buffer.alloc(0),
+          cut: Buffer.alloc(0),
+        }[mine.kind];
+        bad[name] = Buffer.concat([bytes.subarray(0, from), come, bytes.subarray(to)]);
+        survivors.push(...lines.filter(({ start, end }) => end <= from || start >= to));
+      }
+      const changed = names.filter((name) => !bad[name]!.equals(good[name]!));
+      fc.pre(changed.length > 0);
+      const behind = Math.max(...names.map((name) => Number(name.split('.')[1]) - 1)); // a segment speaks for all before it
+      const known = Math.max(behind, ...survivors.map(({ durable }) => durable));
+      fill(folder, bad);
+
+      let found: Recovered;
+      try {
+        found = await recover(folder);
+      } catch {
+        outcomes.refused++;
+        const { name } = await refusal(folder);
+        const first = names.indexOf(changed[0]!);
+        assert(names.indexOf(name) >= first, 'the damage is not before the first that changed');
+        return;
+      }
+      assert.deepEqual(found.pets, pets(found.pets.length));
+      assert(found.pets.length >= known && found.pets.length <= records, `${found.pets.length} records, ${known} were known`);
+
+      const after = filesOf(folder);
+      const aside = Object.keys(after).filter((name) => !names.includes(name));
+      assert.equal(found.logged.length, aside.length);
+      if (aside.length === 0) {
+        outcomes.whole++;
+        assert.deepEqual(after, bad);
+      } else {
+        outcomes.torn++;
+        const last = names.at(-1)!;
+        assert.deepEqual(aside, [`${last}.torn-1`]);
+        assert(Buffer.concat([after[last]!, after[aside[0]!]!]).equals(bad[last]!), 'cut in two, and no byte lost');
+        assert.deepEqual({ ...after, [last]: null, [aside[0]!]: null }, { ...bad, [last]: null, [aside[0]!]: null });
+      }
+      assert.deepEqual(await recover(folder), { pets: found.pets, logged: [] }, 'a second recovery has nothing to do');
+      assert.deepEqual(filesOf(folder), after);
+
+      const journal = await Journal.open({ folder, snapshotSequence: 0, apply: () => true, log: assert.fail });
+      const more = [found.pets.length + 1, found.pets.length + 2].map(petOf);
+      await Promise.all(more.map((pet) => journal.append(Buffer.from(pet))));
+      await journal.close();
+      assert.deepEqual(await recover(folder), { pets: [...found.pets, ...more], logged: [] });
+    }),
+    { numRuns: 400 },
+  );
+  for (const [outcome, count] of Object.entries(outcomes)) assert(count > 0, `${outcome}: ${count}`);
+});

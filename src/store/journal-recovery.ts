@@ -1,0 +1,105 @@
+/**
+ * Reading the journal back.
+ *
+ * After a crash its end may be torn: a group was being written, and any part of it may be missing. Nobody was told of
+ * these records, so they may go, and the tail is set aside. Damage of another kind must never be mistaken for this, for
+ * then acknowledged records would go too. What tells them apart is what had been synced, and so no crash can have torn
+ * it: all before a later segment, all that the snapshot holds, and every record whose number a line behind it knows as
+ * `durable`. If the first damaged line is there, the start is refused and nothing is touched.
+ */
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { rm, truncate } from 'node:fs/promises';
+import { damaged } from '../domain/operator-error.ts';
+import { readLines, type Line } from '../files/lines.ts';
+import { replaceFile, syncFolder } from '../files/replace.ts';
+import { decodeLine, segmentFirst, segmentPath, type Segment } from './journal-format.ts';
+
+export interface RecoveryOptions {
+  readonly folder: string;
+  /** The number of the last record that the snapshot holds; 0 without one. */
+  readonly snapshotSequence: number;
+  /** Is given the animal's line of each record behind the snapshot, in order, and says whether it is one. */
+  readonly apply: (pet: Buffer) => boolean;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Gives each record behind the snapshot to `apply`, and sets a torn tail aside with one line in the log.
+ * Gives the segments that can go on (none where a new one must begin) and the number of the last record.
+ * Throws OperatorError where the journal is damaged, or does not fit the snapshot.
+ */
+export async function recoverJournal(options: RecoveryOptions): Promise<{ segments: Segment[]; last: number }> {
+  const { folder, snapshotSequence, apply, log } = options;
+  const segments = listSegments(folder);
+  if (segments.length === 0 && snapshotSequence > 0) {
+    log(`${folder} has a snapshot but no journal; if that was lost, so are the animals added since the snapshot`);
+  }
+  let last = Math.min(snapshotSequence, (segments[0]?.first ?? Infinity) - 1);
+  for (const [index, segment] of segments.entries()) {
+    const { path, first } = segment;
+    if (first !== last + 1) throw damaged(path, 1, `it begins with record ${first}, but ${last + 1} comes next`);
+    if (segment.bytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been saved for good');
+    let torn: { readonly number: number; readonly offset: number } | null = null;
+    for (const line of readLines(path)) {
+      const { bytes, start, end, number, offset, complete } = line;
+      if (torn === null) {
+        const entry = decodeLine(bytes, start, end);
+        if (entry !== null && complete && entry.seq === (entry.pet === null ? last : last + 1)) {
+          if (entry.pet === null) continue;
+          last = entry.seq;
+          const pet = bytes.subarray(entry.pet.start, entry.pet.end);
+          if (last > snapshotSequence && !apply(pet)) throw damaged(path, number, 'this is not the line of an animal');
+          continue;
+        }
+        torn = { number, offset };
+      }
+      // A segment has its name only once its first line has been synced, and a next one once it has been as a whole.
+      const proven = torn.number === 1 || index < segments.length - 1;
+      const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableIn(line));
+      if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been saved for good');
+    }
+    if (torn !== null) segments[index] = await setAside(segment, torn, log);
+  }
+  if (last < snapshotSequence && segments.length > 0) {
+    // They end before the snapshot does: they have nothing to add, and their numbers do not lead on.
+    for (const { path } of segments) await rm(path);
+    await syncFolder(folder);
+    segments.length = 0;
+  }
+  return { segments, last: Math.max(last, snapshotSequence) };
+}
+
+/** The number that a line knows to be on the disk, or 0. Line feeds before it may be damaged: then it is the last of several. */
+function durableIn({ bytes, start, end }: Line): number {
+  const from = bytes.subarray(start, end).lastIndexOf('{"seq":');
+  return (from < 0 ? null : decodeLine(bytes, start + from, end))?.durable ?? 0;
+}
+
+function listSegments(folder: string): Segment[] {
+  return readdirSync(folder)
+    .map(segmentFirst)
+    .filter((first) => first !== null)
+    .sort((a, b) => a - b)
+    .map((first) => {
+      const path = segmentPath(folder, first);
+      return { path, first, bytes: statSync(path).size };
+    });
+}
+
+/** Moves everything from the torn line on to a file of another name. Gives the segment that is left. */
+async function setAside(
+  segment: Segment,
+  { number, offset }: { readonly number: number; readonly offset: number },
+  log: (line: string) => void,
+): Promise<Segment> {
+  const { path } = segment;
+  let count = 1;
+  while (existsSync(`${path}.torn-${count}`)) count++;
+  const aside = `${path}.torn-${count}`;
+  await replaceFile(aside, async (copy) => {
+    for await (const piece of createReadStream(path, { start: offset })) await copy.writeFile(piece as Buffer);
+  });
+  await truncate(path, offset);
+  log(`${path}: a crash tore off the end, from line ${number} on; nothing acknowledged was in it. It is kept as ${aside}.`);
+  return { ...segment, bytes: offset };
+}

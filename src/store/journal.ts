@@ -1,0 +1,239 @@
+/**
+ * The journal: what was created since the snapshot, as lines that are on the disk before anyone is told of them.
+ *
+ *     {"seq":8,"durable":7,"pet":{"id":8,…},"crc":"0c1d2e3f"}
+ *     {"seq":8,"durable":8,"crc":"4a5b6c7d"}
+ *
+ * The first is a record. The second is a marker: it adds nothing but what it knows. `seq` counts the records without a
+ * gap; a marker repeats the last one. `durable` is the number of the last record known to be on the disk when the line
+ * was written. `crc` is the CRC-32 of everything before `,"crc":`.
+ *
+ * Group commit: records that arrive while the disk is busy are written together and share the next `fdatasync`. A
+ * record's promise resolves after the sync that covers it, never before.
+ *
+ * Segments: the journal is a row of files `pets.<n>.journal`, n being the number of the first record in each. Only the
+ * last one grows. A snapshot starts a new segment, and removes those before it when it is done (journal-recovery.ts
+ * reads them back). A segment gets its name only when all before it is on the disk: a crash can tear the last one alone.
+ *
+ * Failures: what a failed write or sync left is cut off before anything else is written, back to the last sync that
+ * succeeded. For after a failed sync the kernel may take for written what never reached the disk.
+ */
+import { rename, rm } from 'node:fs/promises';
+import { AppendFile } from '../files/append-file.ts';
+import { syncFolder } from '../files/replace.ts';
+import { encodeMarker, encodeRecords, segmentPath, type Segment } from './journal-format.ts';
+import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
+
+interface Waiting {
+  /** The animal's line, or null to learn only whether the disk takes writes. */
+  readonly pet: Buffer | null;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** More than the record of any animal, as the body that makes it has at most 64 KiB. */
+const probeBytes = 128 * 1024;
+
+interface OpenSegment {
+  readonly segment: Segment;
+  readonly file: AppendFile;
+}
+
+export class Journal {
+  readonly #folder: string;
+  readonly #apply: (pet: Buffer) => boolean;
+  /** The segments before the one that grows. */
+  readonly #closed: Segment[];
+  #active: Segment;
+  #file: AppendFile;
+  #durable: number;
+  #waiting: Waiting[] = [];
+  #rotation: (() => Promise<void>) | null = null;
+  #running: Promise<void> | null = null;
+  /** The length of the file's part that is on the disk. */
+  #syncedBytes: number;
+  /** Whether the end of the file and the names in the folder must be settled before more is written. */
+  #unsettled = true;
+
+  /** Reads the journal back, giving each record behind the snapshot to `apply`. Throws OperatorError on damage. */
+  static async open(options: RecoveryOptions): Promise<Journal> {
+    const { segments, last } = await recoverJournal(options);
+    const active = segments.pop();
+    const end = active === undefined ? await startSegment(options.folder, last + 1) : openSegment(active);
+    const journal = new Journal(options, segments, end, last);
+    // What a killed process had written, no sync may have reached yet; from now on it counts as durable.
+    await journal.#settle();
+    await journal.removeClosed(options.snapshotSequence);
+    return journal;
+  }
+
+  private constructor({ folder, apply }: RecoveryOptions, closed: Segment[], { segment, file }: OpenSegment, last: number) {
+    this.#folder = folder;
+    this.#apply = apply;
+    this.#closed = closed;
+    this.#active = segment;
+    this.#file = file;
+    this.#syncedBytes = file.size;
+    this.#durable = last;
+  }
+
+  /** The number of the last record on the disk: everything up to it has been given to `apply`. */
+  get durable(): number {
+    return this.#durable;
+  }
+
+  /** Bytes in all segments. */
+  get bytes(): number {
+    return this.#closed.reduce((sum, segment) => sum + segment.bytes, this.#file.size);
+  }
+
+  /** Resolves when the animal's line is on the disk and applied. Rejects with what the disk reports. */
+  append(pet: Buffer): Promise<void> {
+    return this.#enqueue(pet);
+  }
+
+  /** Resolves if the disk takes writes, with room for a record of any animal. Rejects with what it reports. */
+  probe(): Promise<void> {
+    return this.#enqueue(null);
+  }
+
+  /** Starts a new segment, between two groups. Rejects with what the disk reports; the old segment goes on then. */
+  rotate(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#rotation = () => this.#rotate().then(resolve, reject);
+      this.#start();
+    });
+  }
+
+  /** Removes the segments before the current one that hold no record behind number `sequence`. */
+  async removeClosed(sequence: number): Promise<void> {
+    for (;;) {
+      const [oldest, next = this.#active] = this.#closed;
+      if (oldest === undefined || next.first > sequence + 1) return;
+      await rm(oldest.path, { force: true });
+      await syncFolder(this.#folder); // or a power cut might bring back this one and not the next
+      this.#closed.shift();
+    }
+  }
+
+  /** Waits for what is under way, makes the last marker durable and closes the file. */
+  async close(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+    try {
+      await this.#file.sync();
+    } finally {
+      this.#file.close();
+    }
+  }
+
+  #enqueue(pet: Buffer | null): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ pet, resolve, reject });
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    let synced = false;
+    while (this.#waiting.length > 0 || this.#rotation !== null) {
+      await nextTurn(); // whoever arrives in this turn of the event loop is in the group
+      const rotate = this.#rotation;
+      this.#rotation = null;
+      await rotate?.();
+      const group = this.#waiting;
+      this.#waiting = [];
+      if (group.length > 0) synced = await this.#commit(group);
+    }
+    // Nothing waits: let the file itself say that its last record has been synced.
+    if (synced) this.#appendMarker();
+    this.#running = null; // no await since the loop ended: whoever comes from now on starts anew
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<boolean> {
+    const pets = group.flatMap(({ pet }) => (pet === null ? [] : [pet]));
+    try {
+      await this.#settle();
+      this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : encodeRecords(pets, this.#durable));
+      await this.#file.sync();
+      if (pets.length === 0) {
+        this.#unsettled = true; // the probe goes again
+        await this.#settle();
+      }
+    } catch (error) {
+      this.#unsettled = true;
+      await this.#settle().catch(() => {}); // then before the next write
+      for (const { reject } of group) reject(error);
+      return false;
+    }
+    this.#syncedBytes = this.#file.size;
+    for (const pet of pets) {
+      this.#durable++;
+      this.#apply(pet);
+    }
+    for (const { resolve } of group) resolve();
+    return true;
+  }
+
+  /** Makes the folder's names durable, and cuts off what no sync has reached. Rejects with what the disk reports. */
+  async #settle(): Promise<void> {
+    if (!this.#unsettled) return;
+    await syncFolder(this.#folder);
+    this.#file.truncate(this.#syncedBytes);
+    await this.#file.sync();
+    this.#unsettled = false;
+  }
+
+  /** It may be missing: if it cannot be written, the next write tells of the fault. */
+  #appendMarker(): void {
+    try {
+      this.#file.append(encodeMarker(this.#durable));
+    } catch {
+      this.#unsettled = true;
+    }
+  }
+
+  async #rotate(): Promise<void> {
+    if (this.#active.first === this.#durable + 1) return; // it holds no record yet
+    await this.#settle();
+    await this.#file.sync(); // the last marker
+    const { segment, file } = await startSegment(this.#folder, this.#durable + 1);
+    // Its name stands: from here on the old segment must not grow, whatever fails.
+    this.#closed.push({ ...this.#active, bytes: this.#file.size });
+    this.#file.close();
+    this.#file = file;
+    this.#active = segment;
+    this.#syncedBytes = file.size;
+    this.#unsettled = true;
+    await this.#settle();
+  }
+}
+
+function openSegment(segment: Segment): OpenSegment {
+  return { segment, file: new AppendFile(segment.path, segment.bytes) };
+}
+
+/** Makes a new segment that begins by telling how far the journal reached. Only its name is not durable yet. */
+async function startSegment(folder: string, first: number): Promise<OpenSegment> {
+  const path = segmentPath(folder, first);
+  const temporary = `${path}.tmp`;
+  await rm(temporary, { force: true }); // what an attempt left that did not get this far
+  const file = AppendFile.create(temporary);
+  try {
+    file.append(encodeMarker(first - 1));
+    await file.sync();
+    await rename(temporary, path);
+  } catch (error) {
+    file.close();
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+  return { segment: { path, first, bytes: file.size }, file };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import * as fc from 'fast-check';
+import { OperatorError } from '../domain/operator-error.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { OrderStore, ordersName } from './order-store.ts';
+
+const all = { limit: 100, after: undefined, status: undefined };
+
+function order(id: bigint | number | string, status = 'placed', more = ''): string {
+  return `{"id":${id},"petId":${id},"quantity":1,${more}"status":"${status}","complete":false}`;
+}
+
+test('no file is no orders; an empty list is none either', (t) => {
+  const folder = temporaryFolder(t);
+  assert.equal(Buffer.concat(new OrderStore(folder).page(all).body).toString(), '[]');
+  writeFileSync(join(folder, ordersName), ' [ ] ');
+  assert.equal(Buffer.concat(new OrderStore(folder).page(all).body).toString(), '[]');
+});
+
+test('orders come in ascending id, by pages and by status, every int64 digit for digit', (t) => {
+  const folder = temporaryFolder(t);
+  const ids = ['9223372036854775807', '5', '-9223372036854775808', '9007199254740993', '0', '-1', '9007199254740992'];
+  const sorted = ['-9223372036854775808', '-1', '0', '5', '9007199254740992', '9007199254740993', '9223372036854775807'];
+  const status = (id: string): string => (id.endsWith('7') ? 'delivered' : 'placed');
+  writeFileSync(join(folder, ordersName), `[${ids.map((id) => order(id, status(id))).join(',\n')}]`);
+  const store = new OrderStore(folder);
+  assert.equal(Buffer.concat(store.page(all).body).toString(), `[${sorted.map((id) => order(id, status(id))).join(',\n')}]`);
+  for (const [index, id] of sorted.entries()) {
+    const page = store.page({ ...all, limit: 1, after: index === 0 ? undefined : BigInt(sorted[index - 1]!) });
+    assert.equal(Buffer.concat(page.body).toString(), `[${order(id, status(id))}]`);
+    assert.equal(page.next, id === sorted.at(-1) ? null : BigInt(id));
+  }
+  assert.equal(Buffer.concat(store.page({ ...all, status: 'delivered' }).body).toString(), `[${order('9223372036854775807', 'delivered')}]`);
+  assert.equal(Buffer.concat(store.page({ ...all, status: 'approved' }).body).toString(), '[]');
+});
+
+test('any order of ids in the file gives the ascending list', (t) => {
+  const folder = temporaryFolder(t);
+  const lists = fc.uniqueArray(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), { maxLength: 20 });
+  fc.assert(
+    fc.property(lists, (ids) => {
+      writeFileSync(join(folder, ordersName), `[${ids.map((id) => order(id)).join(',')}]`);
+      const expected = [...ids].sort((a, b) => (a < b ? -1 : 1)).map((id) => order(id));
+      assert.equal(Buffer.concat(new OrderStore(folder).page(all).body).toString(), `[${expected.join(',\n')}]`);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a bad order refuses the start, naming file, line and fault', (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, ordersName);
+  const cases: [text: string, line: number, why: string][] = [
+    [`[\n${order(1)},\n${order(2)},\n${order('1.5')}\n]`, 4, 'id must be an int64; petId must be an int64'],
+    [`[\n${order(1)},\n\n\n${order(1)}]`, 5, 'the id 1 stands in line 2 already'],
+    [`[${order(3)},${order('3.0')}]`, 1, 'the id 3 stands in line 1 already'],
+    [`[\n${order(1, 'sold')},\n${order(2, 'lost')}]`, 2, 'status must be one of placed, approved, delivered'],
+    [`[\n${order(1)},\n${order(2, 'placed', '"shipDate":"2023-02-29T00:00:00Z",')}]`, 3, 'shipDate must be an RFC 3339 date-time, or left out'],
+    [`[\n${order(1)},\n{"id":2,\n"id":3}]`, 4, ''],
+    [`[\n${order(1)},\n`, 3, ''],
+    ['[7]', 1, 'behind what begins here stands something that is no JSON object'],
+    [`[\n${order(1)},\n7]`, 2, 'behind what begins here stands something that is no JSON object'],
+    ['{"orders":[]}', 1, 'the orders must be a JSON array'],
+    ['null', 1, ''],
+    ['', 1, ''],
+  ];
+  for (const [text, line, why] of cases) {
+    writeFileSync(path, text);
+    assert.throws(
+      () => new OrderStore(folder),
+      (error) => error instanceof OperatorError && error.message.startsWith(`${path}, line ${line}: ${why}`) && !error.message.includes('\n'),
+      text,
+    );
+  }
+});
+
+test('load reads the file again; a bad one changes nothing', (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, ordersName);
+  const store = new OrderStore(folder);
+  writeFileSync(path, `[${order(1)}]`);
+  store.load();
+  assert.equal(Buffer.concat(store.page(all).body).toString(), `[${order(1)}]`);
+  writeFileSync(path, `[${order(2)},${order(2)}]`);
+  assert.throws(() => store.load(), OperatorError);
+  assert.equal(Buffer.concat(store.page(all).body).toString(), `[${order(1)}]`);
+  rmSync(path);
+});

@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import * as fc from 'fast-check';
+import { ApiError } from '../domain/api-error.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+import { petLine, petStatuses, type NewPet } from '../domain/pet.ts';
+import { AppendFile } from '../files/append-file.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { PetStore } from './pet-store.ts';
+
+const all = { limit: 100, after: undefined, status: undefined };
+const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'available' };
+/** So large that 70 of them are more than 4 MiB, and 69 are not. */
+const large: NewPet = { name: 'x'.repeat(60_000), categoryId: -9223372036854775808n, status: 'pending' };
+const foldBytes = 4 * 1024 * 1024; // of pet-store.ts
+
+async function openStore(folder: string): Promise<{ store: PetStore; logged: string[] }> {
+  const logged: string[] = [];
+  return { store: await PetStore.open(folder, (line) => logged.push(line)), logged };
+}
+
+/** What a start finds: the animals' lines. It must have nothing to say. */
+async function linesIn(folder: string): Promise<string[]> {
+  const { store, logged } = await openStore(folder);
+  const lines = Array.from({ length: store.count }, (_, index) => store.get(BigInt(index + 1))?.toString() ?? '');
+  await store.close();
+  assert.deepEqual(logged, []);
+  return lines;
+}
+
+const create = (store: PetStore, count: number, pet = rex): Promise<number[]> =>
+  Promise.all(Array.from({ length: count }, () => store.create(pet).then(({ id }) => id)));
+const numbers = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const journalsIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith('.journal')).sort();
+const countIn = (snapshot: string): number => (JSON.parse(readFileSync(snapshot, 'utf8')) as { pets: unknown[] }).pets.length;
+const eio = (): Promise<never> => Promise.reject(new Error('EIO: i/o error, fdatasync'));
+
+/** Lets `watch` see each sync that goes through node:fs/promises, of snapshots and folders, before it happens. */
+async function onSync(t: TestContext, watch: () => void | Promise<void>): Promise<void> {
+  const handle = await open('.', 'r');
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const { sync } = prototype;
+  t.mock.method(prototype, 'sync', async function (this: FileHandle) {
+    await watch();
+    await sync.call(this);
+  });
+}
+
+test('ids are 1, 2, 3, … in order of creation, also after each new start', async (t) => {
+  const folder = temporaryFolder(t);
+  for (let round = 0; round < 4; round++) {
+    const { store } = await openStore(folder);
+    assert.deepEqual(await create(store, 3), numbers(4 * round + 1, 4 * round + 3));
+    const { id, line } = await store.create({ ...rex, name: `last of ${round}` });
+    assert.equal(line.toString(), petLine(id, { ...rex, name: `last of ${round}` }));
+    await store.close();
+    if (round % 2 === 0) continue;
+    const again = await openStore(folder);
+    assert.equal(again.store.count, 4 * round + 4);
+    await again.store.close();
+  }
+});
+
+test('an animal is there as soon as it is created, in its page, by its id, by its status', async (t) => {
+  const { store } = await openStore(temporaryFolder(t));
+  const creating = create(store, 5);
+  assert.equal(store.count, 0, 'nothing is shown before it is on the disk');
+  await creating;
+  await store.create({ ...rex, status: 'sold' });
+  assert.equal(store.get(0n), null);
+  assert.equal(store.get(7n), null);
+  assert.equal(store.get(6n)!.toString(), petLine(6, { ...rex, status: 'sold' }));
+  const { body, next } = store.page({ limit: 2, after: 3n, status: 'available' });
+  assert.equal(Buffer.concat(body).toString(), `[${[4, 5].map((id) => petLine(id, rex)).join(',\n')}]`);
+  assert.equal(next, null);
+  assert.equal(store.page({ ...all, limit: 4 }).next, 4n);
+  await store.close();
+});
+
+test('any name comes back as it was sent, and any category digit for digit, also from the disk', async (t) => {
+  const folder = temporaryFolder(t);
+  const unit = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0, 0x0a, 0x22, 0x5c, 0x2028, 0xd83d, 0xde00, 0xd800, 0xdfff));
+  const pets = fc.array(
+    fc.record({
+      name: fc.array(unit, { maxLength: 20 }).map((units) => String.fromCharCode(...units)),
+      categoryId: fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n)),
+      status: fc.constantFrom(...petStatuses),
+    }),
+    { minLength: 1, maxLength: 30 },
+  );
+  const sent: NewPet[] = [];
+  const hold = (store: PetStore): void => {
+    for (const [index, pet] of sent.entries()) {
+      const line = store.get(BigInt(index + 1))!.toString();
+      assert.equal(line, petLine(index + 1, pet));
+      assert.equal((JSON.parse(line) as { name: string }).name, pet.name);
+      assert(line.includes(`"categoryId":${pet.categoryId},`));
+    }
+    assert.equal(store.count, sent.length);
+  };
+  await fc.assert(
+    fc.asyncProperty(pets, async (pets) => {
+      const { store, logged } = await openStore(folder);
+      hold(store);
+      await Promise.all(pets.map((pet) => store.create(pet)));
+      sent.push(...pets);
+      hold(store);
+      await store.close();
+      assert.deepEqual(logged, []);
+    }),
+    { numRuns: 20 },
+  );
+  const disk = readFileSync(join(folder, 'pets.1.journal'), 'utf8');
+  for (const { categoryId } of sent) assert(disk.includes(`"categoryId":${categoryId},`));
+});
+
+test('a failed write is 503 and logged once; its ids are not used again, nor its animals shown', async (t) => {
+  const folder = temporaryFolder(t);
+  const { store, logged } = await openStore(folder);
+  await create(store, 2);
+  assert.equal(await store.writable(), true);
+
+  const sync = t.mock.method(AppendFile.prototype, 'sync', eio);
+  for (const _ of numbers(1, 2)) {
+    const results = await Promise.allSettled([store.create(rex), store.create(rex)]);
+    for (const result of results) {
+      assert(result.status === 'rejected' && result.reason instanceof ApiError);
+      assert.equal(result.reason.code, 'storage_unavailable');
+      assert.equal(result.reason.status, 503);
+      assert.match(result.reason.headers.join(' '), /^Retry-After [1-9]\d*$/);
+      assert(!result.reason.message.includes('EIO'), 'nothing of the inside is shown');
+    }
+  }
+  assert.equal(await store.writable(), false);
+  assert.equal(store.count, 2);
+  assert.equal(store.get(3n), null);
+  assert.deepEqual(logged, [`cannot write the journal of ${join(folder, 'pets.json')}: EIO: i/o error, fdatasync; creates are refused until it can`]);
+
+  sync.mock.restore();
+  assert.equal(await store.writable(), true, 'it tries, and finds that the disk is back');
+  assert.deepEqual(logged.slice(1), [`the journal of ${join(folder, 'pets.json')} can be written again`]);
+  assert.deepEqual(await create(store, 2), [7, 8]);
+  assert.equal(Buffer.concat(store.page(all).body).toString(), `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`);
+  await store.close();
+
+  const again = await openStore(folder);
+  assert.equal(Buffer.concat(again.store.page(all).body).toString(), `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`);
+  assert.deepEqual(await create(again.store, 1), [9]);
+  assert.deepEqual(again.logged, []);
+  await again.store.close();
+});
+
+test('a create that works says so too', async (t) => {
+  const { store, logged } = await openStore(temporaryFolder(t));
+  const sync = t.mock.method(AppendFile.prototype, 'sync', eio);
+  await assert.rejects(store.create(rex), { code: 'storage_unavailable' });
+  sync.mock.restore();
+  await create(store, 2);
+  await create(store, 1);
+  assert.equal(logged.length, 2);
+  await store.close();
+});
+
+test('past 4 MiB, and not before, the journal folds into a snapshot, which gives all back', async (t) => {
+  const folder = temporaryFolder(t);
+  const snapshot = join(folder, 'pets.json');
+  const { store, logged } = await openStore(folder);
+  await create(store, 69, large);
+  await store.close();
+  assert(!existsSync(snapshot), 'not before');
+
+  const again = await openStore(folder);
+  await create(again.store, 6, large);
+  await again.store.close(); // which waits for the fold
+  assert.equal(countIn(snapshot), 75);
+  assert.deepEqual(journalsIn(folder), ['pets.76.journal']);
+  assert(statSync(join(folder, 'pets.76.journal')).size < 200);
+  assert.deepEqual([...logged, ...again.logged], []);
+  assert.deepEqual(await linesIn(folder), numbers(1, 75).map((id) => petLine(id, large)));
+
+  // Now the journal must be larger than the snapshot.
+  const third = await openStore(folder);
+  await create(third.store, 70, large);
+  await third.store.close();
+  assert.equal(countIn(snapshot), 75);
+  const fourth = await openStore(folder);
+  assert.deepEqual(await create(fourth.store, 6, large), numbers(146, 151));
+  await fourth.store.close();
+  assert.equal(countIn(snapshot), 151);
+  assert.equal((await linesIn(folder)).length, 151);
+});
+
+test('the snapshot holds the last id given, though no animal in it has it', async (t) => {
+  const folder = temporaryFolder(t);
+  const { store } = await openStore(folder);
+  await create(store, 69, large);
+  const { sync } = AppendFile.prototype;
+  let late: Promise<unknown> | null = null;
+  t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
+    if (store.count === 70) late ??= store.create(rex); // while a new segment begins: it is in that one
+    await sync.call(this);
+  });
+  await create(store, 1, large);
+  await store.close();
+  await late;
+  const { lastId, count } = JSON.parse(readFileSync(join(folder, 'pets.json'), 'utf8')) as { lastId: number; count: number };
+  assert.deepEqual([lastId, count], [71, 70]);
+  for (const name of journalsIn(folder)) rmSync(join(folder, name)); // not even the journal tells of it
+  const again = await openStore(folder);
+  assert.deepEqual(await create(again.store, 1), [72]);
+  await again.store.close();
+});
+
+test('while it folds, creates and pages go on; whatever is killed meanwhile starts again', async (t) => {
+  const root = temporaryFolder(t);
+  const folder = join(root, 'store');
+  mkdirSync(folder);
+  const { store, logged } = await openStore(folder);
+  await create(store, 69, large);
+  const acknowledged = new Map(numbers(1, 69).map((id) => [id, petLine(id, large)]));
+  const states: { folder: string; names: string; acknowledged: number }[] = [];
+  const keep = (): void => {
+    const copy = join(root, `state-${states.length}`);
+    cpSync(folder, copy, { recursive: true });
+    states.push({ folder: copy, names: readdirSync(copy).sort().join(' '), acknowledged: acknowledged.size });
+  };
+  const createOne = async (): Promise<void> => {
+    const { id, line } = await store.create(rex);
+    acknowledged.set(id, line.toString());
+  };
+  const sync = AppendFile.prototype.sync;
+  t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
+    keep();
+    await sync.call(this);
+    keep();
+  });
+  let meanwhile = 0;
+  await onSync(t, async () => {
+    keep();
+    if (!existsSync(join(folder, 'pets.json.tmp')) && !existsSync(join(folder, 'pets.json'))) return;
+    await createOne(); // the fold waits for this
+    meanwhile++;
+    assert(store.get(BigInt(acknowledged.size)) !== null);
+    assert.equal(JSON.parse(Buffer.concat(store.page({ ...all, limit: 2, after: 70n }).body).toString()).length, Math.min(2, acknowledged.size - 70));
+    keep();
+  });
+  const { id, line } = await store.create(large);
+  acknowledged.set(id, line.toString());
+  await store.close();
+  t.mock.restoreAll();
+  keep();
+  assert(meanwhile >= 2, 'before the snapshot has its name, and after');
+  assert.deepEqual(logged, []);
+
+  // Every state that the steps of a fold leave must be among them.
+  const seen = states.map(({ names }) => names);
+  for (const names of [
+    'pets.1.journal',
+    'pets.1.journal pets.71.journal.tmp',
+    'pets.1.journal pets.71.journal',
+    'pets.1.journal pets.71.journal pets.json.tmp',
+    'pets.1.journal pets.71.journal pets.json',
+    'pets.71.journal pets.json',
+  ]) assert(seen.includes(names), `${names} is not among ${seen.join('; ')}`);
+  for (const { folder, names, acknowledged: count } of states) {
+    const lines = await linesIn(folder);
+    assert(lines.length >= count && lines.length <= acknowledged.size, `${names}: ${lines.length} of ${count}`);
+    for (const [index, line] of lines.entries()) assert.equal(line, acknowledged.get(index + 1), names);
+    const { store } = await openStore(folder); // and once more
+    assert.equal(store.count, lines.length);
+    assert.deepEqual(await create(store, 1), [lines.length + 1]);
+    await store.close();
+  }
+});
+
+test('a snapshot that is half written counts for nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const { store } = await openStore(folder);
+  await create(store, 3);
+  await store.close();
+  writeFileSync(join(folder, 'pets.json.tmp'), '{"format":"petstore","version":1,"sequence":2,"las');
+  writeFileSync(join(folder, 'pets.9.journal.tmp'), '{"seq":8');
+  assert.equal((await linesIn(folder)).length, 3);
+});
+
+test('a snapshot that cannot be written is logged, and tried again when the journal has grown as much again', async (t) => {
+  const folder = temporaryFolder(t);
+  const { store, logged } = await openStore(folder);
+  mkdirSync(join(folder, 'pets.json.tmp'));
+  await create(store, 80, large);
+  await store.close();
+  assert.equal(logged.length, 1);
+  assert.match(logged[0]!, new RegExp(`^no new snapshot: .*${join(folder, 'pets.json')}.*; the journal keeps the animals instead$`));
+  assert.equal((await linesIn(folder)).length, 80);
+
+  const again = await openStore(folder);
+  const failed = async (): Promise<void> => {
+    while (again.logged.length === 0) await create(again.store, 1);
+  };
+  await failed();
+  const first = again.logged.length;
+  await create(again.store, 60, large);
+  assert.equal(again.logged.length, first, 'not at once again');
+  assert.equal(await again.store.writable(), true);
+  rmdirSync(join(folder, 'pets.json.tmp'));
+  await create(again.store, 20, large);
+  await again.store.close();
+  assert.equal(again.logged.length, first);
+  assert.equal(countIn(join(folder, 'pets.json')), again.store.count);
+  assert.equal(journalsIn(folder).length, 1);
+  assert.equal((await linesIn(folder)).length, again.store.count);
+});
+
+test('a segment that cannot be begun leaves the journal as it was', async (t) => {
+  const folder = temporaryFolder(t);
+  const { store, logged } = await openStore(folder);
+  mkdirSync(join(folder, 'pets.76.journal.tmp'));
+  await create(store, 75, large);
+  await create(store, 5);
+  await store.close();
+  assert.equal(logged.length, 1);
+  rmdirSync(join(folder, 'pets.76.journal.tmp'));
+  assert.equal((await linesIn(folder)).length, 80);
+});
+
+test('close waits for every create under way and begins no new fold', async (t) => {
+  const folder = temporaryFolder(t);
+  const { store, logged } = await openStore(folder);
+  await create(store, 69, large);
+  const creating = create(store, 3, large);
+  await store.close();
+  assert.deepEqual(await creating, [70, 71, 72]);
+  assert.deepEqual(logged, []);
+  assert.deepEqual(readdirSync(folder), ['pets.1.journal']);
+  assert.equal((await linesIn(folder)).length, 72);
+});
+
+test('a damaged store is refused, naming file and line, and nothing is touched', async (t) => {
+  const root = temporaryFolder(t);
+  const folder = join(root, 'store');
+  mkdirSync(folder);
+  const first = await openStore(folder);
+  await create(first.store, 80, large);
+  await first.store.close();
+  const second = await openStore(folder);
+  for (const _ of numbers(1, 3)) await second.store.create(rex);
+  await second.store.close();
+  writeFileSync(join(folder, 'pets.json.tmp'), 'left over');
+  const contents = (): Map<string, string> => new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'latin1')]));
+  const good = contents();
+  const damages: [name: string, find: string, line: number][] = [
+    ['pets.json', '"id":33', 34],
+    ['pets.json', '"lastId"', 1],
+    ['pets.81.journal', '"id":81', 2],
+    ['pets.81.journal', '"id":82', 4], // with a marker before it
+  ];
+  for (const [name, find, line] of damages) {
+    const text = good.get(name)!;
+    const at = text.indexOf(find) + 5;
+    writeFileSync(join(folder, name), `${text.slice(0, at)}#${text.slice(at + 1)}`, 'latin1');
+    // Also with a tail that would be set aside if nothing else were wrong.
+    if (name === 'pets.json') writeFileSync(join(folder, 'pets.81.journal'), good.get('pets.81.journal')!.slice(0, -5));
+    const damaged = contents();
+    const times = readdirSync(folder).map((name) => statSync(join(folder, name)).mtimeMs);
+    await assert.rejects(PetStore.open(folder, assert.fail), (error) => {
+      return error instanceof OperatorError && error.message.startsWith(`${join(folder, name)}, line ${line}: `);
+    }, `${name} ${find}`);
+    assert.deepEqual(contents(), damaged);
+    assert.deepEqual(readdirSync(folder).map((name) => statSync(join(folder, name)).mtimeMs), times);
+    for (const [name, text] of good) writeFileSync(join(folder, name), text, 'latin1');
+  }
+  assert.equal((await linesIn(folder)).length, 83);
+  rmSync(join(folder, 'pets.json'));
+  await assert.rejects(PetStore.open(folder, assert.fail), OperatorError, 'without its snapshot');
+  assert.equal(good.get('pets.json')!.length > foldBytes, true);
+});

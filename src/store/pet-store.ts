@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { ApiError } from '../domain/api-error.ts';
+import { petLine, statusOfLine, type NewPet } from '../domain/pet.ts';
+import { Journal } from './journal.ts';
+import { LineTable, type Page, type PageQuery } from './line-table.ts';
+import { readSnapshot, writeSnapshot } from './snapshot.ts';
+
+const snapshotName = 'pets.json';
+/** A smaller journal is not worth a snapshot. */
+const minFoldBytes = 4 * 1024 * 1024;
+
+export interface CreatedPet {
+  readonly id: number;
+  /** The Pet in JSON. */
+  readonly line: Buffer;
+}
+
+/** The animals: in memory for reading, in a snapshot and a journal for good. */
+export class PetStore {
+  readonly #table: LineTable;
+  readonly #path: string;
+  readonly #log: (line: string) => void;
+  #journal!: Journal;
+  #lastId = 0;
+  #snapshotBytes = 0;
+  #snapshotSequence = 0;
+  /** The journal's length below which no snapshot is written. */
+  #foldAbove = minFoldBytes;
+  #folding: Promise<void> | null = null;
+  #writeFailed = false;
+  #closing = false;
+
+  /** Reads the store in `folder`. Throws OperatorError that names file and line where it is damaged. */
+  static async open(folder: string, log: (line: string) => void): Promise<PetStore> {
+    const store = new PetStore(folder, log);
+    const apply = (line: Buffer): boolean => store.#apply(line);
+    const snapshot = readSnapshot(store.#path, apply);
+    store.#snapshotBytes = snapshot?.bytes ?? 0;
+    store.#snapshotSequence = snapshot?.sequence ?? 0;
+    store.#journal = await Journal.open({ folder, snapshotSequence: snapshot?.sequence ?? 0, apply, log });
+    store.#lastId = Math.max(snapshot?.lastId ?? 0, Number(store.#table.lastId ?? 0));
+    return store;
+  }
+
+  private constructor(folder: string, log: (line: string) => void) {
+    this.#table = new LineTable();
+    this.#path = join(folder, snapshotName);
+    this.#log = log;
+  }
+
+  /** How many animals there are. */
+  get count(): number {
+    return this.#table.count;
+  }
+
+  /** The animal with this id as its JSON, or null. */
+  get(id: bigint): Buffer | null {
+    return this.#table.get(id);
+  }
+
+  /** A page of the list, in ascending id. */
+  page(query: PageQuery): Page {
+    return this.#table.page(query);
+  }
+
+  /**
+   * Adds an animal. Resolves when it is on the disk.
+   * Throws ApiError `storage_unavailable` if it could not be made durable: then its id stays unused.
+   */
+  async create(pet: NewPet): Promise<CreatedPet> {
+    const id = ++this.#lastId;
+    const line = Buffer.from(petLine(id, pet));
+    await this.#watch(this.#journal.append(line));
+    this.#foldIfDue();
+    return { id, line };
+  }
+
+  /** Whether animals can be added: after a failed write, tries whether the disk is back. */
+  async writable(): Promise<boolean> {
+    if (!this.#writeFailed) return true;
+    return this.#watch(this.#journal.probe()).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Brings the snapshot up to date, for a person to read. If it cannot, that is logged: the journal has the animals. */
+  async snapshot(): Promise<void> {
+    await this.#folding;
+    if (this.#journal.durable > this.#snapshotSequence) await this.#tryFold();
+  }
+
+  /** Finishes what is being written. No call may follow. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#folding;
+    await this.#journal.close();
+  }
+
+  #apply(line: Buffer): boolean {
+    const status = statusOfLine(line);
+    if (status !== null) this.#table.append(line, status);
+    return status !== null;
+  }
+
+  /** Logs when writes begin to fail and when they work again. */
+  async #watch(write: Promise<void>): Promise<void> {
+    try {
+      await write;
+    } catch (error) {
+      if (!this.#writeFailed) this.#log(`cannot write the journal of ${this.#path}: ${reason(error)}; creates are refused until it can`);
+      this.#writeFailed = true;
+      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', ['Retry-After', '5']);
+    }
+    if (this.#writeFailed) this.#log(`the journal of ${this.#path} can be written again`);
+    this.#writeFailed = false;
+  }
+
+  #foldIfDue(): void {
+    if (this.#closing || this.#folding !== null || this.#journal.bytes <= Math.max(this.#foldAbove, this.#snapshotBytes)) return;
+    this.#folding = this.#tryFold().finally(() => (this.#folding = null));
+  }
+
+  async #tryFold(): Promise<void> {
+    try {
+      await this.#fold();
+      this.#foldAbove = minFoldBytes;
+    } catch (error) {
+      this.#foldAbove = this.#journal.bytes + minFoldBytes;
+      this.#log(`no new snapshot: ${reason(error)}; the journal keeps the animals instead`);
+    }
+  }
+
+  /** Writes the snapshot while requests go on: animals never change, so those there are now are the table's first rows. */
+  async #fold(): Promise<void> {
+    await this.#journal.rotate();
+    const sequence = this.#journal.durable;
+    this.#snapshotBytes = await writeSnapshot(this.#path, this.#table, this.#table.count, { sequence, lastId: this.#lastId });
+    this.#snapshotSequence = sequence;
+    await this.#journal.removeClosed(sequence);
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

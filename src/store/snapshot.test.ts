@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import * as fc from 'fast-check';
+import { OperatorError } from '../domain/operator-error.ts';
+import { petLine, petStatuses, statusOfLine, type NewPet } from '../domain/pet.ts';
+import { crc32, crcHex } from '../files/crc32.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { LineTable } from './line-table.ts';
+import { readSnapshot, writeSnapshot } from './snapshot.ts';
+
+interface Document {
+  readonly format: string;
+  readonly version: number;
+  readonly sequence: number;
+  readonly lastId: number;
+  readonly count: number;
+  readonly pets: { readonly id: number; readonly name: string }[];
+  readonly crc32: string[];
+}
+
+function pets(count: number): NewPet[] {
+  return Array.from({ length: count }, (_, index) => ({ name: `n${index}`, categoryId: BigInt(index), status: petStatuses[index % 3]! }));
+}
+
+function tableOf(list: readonly NewPet[]): LineTable {
+  const table = new LineTable();
+  for (const [index, pet] of list.entries()) table.append(Buffer.from(petLine(index + 1, pet)), pet.status);
+  return table;
+}
+
+async function write(path: string, list: readonly NewPet[], count = list.length): Promise<number> {
+  return writeSnapshot(path, tableOf(list), count, { sequence: count + 3, lastId: list.length + 7 });
+}
+
+/** What is read, as lines; `null` for a snapshot that is not there. */
+function read(path: string): { head: ReturnType<typeof readSnapshot>; lines: string[] } {
+  const lines: string[] = [];
+  const head = readSnapshot(path, (pet) => {
+    lines.push(pet.toString());
+    return statusOfLine(pet) !== null;
+  });
+  return { head, lines };
+}
+
+/** The line and the message of the refusal. */
+function refusal(path: string): { line: number; message: string } {
+  try {
+    read(path);
+  } catch (error) {
+    assert(error instanceof OperatorError, String(error));
+    const line = /^(.*), line (\d+): /.exec(error.message);
+    assert.equal(line?.[1], path);
+    assert(error.message.includes('Nothing was changed') && !error.message.includes('\n'));
+    return { line: Number(line[2]), message: error.message };
+  }
+  assert.fail('the snapshot was read');
+}
+
+test('a snapshot is one JSON document, one animal a line, for its owner only, and reads back equal', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  for (const count of [0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 1000]) {
+    const list = pets(count);
+    const bytes = await write(path, list);
+    const text = readFileSync(path, 'utf8');
+    assert.equal(bytes, Buffer.byteLength(text));
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+
+    const expected = list.map((pet, index) => petLine(index + 1, pet));
+    const document = JSON.parse(text) as Document;
+    assert.deepEqual({ ...document, pets: [], crc32: [] }, { format: 'petstore', version: 1, sequence: count + 3, lastId: count + 7, count, pets: [], crc32: [] });
+    assert.deepEqual(document.pets.map(({ id, name }) => [id, name]), list.map(({ name }, index) => [index + 1, name]));
+
+    const lines = text.split('\n');
+    assert.deepEqual(lines.slice(1, count + 1), expected.map((line, index) => line + (index + 1 < count ? ',' : '')));
+    const sums = [lines[0]!, ...expected].map((line) => crcHex(crc32(Buffer.from(line))));
+    assert.equal(document.crc32.join(''), sums.join(''));
+    assert(document.crc32.slice(0, -1).every((sum) => sum.length === 8 * 64));
+
+    assert.deepEqual(read(path), { head: { sequence: count + 3, lastId: count + 7, bytes }, lines: expected });
+  }
+});
+
+test('no snapshot is null', (t) => {
+  assert.deepEqual(read(join(temporaryFolder(t), 'pets.json')), { head: null, lines: [] });
+});
+
+test('only the first rows asked for are in it', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  const list = pets(100);
+  for (const count of [0, 1, 70, 99]) {
+    await write(path, list, count);
+    assert.deepEqual(read(path).lines, list.slice(0, count).map((pet, index) => petLine(index + 1, pet)));
+  }
+});
+
+test('any name and category survives, also in more than one piece', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  const unit = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0, 0x0a, 0x22, 0x2c, 0x5c, 0x5d, 0x7d, 0x2028, 0xd800, 0xdfff));
+  const name = fc.array(unit, { maxLength: 12 }).chain((units) => fc.constantFrom(1, 1, 1, 3000).map((times) => String.fromCharCode(...units).repeat(times)));
+  const list = fc.array(fc.record({ name, categoryId: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), status: fc.constantFrom(...petStatuses) }), { maxLength: 80 });
+  await fc.assert(
+    fc.asyncProperty(list, async (list) => {
+      await write(path, list);
+      assert.deepEqual(read(path).lines, list.map((pet, index) => petLine(index + 1, pet)));
+      const { pets } = JSON.parse(readFileSync(path, 'utf8')) as Document;
+      assert.deepEqual(pets.map(({ name }) => name), list.map(({ name }) => name));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('many pieces, and a name longer than a piece', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  const list = pets(9000).map((pet, index) => (index % 3000 === 5 ? { ...pet, name: 'é'.repeat(200_000) } : pet));
+  await write(path, list);
+  assert.equal((JSON.parse(readFileSync(path, 'utf8')) as Document).pets.length, 9000);
+  const { lines } = read(path);
+  assert.equal(lines.length, 9000);
+  assert(lines.every((line, index) => line === petLine(index + 1, list[index]!)));
+});
+
+test('every byte that is not what was written is refused, and its line is named', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  for (const count of [0, 3, 66]) {
+    await write(path, pets(count));
+    const good = readFileSync(path);
+    const lineOf = (offset: number): number => good.subarray(0, offset).toString('latin1').split('\n').length;
+    const firstSum = good.indexOf('],"crc32":[') + '],"crc32":[\n'.length;
+    for (let offset = 0; offset < good.length; offset += count > 3 && offset < firstSum ? 7 : 1) {
+      const old = good[offset]!;
+      for (const now of new Set([old ^ 1, old ^ 0x80, old ^ (1 << offset % 7), 0, 0x0a, old === 0x39 ? 0x31 : 0x39])) {
+        if (now === old || (count > 3 && now !== (old ^ 1) && now !== 0x0a)) continue;
+        const bad = Buffer.from(good);
+        bad[offset] = now;
+        writeFileSync(path, bad);
+        const { line, message } = refusal(path);
+        // A line and its checksum that do not agree: which of them is damaged cannot be told, so both are named.
+        if (offset >= firstSum && line !== lineOf(offset)) assert(message.includes(`(in line ${lineOf(offset)})`), `byte ${offset} = ${now}: ${message}`);
+        else assert.equal(line, lineOf(offset), `byte ${offset} = ${now}: ${message}`);
+      }
+    }
+  }
+});
+
+test('a snapshot that ends at any byte before its end, or goes on behind it, is refused', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  for (const count of [0, 3]) {
+    await write(path, pets(count));
+    const good = readFileSync(path);
+    for (let length = 0; length < good.length; length++) {
+      writeFileSync(path, good.subarray(0, length));
+      const lines = good.subarray(0, length).toString('latin1').split('\n').length;
+      assert.equal(refusal(path).line, lines, `${length} bytes`);
+    }
+    for (const more of ['\n', ' ', 'x', '{}\n', '\u0000']) {
+      writeFileSync(path, Buffer.concat([good, Buffer.from(more)]));
+      assert.equal(refusal(path).line, good.toString('latin1').split('\n').length);
+    }
+  }
+});
+
+test('a count that no file could hold is refused before memory is taken for it', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  await write(path, pets(3));
+  const good = readFileSync(path, 'utf8');
+  for (const count of ['999999999999999', '9999999999', '400000000', '1000']) {
+    writeFileSync(path, good.replace('"count":3', `"count":${count}`));
+    assert.equal(refusal(path).line, 1, count);
+  }
+});
+
+test('a line that is missing, comes twice, is new or in another place is refused', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  await write(path, pets(130));
+  const lines = readFileSync(path, 'utf8').slice(0, -1).split('\n');
+  const refuse = (changed: readonly string[], what: string): void => {
+    writeFileSync(path, changed.map((line) => `${line}\n`).join(''));
+    const { line } = refusal(path);
+    assert(line >= 1 && line <= changed.length + 1, what);
+  };
+  for (const index of lines.keys()) {
+    const others = lines.toSpliced(index, 1);
+    refuse(others, `without line ${index + 1}`);
+    refuse(lines.toSpliced(index, 0, lines[index]!), `line ${index + 1} twice`);
+    refuse(lines.toSpliced(index, 0, ''), `an empty line before line ${index + 1}`);
+    refuse(lines.toSpliced(index, 0, `${petLine(500, pets(1)[0]!)},`), `a new line before line ${index + 1}`);
+    if (index > 0) refuse(lines.with(index, lines[index - 1]!).with(index - 1, lines[index]!), `lines ${index} and ${index + 1} in each other's place`);
+  }
+});
+
+test('any damage at all is refused as such', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  await write(path, pets(20));
+  const good = readFileSync(path);
+  const damage = fc.record({
+    at: fc.oneof(fc.nat(good.length), fc.nat(80)),
+    gone: fc.nat(40),
+    come: fc.oneof(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)), fc.stringMatching(/^[0-9,"\n]{1,15}$/).map((text) => Buffer.from(text))),
+  });
+  fc.assert(
+    fc.property(damage, ({ at, gone, come }) => {
+      const bad = Buffer.concat([good.subarray(0, at), come, good.subarray(at + gone)]);
+      fc.pre(!bad.equals(good));
+      writeFileSync(path, bad);
+      refusal(path);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a snapshot that could not be written leaves the old one', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  await write(path, pets(3));
+  const table = tableOf(pets(5));
+  t.mock.method(table, 'pieces', () => {
+    throw new Error('EIO');
+  });
+  await assert.rejects(writeSnapshot(path, table, 5, { sequence: 1, lastId: 5 }), { message: new RegExp(`^cannot write ${path}: EIO;`) });
+  assert.equal(read(path).lines.length, 3);
+});

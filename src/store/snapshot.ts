@@ -1,0 +1,157 @@
+/**
+ * The snapshot: every animal up to some record of the journal, as one JSON document that a person can read.
+ *
+ *     {"format":"petstore","version":1,"sequence":2,"lastId":2,"count":2,"pets":[
+ *     {"id":1,"name":"Rex","categoryId":1,"status":"available"},
+ *     {"id":2,"name":"Mia","categoryId":2,"status":"sold"}
+ *     ],"crc32":[
+ *     "8d5a0b3c…"
+ *     ]}
+ *
+ * `sequence` is the number of the journal's last record in it. `crc32` holds eight hexadecimal digits for each line
+ * before it, the first line's first, many to a string: damage is found, and found by its line. A line's checksum covers
+ * it without its comma and line feed.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { damaged } from '../domain/operator-error.ts';
+import { crc32, crcHex, isCrcHex } from '../files/crc32.ts';
+import { readLines, type Line } from '../files/lines.ts';
+import { replaceFile } from '../files/replace.ts';
+import type { LineTable } from './line-table.ts';
+
+export interface SnapshotHead {
+  /** The number of the journal's last record in the snapshot. */
+  readonly sequence: number;
+  /** The largest id ever given to an animal. */
+  readonly lastId: number;
+}
+
+/** Bounds how long the event loop stands still for one piece: its checksums are computed at one go. */
+const pieceBytes = 128 * 1024;
+const checksumsPerString = 64;
+const petStart = '{"id":';
+const petsEnd = '],"crc32":[';
+const documentEnd = ']}';
+const comma = 0x2c;
+const quote = 0x22;
+const lineFeed = 0x0a;
+const headPattern = /^\{"format":"petstore","version":1,"sequence":([0-9]{1,15}),"lastId":([0-9]{1,15}),"count":([0-9]{1,15}),"pets":\[$/;
+
+/**
+ * Replaces the snapshot by one of the table's first `count` rows, a piece at a time between requests.
+ * Gives its length in bytes. Rejects with what the disk reports; the old snapshot is untouched then.
+ */
+export async function writeSnapshot(path: string, table: LineTable, count: number, head: SnapshotHead): Promise<number> {
+  const { sequence, lastId } = head;
+  const headLine = `{"format":"petstore","version":1,"sequence":${sequence},"lastId":${lastId},"count":${count},"pets":[`;
+  const checksums = new Uint32Array(count + 1);
+  checksums[0] = crc32(Buffer.from(headLine));
+  let size = 0;
+  await replaceFile(path, async (file) => {
+    const write = async (bytes: Buffer): Promise<void> => {
+      await file.writeFile(bytes);
+      size += bytes.length;
+    };
+    await write(Buffer.from(`${headLine}\n`));
+    let row = 0;
+    for (const { bytes, rows } of table.pieces(count, pieceBytes)) {
+      let start = 0;
+      for (const end = row + rows; row < end; ) {
+        const next = bytes.indexOf(lineFeed, start) + 1;
+        checksums[++row] = crc32(bytes, start, next - 2);
+        start = next;
+      }
+      if (row < count) await write(bytes);
+      else await write(Buffer.concat([bytes.subarray(0, -2), Buffer.from('\n')])); // no comma behind the last
+    }
+    await write(Buffer.from(`${petsEnd}\n`));
+    for (let first = 0; first <= count; ) {
+      let strings = '';
+      for (const end = first + 8 * 1024; first < end && first <= count; first += checksumsPerString) {
+        const hex = Array.from(checksums.subarray(first, first + checksumsPerString), crcHex).join('');
+        strings += first + checksumsPerString <= count ? `"${hex}",\n` : `"${hex}"\n`;
+      }
+      await write(Buffer.from(strings));
+    }
+    await write(Buffer.from(`${documentEnd}\n`));
+  });
+  return size;
+}
+
+/**
+ * Reads the snapshot, giving each animal's line to `apply`, which says whether it is one.
+ * Gives the head and the length in bytes, or null if there is no snapshot.
+ * Throws OperatorError that names the damaged line; what `apply` was given is worthless then.
+ */
+export function readSnapshot(
+  path: string,
+  apply: (pet: Buffer) => boolean,
+): (SnapshotHead & { readonly bytes: number }) | null {
+  if (!existsSync(path)) return null;
+  const lines = readLines(path);
+  let size = 0;
+  let number = 0;
+  const bad = (line: number, why: string): Error => damaged(path, line, why);
+  const take = (): Line => {
+    number++;
+    const { done, value: line } = lines.next();
+    if (done === true || !line.complete) throw bad(number, 'the file ends here, before its time');
+    size += line.end - line.start + 1;
+    return line;
+  };
+  try {
+    const headLine = take();
+    const head = headPattern.exec(textOf(headLine));
+    const count = Number(head?.[3]);
+    if (head === null || count > statSync(path).size) throw bad(1, 'this is not how a snapshot of this program begins');
+    const checksums = new Uint32Array(count + 1);
+    checksums[0] = crc32(headLine.bytes, headLine.start, headLine.end);
+    for (let row = 1; row <= count; row++) {
+      const { bytes, start, end } = take();
+      const hasComma = bytes[end - 1] === comma;
+      const pet = bytes.subarray(start, hasComma ? end - 1 : end);
+      if (hasComma !== row < count || !apply(pet)) throw bad(unsound(path) ?? number, 'this is not the line of an animal');
+      checksums[row] = crc32(pet);
+    }
+    if (textOf(take()) !== petsEnd) throw bad(unsound(path) ?? number, `here the line ${petsEnd} is due`);
+    for (let row = 0; row <= count; ) {
+      const { bytes, start, end } = take();
+      const behind = Math.min(row + checksumsPerString, count + 1);
+      let at = start + 1;
+      const hexEnd = at + 8 * (behind - row);
+      if (bytes[start] !== quote || bytes.toString('latin1', hexEnd, end) !== (behind <= count ? '",' : '"')) {
+        throw bad(number, 'this is not a line of checksums');
+      }
+      for (; row < behind; row++, at += 8) {
+        if (!isCrcHex(bytes, at, checksums[row]!)) throw bad(row + 1, `it does not match its checksum (in line ${number})`);
+      }
+    }
+    if (textOf(take()) !== documentEnd) throw bad(number, `here the line ${documentEnd} is due`);
+    if (lines.next().done !== true) throw bad(number + 1, 'something follows the end of the document');
+    return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
+  } finally {
+    lines.return();
+  }
+}
+
+function textOf({ bytes, start, end }: Line): string {
+  return bytes.toString('latin1', start, end);
+}
+
+/**
+ * A second look at a snapshot whose lines do not add up: the line that says how many there are, or one that holds two
+ * animals because the line feed between them was damaged; null if it is neither.
+ */
+function unsound(path: string): number | null {
+  let headSum = '';
+  let sumsFollow = false;
+  for (const line of readLines(path)) {
+    const { bytes, start, end, number } = line;
+    if (number === 1) headSum = crcHex(crc32(bytes, start, end));
+    if (sumsFollow) return bytes.toString('latin1', start + 1, start + 9) === headSum ? null : 1;
+    const text = textOf(line);
+    if (text.includes(petStart, 1)) return number;
+    sumsFollow = text === petsEnd;
+  }
+  return null;
+}
