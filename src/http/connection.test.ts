@@ -1,0 +1,276 @@
+/** One connection on the wire: its requests in order, its last answer, and clients that leave. */
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { chunked, early, echo, echoed, get, happened, held, json, kib, post, refused, serve, test, turns } from '../testing/wire.ts';
+import type { Reply } from './reply.ts';
+
+// More than one request on a connection.
+
+test('pipelined requests are handled one after the other, and answered in order', async (t) => {
+  let underWay = 0;
+  const site = await serve(t, async (request) => {
+    underWay += 1;
+    assert.equal(underWay, 1);
+    for (let i = Number(request.query); i > 0; i -= 1) await new Promise((resolve) => setImmediate(resolve));
+    const reply = await echo(request);
+    underWay -= 1;
+    return reply;
+  });
+  const client = site.connect();
+  let messages = '';
+  for (let i = 0; i < 200; i += 1) messages += i % 3 === 0 ? `${post(`/${i}?${i % 7}`, 'Content-Length: 2')}ab` : get(`/${i}?${i % 5}`);
+  await client.send(messages);
+  for (let i = 0; i < 200; i += 1) await echoed(client, `/${i}`, i % 3 === 0 ? 2 : 0);
+});
+
+test('10,000 pipelined requests are all answered', async (t) => {
+  const site = await serve(t);
+  const client = site.connect();
+  client.socket.write(Array.from({ length: 10_000 }, (_, i) => `GET /${i} HTTP/1.1\r\nHost:\r\n\r\n`).join(''));
+  for (let i = 0; i < 10_000; i += 1) await echoed(client, `/${i}`);
+});
+
+test('while one request is handled, only some of those behind it are taken from the socket', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const client = site.connect();
+  client.socket.write(get('/', `A: ${'a'.repeat(10_000)}`).repeat(500));
+  await called;
+  await turns(site, 150); // enough to read 64 KiB at a time what there is
+  const { bytesRead } = await client.accepted();
+  assert(bytesRead < 1_500_000, `${bytesRead} bytes were read`);
+  release();
+  for (let i = 0; i < 500; i += 1) await echoed(client, '/');
+});
+
+test('a fault behind good requests neither overtakes nor replaces their answers', async (t) => {
+  const faults: [expected: string, bytes: string][] = [
+    ['400 malformed_request', 'FOO / HTTP/1.1\r\n\r\n'],
+    ['400 malformed_request', 'GET / HTTP/1.1\r\n\r\n'],
+    ['400 malformed_request', `${chunked}zz\r\n`],
+    ['405 method_not_allowed', 'CONNECT a:1 HTTP/1.1\r\n\r\n'],
+    ['431 headers_too_large', get('/', `A: ${'a'.repeat(17_000)}`)],
+    ['505 http_version_not_supported', 'GET / HTTP/2.0\r\n\r\n'],
+  ];
+  for (const [expected, bytes] of faults) {
+    const { called, release, handler } = held(echo);
+    const site = await serve(t, handler);
+    const client = await site.connect().send(get('/a'), post('/b', 'Content-Length: 1'), 'a', bytes, get('/never'));
+    await called;
+    await turns(site);
+    await client.send(get('/never')); // meets a parser that has given up
+    await turns(site);
+    assert.equal(client.received, 0);
+    release();
+    await echoed(client, '/a');
+    await echoed(client, '/b', 1);
+    await refused(client, expected);
+    assert.equal(site.calls.includes('GET /never'), false);
+  }
+});
+
+test('a head too slow, or cut off, behind a good request is answered after it', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler, { headTimeoutMs: 300, requestTimeoutMs: 300 });
+  const slow = await site.connect().send(get('/a'), 'GET /b');
+  const cut = (await site.connect().send(get('/a'), 'GET /b')).finish();
+  await called;
+  await refused(site.connect(), '408 request_timeout'); // opened later, so the other's time is over as well
+  release();
+  await echoed(slow, '/a');
+  await refused(slow, '408 request_timeout');
+  await echoed(cut, '/a');
+  await refused(cut, '400 malformed_request');
+});
+
+test('what comes behind Connection: close is ignored', async (t) => {
+  for (const behind of [get('/never'), 'junk \0 junk\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n']) {
+    const { called, release, handler } = held(echo);
+    const site = await serve(t, handler);
+    const client = await site.connect().send(get('/last', 'Connection: close'), behind);
+    await called;
+    await client.send(behind);
+    await turns(site);
+    release();
+    const { status, headers } = await client.answer();
+    assert.deepEqual([status, headers.get('connection')], [200, 'close']);
+    await client.end();
+    assert.deepEqual(site.calls, ['GET /last']);
+  }
+});
+
+test('what comes behind an answer with Connection: close is never handled', async (t) => {
+  const site = await serve(t, early);
+  await refused(await site.connect().send(post('/', 'Content-Length: 3'), 'abc', get('/never')), '401 missing_api_key');
+  await refused(await site.connect().send(post('/', 'Content-Length: 3'), 'abc', 'junk'), '401 missing_api_key');
+  const client = await site.connect().send(post('/', 'Content-Length: 3'));
+  await refused(client, '401 missing_api_key');
+  await client.send('abc', get('/never'));
+  await refused(await site.connect().send('GET / HTTP/1.1\r\n\r\n', get('/never')), '400 malformed_request');
+  // Node closes behind an expectation that was not asked to continue.
+  const expecting = await site.connect().send(post('/', 'Expect: 100-continue', 'Content-Length: 0'), get('/never'));
+  assert.equal((await expecting.answer()).headers.get('connection'), 'close');
+  await expecting.end();
+  await turns(site);
+  assert.deepEqual(site.calls, Array(4).fill('POST /'));
+});
+
+test('an answer to a request without a body leaves the connection open', async (t) => {
+  const site = await serve(t, early);
+  const client = await site.connect().send(get('/'), post('/', 'Content-Length: 0'), get('/'));
+  for (let i = 0; i < 3; i += 1) assert.equal((await client.answer()).headers.get('connection'), 'keep-alive');
+});
+
+test('HTTP/1.0 is served without a Host, one request a connection', async (t) => {
+  const site = await serve(t);
+  for (const more of ['', 'Connection: keep-alive\r\n', 'Host: x\r\n']) {
+    const client = await site.connect().send(`GET /old HTTP/1.0\r\n${more}\r\nGET /second HTTP/1.0\r\n\r\n`);
+    const { status, headers } = await client.answer();
+    assert.deepEqual([status, headers.get('connection')], [200, 'close']);
+    await client.end();
+  }
+  assert.deepEqual(site.calls, ['GET /old', 'GET /old', 'GET /old']);
+});
+
+// Behind the last answer.
+
+test('an early answer is read whole, although the client goes on sending', async (t) => {
+  const site = await serve(t, early);
+  for (const head of [post('/', `Content-Length: ${200 * 1024}`), `${chunked}${(200 * 1024).toString(16)}\r\n`]) {
+    await refused(await site.connect().send(head, kib(200)), '401 missing_api_key', 'sent at once');
+    const client = await site.connect().send(head);
+    await refused(client, '401 missing_api_key');
+    await client.send(kib(100)); // the server has closed its side: what comes now must not be answered by a reset
+    await client.send(kib(100));
+    client.finish();
+    await client.forgotten();
+    assert.equal(client.error, null);
+    assert.equal((await client.accepted()).bytesRead, head.length + 200 * 1024);
+  }
+});
+
+test('the answer to a broken message, too, is read whole although the client goes on sending', async (t) => {
+  const site = await serve(t);
+  const heads = ['junk\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', 'GET / HTTP/2.0\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n'];
+  for (const head of [...heads, `GET /${'a'.repeat(17_000)}`]) {
+    const client = await site.connect().send(head);
+    await client.answer();
+    await client.end();
+    await client.send(kib(100));
+    await client.send(kib(100));
+    await client.finish().forgotten();
+    assert.equal(client.error, null);
+    assert.equal((await client.accepted()).bytesRead, head.length + 200 * 1024);
+  }
+});
+
+test('of what comes behind the last answer 256 KiB are read, and no 5 MB', async (t) => {
+  const site = await serve(t, early);
+  const client = await site.connect().send(post('/', 'Content-Length: 5000000'));
+  await refused(client, '401 missing_api_key');
+  client.socket.write(Buffer.alloc(5_000_000));
+  await client.forgotten();
+  const { bytesRead } = await client.accepted();
+  assert(bytesRead > 256 * 1024 && bytesRead < 400 * 1024, `${bytesRead} bytes were read`);
+});
+
+test('behind the last answer the server waits 2 s for the client to close', async (t) => {
+  const timers: (() => void)[] = [];
+  const setRealTimeout = setTimeout;
+  t.mock.method(globalThis, 'setTimeout', (work: () => void, ms?: number) => {
+    if (ms === 2_000) timers.push(work);
+    return setRealTimeout(work, ms === 2_000 ? 60_000 : ms).unref();
+  });
+  const site = await serve(t, early);
+  const client = await site.connect().send(post('/', 'Content-Length: 3'));
+  await refused(client, '401 missing_api_key');
+  await turns(site);
+  assert.equal((await client.accepted()).destroyed, false);
+  timers[0]!();
+  await client.forgotten();
+});
+
+// Clients that leave.
+
+test('a client that has closed its side still gets its answers', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const client = (await site.connect().send(get('/a'), post('/b', 'Content-Length: 1'), 'a', get('/c'))).finish();
+  await called;
+  const serverSide = await client.accepted();
+  if (!serverSide.readableEnded) await happened(serverSide, 'end');
+  release();
+  for (const path of ['/a', '/b', '/c']) assert.equal((JSON.parse((await client.answer()).body) as { path: string }).path, path);
+  await client.end();
+  await client.forgotten();
+
+  const idle = await site.connect().send(get('/a'));
+  await echoed(idle, '/a');
+  await idle.finish().end();
+  await site.connect().finish().end();
+});
+
+test('a reset within a body ends the wait for it', async (t) => {
+  for (const before of ['', 'ab']) {
+    const { called, release, handler } = held(echo);
+    let reply: Promise<Reply> | null = null;
+    const site = await serve(t, (request) => (reply = handler(request)));
+    const client = await site.connect().send(post('/', 'Content-Length: 3'), before);
+    await called;
+    if (before !== '') release(); // reading already, or only after the reset
+    client.socket.resetAndDestroy();
+    await client.forgotten();
+    release();
+    const { status, body } = await reply!;
+    assert.equal(status, 400, String(body));
+  }
+});
+
+test('a reset drops what waits behind the request that is handled', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const client = await site.connect().send(get('/a'), get('/b').repeat(10), 'junk');
+  await called;
+  client.socket.resetAndDestroy();
+  await client.forgotten();
+  release();
+  await turns(site);
+  assert.equal(site.calls.includes('GET /b'), false);
+  await echoed(await site.connect().send(get('/after')), '/after');
+});
+
+test('clients may reset anywhere; the server goes on, and forgets them', async (t) => {
+  const big = { ...json(null), body: Buffer.alloc(3_000_000, ' ') };
+  const site = await serve(t, async (request) => {
+    if (request.path === '/big') return big;
+    return request.path === '/early' ? early(request) : echo(request);
+  });
+  const pieces = [
+    get('/'), get('/big'), get('/early'), get('/').repeat(100), get('/', 'Connection: close'), 'GET / HTTP/1.0\r\n\r\n',
+    post('/', 'Content-Length: 70000'), `${post('/', 'Content-Length: 3')}abc`, post('/early', 'Content-Length: 5'),
+    post('/', 'Content-Length: 3', 'Expect: 100-continue'), chunked, '3\r\nabc\r\n', '0\r\n\r\n', 'zz\r\n',
+    'CONNECT a:1 HTTP/1.1\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'a'.repeat(20_000),
+  ];
+  const run = fc.record({
+    sent: fc.array(fc.tuple(fc.constantFrom(...pieces), fc.boolean(), fc.nat({ max: 3 })), { minLength: 1, maxLength: 5 }),
+    reading: fc.boolean(),
+    leaves: fc.constantFrom('reset', 'destroy', 'end'),
+  });
+  await fc.assert(fc.asyncProperty(fc.array(run, { minLength: 4, maxLength: 4 }), async (runs) => {
+    await Promise.all(runs.map(async ({ sent, reading, leaves }) => {
+      const client = site.connect();
+      const serverSide = await client.accepted();
+      if (!reading) client.socket.pause();
+      for (const [piece, whole, pauses] of sent) {
+        if (!client.socket.writable) break;
+        client.socket.write(whole ? piece : piece.slice(0, piece.length / 2));
+        for (let i = 0; i < pauses; i += 1) await new Promise((resolve) => setImmediate(resolve));
+      }
+      if (leaves === 'reset') client.socket.resetAndDestroy();
+      else if (leaves === 'destroy') client.socket.destroy();
+      else client.finish().socket.resume().once('end', () => client.socket.destroy());
+      if (!serverSide.closed) await happened(serverSide, 'close');
+    }));
+  }), { numRuns: 60 });
+  await echoed(await site.connect().send(get('/after')), '/after');
+});

@@ -1,0 +1,94 @@
+/**
+ * One client connection, and the order of its answers.
+ *
+ * Node parses requests as fast as they arrive and reports a broken message at once, even while an answer to an
+ * earlier, good request of the same connection is still being made. Here each connection does one thing at a time:
+ * a request is handled when the answer before it has left, and so is the fault that ends the connection. So a fault
+ * never overtakes or replaces an answer, and pipelined requests see each other's effects (RFC 9112 section 9.3.2).
+ *
+ * A connection ends by lingering: our side is closed, and what the client still sends is read and thrown away for a
+ * while. Closing both sides at once would make the kernel answer those bytes with a reset, and a reset can destroy an
+ * answer that the client has not read yet (RFC 9112 section 9.6).
+ */
+import type { Socket } from 'node:net';
+import type { Request } from './request.ts';
+
+const lingerMs = 2_000;
+const lingerBytes = 256 * 1024;
+/** More pipelined requests than this wait in the socket, not in memory. */
+const maxWaiting = 64;
+
+export class Connection {
+  readonly #socket: Socket;
+  readonly #waiting: (() => void)[] = [];
+  #busy = false;
+  #closing = false;
+  /** How much had been read when the last work was done. */
+  #bytesAtRest = 0;
+  /** The request whose head arrived last. */
+  latest: Request | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    // What Node's HTTP server calls when an answer with `Connection: close` has been written.
+    socket.destroySoon = () => this.#linger();
+    // Node resumes the socket at the end of every message it has parsed, also of one that had made us pause.
+    socket.on('resume', () => {
+      if (this.#waiting.length >= maxWaiting) socket.pause();
+    });
+  }
+
+  /** Whether something is being answered, or waits for its turn. */
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  /** Whether nothing is being answered or on its way: neither a request, as far as one can see, nor an answer. */
+  get atRest(): boolean {
+    return !this.#busy && !this.#closing && this.#socket.bytesRead === this.#bytesAtRest;
+  }
+
+  /** Runs `work` when everything enqueued before it is `done`; never, if the connection ends before. */
+  enqueue(work: () => void): void {
+    if (this.#closing) return;
+    if (!this.#busy) {
+      this.#busy = true;
+      work();
+      return;
+    }
+    this.#waiting.push(work);
+    if (this.#waiting.length === maxWaiting) this.#socket.pause();
+  }
+
+  /** Says that the current work is done: its answer has been written, or its client is gone. */
+  done(): void {
+    const next = this.#waiting.shift();
+    if (this.#waiting.length === maxWaiting - 1) this.#socket.resume();
+    if (next !== undefined && !this.#closing) return next();
+    this.#busy = false;
+    this.#bytesAtRest = this.#socket.bytesRead;
+  }
+
+  /** Says that the current work's answer is the connection's last. */
+  close(): void {
+    this.#closing = true;
+    this.#waiting.length = 0;
+  }
+
+  #linger(): void {
+    const socket = this.#socket;
+    this.close();
+    const limit = socket.bytesRead + lingerBytes;
+    const timer = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once('close', () => clearTimeout(timer));
+    socket.end();
+    // Node stops reading when nobody takes a body, and starts again on 'resume'; only then may its parser go.
+    socket.once('resume', () => {
+      socket.removeAllListeners('data');
+      socket.on('data', () => {
+        if (socket.bytesRead > limit) socket.destroy();
+      });
+    });
+    socket.pause().resume();
+  }
+}

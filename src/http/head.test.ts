@@ -1,0 +1,168 @@
+/** Heads on the wire: the broken, the too long, of another HTTP; and what a good one may say. */
+import assert from 'node:assert/strict';
+import { echo, echoed, get, held, json, post, refused, serve, test } from '../testing/wire.ts';
+
+const brokenHeads: [what: string, bytes: string][] = [
+  ['no Host', 'GET / HTTP/1.1\r\n\r\n'],
+  ['a second Host', 'GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
+  ['a second Host, empty and far away', 'GET / HTTP/1.1\r\nhost:\r\nA: b\r\nHOST: x\r\n\r\n'],
+  ['a second Host in HTTP/1.0', 'GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n'],
+  ...['a b', 'a/b', 'http://a', 'user@a', 'a:b', 'a:80:80', '[::1', '::1', '[::g]', '%zz', '%4', 'a?b', '\xe4'].map(
+    (host): [string, string] => [`Host: ${host}`, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+  ),
+  ['a bad Host in HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a b\r\n\r\n'],
+  ['an unknown method', 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a method in lower case', 'get / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a method with a bad character', 'G(T / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['a header without a colon', get('/', 'Nothing')],
+  ['a header with a space in its name', get('/', 'A b: c')],
+  ['a header with a space before its colon', get('/', 'A : c')],
+  ['a header without a name', get('/', ': c')],
+  ['a first header that goes on from nothing', 'GET / HTTP/1.1\r\n Host: x\r\n\r\n'],
+  ['NUL in a header', get('/', 'A: \0')],
+  ['a bare CR in a header', get('/', 'A: b\rc')],
+  ['something other than HTTP', 'GET / FTP/1.1\r\nHost: x\r\n\r\n'],
+  ['Transfer-Encoding in HTTP/1.0', 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ...['gzip', 'gzip, chunked', 'chunked, gzip', 'chunked, chunked', 'identity', 'chunked;a=b', 'xchunked'].map(
+    (coding): [string, string] => [`Transfer-Encoding: ${coding}`, post('/', `Transfer-Encoding: ${coding}`)],
+  ),
+  ['two Transfer-Encodings', post('/', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')],
+  ['a Transfer-Encoding, then a Content-Length', post('/', 'Transfer-Encoding: chunked', 'Content-Length: 3')],
+  ['a Content-Length, then a Transfer-Encoding', post('/', 'Content-Length: 3', 'Transfer-Encoding: chunked')],
+  ['two Content-Lengths', post('/', 'Content-Length: 3', 'Content-Length: 4')],
+  ['the same Content-Length twice', post('/', 'Content-Length: 3', 'Content-Length: 3')],
+  ...['3, 3', '-1', '+1', 'a', '3a', '0x3', '1.0', '99999999999999999999999'].map(
+    (length): [string, string] => [`Content-Length: ${length}`, post('/', `Content-Length: ${length}`)],
+  ),
+  ['GET *', 'GET * HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a target without a slash', get('pets')],
+  ['a URL without slashes', get('http:pets')],
+  ['a target with a space', get('/a b')],
+];
+
+test('a broken head is a 400 and the end of its connection', async (t) => {
+  const site = await serve(t);
+  for (const [what, bytes] of brokenHeads) {
+    await refused(await site.connect().send(bytes), '400 malformed_request', what);
+  }
+  assert.deepEqual(site.calls, [], 'none of them reaches the handler');
+});
+
+test('the end of the stream within a head is a 400', async (t) => {
+  const site = await serve(t);
+  for (const head of ['G', 'GET / HT', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n\r']) {
+    await refused((await site.connect().send(head)).finish(), '400 malformed_request', head);
+  }
+  const client = await site.connect().send(get('/a'), 'GET /');
+  await echoed(client, '/a');
+  await refused(client.finish(), '400 malformed_request');
+  assert.deepEqual(site.calls, ['GET /a']);
+});
+
+test('a Host may be any host of RFC 3986, or empty', async (t) => {
+  const site = await serve(t);
+  const client = site.connect();
+  const names = ['', 'a', 'localhost:8080', 'a:', ':80', '127.0.0.1', "a_b~c.d-e!$&'()*+,;=", '%C3%A4'];
+  for (const host of [...names, '[::1]', '[::FFFF:1.2.3.4]:80', '[v1.a:b]']) {
+    await client.send(`GET /${host.length} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    await echoed(client, `/${host.length}`);
+  }
+});
+
+test('a target is a path, a URL whose authority counts nothing, or the asterisk of OPTIONS', async (t) => {
+  const site = await serve(t);
+  const client = site.connect();
+  const cases: [target: string, path: string, query: string][] = [
+    ['/', '/', ''], ['/a%2Fb//c/?d=/e?f', '/a%2Fb//c/', 'd=/e?f'], ['//a/b', '//a/b', ''], ['/?', '/', ''],
+    ['http://a', '/', ''], ['http://a/', '/', ''], ['HTTPS://user@a:80/b?c', '/b', 'c'], ['http://[::1]:80/b//', '/b//', ''],
+    ['http://a?b=/c', '/', 'b=/c'], ['http://a/http://b', '/http://b', ''],
+  ];
+  for (const [target, path, query] of cases) {
+    await client.send(get(target));
+    assert.deepEqual(JSON.parse((await client.answer()).body), { method: 'GET', path, query, length: 0 });
+  }
+  await client.send('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n');
+  await echoed(client, '*');
+});
+
+test('a head over 16 KiB is a 431', async (t) => {
+  const site = await serve(t);
+  const long = 'a'.repeat(17_000);
+  await refused(await site.connect().send(get('/', `A: ${long}`)), '431 headers_too_large');
+  await refused(await site.connect().send(get('/', `${long}: a`)), '431 headers_too_large');
+  await refused(await site.connect().send(get('/', ...Array<string>(2_800).fill('abc: def'))), '431 headers_too_large');
+  await refused(await site.connect().send(get(`/${long}`)), '431 headers_too_large');
+  await refused(await site.connect().send(get('/', 'A: ').trimEnd(), 'a'.repeat(300_000)), '431 headers_too_large');
+  await refused(await site.connect().send('GET /', 'a'.repeat(300_000)), '431 headers_too_large');
+  assert.deepEqual(site.calls, []);
+  const under = 'a'.repeat(15_900);
+  const client = await site.connect().send(get('/b', `A: ${under}`), get(`/${under}`));
+  await echoed(client, '/b');
+  await echoed(client, `/${under}`);
+});
+
+test('no header of a head that fits is dropped, and their order is kept', async (t) => {
+  const site = await serve(t, async (request) =>
+    json([request.header('a'), request.headerLines('a'), request.headerLines('b').length, request.header('c') ?? null]));
+  const lines = ['A: 1', 'a:2', ...Array<string>(2_500).fill('b:'), 'A: \t 3 \t'];
+  const client = await site.connect().send(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nHost: x\r\n\r\n`);
+  assert.deepEqual(JSON.parse((await client.answer()).body), ['1', ['1', '2', '3'], 2_500, null]);
+});
+
+test('every version but HTTP/1.0 and 1.1 is a 505', async (t) => {
+  const site = await serve(t);
+  const heads = [
+    'GET /\r\n\r\n', ...['0.9', '1.2', '2.0', '3.0', '9.9'].map((version) => `GET / HTTP/${version}\r\nHost: x\r\n\r\n`),
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
+  ];
+  for (const head of heads) await refused(await site.connect().send(head), '505 http_version_not_supported', head);
+  assert.deepEqual(site.calls, []);
+});
+
+// What the server does not do.
+
+test('CONNECT is a 405 with an empty Allow, in any form', async (t) => {
+  const site = await serve(t);
+  const heads = [
+    'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n', 'CONNECT a:1 HTTP/1.0\r\n\r\n',
+    'CONNECT [::1]:80 HTTP/1.1\r\nHost: x\r\nUpgrade: a\r\nConnection: upgrade\r\n\r\n',
+    'CONNECT a:1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc', 'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n\x16\x03\x01 and more',
+  ];
+  for (const head of heads) {
+    const { headers } = await refused(await site.connect().send(head), '405 method_not_allowed', head);
+    assert.equal(headers.get('allow'), '');
+  }
+  assert.deepEqual(site.calls, []);
+});
+
+test('a client may reset its connection after CONNECT', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const answered = await site.connect().send('CONNECT a:1 HTTP/1.1\r\n\r\n');
+  await answered.answer();
+  answered.socket.resetAndDestroy();
+  await answered.forgotten();
+  const waiting = await site.connect().send(get('/'), 'CONNECT a:1 HTTP/1.1\r\n\r\n');
+  await called;
+  waiting.socket.resetAndDestroy();
+  release();
+  await waiting.forgotten();
+  await echoed(await site.connect().send(get('/after')), '/after');
+});
+
+test('an Upgrade is ignored', async (t) => {
+  const site = await serve(t);
+  const heads = [
+    get('/', 'Upgrade: websocket', 'Connection: Upgrade'),
+    `${post('/', 'Upgrade: h2c', 'Connection: upgrade', 'Content-Length: 3')}abc`,
+  ];
+  for (const head of heads) {
+    const client = await site.connect().send(head, get('/never').slice(0, -2)); // Node loses these bytes …
+    await client.send('\r\n', get('/never')); // … so what follows them must not be taken for a message
+    const { status, headers } = await client.answer();
+    assert.deepEqual([status, headers.get('connection')], [200, 'close']);
+    await client.end();
+  }
+  assert.deepEqual(site.calls, ['GET /', 'POST /']);
+});

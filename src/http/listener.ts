@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import { ApiError } from '../domain/api-error.ts';
+import { Connection } from './connection.ts';
+import { headFault, maxHeadBytes, wireError } from './head.ts';
+import { errorReply, sendReply, type Reply } from './reply.ts';
+import { Request } from './request.ts';
+
+/** What the listener asks of the service behind it: the answer to a request whose head is good. Never rejects. */
+export type Handler = (request: Request) => Promise<Reply>;
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Connections beyond this number are answered 503 and closed. */
+  readonly maxConnections: number;
+  /** The longest a request's head may take. */
+  readonly headTimeoutMs: number;
+  /** The longest a whole request, head and body, may take. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Longer than the 60 s that proxies keep idle connections, so that it is they who close them. */
+const keepAliveTimeoutMs = 65_000;
+/** A connection on which nothing moves for so long, in the middle of an answer too, is dropped. */
+const stalledTimeoutMs = 120_000;
+/** So many connections over `maxConnections` are told so; more are dropped without a word. */
+const maxRefusedConnections = 1_000;
+
+/** The HTTP server: from sockets to requests with a good head, and from replies to the wire. Knows no pet. */
+export class Listener {
+  readonly #server: Server;
+  readonly #handler: Handler;
+  readonly #maxConnections: number;
+  readonly #connections = new Map<Socket, Connection>();
+  #refusedConnections = 0;
+  #stopping = false;
+
+  private constructor(handler: Handler, options: ListenerOptions) {
+    this.#handler = handler;
+    this.#maxConnections = options.maxConnections;
+    this.#server = createServer({
+      maxHeaderSize: maxHeadBytes,
+      headersTimeout: options.headTimeoutMs,
+      requestTimeout: options.requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(1_000, options.headTimeoutMs),
+      keepAliveTimeout: keepAliveTimeoutMs,
+      requireHostHeader: false, // headFault does it, with our own answer
+    });
+    const server = this.#server;
+    server.timeout = stalledTimeoutMs;
+    server.maxHeadersCount = 0; // no limit but the head's size: a limit would drop headers without a word
+    server.maxConnections = options.maxConnections + maxRefusedConnections;
+    // A client may close its side once it has sent its request; its answer is still due.
+    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+
+    server.on('connection', (socket) => this.#connected(socket));
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+      server.on(event, (message: IncomingMessage, response: ServerResponse) => this.#arrived(message, response));
+    }
+    server.on('connect', (_, socket) => {
+      const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', ['Allow', '']);
+      socket.on('error', () => socket.destroy()); // Node has taken its own listeners off this socket
+      this.#refuse(socket as Socket, refusal);
+    });
+    server.on('clientError', (error, socket) => this.#broken(error, socket as Socket));
+  }
+
+  /** Starts listening. Throws what `listen` reports (EADDRINUSE, EACCES, ENOTFOUND, …). */
+  static async open(handler: Handler, options: ListenerOptions): Promise<Listener> {
+    const listener = new Listener(handler, options);
+    await new Promise<void>((resolve, reject) => {
+      // Stays for good: a connection that cannot be accepted (EMFILE) is no reason to end.
+      listener.#server.on('error', reject).listen(options.port, options.host, resolve);
+    });
+    return listener;
+  }
+
+  /** The address it listens on: `http://127.0.0.1:8080`. */
+  get address(): string {
+    const { address, family, port } = this.#server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /**
+   * Stops accepting, and waits until every request under way is answered, at most `graceMs`.
+   * Gives whether all were; those that were not have lost their connection.
+   */
+  async stop(graceMs: number): Promise<boolean> {
+    this.#stopping = true;
+    // The HTTP server's own close would destroy connections whose answer is still on its way out.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    for (const [socket, connection] of this.#connections) {
+      if (connection.atRest) socket.destroy();
+    }
+    let allAnswered = true;
+    const timer = setTimeout(() => {
+      for (const [socket, connection] of this.#connections) {
+        allAnswered &&= !connection.busy;
+        socket.destroy();
+      }
+    }, graceMs);
+    await closed;
+    clearTimeout(timer);
+    return allAnswered;
+  }
+
+  #connected(socket: Socket): void {
+    const connection = new Connection(socket);
+    this.#connections.set(socket, connection);
+    socket.once('close', () => {
+      connection.close();
+      this.#connections.delete(socket);
+    });
+    if (this.#connections.size - this.#refusedConnections > this.#maxConnections) {
+      this.#refusedConnections += 1;
+      socket.once('close', () => (this.#refusedConnections -= 1));
+      const message = `This server serves ${this.#maxConnections} connections at a time.`;
+      this.#refuse(socket, new ApiError('too_many_connections', message, ['Retry-After', '1']));
+    }
+  }
+
+  #arrived(message: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(message.socket);
+    if (connection === undefined) return; // the socket is closed
+    const request = new Request(message, response);
+    connection.latest = request;
+    connection.enqueue(() => {
+      response.once('close', () => {
+        connection.done();
+        // Its answer may have been written, without `Connection: close`, before the stop began.
+        if (this.#stopping && connection.atRest) message.socket.destroy();
+      });
+      void this.#answer(request, response, connection);
+    });
+  }
+
+  async #answer(request: Request, response: ServerResponse, connection: Connection): Promise<void> {
+    const fault = headFault(request);
+    const reply = fault === null ? await this.#handler(request) : errorReply(fault);
+    // Node's parser loses what comes in one piece with a request that asks for an upgrade.
+    const unsure = !request.bodyRead || request.header('upgrade') !== undefined;
+    const last = fault !== null || unsure || request.httpVersion === '1.0' || this.#stopping;
+    if (last) connection.close();
+    sendReply(response, reply, request.id, last);
+  }
+
+  /** What Node's parser or its clock found: a fault of the request whose body is arriving, or of the next head. */
+  #broken(error: Error, socket: Socket): void {
+    const answer = wireError(error);
+    const latest = this.#connections.get(socket)?.latest;
+    if (answer === null) socket.destroy();
+    else if (latest !== undefined && !latest.arrived) latest.break(answer);
+    else this.#refuse(socket, answer);
+  }
+
+  /** Answers, as the connection's last, where there is no request that could be handled. */
+  #refuse(socket: Socket, error: ApiError): void {
+    const connection = this.#connections.get(socket);
+    connection?.enqueue(() => {
+      connection.close();
+      const response = new ServerResponse(new IncomingMessage(socket));
+      response.assignSocket(socket);
+      response.once('finish', () => {
+        response.detachSocket(socket);
+        socket.destroySoon();
+        connection.done();
+      });
+      sendReply(response, errorReply(error), randomUUID(), true);
+    });
+  }
+}

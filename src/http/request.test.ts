@@ -1,0 +1,155 @@
+/** Requests on the wire: their bodies, whole, broken or too large; 100 Continue; and what does not arrive in time. */
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { chunked, early, echo, echoed, get, held, json, kib, post, refused, serve, test, turns } from '../testing/wire.ts';
+
+// Good bodies, and how much of them.
+
+test('100 Continue is sent when the body is about to be read, and not before', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const client = await site.connect().send(post('/a', 'Expect: 100-continue', 'Content-Length: 3'));
+  await called;
+  assert.equal(client.received, 0);
+  release();
+  assert.equal((await client.answer()).status, 100);
+  await client.send('abc', post('/b', 'Expect: 100-Continue', 'Transfer-Encoding: chunked'));
+  await echoed(client, '/a', 3);
+  assert.equal((await client.answer()).status, 100);
+  await client.send('2\r\nab\r\n0\r\n\r\n');
+  await echoed(client, '/b', 2);
+});
+
+test('100 Continue is not sent where nothing is read', async (t) => {
+  const site = await serve(t, early);
+  await refused(await site.connect().send(post('/', 'Expect: 100-continue', 'Content-Length: 3')), '401 missing_api_key');
+  await refused(await site.connect().send(post('/', 'Expect: 200-ok', 'Content-Length: 3')), '401 missing_api_key');
+  const reading = await serve(t);
+  const tooLarge = await reading.connect().send(post('/', 'Expect: 100-continue', 'Content-Length: 65537'));
+  await refused(tooLarge, '413 payload_too_large');
+  const empty = await reading.connect().send(get('/', 'Expect: 100-continue'));
+  assert.equal((await empty.answer()).status, 200, 'there is nothing to wait for');
+  const old = await reading.connect().send('POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n');
+  await turns(reading);
+  assert.equal((await (await old.send('abc')).answer()).status, 200, 'HTTP/1.0 knows no 100');
+});
+
+test('a body has at most 64 KiB', async (t) => {
+  const site = await serve(t);
+  const client = site.connect();
+  await client.send(post('/a', 'Content-Length: 65536'), kib(64), post('/b', 'Content-Length: 0'), post('/c'), get('/d'));
+  await echoed(client, '/a', 65_536);
+  await echoed(client, '/b');
+  await echoed(client, '/c');
+  await echoed(client, '/d');
+  await client.send(post('/', 'Transfer-Encoding: Chunked'), '8000;a=b\r\n', kib(32), '\r\n8000\r\n', kib(32), '\r\n0\r\nA: b\r\n\r\n');
+  await echoed(client, '/', 65_536);
+  // By its Content-Length it is refused before any of it was sent, in chunks as soon as it is over.
+  await refused(await site.connect().send(post('/', 'Content-Length: 65537')), '413 payload_too_large');
+  await refused(await site.connect().send(chunked, '8000\r\n', kib(32), '\r\n8001\r\n', kib(32), 'a'), '413 payload_too_large');
+  await refused(await site.connect().send(get('/', 'Content-Length: 999999999')), '413 payload_too_large');
+});
+
+test('chunk extensions have at most 16 KiB', async (t) => {
+  const site = await serve(t);
+  await refused(await site.connect().send(chunked, '1;a=', 'a'.repeat(17_000)), '413 payload_too_large');
+});
+
+test('a body comes as it was sent, however it is cut', async (t) => {
+  const site = await serve(t, async (request) => json((await request.readBody()).toString('latin1')));
+  const byte = fc.nat({ max: 255 }).map((code) => String.fromCharCode(code));
+  const pieces = fc.array(fc.string({ unit: byte, minLength: 1, maxLength: 20 }), { maxLength: 5 });
+  const client = site.connect();
+  await fc.assert(fc.asyncProperty(pieces, fc.boolean(), fc.nat({ max: 200 }), async (parts, inChunks, cut) => {
+    const body = inChunks
+      ? [...parts, ''].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')
+      : parts.join('');
+    const message = post('/', inChunks ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`) + body;
+    await client.send(message.slice(0, cut));
+    await client.send(message.slice(cut));
+    const answer = await client.answer();
+    assert.equal(JSON.parse(Buffer.from(answer.body, 'latin1').toString()), parts.join(''));
+  }), { numRuns: 100 });
+});
+
+// Broken bodies.
+
+const brokenBodies: [what: string, bytes: string, eof?: true][] = [
+  ['a chunk size that is none', `${chunked}zz\r\n`],
+  ['a negative chunk size', `${chunked}-1\r\n`],
+  ['an empty chunk size', `${chunked}\r\n`],
+  ['a chunk longer than it says', `${chunked}3\r\nabcd\r\n`],
+  ['an endless chunk size', `${chunked}fffffffffffffffff\r\n`],
+  ['a bad second chunk', `${chunked}3\r\nabc\r\nq\r\n`],
+  ['a bad trailer', `${chunked}3\r\nabc\r\n0\r\nA b: c\r\n\r\n`],
+  ['the end within Content-Length', `${post('/', 'Content-Length: 3')}ab`, true],
+  ['the end before any body', post('/', 'Content-Length: 3'), true],
+  ['the end within a chunk', `${chunked}3\r\nab`, true],
+  ['the end before the last chunk', `${chunked}3\r\nabc\r\n`, true],
+  ['the end within the last chunk', `${chunked}3\r\nabc\r\n0\r\n`, true],
+];
+
+test('a broken body is a 400 for whoever reads it, and the end of its connection', async (t) => {
+  const site = await serve(t);
+  for (const [what, bytes, eof] of brokenBodies) {
+    const together = await site.connect().send(bytes);
+    await refused(eof ? together.finish() : together, '400 malformed_request', what);
+    const headEnd = bytes.indexOf('\r\n\r\n') + 4;
+    const apart = await site.connect().send(bytes.slice(0, headEnd));
+    await turns(site); // the handler is reading the body already
+    await apart.send(bytes.slice(headEnd));
+    await refused(eof ? apart.finish() : apart, '400 malformed_request', `${what}, behind its head`);
+  }
+  assert.equal(site.calls.filter((call) => call === 'POST /').length, 2 * brokenBodies.length);
+});
+
+test('a broken body does not change the answer of a handler that does not read it', async (t) => {
+  const { called, release, handler } = held(early);
+  const site = await serve(t, handler);
+  const clients = brokenBodies.map(async ([what, bytes, eof]) => {
+    const client = await site.connect().send(bytes);
+    if (eof) client.finish();
+    await refused(client, '401 missing_api_key', what);
+  });
+  await called;
+  release();
+  await Promise.all(clients);
+});
+
+// Too slow.
+
+test('a head that does not arrive in time is a 408', async (t) => {
+  const site = await serve(t, echo, { headTimeoutMs: 400 });
+  const second = site.connect();
+  const trickle = site.connect();
+  const timer = setInterval(() => trickle.socket.write('a'), 20);
+  await Promise.all([
+    refused(site.connect(), '408 request_timeout', 'nothing at all'),
+    refused(await site.connect().send('GET / HTTP/1.1\r\nHost: '), '408 request_timeout', 'half a head'),
+    refused(await trickle.send('GET / HTTP/1.1\r\nHost: '), '408 request_timeout', 'byte by byte'),
+    second.send(get('/second'), 'GET').then(async () => {
+      await echoed(second, '/second');
+      await refused(second, '408 request_timeout', 'the second head');
+    }),
+  ]).finally(() => clearInterval(timer));
+  assert.deepEqual(site.calls, ['GET /second']);
+});
+
+test('a body that does not arrive in time is a 408 for whoever reads it', async (t) => {
+  const site = await serve(t, echo, { headTimeoutMs: 300, requestTimeoutMs: 300 });
+  await Promise.all([
+    refused(await site.connect().send(post('/', 'Content-Length: 3'), 'ab'), '408 request_timeout'),
+    refused(await site.connect().send(chunked, '3\r\nabc\r\n'), '408 request_timeout'),
+  ]);
+});
+
+test('a body that does not arrive in time does not change the answer of a handler that does not read it', async (t) => {
+  const { called, release, handler } = held(early);
+  const site = await serve(t, handler, { headTimeoutMs: 300, requestTimeoutMs: 300 });
+  const client = await site.connect().send(post('/', 'Content-Length: 3'));
+  const silent = site.connect();
+  await called;
+  await refused(silent, '408 request_timeout'); // opened later, so the other's time is over as well
+  release();
+  await refused(client, '401 missing_api_key');
+});

@@ -1,0 +1,40 @@
+import { ApiError } from '../domain/api-error.ts';
+
+/**
+ * The segments of a path, percent-decoded once: `/v1/pets` gives `v1`, `pets`. Nothing is collapsed: a trailing slash
+ * is an empty last segment. A segment with a broken escape is null.
+ */
+export function splitPath(path: string): (string | null)[] {
+  return path.slice(1).split('/').map(decode);
+}
+
+/**
+ * The parameters of a query, percent-decoded: each name with all its values.
+ * Throws ApiError `invalid_parameter` for a broken percent-escape.
+ */
+export function parseQuery(query: string): ReadonlyMap<string, readonly string[]> {
+  const parameters = new Map<string, string[]>();
+  if (query === '') return parameters;
+  for (const pair of query.split('&')) {
+    if (pair === '') continue;
+    const sign = pair.indexOf('=');
+    const name = decode(sign < 0 ? pair : pair.slice(0, sign));
+    const value = decode(sign < 0 ? '' : pair.slice(sign + 1));
+    if (name === null || value === null) {
+      throw new ApiError('invalid_parameter', 'The query has a broken percent-escape.');
+    }
+    const values = parameters.get(name);
+    if (values === undefined) parameters.set(name, [value]);
+    else values.push(value);
+  }
+  return parameters;
+}
+
+function decode(text: string): string | null {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,267 @@
+/**
+ * Test support: a real listener on a free port, spoken to byte for byte. Nothing here sleeps in order to be right:
+ * a test waits for an answer, for the end of a connection, or for a call of its own handler.
+ */
+import assert from 'node:assert/strict';
+import { subscribe } from 'node:diagnostics_channel';
+import { connect, type Socket } from 'node:net';
+import nodeTest, { type TestContext } from 'node:test';
+import { ApiError } from '../domain/api-error.ts';
+import { Listener, type Handler, type ListenerOptions } from '../http/listener.ts';
+import { errorReply, type Reply } from '../http/reply.ts';
+import type { Request } from '../http/request.ts';
+
+/** A test that fails, rather than hangs, when what it waits for does not come. */
+export const test = (name: string, run: (t: TestContext) => Promise<void>) => nodeTest(name, { timeout: 20_000 }, run);
+
+// The server under test, and what its handler saw.
+
+export interface Site {
+  readonly listener: Listener;
+  /** The requests that the handler was called with, as `GET /path`, without those of `turns`. */
+  readonly calls: string[];
+  connect(): Client;
+}
+
+/** A listener until the end of the test. Times out nothing and refuses nobody, unless `options` say so. */
+export async function serve(t: TestContext, handler: Handler = echo, options: Partial<ListenerOptions> = {}): Promise<Site> {
+  const calls: string[] = [];
+  const listener = await Listener.open((request) => {
+    if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
+    return handler(request);
+  }, { host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, ...options });
+  const clients: Client[] = [];
+  t.after(async () => {
+    for (const { socket } of clients) socket.destroy();
+    await listener.stop(0);
+  });
+  const port = Number(new URL(listener.address).port);
+  return {
+    listener,
+    calls,
+    connect() {
+      const client = new Client(port);
+      clients.push(client);
+      return client;
+    },
+  };
+}
+
+/** A 200 with that value. */
+export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: JSON.stringify(value) });
+/** Refuses at once, without reading the body. */
+export const early: Handler = async () => errorReply(new ApiError('missing_api_key', 'No.'));
+
+/** Reads the body and says what arrived. */
+export async function echo(request: Request): Promise<Reply> {
+  try {
+    const body = await request.readBody();
+    return json({ method: request.method, path: request.path, query: request.query, length: body.length });
+  } catch (error) {
+    return errorReply(error as ApiError);
+  }
+}
+
+/** A handler that says when it was called, and goes on when it is told to (`turns` need not wait). */
+export function held(handler: Handler): { called: Promise<void>; release: () => void; handler: Handler } {
+  let release = (): void => {};
+  let call = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const called = new Promise<void>((resolve) => (call = resolve));
+  return {
+    called,
+    release,
+    handler: async (request) => {
+      if (request.path === '*') return echo(request);
+      call();
+      await released;
+      return handler(request);
+    },
+  };
+}
+
+// The client.
+
+/** An answer as it came over the wire. */
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case; no header of ours comes twice. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+const acceptedSockets = new Map<number, Socket>();
+const onAccepted = new Set<() => void>();
+subscribe('net.server.socket', (message) => {
+  const { socket } = message as { socket: Socket };
+  acceptedSockets.set(socket.remotePort ?? 0, socket);
+  for (const wake of onAccepted) wake();
+  onAccepted.clear();
+});
+
+/** Unlike `once` of node:events it does not catch errors: one that nobody else catches must fail the test. */
+export const happened = (socket: Socket, event: string) => new Promise<void>((resolve) => void socket.once(event, () => resolve()));
+
+const requestIds = new Set<string>();
+
+/** A connection to the server under test, written to and read byte for byte. */
+export class Client {
+  readonly socket: Socket;
+  #text = '';
+  /** The answer at the head of the text is not complete with fewer characters. */
+  #needed = 0;
+  #ended = false;
+  #port = 0;
+  #wake = (): void => {};
+  /** What ended the connection otherwise than by an orderly close. */
+  error: NodeJS.ErrnoException | null = null;
+
+  constructor(port: number) {
+    this.socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+    this.socket.setEncoding('latin1');
+    this.socket.on('data', (text: string) => {
+      this.#text += text;
+      this.#wake();
+    });
+    this.socket.once('connect', () => (this.#port = this.socket.localPort!));
+    this.socket.on('error', (error) => (this.error = error));
+    for (const event of ['end', 'close']) {
+      this.socket.on(event, () => {
+        this.#ended = true;
+        this.#wake();
+      });
+    }
+  }
+
+  /** Gives the bytes to the kernel, all in one piece. */
+  async send(...parts: (string | Buffer)[]): Promise<this> {
+    const bytes = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)));
+    await new Promise<void>((resolve, reject) => this.socket.write(bytes, (error) => (error ? reject(error) : resolve())));
+    return this;
+  }
+
+  /** Closes the client's side. */
+  finish(): this {
+    this.socket.end();
+    return this;
+  }
+
+  /** The next answer; what every answer must have is checked here. `method` is that of its request. */
+  async answer(method = 'GET'): Promise<Answer> {
+    for (;;) {
+      const answer = this.#take(method);
+      if (answer !== null) return answer;
+      if (this.#ended) assert.fail(`ended, ${this.error?.code ?? 'in order'}, after ${JSON.stringify(this.#text.slice(0, 500))}`);
+      await this.#more();
+    }
+  }
+
+  /** Waits for the server's FIN. Nothing may have come since the last answer, and no reset. */
+  async end(): Promise<void> {
+    while (!this.#ended) await this.#more();
+    assert.equal(this.#text, '', 'nothing comes behind the last answer');
+    assert.equal(this.error, null);
+  }
+
+  /** What has come and was not taken yet. */
+  get received(): number {
+    return this.#text.length;
+  }
+
+  /** The server's end of this connection. */
+  async accepted(): Promise<Socket> {
+    if (this.socket.connecting) await happened(this.socket, 'connect');
+    while (!acceptedSockets.has(this.#port)) await new Promise<void>((resolve) => onAccepted.add(resolve));
+    return acceptedSockets.get(this.#port)!;
+  }
+
+  /** Waits until the server has let go of this connection. */
+  async forgotten(): Promise<void> {
+    const socket = await this.accepted();
+    if (!socket.closed) await happened(socket, 'close');
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
+  }
+
+  #take(method: string): Answer | null {
+    if (this.#text.length < this.#needed) return null;
+    const headEnd = this.#text.indexOf('\r\n\r\n');
+    if (headEnd < 0) return null;
+    const [first, ...lines] = this.#text.slice(0, headEnd).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first!)?.[1] ?? assert.fail(`no status line: ${first}`));
+    const headers = new Map<string, string>();
+    for (const line of lines) {
+      const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`no header line: ${line}`);
+      assert(!headers.has(name!.toLowerCase()), `a second ${name}`);
+      headers.set(name!.toLowerCase(), value!);
+    }
+    const hasBody = method !== 'HEAD' && status >= 200 && status !== 204;
+    this.#needed = headEnd + 4 + (hasBody ? Number(headers.get('content-length') ?? assert.fail('no length')) : 0);
+    if (this.#text.length < this.#needed) return null;
+    const body = this.#text.slice(headEnd + 4, this.#needed);
+    this.#text = this.#text.slice(this.#needed);
+    this.#needed = 0;
+    if (status >= 200) checkFinal(status, headers, body, method);
+    else assert.deepEqual([status, headers.size], [100, 0]);
+    return { status, headers, body };
+  }
+}
+
+function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: string, method: string): void {
+  const id = headers.get('x-request-id') ?? '';
+  assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  assert(!requestIds.has(id), 'every answer has its own id');
+  requestIds.add(id);
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.notEqual(headers.get('date'), undefined);
+  if (status === 204) return assert(!headers.has('content-length') && !headers.has('content-type'));
+  assert.equal(headers.get('content-type'), 'application/json');
+  if (status < 400 || method === 'HEAD') return;
+  const error = JSON.parse(body) as Record<string, unknown>;
+  assert.deepEqual(Object.keys(error), ['code', 'message', 'status']);
+  assert.equal(error['status'], status);
+  assert.match(String(error['message']), /^[A-Z].*\.$/);
+}
+
+// What is expected, and what is sent.
+
+const codeOf = ({ status, body }: Answer): string => `${status} ${(JSON.parse(body) as { code: string }).code}`;
+
+/** The answer is this error, and the connection's last. */
+export async function refused(client: Client, expected: string, why?: string): Promise<Answer> {
+  const answer = await client.answer();
+  assert.equal(codeOf(answer), expected, why);
+  assert.equal(answer.headers.get('connection'), 'close', why);
+  await client.end();
+  return answer;
+}
+
+/** The answer is a 200 about that path, and the connection goes on. */
+export async function echoed(client: Client, path: string, length = 0): Promise<void> {
+  const { status, headers, body } = await client.answer();
+  assert.equal(status, 200, body);
+  const seen = JSON.parse(body) as { path: string; length: number };
+  assert.deepEqual([seen.path, seen.length], [path, length]);
+  assert.equal(headers.get('connection'), 'keep-alive');
+}
+
+/** A whole request without a body; `lines` are further header lines. */
+export const get = (path: string, ...lines: string[]): string => [`GET ${path} HTTP/1.1`, 'Host: x', ...lines, '\r\n'].join('\r\n');
+/** The head of a POST; its body, if any, is for the test to send. */
+export const post = (path: string, ...lines: string[]): string => get(path, ...lines).replace('GET', 'POST');
+/** That many KiB of the letter a. */
+export const kib = (n: number): Buffer => Buffer.alloc(n * 1024, 'a');
+/** The head of a POST in chunks. */
+export const chunked = post('/', 'Transfer-Encoding: chunked');
+
+/** Some turns of the event loop, as seen by other clients: whatever the kernel had for the server has been read after it. */
+export async function turns(site: Site, count = 3): Promise<void> {
+  const other = site.connect();
+  for (let i = 0; i < count; i += 1) {
+    await other.send('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n');
+    await other.answer();
+  }
+  other.socket.destroy();
+}
