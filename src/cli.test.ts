@@ -1,0 +1,373 @@
+/** The operator's command as a process, without a server and beside a running one. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, test, type TestContext } from 'node:test';
+import type { KeyReport } from './control/key-commands.ts';
+import { hashSecret } from './keys/secret.ts';
+import { cliPath, petstore, Program, startServer, temporaryFolder, type Ended, type RunningServer } from './testing/programs.ts';
+
+const secretLine = /^petstore_[0-9A-Za-z]{36}\n$/;
+const oneLine = /^petstore: [^\n]+\n$/;
+
+/** The status that the server answers to a request with this key. */
+async function statusFor({ address }: RunningServer, secret: string): Promise<number> {
+  const response = await fetch(`${address}/v1/pets?limit=1`, { headers: { Authorization: `Bearer ${secret}` } });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function succeeded(command: Promise<Ended>): Promise<Ended> {
+  const ended = await command;
+  assert.equal(ended.code, 0, ended.stderr);
+  return ended;
+}
+
+async function issued(t: TestContext, folder: string, ...args: string[]): Promise<string> {
+  const { stdout, stderr } = await succeeded(petstore(t, folder, 'keys', ...args));
+  assert.match(stdout, secretLine);
+  assert.match(stderr, /^[^\n]+; its secret, on stdout, is not shown again\n$/);
+  assert.ok(!stderr.includes(stdout.trim().slice(-8)), 'the secret is on stderr');
+  return stdout.trimEnd();
+}
+
+async function listed(t: TestContext, folder: string): Promise<KeyReport[]> {
+  const { stdout, stderr } = await succeeded(petstore(t, folder, 'keys', 'list', '--json'));
+  assert.equal(stderr, '');
+  return JSON.parse(stdout) as KeyReport[];
+}
+
+for (const running of [false, true]) {
+  const where = running ? 'beside a running server' : 'without a server';
+
+  test(`every command ${where}`, async (t) => {
+    const folder = join(temporaryFolder(t), 'store');
+    const server = running ? await startServer(t, folder) : null;
+    const accepted = async (secret: string, status: number): Promise<void> => {
+      if (server !== null) assert.equal(await statusFor(server, secret), status);
+    };
+    const umask = process.umask(0);
+    t.after(() => process.umask(umask));
+
+    const first = await issued(t, folder, 'create', '--name', 'shop', '--plan', 'pro');
+    await accepted(first, 200);
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    for (const name of readdirSync(folder).filter((file) => /^(keys\.json|lock\..*)$/.test(file))) {
+      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+    }
+    process.umask(umask);
+    const big = await issued(t, folder, 'create', '--name', 'big', '--plan', 'enterprise', '--per-minute', '5000', '--per-day', '1000000', '--expires', '2999-12-31');
+    await accepted(big, 200);
+
+    const second = await issued(t, folder, 'rotate', 'k1');
+    for (const secret of [first, second]) await accepted(secret, 200);
+    const before = Date.now();
+    const third = await issued(t, folder, 'rotate', 'k1', '--grace', '2h');
+    const [shop, other] = await listed(t, folder);
+    const { createdAt, secrets, ...rest } = shop!;
+    assert.deepEqual(rest, { id: 'k1', name: 'shop', plan: 'pro', perMinute: null, perDay: null, state: 'active', expiresAt: null });
+    assert.equal(new Date(createdAt).toISOString(), createdAt);
+    assert.deepEqual(secrets.map(({ last4 }) => last4), [first, second, third].map((secret) => secret.slice(-4)));
+    const graceMs = Date.parse(secrets[1]!.expiresAt!) - before;
+    assert.ok(graceMs >= 7_200_000 && graceMs < 7_200_000 + 60_000, `${graceMs}`);
+    assert.deepEqual(secrets.map(({ expiresAt }) => expiresAt), [secrets[1]!.expiresAt, secrets[1]!.expiresAt, null]);
+    assert.deepEqual({ ...other, createdAt: '' }, {
+      id: 'k2', name: 'big', plan: 'enterprise', perMinute: 5000, perDay: 1_000_000, state: 'active', createdAt: '',
+      expiresAt: '2999-12-31T00:00:00.000Z', secrets: [{ last4: big.slice(-4), expiresAt: null }],
+    });
+
+    const fourth = await issued(t, folder, 'rotate', 'k1', '--grace', '0s');
+    for (const secret of [first, second, third]) await accepted(secret, 401);
+    await accepted(fourth, 200);
+
+    const moved = await succeeded(petstore(t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '7', '--per-day', '8'));
+    assert.deepEqual([moved.stdout, moved.stderr], ['', 'moved key k1 (shop, plan enterprise 7/min 8/day)\n']);
+    await accepted(fourth, 200);
+    const back = await succeeded(petstore(t, folder, 'keys', 'set-plan', 'k2', 'free'));
+    assert.deepEqual([back.stdout, back.stderr], ['', 'moved key k2 (big, plan free)\n']);
+
+    const revoked = await succeeded(petstore(t, folder, 'keys', 'revoke', 'k1'));
+    assert.deepEqual([revoked.stdout, revoked.stderr], ['', 'revoked key k1 (shop, plan enterprise 7/min 8/day)\n']);
+    await accepted(fourth, 401);
+    await accepted(big, 200);
+
+    const { stdout: table } = await succeeded(petstore(t, folder, 'keys', 'list'));
+    const rows = table.trimEnd().split('\n');
+    assert.match(rows[0]!, /^ID +NAME +PLAN +STATE +CREATED +EXPIRES +SECRETS$/);
+    assert.match(rows[1]!, /^k1 +shop +enterprise 7\/min 8\/day +revoked +\S+Z +-$/);
+    assert.match(rows[2]!, new RegExp(`^k2 +big +free +active +\\S+Z +2999-12-31T00:00:00.000Z +…${big.slice(-4)}$`));
+    assert.equal(rows.length, 3);
+
+    const text = readFileSync(join(folder, 'keys.json'), 'utf8');
+    const ended = await server?.stop();
+    for (const secret of [first, second, third, fourth, big]) {
+      for (const place of [text, table, ended?.stdout ?? '', ended?.stderr ?? '']) assert.ok(!place.includes(secret.slice(9, 29)));
+    }
+    assert.equal(readdirSync(folder).some((name) => name.startsWith('lock.new') || name.endsWith('.tmp')), false);
+  });
+
+  test(`what is wrong is one line and an exit code, and changes nothing ${where}`, async (t) => {
+    const folder = temporaryFolder(t);
+    await issued(t, folder, 'create', '--name', 'first', '--plan', 'free');
+    await issued(t, folder, 'create', '--name', 'over', '--plan', 'free');
+    await succeeded(petstore(t, folder, 'keys', 'revoke', 'k2'));
+    if (running) await startServer(t, folder);
+    const before = readFileSync(join(folder, 'keys.json'), 'utf8');
+    const create = ['create', '--name', 'a', '--plan'];
+    const wrong: [code: number, message: RegExp, ...args: string[]][] = [
+      [1, /there is no key k9; "petstore keys list" shows them/, 'revoke', 'k9'],
+      [1, /there is no key K1; /, 'rotate', 'K1'],
+      [1, /there is no key __proto__; /, 'set-plan', '__proto__', 'pro'],
+      [1, /there is no key \\u\{1b\}\[2J\\u\{a\}x; /, 'revoke', '\u001b[2J\nx'],
+      [1, /the key k2 is revoked/, 'revoke', 'k2'],
+      [1, /the key k2 is revoked/, 'rotate', 'k2'],
+      [2, /the plan must be one of free, pro, business, enterprise/, ...create, 'gold'],
+      [2, /the plan must be one of/, 'set-plan', 'k1', 'Free'],
+      [2, /the enterprise plan needs its requests per minute and per day/, ...create, 'enterprise', '--per-minute', '5'],
+      [2, /the pro plan has its own numbers; /, 'set-plan', 'k1', 'pro', '--per-day', '5'],
+      [2, /--name must have 1 to 100 characters, one of them visible, and no control characters/, 'create', '--plan', 'pro', '--name', 'a\u001b[31m'],
+      [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name='],
+      [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', ' '],
+      [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', 'a\u202eb'],
+      [2, /--expires lies in the past/, ...create, 'pro', '--expires', '2020-01-01'],
+      [2, /--expires lies in the past/, ...create, 'pro', '--expires', '0s'],
+    ];
+    const ended = await Promise.all(wrong.map(([, , ...args]) => petstore(t, folder, 'keys', ...args)));
+    for (const [index, [code, message, ...args]] of wrong.entries()) {
+      assert.deepEqual([ended[index]!.code, ended[index]!.stdout], [code, ''], args.join(' '));
+      assert.match(ended[index]!.stderr, oneLine);
+      assert.match(ended[index]!.stderr, message);
+    }
+    assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
+  });
+
+  test(`ten at once lose nothing ${where}`, async (t) => {
+    const folder = join(temporaryFolder(t), 'store');
+    const server = running ? await startServer(t, folder) : null;
+    const made = await Promise.all(Array.from({ length: 10 }, (_, i) => issued(t, folder, 'create', '--name', `n${i}`, '--plan', 'pro')));
+    const keys = await listed(t, folder);
+    assert.deepEqual(keys.map(({ id }) => id), made.map((_, i) => `k${i + 1}`));
+    assert.deepEqual(keys.map(({ name }) => name).sort(), made.map((_, i) => `n${i}`));
+    const byName = (name: string): KeyReport => keys.find((key) => key.name === name)!;
+    assert.deepEqual(made.map((secret) => secret.slice(-4)), made.map((_, i) => byName(`n${i}`).secrets[0]!.last4));
+    const id = (i: number): string => byName(`n${i}`).id;
+    const [, , , rotated] = await Promise.all([
+      ...[0, 1, 2].map((i) => succeeded(petstore(t, folder, 'keys', 'revoke', id(i)))),
+      issued(t, folder, 'rotate', id(3)),
+      succeeded(petstore(t, folder, 'keys', 'set-plan', id(4), 'business')),
+      issued(t, folder, 'create', '--name', 'late', '--plan', 'free'),
+    ] as const);
+    const after = await listed(t, folder);
+    assert.deepEqual([0, 1, 2, 3].map((i) => after.find((key) => key.name === `n${i}`)!.state), ['revoked', 'revoked', 'revoked', 'active']);
+    assert.equal(after.find((key) => key.name === 'n3')!.secrets.length, 2);
+    assert.equal(after.find((key) => key.name === 'n4')!.plan, 'business');
+    assert.equal(after.length, 11);
+    if (server !== null) {
+      assert.deepEqual(await Promise.all(made.map((secret) => statusFor(server, secret))), [401, 401, 401, 200, 200, 200, 200, 200, 200, 200]);
+      assert.equal(await statusFor(server, rotated as string), 200);
+    }
+  });
+}
+
+// One of them waits most of its time: side by side they take no longer than it.
+describe('beside a running server, side by side', { concurrency: true }, () => {
+  test('a key that expires is refused from that instant on', async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await startServer(t, folder);
+    const secret = await issued(t, folder, 'create', '--name', 'a', '--plan', 'enterprise', '--per-minute', '100000', '--per-day', '100000', '--expires', '2s');
+    const [key] = await listed(t, folder);
+    const end = Date.parse(key!.expiresAt!);
+    for (let status = 200, started = 0; status === 200; ) {
+      assert.ok(started < end, 'accepted after its end');
+      started = Date.now();
+      status = await statusFor(server, secret);
+      assert.ok(status === 200 || Date.now() >= end, `${status} before its end`);
+      assert.ok(status === 200 || status === 401);
+      await delay(Math.max(0, end - 50 - Date.now()));
+    }
+    assert.equal((await listed(t, folder))[0]?.state, 'expired');
+  });
+
+  test('a key made before the server starts is accepted; one made by it is there after kill -9', async (t) => {
+    const folder = temporaryFolder(t);
+    const early = await issued(t, folder, 'create', '--name', 'early', '--plan', 'free');
+    const first = await startServer(t, folder);
+    assert.equal(await statusFor(first, early), 200);
+    const late = await issued(t, folder, 'create', '--name', 'late', '--plan', 'free');
+    await first.kill();
+    assert.deepEqual((await listed(t, folder)).map(({ name }) => name), ['early', 'late']);
+    const second = await startServer(t, folder);
+    for (const secret of [early, late]) assert.equal(await statusFor(second, secret), 200);
+  });
+
+  test('names with odd characters come back as they were given, and move no terminal', async (t) => {
+    const folder = temporaryFolder(t);
+    await startServer(t, folder);
+    const names = ['Zoë "the" <b>&\\\'', '🐕🐈‍⬛', 'שלום', '__proto__', '$(id) `id` %s', '--name', 'x'.repeat(100), '鰐'.repeat(100), ' a '];
+    for (const name of names) await issued(t, folder, 'create', `--name=${name}`, '--plan', 'free');
+    assert.deepEqual((await listed(t, folder)).map((key) => key.name), names);
+    const { stdout } = await succeeded(petstore(t, folder, 'keys', 'list'));
+    assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u);
+    assert.equal(stdout.split('\n').length, names.length + 2);
+  });
+});
+
+test('commands while servers start and stop: what was confirmed is there, and nothing is half done', async (t) => {
+  const folder = temporaryFolder(t);
+  const run = (i: number): Promise<Ended> => petstore(t, folder, 'keys', 'create', '--name', `n${i}`, '--plan', 'free');
+  const commands: Promise<Ended>[] = [];
+  const stops: Promise<Ended>[] = [];
+  for (let round = 0; round < 4; round++) {
+    const server = await startServerBetweenCommands(t, folder);
+    commands.push(...[0, 1, 2, 3].map((i) => run(round * 4 + i)));
+    await commands.at(-3 - (round % 2)); // the others are under way
+    stops.push(server.stop());
+  }
+  for (const { code, stderr } of await Promise.all(stops)) assert.equal(code, 0, stderr);
+  const ended = await Promise.all(commands);
+  const keys = await listed(t, folder);
+  const file = readFileSync(join(folder, 'keys.json'), 'utf8');
+  for (const [i, { code, stdout, stderr }] of ended.entries()) {
+    if (code === 0) {
+      assert.equal(keys.filter(({ name }) => name === `n${i}`).length, 1, `n${i} was confirmed`);
+      assert.ok(file.includes(hashSecret(stdout.trim())));
+    } else {
+      assert.equal(stdout, '');
+      assert.match(stderr, /^petstore: the server \(process \d+\) gave no answer; "petstore keys list" shows whether the change was made\n$/);
+    }
+  }
+  t.diagnostic(`${ended.filter(({ code }) => code !== 0).length} of ${ended.length} were left without an answer`);
+  assert.equal(new Set(keys.map(({ id }) => id)).size, keys.length);
+  assert.equal(new Set(keys.map(({ name }) => name)).size, keys.length);
+});
+
+/** Starts a server, again where a command holds the folder: a server does not wait. */
+async function startServerBetweenCommands(t: TestContext, folder: string): Promise<RunningServer> {
+  for (;;) {
+    try {
+      return await startServer(t, folder);
+    } catch (error) {
+      assert.match(String(error), /is in use by (process \d+ \((command|server), |a process that does not say who it is)/);
+    }
+  }
+}
+
+test('usage: one line and exit code 2, and the data folder is not touched', async (t) => {
+  const folder = join(temporaryFolder(t), 'never');
+  const create = ['keys', 'create', '--name', 'a', '--plan', 'enterprise'];
+  const wrong: [message: RegExp, ...args: string[]][] = [
+    [/there is no command ""/],
+    [/there is no command "keys"/, 'keys'],
+    [/there is no command "keys make"/, 'keys', 'make'],
+    [/there is no command "keys toString"/, 'keys', 'toString'],
+    [/there is no command "key list"/, 'key', 'list'],
+    [/there is no command "list"/, 'list'],
+    [/keys create needs --name and --plan/, 'keys', 'create', '--name', 'a'],
+    [/keys create needs --name and --plan/, 'keys', 'create', '--plan', 'pro'],
+    [/no argument expected, 1 given/, ...create, 'more'],
+    [/no argument expected, 1 given/, 'keys', 'list', 'k1'],
+    [/ID expected, 0 given/, 'keys', 'revoke'],
+    [/ID expected, 2 given/, 'keys', 'revoke', 'k1', 'k2'],
+    [/ID expected, 0 given/, 'keys', 'rotate'],
+    [/ID and PLAN expected, 1 given/, 'keys', 'set-plan', 'k1'],
+    [/keys revoke takes no --grace/, 'keys', 'revoke', 'k1', '--grace', '1h'],
+    [/keys create takes no --json/, ...create, '--json'],
+    [/keys list takes no --name/, 'keys', 'list', '--name', 'a'],
+    [/Unknown option '--what'/, 'keys', 'list', '--what'],
+    [/Option '--name' argument is ambiguous/, 'keys', 'create', '--name', '--plan', 'pro'],
+    [/--per-minute must be a whole number from 1, not "0"/, ...create, '--per-minute', '0', '--per-day', '1'],
+    [/--per-day must be a whole number from 1, not "1e3"/, ...create, '--per-minute', '1', '--per-day', '1e3'],
+    [/--per-day must be a whole number from 1, not "9999999999999999"/, ...create, '--per-minute', '1', '--per-day', '9999999999999999'],
+    [/--per-day must be a whole number from 1, not "\\n5"/, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1', '--per-day', '\n5'],
+    [/--grace must be a duration like 90s, 30m, 24h or 7d, at most 100 years, not "1w"/, 'keys', 'rotate', 'k1', '--grace', '1w'],
+    [/--grace must be a duration/, 'keys', 'rotate', 'k1', '--grace', '999999999d'],
+    [/--expires must be a date like 2027-01-31, .* not "tomorrow"/, ...create, '--expires', 'tomorrow'],
+    [/--expires must be a date .* not "2027-02-30"/, ...create, '--expires', '2027-02-30'],
+    [/the plan must be one of/, 'keys', 'create', '--name', 'a', '--plan', 'gold'],
+    [/the enterprise plan needs its requests/, ...create],
+    [/the free plan has its own numbers/, 'keys', 'set-plan', 'k1', 'free', '--per-day', '5'],
+  ];
+  const ended = await Promise.all(wrong.map(([, ...args]) => petstore(t, folder, ...args)));
+  for (const [index, [message, ...args]] of wrong.entries()) {
+    const { code, stdout, stderr } = ended[index]!;
+    assert.deepEqual([code, stdout], [2, ''], args.join(' '));
+    assert.match(stderr, oneLine);
+    assert.match(stderr, message);
+  }
+  assert.equal(existsSync(folder), false);
+});
+
+test('--help, --version, and no argument at all', async (t) => {
+  const run = (...args: string[]): Promise<Ended> => new Program(t, process.execPath, [cliPath, ...args]).ended;
+  const [bare, help, late, version] = await Promise.all([run(), run('--help'), run('keys', 'create', '-h'), run('--version')]);
+  for (const ended of [bare, help, late]) {
+    assert.deepEqual([ended.code, ended.stderr], [0, '']);
+    assert.match(ended.stdout, /^Usage: petstore keys COMMAND/);
+  }
+  for (const word of ['create', 'list', 'rotate', 'revoke', 'set-plan', '--name', '--plan', '--per-minute', '--per-day', '--expires', '--json', '--grace', '--data', 'DATA_DIR', '--help', '--version']) {
+    assert.ok(help.stdout.includes(word), word);
+  }
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test('the data folder: --data, or DATA_DIR, never the current one by mistake; only create makes it', async (t) => {
+  const parent = temporaryFolder(t);
+  const [named, missing] = [join(parent, 'named'), join(parent, 'missing')];
+  const run = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<Ended> => new Program(t, process.execPath, [cliPath, 'keys', ...args], env).ended;
+  await succeeded(run({ DATA_DIR: named }, 'create', '--name', 'a', '--plan', 'free'));
+  assert.match((await succeeded(run({ DATA_DIR: missing }, 'list', '--data', named))).stdout, /^k1 /m);
+  for (const args of [['list'], ['rotate', 'k1'], ['revoke', 'k1'], ['set-plan', 'k1', 'pro']]) {
+    const { code, stdout, stderr } = await run({ DATA_DIR: missing }, ...args);
+    assert.deepEqual([code, stdout, stderr], [1, '', `petstore: there is no data folder ${missing}; name the server's with --data\n`]);
+  }
+  assert.equal(existsSync(missing), false);
+  const empty = await run({}, 'list', '--data', '');
+  assert.deepEqual([empty.code, empty.stdout, empty.stderr], [2, '', 'petstore: --data must be a path, not ""\n']);
+
+  const none = join(parent, 'none');
+  mkdirSync(none);
+  assert.deepEqual((await succeeded(run({}, 'list', '--data', none, '--json'))).stdout, '[]\n');
+  assert.match((await succeeded(run({}, 'list', '--data', none))).stdout, /^ID .*\n$/);
+});
+
+test('a folder that cannot be used, or holds damaged keys, is one line that names it', async (t) => {
+  const parent = temporaryFolder(t);
+  const file = join(parent, 'file');
+  writeFileSync(file, '');
+  const bad = join(parent, 'bad');
+  mkdirSync(bad);
+  writeFileSync(join(bad, 'keys.json'), '{"format":"petstore-keys","version":1,"keys":[\n{"id":"k1"}\n]}\n');
+  const newer = join(parent, 'newer');
+  mkdirSync(newer);
+  writeFileSync(join(newer, 'keys.json'), '{"format":"petstore-keys","version":2,"keys":[]}\n');
+  const long = join(parent, 'l'.repeat(100));
+  const feed = join(parent, 'line\nfeed');
+  const create = ['keys', 'create', '--name', 'a', '--plan', 'free'];
+  for (const [folder, message] of [[file, 'file'], [bad, `${join(bad, 'keys.json')}, line 2: `], [newer, 'another version of petstore'], [long, 'bytes too long'], [join(feed, 'x'.repeat(100)), 'line\\u{a}feed']] as const) {
+    const { code, stdout, stderr } = await petstore(t, folder, ...create);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, oneLine);
+    assert.ok(stderr.includes(message), stderr);
+  }
+  assert.deepEqual(readdirSync(bad).sort(), ['keys.json', 'lock.1']);
+  assert.match(await issued(t, feed, 'create', '--name', 'a', '--plan', 'free'), /^petstore_/);
+});
+
+test('a secret that cannot be printed is said to be lost, in one line', { skip: !existsSync('/dev/full') && 'there is no /dev/full' }, async (t) => {
+  const folder = temporaryFolder(t);
+  const command = `exec "${process.execPath}" "${cliPath}" keys create --name a --plan free --data "${folder}" >/dev/full`;
+  const { code, stderr } = await new Program(t, '/bin/sh', ['-c', command]).ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /^made key k1 \(a, plan free\); .*\npetstore: cannot write to stdout: ENOSPC[^\n]*\n$/);
+  assert.deepEqual((await listed(t, folder)).map(({ id }) => id), ['k1']);
+});
+
+test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {
+  const folder = temporaryFolder(t);
+  const root = dirname(dirname(cliPath));
+  const run = (...args: string[]): Promise<Ended> => new Program(t, 'npm', ['--prefix', root, 'run', '-s', 'petstore', '--', 'keys', ...args, '--data', folder], { HOME: folder }).ended;
+  assert.match((await succeeded(run('create', '--name', 'with space', '--plan', 'pro'))).stdout, secretLine);
+  assert.equal((JSON.parse((await succeeded(run('list', '--json'))).stdout) as KeyReport[])[0]?.name, 'with space');
+  assert.equal(statSync(cliPath).mode & 0o111, 0o111);
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { folderOf, readConfig, serverHelp, type Config } from './config.ts';
+import { OperatorError } from './domain/operator-error.ts';
+import { Program, serverPath, temporaryFolder } from './testing/programs.ts';
+
+const defaults: Config = { host: '127.0.0.1', port: 8080, folder: resolve('data/store'), basePath: '/v1', maxConnections: 10_000, demo: false };
+
+function read(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Config {
+  const config = readConfig(args, environment);
+  assert.ok(typeof config === 'object');
+  return config;
+}
+
+/** Every refusal is one line that says what and names --help or the rule, with exit code 2. */
+function refused(args: readonly string[], environment: NodeJS.ProcessEnv, message?: RegExp): void {
+  assert.throws(() => readConfig(args, environment), (error) => {
+    assert.ok(error instanceof OperatorError, String(error));
+    assert.equal(error.exitCode, 2);
+    assert.match(error.message, /^[^\n\r]+$/);
+    assert.match(error.message, message ?? /./);
+    return true;
+  }, JSON.stringify([args, environment]));
+}
+
+test('the defaults are safe: this machine only', () => {
+  assert.deepEqual(read([]), defaults);
+  assert.ok(Object.isFrozen(read([])));
+});
+
+test('flags win over the environment, that over the defaults; an empty variable is none', () => {
+  const environment = { HOST: '::1', PORT: '81', DATA_DIR: '/env', BASE_PATH: '/env/v1', MAX_CONNECTIONS: '7' };
+  assert.deepEqual(read([], environment), { host: '::1', port: 81, folder: '/env', basePath: '/env/v1', maxConnections: 7, demo: false });
+  const flags = ['--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9', '--demo'];
+  assert.deepEqual(read(flags, environment), { host: '0.0.0.0', port: 0, folder: '/flag', basePath: '/flag/v1', maxConnections: 9, demo: true });
+  assert.deepEqual(read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '' }), defaults);
+  assert.equal(read(['--port', '1'], { PORT: 'bad' }).port, 1);
+  assert.equal(read(['--port', '1', '--port', '2']).port, 2);
+  assert.equal(read([], { DEMO: '1' }).demo, false);
+});
+
+test('whole numbers within their bounds', () => {
+  for (const port of [0, 1, 65_535]) assert.equal(read(['--port', String(port)]).port, port);
+  for (const count of [1, 1_000_000]) assert.equal(read(['--max-connections', String(count)]).maxConnections, count);
+  for (const bad of ['', ' ', '65536', '-0', '1.0', '1e3', '0x50', '80 ', '٨٠', '99999999', 'http', '80\n', '+80', 'Infinity']) {
+    refused([`--port=${bad}`], {}, /^--port must be a whole number from 0 to 65535, not "/);
+    if (bad !== '') refused([], { PORT: bad }, /^PORT must be a whole number from 0 to 65535, not "/);
+  }
+  for (const bad of ['0', '1000001', 'many']) {
+    refused([`--max-connections=${bad}`], {}, /^--max-connections must be a whole number from 1 to 1000000, not "/);
+    refused([], { MAX_CONNECTIONS: bad }, /^MAX_CONNECTIONS must be/);
+  }
+});
+
+test('hosts: addresses, in brackets too, and names', () => {
+  for (const host of ['0.0.0.0', '::', 'fe80::1%eth0', 'localhost', 'a', 'pets.example.com', 'x-1.local']) assert.equal(read([`--host=${host}`]).host, host);
+  assert.equal(read(['--host', '[::1]']).host, '::1');
+  for (const bad of ['', ' ', 'a b', '-a', 'a-', 'a_b', 'http://a', 'a:80', '127.0.0.1:80', '[::1', '[]', 'a/b', 'a\nb', '*']) {
+    refused([`--host=${bad}`], {}, /^--host must be an IP address or a host name, not "/);
+    if (bad !== '') refused([], { HOST: bad }, /^HOST must be/);
+  }
+});
+
+test('the data folder is absolute from the start, and an empty one is not the current folder', () => {
+  assert.equal(read(['--data', 'x/../y']).folder, resolve('y'));
+  assert.equal(read([], { DATA_DIR: 'z' }).folder, resolve('z'));
+  refused(['--data', ''], {}, /^--data must be a path, not ""$/);
+  refused(['--data='], { DATA_DIR: '/there' }, /^--data must be a path/);
+  assert.equal(folderOf(undefined, {}), resolve('data/store'));
+});
+
+test('the base path ends in /v1, and reads the same encoded and decoded', () => {
+  for (const path of ['/v1', '/shop/v1', '/a/b/v1', '/v1/v1', '/a.b_c~d-e/v1', '/.../v1', '/..a/v1']) assert.equal(read(['--base-path', path]).basePath, path);
+  const bad = ['', '/', 'v1', '/v2', '/v1/', '/shop/v1/', '//v1', '/shop//v1', '/shopv1', '/a b/v1', '/%61/v1', '/ä/v1', '/../v1', '/./v1', '/a/../v1', '/a?b/v1', '/v1#', '/v1\n', 'http://a/v1'];
+  for (const path of bad) {
+    refused([`--base-path=${path}`], {}, /^--base-path must be a path that begins with \/ and ends in \/v1, of letters, digits and \. _ ~ -, not "/);
+    if (path !== '') refused([], { BASE_PATH: path }, /^BASE_PATH must be/);
+  }
+});
+
+test('--help and --version win over all but an unknown flag', () => {
+  for (const flag of ['--help', '-h']) assert.equal(readConfig([flag], {}), 'help');
+  assert.equal(readConfig(['--version'], {}), 'version');
+  assert.equal(readConfig(['--port', 'x', '--help', '--version'], { HOST: '!' }), 'help');
+  refused(['--help', '--what'], {}, /--what/);
+});
+
+test('the help names every flag and variable', () => {
+  for (const name of ['--host', '--port', '--data', '--base-path', '--max-connections', '--demo', '--help', '--version', 'HOST', 'PORT', 'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS']) {
+    assert.match(serverHelp, new RegExp(`(^|\\s)${name}\\b`, 'm'));
+  }
+});
+
+test('what is no flag is one line', () => {
+  refused(['--what'], {}, /^Unknown option '--what'; --help shows what there is$/);
+  refused(['-p', '80'], {}, /^Unknown option '-p'; --help/);
+  refused(['serve'], {}, /^Unexpected argument 'serve'; --help/);
+  refused(['--', 'serve'], {}, /^Unexpected argument 'serve'/);
+  refused(['--port'], {}, /^Option '--port <value>' argument missing; --help/);
+  refused(['--port', '--demo'], {}, /^Option '--port' argument is ambiguous; --help/);
+  refused(['--port', '-1'], {}, /^Option '--port' argument is ambiguous; --help/);
+  refused(['--demo=yes'], {}, /^Option '--demo' does not take an argument; --help/);
+  refused(['--Port', '80'], {}, /--Port/);
+});
+
+test('whatever is typed is a configuration or one line', () => {
+  const word = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('--port', '--data', '--host', '--demo', '--base-path', '--', '-', '80', '/v1', '--port='));
+  fc.assert(fc.property(fc.array(word, { maxLength: 4 }), (args) => {
+    try {
+      readConfig(args, {});
+    } catch (error) {
+      assert.ok(error instanceof OperatorError, String(error));
+      assert.equal(error.exitCode, 2);
+    }
+  }), { numRuns: 1_000 });
+});
+
+test('the built server: its text on stdout, its complaint in one line on stderr', async (t) => {
+  const folder = temporaryFolder(t);
+  const run = (...args: string[]) => new Program(t, process.execPath, [serverPath, ...args], { DATA_DIR: `${folder}/never` }).ended;
+  const [help, version, ...bad] = await Promise.all([run('--help'), run('--version'), run('--port', '-1'), run('--what\nelse'), run('--host', 'a\nb'), run('--base-path', '/shop')]);
+  assert.deepEqual(help, { code: 0, stdout: serverHelp, stderr: '' });
+  assert.equal(version.code, 0);
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+  for (const { code, stdout, stderr } of bad) {
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^petstore: [^\n]+\n$/);
+  }
+});

@@ -1,0 +1,113 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { OperatorError } from './domain/operator-error.ts';
+
+/** What the server is told by its operator. */
+export interface Config {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** The data folder, absolute. */
+  readonly folder: string;
+  readonly basePath: string;
+  readonly maxConnections: number;
+  readonly demo: boolean;
+}
+
+export const defaultFolder = 'data/store';
+
+export const serverHelp = `Usage: node dist/server.js [options]
+
+Runs the pet store server. Flags win over environment variables.
+
+  --host HOST            address to listen on       HOST              127.0.0.1
+  --port PORT            port, 0 for a free one     PORT              8080
+  --data DIR             data folder                DATA_DIR          ${defaultFolder}
+  --base-path PATH       where the interface stands,
+                         must end in /v1            BASE_PATH         /v1
+  --max-connections N    connections at a time      MAX_CONNECTIONS   10000
+  --demo                 fill an empty data folder with sample data and make a key
+  --help, --version
+
+Keys are made with the petstore command: node dist/cli.js --help
+`;
+
+const options = {
+  host: { type: 'string' },
+  port: { type: 'string' },
+  data: { type: 'string' },
+  'base-path': { type: 'string' },
+  'max-connections': { type: 'string' },
+  demo: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
+
+/**
+ * The configuration that flags and environment give, or which text was asked for instead.
+ * Throws OperatorError (exit code 2) for an unknown flag or a bad value.
+ */
+export function readConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config | 'help' | 'version' {
+  const flags = orUsageError(() => parseArgs({ args: [...args], options }).values);
+  if (flags.help) return 'help';
+  if (flags.version) return 'version';
+  const setting = (flag: 'host' | 'port' | 'base-path' | 'max-connections', variable: string, otherwise: string) => {
+    const given = flags[flag];
+    if (given !== undefined) return { name: `--${flag}`, value: given };
+    return { name: variable, value: environment[variable] || otherwise };
+  };
+  return Object.freeze({
+    host: hostOf(setting('host', 'HOST', '127.0.0.1')),
+    port: wholeNumber(setting('port', 'PORT', '8080'), 0, 65_535),
+    folder: folderOf(flags.data, environment),
+    basePath: basePathOf(setting('base-path', 'BASE_PATH', '/v1')),
+    maxConnections: wholeNumber(setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
+    demo: flags.demo ?? false,
+  });
+}
+
+/** What `parse` gives, which is a call of `parseArgs`; its complaints become one line, with exit code 2. */
+export function orUsageError<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new OperatorError(`${message.split(/\.\s/)[0]}; --help shows what there is`, 2);
+  }
+}
+
+interface Setting {
+  /** The flag or variable it came from. */
+  readonly name: string;
+  readonly value: string;
+}
+
+function bad({ name, value }: Setting, rule: string): OperatorError {
+  return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
+}
+
+function wholeNumber(setting: Setting, min: number, max: number): number {
+  const number = /^[0-9]{1,7}$/.test(setting.value) ? Number(setting.value) : NaN;
+  if (number >= min && number <= max) return number;
+  throw bad(setting, `a whole number from ${min} to ${max}`);
+}
+
+function hostOf(setting: Setting): string {
+  const host = setting.value.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) return host;
+  throw bad(setting, 'an IP address or a host name');
+}
+
+/** The data folder, absolute: `flag` is what --data says. Throws OperatorError (exit code 2). */
+export function folderOf(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
+  const value = flag ?? (environment['DATA_DIR'] || defaultFolder);
+  if (value !== '') return resolve(value);
+  throw bad({ name: '--data', value }, 'a path');
+}
+
+/** Unreserved characters only (RFC 3986), so that the path reads the same encoded and decoded. */
+function basePathOf(setting: Setting): string {
+  if (/^(\/[\w.~-]+)*\/v1$/.test(setting.value) && !/\/\.{1,2}\//.test(setting.value)) return setting.value;
+  throw bad(setting, 'a path that begins with / and ends in /v1, of letters, digits and . _ ~ -');
+}

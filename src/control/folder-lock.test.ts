@@ -1,0 +1,424 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import fs, { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, mock, test, type TestContext } from 'node:test';
+import { OperatorError } from '../domain/operator-error.ts';
+import { Program, serverPath, startServer, temporaryFolder } from '../testing/programs.ts';
+import { ask } from './channel.ts';
+import { FolderLock, type Held, type Holder } from './folder-lock.ts';
+
+const patienceMs = 30_000;
+const builtLock = new URL('../../dist/control/folder-lock.js', import.meta.url).href;
+const nothing = async (): Promise<null> => null;
+
+async function acquired(t: TestContext, folder: string, answer: (question: unknown) => Promise<unknown> = nothing): Promise<FolderLock> {
+  const lock = await FolderLock.acquire(folder, 'server', answer);
+  assert.ok(lock instanceof FolderLock, 'the folder is held');
+  t.after(() => lock.release());
+  return lock;
+}
+
+async function refused(folder: string): Promise<Held> {
+  const held = await FolderLock.acquire(folder, 'server', nothing);
+  assert.ok(!(held instanceof FolderLock), 'the lock was given');
+  return held;
+}
+
+/** A folder whose lock.1 was left behind. */
+async function staleFolder(t: TestContext): Promise<string> {
+  const folder = temporaryFolder(t);
+  await (await acquired(t, folder)).release();
+  assert.deepEqual(readdirSync(folder), ['lock.1']);
+  return folder;
+}
+
+/** A process that takes locks when it is told to: `{ folder }` takes one, `{ release: true }` frees it. */
+class Taker {
+  readonly child: ChildProcess;
+
+  constructor(t: TestContext) {
+    const program = `
+      import { FolderLock } from ${JSON.stringify(builtLock)};
+      let lock;
+      process.on('message', async ({ folder, at, release }) => {
+        if (release) { await lock.release(); process.send('released'); return; }
+        while (Date.now() < at); // all at the same moment
+        const got = await FolderLock.acquire(folder, 'server', async () => null);
+        if (got instanceof FolderLock) lock = got;
+        process.send(got === lock ? 'taken' : got);
+      });
+      process.send('ready');`;
+    this.child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    t.after(() => this.kill());
+  }
+
+  async told(): Promise<unknown> {
+    const [message] = (await once(this.child, 'message')) as [unknown];
+    return message;
+  }
+
+  take(folder: string, at = 0): Promise<unknown> {
+    const told = this.told();
+    this.child.send({ folder, at });
+    return told;
+  }
+
+  release(): Promise<unknown> {
+    const told = this.told();
+    this.child.send({ release: true });
+    return told;
+  }
+
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill('SIGKILL');
+    await once(this.child, 'exit');
+  }
+}
+
+async function takers(t: TestContext, count: number): Promise<Taker[]> {
+  const all = Array.from({ length: count }, () => new Taker(t));
+  for (const message of await Promise.all(all.map((taker) => taker.told()))) assert.equal(message, 'ready');
+  return all;
+}
+
+/** Runs `interfere` between two steps of the algorithm: before its next call of a function of node:fs. */
+function before(t: TestContext, name: 'linkSync' | 'rmSync', interfere: () => void): void {
+  const real = fs[name] as (...args: unknown[]) => unknown;
+  const restore = (): void => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  };
+  const mocked = mock.method(fs, name as 'linkSync', (...args: unknown[]) => {
+    restore();
+    interfere();
+    return real(...args);
+  });
+  syncBuiltinESMExports();
+  t.after(restore);
+}
+
+/** A listener of this process, to be linked to whatever name a test needs; it answers each question with `answer`. */
+async function listener(t: TestContext, folder: string, answer: object): Promise<string> {
+  const path = join(temporaryFolder(t), 'listener');
+  const server = createServer((socket) => socket.on('data', () => socket.end(`${JSON.stringify(answer)}\n`)).on('error', () => {}));
+  server.listen(path);
+  await once(server, 'listening');
+  t.after(() => server.close());
+  assert.equal(statSync(path).dev, statSync(folder).dev);
+  return path;
+}
+
+const other: Holder = { kind: 'server', pid: 4711, address: 'http://127.0.0.1:1', since: '2026-11-21T12:00:00.000Z' };
+
+test('the holder says who it is: process, kind, address once it has one, since when', async (t) => {
+  const folder = temporaryFolder(t);
+  const start = Date.now();
+  const lock = await acquired(t, folder);
+  const { socketPath, holder } = await refused(folder);
+  assert.equal(socketPath, join(folder, 'lock.1'));
+  assert.deepEqual({ ...holder, since: '' }, { kind: 'server', pid: process.pid, address: null, since: '' });
+  const since = Date.parse(holder!.since);
+  assert.ok(start <= since && since <= Date.now());
+  lock.announce('http://127.0.0.1:8080');
+  assert.deepEqual((await refused(folder)).holder, { ...holder, address: 'http://127.0.0.1:8080' });
+  assert.deepEqual(readdirSync(folder), ['lock.1']); // those refused leave nothing
+});
+
+test('the folder is made, with mode 0700; one that exists keeps its mode; the socket is 0600', async (t) => {
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  const parent = temporaryFolder(t);
+  const made = join(parent, 'a', 'b');
+  await acquired(t, made);
+  for (const folder of [join(parent, 'a'), made]) assert.equal(statSync(folder).mode & 0o777, 0o700);
+  const there = join(parent, 'there');
+  mkdirSync(there, { mode: 0o755 });
+  const modes: number[] = [];
+  before(t, 'linkSync', () => modes.push(...readdirSync(there).map((name) => lstatSync(join(there, name)).mode)));
+  await acquired(t, there);
+  assert.equal(statSync(there).mode & 0o777, 0o755);
+  assert.deepEqual(modes.map((mode) => mode & 0o777), [0o600]); // before it has the lock's name
+  assert.equal(lstatSync(join(there, 'lock.1')).mode & 0o777, 0o600);
+  assert.ok(lstatSync(join(there, 'lock.1')).isSocket());
+});
+
+test('numbers grow, lower ones go, the last stays; no temporary socket is left', async (t) => {
+  const folder = temporaryFolder(t);
+  for (let n = 1; n <= 12; n++) {
+    const lock = await acquired(t, folder);
+    assert.deepEqual(readdirSync(folder), [`lock.${n}`]);
+    await lock.release();
+    assert.deepEqual(readdirSync(folder), [`lock.${n}`]); // dead, and still the highest
+  }
+});
+
+test('only names that are numbers count', { timeout: 20_000 }, async (t) => {
+  const folder = await staleFolder(t);
+  const strangers = ['lock', 'lock.', 'lock.0', 'lock.01', 'lock.007', 'lock.-1', 'lock.1e9', 'lock.99x', 'lock.new-0', 'block.9', 'keys.json'];
+  for (const name of strangers) writeFileSync(join(folder, name), '');
+  await acquired(t, folder);
+  assert.deepEqual(readdirSync(folder).sort(), [...strangers, 'lock.2'].sort());
+});
+
+test('what kill -9 left does not stand in the way', async (t) => {
+  const folder = temporaryFolder(t);
+  const [taker] = await takers(t, 1);
+  assert.equal(await taker!.take(folder), 'taken');
+  assert.equal((await refused(folder)).holder?.pid, taker!.child.pid);
+  await taker!.kill();
+  assert.deepEqual(readdirSync(folder), ['lock.1']);
+  await acquired(t, folder);
+  assert.deepEqual(readdirSync(folder), ['lock.2']);
+});
+
+// One of them waits most of its time: side by side they take no longer than it.
+describe('other processes, side by side', { concurrency: true }, () => {
+  test('a paused holder holds, whether it keeps silent or cannot even be connected to', { skip: process.platform === 'darwin' && 'macOS refuses where Linux says EAGAIN' }, async (t) => {
+    const folder = temporaryFolder(t);
+    const [taker] = await takers(t, 1);
+    assert.equal(await taker!.take(folder), 'taken');
+    taker!.child.kill('SIGSTOP');
+    const socketPath = join(folder, 'lock.1');
+    assert.deepEqual(await refused(folder), { socketPath, holder: null });
+
+    // Connections that nobody accepts fill the listener's queue, until connecting gives EAGAIN.
+    for (let code: unknown; code !== 'EAGAIN'; ) {
+      const socket = connect(socketPath);
+      t.after(() => socket.destroy());
+      code = await new Promise((resolve) => socket.once('connect', resolve).once('error', (error: NodeJS.ErrnoException) => resolve(error.code)));
+    }
+    assert.deepEqual(await refused(folder), { socketPath, holder: null });
+    assert.deepEqual(readdirSync(folder), ['lock.1']);
+
+    await taker!.kill();
+    await acquired(t, folder);
+  });
+
+  test('fifty times two, and fifty times eight, at once on a stale lock: exactly one has it', async (t) => {
+    const folder = await staleFolder(t);
+    const all = await takers(t, 8);
+    const wins = new Map<Taker, number>();
+    for (let round = 0; round < 100; round++) {
+      const starters = round < 50 ? all.slice(0, 2) : all;
+      const at = Date.now() + 3;
+      const outcomes = await Promise.all(starters.map((taker) => taker.take(folder, at)));
+      const winners = starters.filter((_, i) => outcomes[i] === 'taken');
+      assert.equal(winners.length, 1, `round ${round}: ${JSON.stringify(outcomes)}`);
+      const winner = winners[0]!;
+      for (const outcome of outcomes) {
+        if (outcome !== 'taken') assert.equal((outcome as Held).holder?.pid, winner.child.pid);
+      }
+      assert.deepEqual(readdirSync(folder), [`lock.${round + 2}`]);
+      assert.equal((await refused(folder)).holder?.pid, winner.child.pid);
+      wins.set(winner, (wins.get(winner) ?? 0) + 1);
+      assert.equal(await winner.release(), 'released');
+    }
+    t.diagnostic(`the lock went to ${wins.size} of them`); // if to one only, they did not start together
+  });
+
+  test('eight real servers at once on the lock of a killed one: one serves, the others name it and exit 1', async (t) => {
+    const folder = temporaryFolder(t);
+    await (await startServer(t, folder)).kill();
+    const servers = Array.from({ length: 8 }, () => new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]));
+    const outcomes = await Promise.all(servers.map((server) => Promise.race([server.ended, server.printed(/listening on (\S+)\n/).catch(() => server.ended)])));
+    const winners = servers.filter((_, i) => Array.isArray(outcomes[i]));
+    assert.equal(winners.length, 1, servers.map(({ stderr }) => stderr).join(''));
+    const { pid } = winners[0]!.child;
+    for (const server of servers) {
+      if (server === winners[0]) continue;
+      const { code, stdout, stderr } = await server.ended;
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, new RegExp(`^petstore: the data folder ${folder} is in use by process ${pid} \\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that, or .*\n$`));
+    }
+    const [, address] = await winners[0]!.printed(/listening on (\S+)\n/);
+    const late = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+    assert.equal(late.code, 1);
+    assert.ok(late.stderr.includes(`process ${pid} (server, ${address}, since `), late.stderr);
+    assert.equal((await fetch(`${address}/healthz`)).status, 200);
+  });
+});
+
+test('a holder that does not say who it is holds', async (t) => {
+  for (const answer of [{}, [], { pid: 1 }, { error: 'no' }]) {
+    const folder = temporaryFolder(t);
+    linkSync(await listener(t, folder, answer), join(folder, 'lock.3'));
+    assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.3'), holder: null });
+  }
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'lock.7');
+  const abrupt = createServer((socket) => socket.destroy()).listen(path);
+  t.after(() => abrupt.close());
+  await once(abrupt, 'listening');
+  assert.deepEqual(await refused(folder), { socketPath: path, holder: null });
+});
+
+// A slow starter saw lock.1, dead. Before it links, others come and go: that is what `before` builds.
+test('a slow starter whose number is taken finds the holder', { timeout: 20_000 }, async (t) => {
+  const folder = await staleFolder(t);
+  const quick = await listener(t, folder, other);
+  before(t, 'linkSync', () => linkSync(quick, join(folder, 'lock.2')));
+  assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.2'), holder: other });
+});
+
+test('a slow starter that saw an old number withdraws: the holder has a higher one', async (t) => {
+  const folder = await staleFolder(t);
+  const quick = await listener(t, folder, other);
+  before(t, 'linkSync', () => {
+    linkSync(quick, join(folder, 'lock.3')); // lock.2 came and went: its name is free again
+    unlinkSync(join(folder, 'lock.1'));
+  });
+  assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.3'), holder: other });
+  assert.deepEqual(readdirSync(folder), ['lock.3']);
+  assert.deepEqual(await ask(join(folder, 'lock.3'), { op: 'who' }, patienceMs), other);
+});
+
+test('a slow starter that withdrew takes the lock if the holder of the higher number has died', async (t) => {
+  const folder = await staleFolder(t);
+  before(t, 'linkSync', () => fs.renameSync(join(folder, 'lock.1'), join(folder, 'lock.10')));
+  await acquired(t, folder);
+  assert.deepEqual(readdirSync(folder), ['lock.11']);
+});
+
+test('a starter that is overtaken while it withdraws, or removes the lower numbers, still ends with one holder', async (t) => {
+  const folder = await staleFolder(t);
+  before(t, 'linkSync', () => {
+    fs.renameSync(join(folder, 'lock.1'), join(folder, 'lock.3'));
+    before(t, 'rmSync', () => rmSync(join(folder, 'lock.2'), { force: true })); // the new holder cleans up
+  });
+  const lock = await acquired(t, folder);
+  assert.deepEqual(readdirSync(folder), ['lock.4']);
+  await lock.release();
+  before(t, 'rmSync', () => unlinkSync(join(folder, 'lock.4')));
+  await acquired(t, folder);
+  assert.deepEqual(readdirSync(folder), ['lock.5']);
+});
+
+test('a lock that goes while it is looked at is looked for again', async (t) => {
+  const folder = await staleFolder(t);
+  const quick = await listener(t, folder, other);
+  const real = fs.readdirSync;
+  const restore = (): void => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  };
+  const mocked = mock.method(fs, 'readdirSync', (path: string) => {
+    restore();
+    const seen = real(path);
+    linkSync(quick, join(folder, 'lock.2'));
+    unlinkSync(join(folder, 'lock.1'));
+    return seen;
+  });
+  syncBuiltinESMExports();
+  t.after(restore);
+  assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.2'), holder: other });
+});
+
+test('a name that leads nowhere is not looked at for ever: it holds', { timeout: 20_000 }, async (t) => {
+  const folder = temporaryFolder(t);
+  fs.symlinkSync(join(folder, 'nowhere'), join(folder, 'lock.1'));
+  assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.1'), holder: null });
+});
+
+test('a holder that closes leaves its successor alone', async (t) => {
+  const folder = temporaryFolder(t);
+  const first = await acquired(t, folder);
+  const idle = connect(join(folder, 'lock.1')); // keeps the first from having closed for good
+  await once(idle, 'connect');
+  const released = first.release();
+  let second = await FolderLock.acquire(folder, 'server', nothing);
+  while (!(second instanceof FolderLock)) second = await FolderLock.acquire(folder, 'server', nothing);
+  assert.deepEqual(readdirSync(folder), ['lock.2']);
+  await released;
+  await first.release();
+  assert.deepEqual(readdirSync(folder), ['lock.2']);
+  assert.equal((await refused(folder)).holder?.pid, process.pid);
+  await second.release();
+});
+
+test('questions other than who are for the owner; nothing of the lock is given by mistake', async (t) => {
+  const folder = temporaryFolder(t);
+  const questions: unknown[] = [];
+  await acquired(t, folder, async (question) => {
+    questions.push(question);
+    return 'answered';
+  });
+  const path = join(folder, 'lock.1');
+  for (const question of [null, 'who', ['who'], { op: 'WHO' }, { who: 1 }, { op: ['who'] }]) {
+    assert.equal(await ask(path, question, patienceMs), 'answered');
+  }
+  assert.equal(questions.length, 6);
+  assert.equal(((await ask(path, { op: 'who', more: 1 }, patienceMs)) as Holder).pid, process.pid);
+});
+
+test('the folder is freed only when the questions that arrived are answered; later ones are sent on', { timeout: 20_000 }, async (t) => {
+  const folder = temporaryFolder(t);
+  let answerNow = (_: string): void => {};
+  const answer = new Promise<string>((resolve) => (answerNow = resolve));
+  t.after(() => answerNow(''));
+  const questions: unknown[] = [];
+  const lock = await acquired(t, folder, (question) => {
+    questions.push(question);
+    return answer;
+  });
+  const path = join(folder, 'lock.1');
+  const asked = ask(path, { op: 'create' }, patienceMs);
+  while (questions.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const released = lock.release();
+  assert.equal((await refused(folder)).holder?.pid, process.pid); // a change may still be under way
+  assert.equal(await ask(path, { op: 'create' }, patienceMs), null);
+  answerNow('done');
+  assert.equal(await asked, 'done');
+  await released;
+  assert.equal(questions.length, 1);
+  await acquired(t, folder);
+});
+
+test('a path that is too long is one clear line, and nothing is made or cut; one byte less works', { skip: process.platform !== 'linux' && 'the numbers are those of Linux' }, async (t) => {
+  const parent = temporaryFolder(t);
+  const longest = 107 - '/lock.new-0123456789ab'.length;
+  const rest = longest - Buffer.byteLength(parent) - 1;
+  assert.ok(rest > 10, `${parent} is itself too long for this test: set TMPDIR`);
+  for (const name of ['x'.repeat(rest - 4) + 'éé', 'y'.repeat(rest - 3) + '/zz']) { // bytes count, not characters
+    const folder = join(parent, name);
+    for (const excess of [1, 2, 300]) {
+      const tooLong = folder + 'w'.repeat(excess);
+      await assert.rejects(FolderLock.acquire(tooLong, 'server', nothing), (error) => {
+        assert.ok(error instanceof OperatorError);
+        assert.equal(error.message, `the data folder's path is ${excess} bytes too long for the lock's socket: ${tooLong}; choose a shorter one with --data`);
+        return true;
+      });
+    }
+    assert.deepEqual(readdirSync(parent).filter((there) => name.startsWith(there) || there.endsWith('w')), []);
+    await acquired(t, folder);
+    assert.deepEqual(readdirSync(folder), ['lock.1']);
+    assert.equal((await refused(folder)).holder?.pid, process.pid);
+  }
+});
+
+test('a folder that cannot be made or used is one line', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  for (const path of [file, join(file, 'below')]) {
+    await assert.rejects(FolderLock.acquire(path, 'server', nothing), (error) => {
+      assert.ok(error instanceof OperatorError);
+      assert.match(error.message, /^cannot (make|lock) the data folder \S+: \S.*; [^\n]+$/);
+      assert.ok(error.message.includes(path));
+      return true;
+    });
+  }
+  // What cannot be linked: the socket that was made for it goes again.
+  const held = join(folder, 'held');
+  mkdirSync(held);
+  before(t, 'linkSync', () => {
+    throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
+  });
+  await assert.rejects(FolderLock.acquire(held, 'server', nothing), { message: `cannot lock the data folder ${held}: EPERM: operation not permitted, link; its user must be able to write there` });
+  assert.deepEqual(readdirSync(held), []);
+  assert.equal(existsSync(held), true);
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { KeyRing } from '../keys/key-ring.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { FolderLock } from './folder-lock.ts';
+import { answerKeyCommand, carryOut } from './key-client.ts';
+import { runKeyCommand, type KeyCommand } from './key-commands.ts';
+
+const now = Date.UTC(2026, 10, 21, 12);
+const hour = 3_600_000;
+const create = (name: string, more: object = {}): KeyCommand => ({ op: 'create', name, plan: 'pro', expiresAt: null, ...more });
+
+test('create: a key with its secret, which nothing else shows', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const { keys, secret, ...rest } = await runKeyCommand(ring, create('shop', { expiresAt: now + hour }), now);
+  assert.deepEqual(rest, {});
+  assert.deepEqual(keys, [{
+    id: 'k1', name: 'shop', plan: 'pro', perMinute: null, perDay: null, state: 'active',
+    createdAt: '2026-11-21T12:00:00.000Z', expiresAt: '2026-11-21T13:00:00.000Z',
+    secrets: [{ last4: secret!.slice(-4), expiresAt: null }],
+  }]);
+  assert.equal(ring.find(secret!, now)?.id, 'k1');
+  const list = await runKeyCommand(ring, { op: 'list' }, now);
+  assert.deepEqual(list, { keys });
+});
+
+test('create: enterprise with its numbers; the others without', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const { keys } = await runKeyCommand(ring, create('big', { plan: 'enterprise', perMinute: 5, perDay: 9 }), now);
+  assert.deepEqual([keys[0]?.plan, keys[0]?.perMinute, keys[0]?.perDay], ['enterprise', 5, 9]);
+  await assert.rejects(runKeyCommand(ring, create('big', { plan: 'enterprise' }), now), { exitCode: 2 });
+  await assert.rejects(runKeyCommand(ring, create('big', { perDay: 9 }), now), { exitCode: 2 });
+  assert.equal(ring.keys.length, 1);
+});
+
+test('names: 1 to 100 characters of any script; none that moves a terminal', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const good = ['a', 'x'.repeat(100), '🐕'.repeat(100), 'Zoë "the" <b>&\\\'', 'שלום', ' a ', '__proto__', 'constructor', '-', '%s', '👩‍👩‍👧'];
+  for (const [index, name] of good.entries()) {
+    const { keys } = await runKeyCommand(ring, create(name), now);
+    assert.deepEqual([keys[0]?.id, keys[0]?.name], [`k${index + 1}`, name]);
+  }
+  const bad = ['', 'x'.repeat(101), 'a\nb', 'a\n', '\r', '\t', '\0', '\u001b[2J', '\u007f', '\u0085', '\u009b31m', '\ud800', 'a\udc00', ' ', '\u00a0\u3000', 'a\u202eb', '\u2066a', 'a\u2028b', 'a\u2029'];
+  for (const name of bad) {
+    await assert.rejects(runKeyCommand(ring, create(name), now), { exitCode: 2, message: /^--name must have 1 to 100 characters/ }, JSON.stringify(name));
+  }
+  assert.deepEqual(ring.keys.map(({ name }) => name), good);
+});
+
+test('an expiry must lie ahead', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  for (const expiresAt of [now, now - 1, 0, -1]) {
+    await assert.rejects(runKeyCommand(ring, create('a', { expiresAt }), now), { exitCode: 2, message: '--expires lies in the past' });
+  }
+  assert.deepEqual(ring.keys, []);
+  assert.equal((await runKeyCommand(ring, create('a', { expiresAt: now + 1 }), now)).keys[0]?.state, 'active');
+});
+
+test('rotate shows the secrets that are accepted now; list forgets them as their time comes', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const first = await runKeyCommand(ring, create('a', { expiresAt: now + 30 * hour }), now);
+  const second = await runKeyCommand(ring, { op: 'rotate', id: 'k1', graceMs: 24 * hour }, now);
+  const last4 = [first, second].map(({ secret }) => secret!.slice(-4));
+  assert.deepEqual(second.keys[0]?.secrets, [{ last4: last4[0], expiresAt: '2026-11-22T12:00:00.000Z' }, { last4: last4[1], expiresAt: null }]);
+  const at = async (time: number) => (await runKeyCommand(ring, { op: 'list' }, time)).keys.map(({ state, secrets }) => [state, secrets.map((secret) => secret.last4)]);
+  assert.deepEqual(await at(now + 24 * hour - 1), [['active', last4]]);
+  assert.deepEqual(await at(now + 24 * hour), [['active', [last4[1]]]]);
+  assert.deepEqual(await at(now + 30 * hour), [['expired', []]]);
+  await runKeyCommand(ring, { op: 'revoke', id: 'k1' }, now);
+  assert.deepEqual(await at(now + 30 * hour), [['revoked', []]]);
+});
+
+test('set-plan and revoke report the key as it is then', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  await runKeyCommand(ring, create('a'), now);
+  const moved = await runKeyCommand(ring, { op: 'set-plan', id: 'k1', plan: 'enterprise', perMinute: 3, perDay: 4 }, now);
+  assert.deepEqual([moved.keys[0]?.plan, moved.keys[0]?.perMinute, moved.keys[0]?.perDay], ['enterprise', 3, 4]);
+  const back = await runKeyCommand(ring, { op: 'set-plan', id: 'k1', plan: 'free' }, now);
+  assert.deepEqual([back.keys[0]?.plan, back.keys[0]?.perMinute, back.keys[0]?.perDay], ['free', null, null]);
+  await assert.rejects(runKeyCommand(ring, { op: 'set-plan', id: 'k1', plan: 'gold' }, now), { exitCode: 2 });
+  assert.equal((await runKeyCommand(ring, { op: 'revoke', id: 'k1' }, now)).keys[0]?.state, 'revoked');
+  assert.equal('secret' in moved || 'secret' in back, false);
+});
+
+test('over the socket: a result, or one line with an exit code', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  assert.deepEqual(await answerKeyCommand(ring, { op: 'list' }), { result: { keys: [] } });
+  assert.deepEqual(await answerKeyCommand(ring, { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows them', exitCode: 1 });
+  assert.deepEqual(await answerKeyCommand(ring, create('')), {
+    error: '--name must have 1 to 100 characters, one of them visible, and no control characters', exitCode: 2,
+  });
+  assert.deepEqual(await answerKeyCommand(ring, { op: 'unban', id: 'k1', later: true }), {
+    error: 'the running server does not know this command; it is of another version', exitCode: 1,
+  });
+  for (const question of [null, 'list', 5]) assert.deepEqual(await answerKeyCommand(ring, question), { error: 'this is no command', exitCode: 1 });
+});
+
+// One who asks may be of another version, or no program of ours: whatever the question is, the file that it leaves
+// reads back as what the server holds, and a list can be shown.
+test('no question, however odd, makes a broken key or stops the answers', async (t) => {
+  const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, 0, -1, 1.5, 1e300, 8.64e15, 9e15, '', '5', 'k1', true, [], ['k1'], {}, now, now + hour, now + 0.5));
+  const usual = {
+    id: fc.constantFrom('k1', 'k2'), name: fc.constant('a'), plan: fc.constantFrom('free', 'enterprise'), perMinute: fc.constant(5), perDay: fc.constant(5),
+    expiresAt: fc.constantFrom(null, now + hour), graceMs: fc.constantFrom(0, hour),
+  };
+  const members = Object.fromEntries(Object.entries(usual).map(([name, good]) => [name, fc.oneof(good, odd)]));
+  const op = fc.oneof({ weight: 9, arbitrary: fc.constantFrom('create', 'rotate', 'revoke', 'set-plan', 'list') }, { weight: 1, arbitrary: odd });
+  const question = fc.oneof({ weight: 1, arbitrary: odd }, { weight: 9, arbitrary: fc.record({ op, ...members }, { requiredKeys: ['op'], noNullPrototype: true }) });
+  let made = 0;
+  let refused = 0;
+  await fc.assert(fc.asyncProperty(fc.array(question, { maxLength: 12 }), async (questions) => {
+    const folder = temporaryFolder(t);
+    const ring = new KeyRing(folder);
+    await runKeyCommand(ring, create('first'), now);
+    for (const asked of questions) {
+      const answer = await answerKeyCommand(ring, JSON.parse(JSON.stringify(asked)));
+      if ('error' in answer) {
+        refused++;
+        assert.match(answer.error, /^[^\n]+$/);
+        assert.ok(answer.exitCode === 1 || answer.exitCode === 2);
+      } else {
+        made++;
+      }
+    }
+    assert.deepEqual(new KeyRing(folder).keys, ring.keys);
+    for (const { name, expiresAt, secrets } of ring.keys) {
+      assert.equal(typeof name, 'string');
+      assert.ok(expiresAt === null || Number.isInteger(expiresAt));
+      assert.ok(secrets.every((secret) => secret.expiresAt === null || Number.isInteger(secret.expiresAt)));
+    }
+    assert.ok('result' in (await answerKeyCommand(ring, { op: 'list' })));
+    assert.deepEqual(readdirSync(folder), ['keys.json']);
+  }), { numRuns: 150 });
+  assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: the questions are not odd, or not usual, enough`);
+});
+
+test('each wrong type is refused, and changes nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  await runKeyCommand(ring, create('first'), now);
+  const before = readFileSync(join(folder, 'keys.json'), 'utf8');
+  const good = { op: 'create', name: 'a', plan: 'enterprise', perMinute: 5, perDay: 5, expiresAt: null };
+  const rotate = { op: 'rotate', id: 'k1', graceMs: 0 };
+  const wrong = [
+    null, 5, 'create', [], {}, { op: null }, { op: ['create'] }, { op: 'toString' },
+    ...[5, null, ['a'], {}, undefined].map((name) => ({ ...good, name })),
+    ...['5', null, [5], 0, 1.5].flatMap((count) => [{ ...good, perMinute: count }, { ...good, perDay: count }]),
+    ...[undefined, '2027-01-31', true, [], {}, now + 1e15 + 0.5, 9e15].map((expiresAt) => ({ ...good, expiresAt })),
+    ...[undefined, null, '0', true, [], {}, -1, 0.5, 9e15, 1e300].map((graceMs) => ({ ...rotate, graceMs })),
+    ...[undefined, null, 1, ['k1'].concat('k2'), {}, { toString: 1 }].flatMap((id) => [{ ...rotate, id }, { op: 'revoke', id }, { op: 'set-plan', id, plan: 'free' }]),
+  ];
+  for (const question of wrong) assert.ok('error' in (await answerKeyCommand(ring, question)), JSON.stringify(question));
+  assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
+});
+
+test('a command whose server ends before it takes the question does it itself', async (t) => {
+  const folder = temporaryFolder(t);
+  const asked: unknown[] = [];
+  const server = await FolderLock.acquire(folder, 'server', async (question) => {
+    asked.push(question);
+    if (asked.length === 2) void (server as FolderLock).release();
+    return null;
+  });
+  const { keys } = await carryOut(folder, create('a'));
+  assert.deepEqual(keys.map(({ id }) => id), ['k1']);
+  assert.deepEqual(asked, [create('a'), create('a')]);
+  assert.deepEqual(readdirSync(folder).sort(), ['keys.json', 'lock.2']);
+});
+
+test('a server that ends in the middle of a command leaves it in doubt: that is said, and nothing is done twice', async (t) => {
+  const folder = join(temporaryFolder(t), 'store');
+  mkdirSync(folder);
+  const questions: string[] = [];
+  const server = createServer((socket) => socket.setEncoding('utf8').once('data', (text: string) => {
+    questions.push(text);
+    if (text.includes('who')) socket.end(`${JSON.stringify({ kind: 'server', pid: 4711, address: null, since: '' })}\n`);
+    else socket.destroy();
+  }));
+  server.listen(join(folder, 'lock.1'));
+  await once(server, 'listening');
+  t.after(() => server.close());
+  await assert.rejects(carryOut(folder, create('a')), {
+    message: 'the server (process 4711) gave no answer; "petstore keys list" shows whether the change was made', exitCode: 1,
+  });
+  assert.equal(questions.length, 2);
+  assert.deepEqual(readdirSync(folder), ['lock.1']);
+});
+
+test('commands in one folder wait for each other; a secret is printed for each', async (t) => {
+  const folder = join(temporaryFolder(t), 'store');
+  const results = await Promise.all(Array.from({ length: 10 }, (_, i) => carryOut(folder, create(`n${i}`))));
+  const ring = new KeyRing(folder);
+  assert.deepEqual(ring.keys.map(({ id }) => id), Array.from({ length: 10 }, (_, i) => `k${i + 1}`));
+  for (const { keys, secret } of results) assert.equal(ring.find(secret!, Date.now())?.id, keys[0]?.id);
+});

@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { OperatorError } from '../domain/operator-error.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { KeyRing } from './key-ring.ts';
+import { hashSecret, newSecret } from './secret.ts';
+
+const now = Date.UTC(2026, 10, 21, 12);
+const hour = 3_600_000;
+const pro = { name: 'pro' } as const;
+const enterprise = { name: 'enterprise', perMinute: 7, perDay: 70 } as const;
+
+test('without a file there are no keys, and none is made', (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  assert.deepEqual(ring.keys, []);
+  assert.equal(ring.find(newSecret(), now), null);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test('a key is found by its secret, and by nothing else', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const { key, secret } = await ring.create('a', pro, null, now);
+  assert.deepEqual([key.id, key.name, key.plan, key.createdAt, key.expiresAt, key.revokedAt], ['k1', 'a', pro, now, null, null]);
+  assert.equal(ring.find(secret, now), key);
+  assert.equal(ring.find(secret, now), key); // now it is remembered
+  assert.equal(ring.find(secret, Number.MAX_SAFE_INTEGER), key);
+  for (const other of ['', 'k1', 'a', hashSecret(secret), secret.slice(-4), `${secret} `, secret.toLowerCase(), newSecret(), '__proto__']) {
+    assert.equal(ring.find(other, now), null, other);
+  }
+});
+
+test('the file holds the hash and the last four characters, one key a line, for its owner only', async (t) => {
+  const folder = temporaryFolder(t);
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  const ring = new KeyRing(folder);
+  const secrets = [(await ring.create('a', pro, null, now)).secret, (await ring.create('b', enterprise, now + hour, now)).secret];
+  secrets.push((await ring.rotate('k1', hour, now)).secret);
+
+  const text = readFileSync(join(folder, 'keys.json'), 'utf8');
+  for (const secret of secrets) {
+    const random = secret.slice('petstore_'.length);
+    for (let at = 0; at + 5 <= random.length; at++) assert.equal(text.includes(random.slice(at, at + 5)), false);
+    assert.ok(text.includes(`"sha256":"${hashSecret(secret)}","last4":"${secret.slice(-4)}"`));
+  }
+  assert.equal(text.split('\n').filter((line) => line.startsWith('{"id":')).length, 2);
+  assert.equal(JSON.parse(text).keys[1].expiresAt, '2026-11-21T13:00:00.000Z');
+  assert.equal(statSync(join(folder, 'keys.json')).mode & 0o777, 0o600);
+  assert.deepEqual(readdirSync(folder), ['keys.json']);
+});
+
+test('both secrets of a rotated key stand for it, until the grace time ends', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const { secret: first } = await ring.create('a', pro, null, now);
+  assert.equal(ring.find(first, now)?.id, 'k1');
+  const { key, secret: second } = await ring.rotate('k1', 24 * hour, now);
+  assert.notEqual(first, second);
+  for (const secret of [first, second]) assert.equal(ring.find(secret, now + 24 * hour - 1), key);
+  assert.equal(ring.find(first, now + 24 * hour), null);
+  assert.equal(ring.find(second, now + 24 * hour), key);
+});
+
+test('without grace the old secret ends at once, though it was remembered', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const { secret: first } = await ring.create('a', pro, null, now);
+  assert.notEqual(ring.find(first, now), null);
+  const { secret: second } = await ring.rotate('k1', 0, now);
+  assert.equal(ring.find(first, now), null);
+  assert.equal(ring.find(first, now - hour), null); // and no clock that steps back brings it again
+  assert.notEqual(ring.find(second, now), null);
+});
+
+test('rotating again can bring the end of a secret nearer, never put it off', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const { secret: first } = await ring.create('a', pro, null, now);
+  const { secret: second } = await ring.rotate('k1', hour, now);
+  const { secret: third, key } = await ring.rotate('k1', 10 * hour, now);
+  assert.deepEqual(key.secrets.map(({ expiresAt }) => expiresAt), [now + hour, now + 10 * hour, null]);
+  assert.equal(ring.find(first, now + hour), null);
+  assert.equal(ring.find(second, now + hour), key);
+  const later = await ring.rotate('k1', 2 * hour, now + hour);
+  assert.deepEqual(later.key.secrets.map(({ expiresAt }) => expiresAt), [now + 3 * hour, now + 3 * hour, null]);
+  assert.equal(ring.find(third, now + 3 * hour), null);
+});
+
+test('an expired key is refused from its instant on, and can only be revoked', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  const { secret } = await ring.create('a', pro, now + hour, now);
+  assert.notEqual(ring.find(secret, now + hour - 1), null);
+  assert.equal(ring.find(secret, now + hour), null);
+  const refusal = { name: 'Error', message: 'the key k1 is expired', exitCode: 1 };
+  await assert.rejects(ring.rotate('k1', hour, now + hour), refusal);
+  await assert.rejects(ring.setPlan('k1', enterprise, now + hour), refusal);
+  await ring.revoke('k1', now + hour);
+  assert.equal(ring.find(secret, now), null); // also when the clock is set back
+  await assert.rejects(ring.rotate('k1', hour, now), { message: 'the key k1 is revoked' });
+});
+
+test('a revoked key is refused with all its secrets, for good', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  const { secret: first } = await ring.create('a', pro, null, now);
+  const { secret: second } = await ring.rotate('k1', hour, now);
+  const { secret: other } = await ring.create('b', pro, null, now);
+  const { revokedAt, secrets } = await ring.revoke('k1', now + 1);
+  assert.deepEqual([revokedAt, secrets], [now + 1, []]);
+  for (const secret of [first, second]) {
+    for (const ringNow of [ring, new KeyRing(folder)]) assert.equal(ringNow.find(secret, now - hour), null);
+  }
+  assert.notEqual(ring.find(other, now), null);
+  await assert.rejects(ring.revoke('k1', now), { message: 'the key k1 is revoked', exitCode: 1 });
+  await assert.rejects(ring.rotate('k1', 0, now), { message: 'the key k1 is revoked' });
+});
+
+test('a key that moved to another plan keeps its secrets', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  const { secret } = await ring.create('a', pro, null, now);
+  await ring.setPlan('k1', enterprise, now);
+  assert.deepEqual(ring.find(secret, now)?.plan, enterprise);
+  assert.deepEqual(new KeyRing(folder).find(secret, now)?.plan, enterprise);
+});
+
+test('a key that does not exist cannot be changed', async (t) => {
+  const ring = new KeyRing(temporaryFolder(t));
+  await ring.create('a', pro, null, now);
+  for (const id of ['k2', 'k0', 'k01', 'K1', '', 'a', '__proto__']) {
+    const refusal = { message: `there is no key ${id}; "petstore keys list" shows them`, exitCode: 1 };
+    await assert.rejects(ring.revoke(id, now), refusal);
+    await assert.rejects(ring.rotate(id, 0, now), refusal);
+    await assert.rejects(ring.setPlan(id, pro, now), refusal);
+  }
+});
+
+test('ten changes at once lose none', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  const { secret } = await ring.create('a', pro, null, now);
+  const made = await Promise.all(Array.from({ length: 10 }, (_, i) => ring.create(`b${i}`, pro, null, now)));
+  const changed = await Promise.all([
+    ...made.slice(0, 5).map(({ key }) => ring.rotate(key.id, hour, now)),
+    ring.setPlan('k1', enterprise, now), ring.rotate('k1', hour, now), ring.create('c', pro, null, now),
+  ]);
+  assert.deepEqual(made.map(({ key }) => key.id), Array.from({ length: 10 }, (_, i) => `k${i + 2}`));
+  const issued = [...made, ...changed].flatMap((one) => ('secret' in one ? [[one.secret, one.key.id] as const] : []));
+  for (const keys of [ring, new KeyRing(folder)]) {
+    assert.equal(keys.keys.length, 12);
+    for (const [issuedSecret, id] of [...issued, [secret, 'k1'] as const]) assert.equal(keys.find(issuedSecret, now)?.id, id);
+    assert.deepEqual(keys.keys[0]?.plan, enterprise);
+  }
+});
+
+test('settled waits for the changes that were begun, also for those that fail', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  await ring.settled();
+  const made = [ring.create('a', pro, null, now), ring.create('b', pro, null, now)];
+  await ring.settled();
+  assert.deepEqual(new KeyRing(folder).keys.map(({ name }) => name), ['a', 'b']);
+  await Promise.all(made);
+  const refused = assert.rejects(ring.revoke('k9', now));
+  await ring.settled();
+  await refused;
+});
+
+test('a change holds once it is on the disk, not before', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  const { secret } = await ring.create('a', pro, null, now);
+  const revoked = ring.revoke('k1', now);
+  while (ring.find(secret, now) !== null) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(new KeyRing(folder).find(secret, now), null);
+  await revoked;
+});
+
+for (const [what, obstacle] of [['the temporary file cannot be written', 'keys.json.tmp'], ['the file cannot be replaced', 'keys.json']] as const) {
+  test(`a failed write changes nothing, and the next one works: ${what}`, async (t) => {
+    const folder = temporaryFolder(t);
+    const ring = new KeyRing(folder);
+    let secret = '';
+    if (obstacle !== 'keys.json') secret = (await ring.create('a', pro, null, now)).secret;
+    const before = { keys: ring.keys, file: obstacle !== 'keys.json' && readFileSync(join(folder, 'keys.json'), 'utf8') };
+    mkdirSync(join(folder, obstacle)); // a folder there stops root, too
+    const attempts = [ring.create('b', pro, null, now), ring.revoke('k1', now), ring.rotate('k1', 0, now)];
+    for (const attempt of await Promise.allSettled(attempts)) assert.equal(attempt.status, 'rejected');
+    assert.equal(ring.keys, before.keys);
+    if (secret !== '') {
+      assert.equal(ring.find(secret, now)?.id, 'k1');
+      assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before.file);
+    }
+    rmdirSync(join(folder, obstacle));
+    assert.equal(existsSync(join(folder, 'keys.json.tmp')), false);
+    const { key } = await ring.create('c', pro, null, now);
+    assert.equal(key.id, `k${before.keys.length + 1}`);
+    assert.deepEqual(new KeyRing(folder).keys, ring.keys);
+  });
+}
+
+test('what an interrupted write left does not stand in the way', async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'keys.json.tmp'), '{"half', { mode: 0o644 });
+  await new KeyRing(folder).create('a', pro, null, now);
+  assert.equal(statSync(join(folder, 'keys.json')).mode & 0o777, 0o600);
+  assert.deepEqual(readdirSync(folder), ['keys.json']);
+});
+
+test('an id is never given twice, also where a person took a key out of the file', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  for (const name of ['a', 'b', 'c']) await ring.create(name, pro, null, now);
+  const file = join(folder, 'keys.json');
+  writeFileSync(file, readFileSync(file, 'utf8').split('\n').filter((line) => !line.includes('"id":"k2"')).join('\n'));
+  const mended = new KeyRing(folder);
+  assert.deepEqual(mended.keys.map(({ id }) => id), ['k1', 'k3']);
+  assert.equal((await mended.create('d', pro, null, now)).key.id, 'k4');
+});
+
+test('a damaged file is refused by its name and line, and left alone', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys.json');
+  const ring = new KeyRing(folder);
+  await ring.create('a', pro, null, now);
+  await ring.create('b', enterprise, now + hour, now);
+  const good = readFileSync(file, 'utf8');
+  const damaged: [line: number, text: string | Buffer][] = [
+    [1, ''],
+    [1, '[]'],
+    [1, '"petstore-keys"'],
+    [1, '{}'],
+    [1, good.replace('petstore-keys', 'petstore')],
+    [1, good.replace('"keys":[', '"keys":{},"other":[')],
+    [1, good.replace('"version":1', '"version":2')],
+    [1, good.replace('"version":1', '"version":"1"')],
+    [1, good.replace('"version":1,', '')],
+    [1, `\uFEFF${good}`],
+    [1, good.replace('\n{"id":"k1"', '\n17,\n{"id":"k1"')],
+    [2, good.replace(/,"secrets":.*/, '},')],
+    [2, good.replace('"id":"k1"', '"id":"k1","id":"k1"')],
+    [2, good.replace('"id":"k1"', '"id":1')],
+    [2, good.replace('"id":"k1"', '"id":"__proto__"')],
+    [2, good.replace('"id":"k1"', '"id":"k0"')],
+    [2, good.replace('"name":"a"', '"name":null')],
+    [2, good.replace('{"name":"pro"}', '"pro"')],
+    [2, good.replace('{"name":"pro"}', '{"name":"gold"}')],
+    [2, good.replace('{"name":"pro"}', '{"name":"pro","perMinute":5}')],
+    [2, good.replace('"createdAt":"2026', '"createdAt":"x2026')],
+    [2, good.replace('"createdAt":', '"madeAt":')],
+    [2, good.replace('"revokedAt":null', '"revokedAt":false')],
+    [2, good.replace(/"sha256":"./, '"sha256":"')],
+    [2, good.replace(/"sha256":"./, '"sha256":"G')],
+    [2, good.replace(/"secrets":\[(.*)\]}/, '"secrets":{}}')],
+    [2, good.replace(/"secrets":\[(.*)\]}/, '"secrets":[null]}')],
+    [2, Buffer.from(good.replace('"name":"a"', '"name":"\xff"'), 'latin1')],
+    [3, good.replace('"id":"k2"', '"id":"k1"')],
+    [3, good.replace('"perDay":70', '"perDay":0')],
+    [3, good.replace('"perDay":70', '"perDay":9007199254740993')],
+    [3, good.replace(',"perDay":70', '')],
+    [3, good.slice(0, good.indexOf('"b"'))],
+    [5, `${good}x`],
+  ];
+  for (const [line, text] of damaged) {
+    writeFileSync(file, text);
+    assert.notEqual(text, good);
+    assert.throws(() => new KeyRing(folder), (error) => {
+      assert.ok(error instanceof OperatorError, String(error));
+      assert.ok(error.message.startsWith(`${file}, line ${line}: `), `${error.message} for ${text}`);
+      assert.equal(error.message.includes('\n'), false);
+      assert.match(error.message, /; mend the file, or restore it from a backup$/);
+      assert.equal(error.exitCode, 1);
+      return true;
+    });
+    assert.deepEqual(readFileSync(file), Buffer.from(text));
+  }
+});
+
+test('a file of another version is refused as such', (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'keys.json'), '{"format":"petstore-keys","version":2,"keys":[]}\n');
+  assert.throws(() => new KeyRing(folder), /"version" is not 1: another version of petstore wrote this key file/);
+});
+
+test('members that this version does not know do not matter', async (t) => {
+  const folder = temporaryFolder(t);
+  const { secret } = await new KeyRing(folder).create('a', pro, null, now);
+  const file = join(folder, 'keys.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"name":"a"', '"name":"a","note":[{}]'));
+  assert.equal(new KeyRing(folder).find(secret, now)?.name, 'a');
+});
+
+// The ring against a model that knows nothing of files, hashes or memory: secrets in the clear, with the time they end.
+test('any sequence of changes, with a clock that goes both ways, does what the model says; the file reads back equal', async (t) => {
+  const plan = fc.oneof(fc.constantFrom({ name: 'free' as const }, pro), fc.record({ name: fc.constant('enterprise' as const), perMinute: fc.integer({ min: 1 }), perDay: fc.maxSafeNat().map((n) => Math.max(n, 1)) }, { noNullPrototype: true }));
+  const which = fc.nat({ max: 3 });
+  const change = fc.record({
+    step: fc.constantFrom(0, 1, hour, 5 * hour, -hour),
+    op: fc.oneof(
+      fc.record({ op: fc.constant('create' as const), name: fc.string({ unit: 'grapheme', minLength: 1 }), plan, lifeMs: fc.option(fc.integer({ min: 1, max: 10 * hour })) }),
+      fc.record({ op: fc.constant('rotate' as const), which, graceMs: fc.constantFrom(0, 1, hour, 24 * hour) }),
+      fc.record({ op: fc.constant('revoke' as const), which }),
+      fc.record({ op: fc.constant('plan' as const), which, plan }),
+    ),
+  });
+  await fc.assert(fc.asyncProperty(fc.array(change, { maxLength: 8 }), async (changes) => {
+    const folder = temporaryFolder(t);
+    const ring = new KeyRing(folder);
+    const model: { plan: object; name: string; end: number; secrets: Map<string, number> }[] = []; // end -Infinity: revoked
+    let time = now;
+    for (const { step, op } of changes) {
+      time += step;
+      if (op.op === 'create') {
+        const expiresAt = op.lifeMs === null ? null : time + op.lifeMs;
+        const { secret } = await ring.create(op.name, op.plan, expiresAt, time);
+        model.push({ plan: op.plan, name: op.name, end: expiresAt ?? Infinity, secrets: new Map([[secret, Infinity]]) });
+      } else {
+        const key = model[op.which];
+        const id = `k${op.which + 1}`;
+        const done = op.op === 'rotate' ? ring.rotate(id, op.graceMs, time) : op.op === 'revoke' ? ring.revoke(id, time) : ring.setPlan(id, op.plan, time);
+        const refused = key === undefined || key.end === -Infinity || (time >= key.end && op.op !== 'revoke');
+        if (refused) {
+          await assert.rejects(done, OperatorError);
+        } else {
+          const result = await done;
+          if (op.op === 'plan') key.plan = op.plan;
+          else if (op.op === 'revoke') key.end = -Infinity;
+          else for (const [secret, end] of key.secrets) key.secrets.set(secret, end <= time ? -Infinity : Math.min(end, time + op.graceMs));
+          if ('secret' in result) key.secrets.set(result.secret, Infinity);
+        }
+        for (const [secret, end] of key?.secrets ?? []) if (op.op === 'rotate' && end <= time) key?.secrets.set(secret, -Infinity);
+      }
+    }
+    const read = new KeyRing(folder);
+    assert.deepEqual(read.keys, ring.keys);
+    for (const keys of [ring, read]) {
+      assert.deepEqual(keys.keys.map(({ id, name, plan }) => ({ id, name, plan })), model.map(({ name, plan }, i) => ({ id: `k${i + 1}`, name, plan })));
+      for (const [i, key] of model.entries()) {
+        for (const [secret, end] of key.secrets) {
+          for (const at of [time, time + 1, time + hour, time + 5 * hour, time + 30 * hour]) {
+            assert.equal(keys.find(secret, at)?.id, at < key.end && at < end ? `k${i + 1}` : undefined);
+          }
+        }
+      }
+    }
+  }), { numRuns: 60 });
+});

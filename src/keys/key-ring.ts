@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import { OperatorError } from '../domain/operator-error.ts';
+import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace.ts';
+import type { Plan } from '../limits/plans.ts';
+import { decodeKeys, encodeKeys, idNumber, isActive, type Key, type KeySecret } from './key.ts';
+import { hashSecret, isSecret, newSecret } from './secret.ts';
+
+/** A key and its new secret, which is kept nowhere. */
+export interface IssuedKey {
+  readonly key: Key;
+  readonly secret: string;
+}
+
+interface Known {
+  readonly key: Key;
+  readonly secret: KeySecret;
+}
+
+/** So many secrets that were used lately are found without hashing them. */
+const maxRemembered = 10_000;
+
+/** The API keys: `keys.json`, and how a secret is looked up. A change holds once it is on the disk. */
+export class KeyRing {
+  readonly #path: string;
+  #keys: readonly Key[] = [];
+  #byHash = new Map<string, Known>();
+  readonly #remembered = new Map<string, Known>();
+  #changes: Promise<unknown> = Promise.resolve();
+
+  /** Reads the keys of a data folder. Throws OperatorError that names the line where the file is damaged. */
+  constructor(folder: string) {
+    this.#path = join(folder, 'keys.json');
+    const document = readJsonFile(this.#path);
+    if (document !== null) this.#hold(decodeKeys(this.#path, document));
+  }
+
+  /** All keys, revoked and expired ones too, oldest first. */
+  get keys(): readonly Key[] {
+    return this.#keys;
+  }
+
+  /** The active key that a secret stands for at this time, or null. */
+  find(secret: string, now: number): Key | null {
+    const known = this.#remembered.get(secret) ?? this.#lookUp(secret);
+    if (known === null || !isActive(known.key, now)) return null;
+    return known.secret.expiresAt === null || now < known.secret.expiresAt ? known.key : null;
+  }
+
+  /** Makes a key. `expiresAt` null: it does not expire. Rejects with what the disk reports; nothing is changed then. */
+  create(name: string, plan: Plan, expiresAt: number | null, now: number): Promise<IssuedKey> {
+    return this.#change((keys) => {
+      const secret = newSecret();
+      const id = `k${keys.reduce((highest, other) => Math.max(highest, idNumber(other)), 0) + 1}`;
+      const key = { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [keep(secret)] };
+      return { keys: [...keys, key], result: { key, secret } };
+    });
+  }
+
+  /** Gives a key a further secret; those it has end after `graceMs` at the latest. Throws OperatorError: no such key. */
+  rotate(id: string, graceMs: number, now: number): Promise<IssuedKey> {
+    const secret = newSecret();
+    return this.#edit(id, (key) => {
+      assertActive(key, now);
+      const until = now + graceMs;
+      const older = key.secrets
+        .map((old) => ({ ...old, expiresAt: Math.min(old.expiresAt ?? Infinity, until) }))
+        .filter((old) => old.expiresAt > now);
+      return { ...key, secrets: [...older, keep(secret)] };
+    }).then((key) => ({ key, secret }));
+  }
+
+  /** Ends a key for good, an expired one too: the clock may be set back. Throws OperatorError: no such key. */
+  revoke(id: string, now: number): Promise<Key> {
+    return this.#edit(id, (key) => ({ ...key, revokedAt: now, secrets: [] }));
+  }
+
+  /** Moves a key to another plan. Throws OperatorError: no such key. */
+  setPlan(id: string, plan: Plan, now: number): Promise<Key> {
+    return this.#edit(id, (key) => {
+      assertActive(key, now);
+      return { ...key, plan };
+    });
+  }
+
+  #edit(id: string, edit: (key: Key) => Key): Promise<Key> {
+    return this.#change((keys) => {
+      const old = keys.find((key) => key.id === id);
+      if (old === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows them`);
+      if (old.revokedAt !== null) throw new OperatorError(`the key ${id} is revoked`);
+      const result = edit(old);
+      return { keys: keys.map((key) => (key === old ? result : key)), result };
+    });
+  }
+
+  /** Resolves when the changes under way are on the disk, or have failed. */
+  async settled(): Promise<void> {
+    await this.#changes;
+  }
+
+  /** One change after the other, each from what the one before left, each in force only when it is on the disk. */
+  #change<T>(change: (keys: readonly Key[]) => { keys: readonly Key[]; result: T }): Promise<T> {
+    const done = this.#changes.then(async () => {
+      const { keys, result } = change(this.#keys);
+      await replaceFile(this.#path, (file) => file.writeFile(encodeKeys(keys)));
+      this.#hold(keys);
+      return result;
+    });
+    this.#changes = done.catch(() => {});
+    return done;
+  }
+
+  #hold(keys: readonly Key[]): void {
+    this.#keys = keys;
+    this.#byHash = new Map(keys.flatMap((key) => key.secrets.map((secret) => [secret.sha256, { key, secret }])));
+    this.#remembered.clear();
+  }
+
+  #lookUp(secret: string): Known | null {
+    const known = isSecret(secret) ? this.#byHash.get(hashSecret(secret)) : undefined;
+    if (known === undefined) return null;
+    if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
+    this.#remembered.set(secret, known);
+    return known;
+  }
+}
+
+function assertActive(key: Key, now: number): void {
+  if (!isActive(key, now)) throw new OperatorError(`the key ${key.id} is expired`);
+}
+
+function keep(secret: string): KeySecret {
+  return { sha256: hashSecret(secret), last4: secret.slice(-4), expiresAt: null };
+}

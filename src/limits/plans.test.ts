@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OperatorError } from '../domain/operator-error.ts';
+import { planNames, planOf } from './plans.ts';
+
+const refusal = (pattern: RegExp) => (error: unknown): boolean => {
+  assert.ok(error instanceof OperatorError);
+  assert.equal(error.exitCode, 2);
+  assert.match(error.message, pattern);
+  return true;
+};
+
+test('the plans of the specification', () => {
+  assert.deepEqual(planNames, ['free', 'pro', 'business', 'enterprise']);
+  for (const name of ['free', 'pro', 'business']) assert.deepEqual(planOf(name, undefined, undefined), { name });
+});
+
+test('enterprise has its own two numbers, whole and from 1', () => {
+  assert.deepEqual(planOf('enterprise', 1, 1), { name: 'enterprise', perMinute: 1, perDay: 1 });
+  const most = Number.MAX_SAFE_INTEGER;
+  assert.deepEqual(planOf('enterprise', most, most), { name: 'enterprise', perMinute: most, perDay: most });
+  for (const bad of [undefined, null, 0, -1, 1.5, NaN, Infinity, 2 ** 53, '5', [5], true]) {
+    assert.throws(() => planOf('enterprise', bad, 5), refusal(/needs its requests per minute and per day, whole numbers from 1$/), String(bad));
+    assert.throws(() => planOf('enterprise', 5, bad), refusal(/needs its requests per minute and per day/), String(bad));
+  }
+});
+
+test('the other plans take no numbers', () => {
+  for (const name of ['free', 'pro', 'business']) {
+    assert.throws(() => planOf(name, 5, undefined), refusal(/^the \w+ plan has its own numbers; .* given for enterprise alone$/));
+    assert.throws(() => planOf(name, undefined, 5), refusal(/^the \w+ plan has its own numbers; .* given for enterprise alone$/));
+    assert.throws(() => planOf(name, null, undefined), refusal(/^the \w+ plan has its own numbers; .* given for enterprise alone$/));
+  }
+});
+
+test('any other name is refused', () => {
+  for (const name of ['', 'Free', ' free', 'gold', 'toString', '__proto__', null, undefined, 0, ['free'], {}]) {
+    assert.throws(() => planOf(name, undefined, undefined), refusal(/^the plan must be one of free, pro, business, enterprise$/), String(name));
+  }
+});

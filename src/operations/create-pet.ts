@@ -1,0 +1,29 @@
+import { ApiError } from '../domain/api-error.ts';
+import { readNewPet } from '../domain/pet.ts';
+import { JsonSyntaxError, readJson, type JsonValue } from '../json/read.ts';
+import type { PetStore } from '../store/pet-store.ts';
+import { getPetRemoval } from './get-pet.ts';
+import type { Operation } from './operation.ts';
+
+/** `createPet` (specification.md section 4.2). */
+export function createPet(pets: PetStore, basePath: string): Operation {
+  return {
+    takesJson: true,
+    begin({ now }) {
+      return async (body) => {
+        const { id, line } = await pets.create(readNewPet(parse(body)));
+        // The Location is of use as long as getPet answers there.
+        return { status: 201, headers: now < getPetRemoval ? ['Location', `${basePath}/pets/${id}`] : [], body: line };
+      };
+    },
+  };
+}
+
+function parse(body: Buffer): JsonValue {
+  try {
+    return readJson(body);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw new ApiError('malformed_json', `The body is not JSON: ${error.message}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,25 @@
+import { ApiError } from '../domain/api-error.ts';
+import type { PetStore } from '../store/pet-store.ts';
+import type { Operation } from './operation.ts';
+
+/** `GET /healthz`: the process answers. */
+export function health(): Operation {
+  return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body: '{"status":"ok"}' }) };
+}
+
+/** `GET /readyz`: it can do its work, so that a load balancer may send requests. */
+export function readiness(pets: PetStore, isStopping: () => boolean): Operation {
+  return {
+    takesJson: false,
+    begin: () => async () => {
+      if (isStopping()) throw shuttingDown();
+      if (await pets.writable()) return { status: 200, headers: [], body: '{"status":"ready"}' };
+      throw new ApiError('not_ready', 'Animals cannot be saved at the moment.', ['Retry-After', '5']);
+    },
+  };
+}
+
+/** The refusal of a request that arrives while the server stops. */
+export function shuttingDown(): ApiError {
+  return new ApiError('shutting_down', 'The server is stopping.', ['Retry-After', '5']);
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import test from 'node:test';
+import { Listener } from '../http/listener.ts';
+import { readJson } from '../json/read.ts';
+import { OpenApiDocument } from '../testing/openapi.ts';
+import { openService } from '../testing/service.ts';
+
+test('what is served is the file, with the base path filled in and every digit of its int64s', async (t) => {
+  const { call } = await openService(t, { basePath: '/shop/v1' });
+  const file = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
+  const { status, body } = await call('GET', '/openapi.json', { key: null });
+  assert.equal(status, 200);
+  assert.equal(body, file.replace('"url": "/v1"', '"url": "/shop/v1"'));
+  assert.ok(body.includes('9223372036854775807'));
+});
+
+test('answers to messages that no operation ever sees are as described, too', async (t) => {
+  const { service, secret } = await openService(t);
+  const listen = async (maxConnections: number): Promise<URL> => {
+    const listener = await Listener.open(service.answer, { host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300 });
+    t.after(() => listener.stop(0));
+    return new URL(listener.address);
+  };
+  const document = new OpenApiDocument(readJson(readFileSync(new URL('openapi.json', import.meta.url))));
+  const head = `Host: x\r\nAuthorization: Bearer ${secret}\r\n`;
+  const messages: [number, string][] = [
+    [400, 'GET /v1/pets HTTP/1.1\r\n\r\n'],
+    [408, 'GET /v1/pets HTTP/1.1\r\n'],
+    [408, `GET /v1/pets HTTP/1.1\r\n${head}Content-Length: 2\r\n\r\nx`],
+    [413, `GET /v1/pets HTTP/1.1\r\n${head}Content-Length: 65537\r\n\r\n`],
+    [431, `GET /v1/pets HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    [505, 'GET /v1/pets HTTP/1.2\r\n\r\n'],
+  ];
+  const exchange = async ({ hostname, port }: URL, message: string, expected: number): Promise<void> => {
+    const socket = connect(Number(port), hostname);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk)).write(message);
+    await once(socket, 'end');
+    const [start, ...lines] = text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n');
+    const status = Number(start!.split(' ')[1]);
+    assert.equal(status, expected, message.slice(0, 80));
+    const headers = new Map(lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+    const answer = { status, headers, body: text.slice(text.indexOf('\r\n\r\n') + 4) };
+    for (const path of ['/pets', '/pets/{petId}', '/store/orders', '/healthz', '/readyz', '/openapi.json']) {
+      // With a key, get's own answers carry its deprecation; these here are the list's, or nobody's.
+      if (path !== '/pets/{petId}' || !message.includes('Authorization')) assert.deepEqual(document.check({ method: 'GET', path, ...answer }), []);
+    }
+    socket.destroy();
+  };
+  const site = await listen(100);
+  for (const [status, message] of messages) await exchange(site, message, status);
+  await exchange(await listen(0), '', 503);
+});
+
+test('its examples of errors are what the server says', async (t) => {
+  const { call, service, pets } = await openService(t);
+  const get = '/v1/pets';
+  const said = new Map<string, string>();
+  const hear = async (name: string, ...args: Parameters<typeof call>): Promise<void> => void said.set(name, (await call(...args)).body);
+  await hear('missing_api_key', 'GET', get, { key: null });
+  await hear('invalid_api_key', 'GET', get, { key: 'x' });
+  await hear('not_found', 'GET', '/v1/dogs');
+  await hear('method_not_allowed', 'DELETE', get);
+  await hear('expectation_failed', 'GET', get, { headers: { expect: 'x' } });
+  await hear('unsupported_media_type', 'POST', get, { headers: { 'content-length': '0' } });
+  await hear('invalid_parameter', 'GET', `${get}?limit=0`);
+  await hear('invalid_parameter_escape', 'GET', `${get}?x=%zz`);
+  await hear('payload_too_large', 'GET', get, { body: 'x'.repeat(65_537) });
+  await hear('malformed_json', 'POST', get, { body: '{"name":}' });
+  await hear('invalid_body', 'POST', get, { body: '{"status":"lost","categoryId":null}' });
+  await hear('pet_not_found', 'GET', `${get}/4711`);
+  t.mock.method(pets, 'writable', async () => false);
+  await hear('not_ready', 'GET', '/readyz');
+  service.stop();
+  await hear('shutting_down', 'GET', get);
+  const gone = await openService(t, { now: Date.parse('2030-12-05T00:00:00Z') });
+  said.set('operation_removed', (await gone.call('GET', `${get}/1`)).body);
+  const { components } = JSON.parse((await call('GET', '/openapi.json')).body) as { components: { examples: Record<string, { value: unknown }> } };
+  for (const [name, body] of said) assert.deepEqual(components.examples[name]?.value, JSON.parse(body), name);
+});

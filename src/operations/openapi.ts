@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import type { Operation } from './operation.ts';
+
+/** The one place of openapi.json that the base path fills in. Replaced as text: a JSON parser would round its int64s. */
+const server = '"servers": [{"url": "/v1"}]';
+
+/** `GET /openapi.json`: the description of the interface in OpenAPI 3.1. */
+export function openApi(basePath: string): Operation {
+  const text = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
+  if (!text.includes(server)) throw new Error('openapi.json has no servers to fill in');
+  const body = Buffer.from(text.replace(server, `"servers": [{"url": "${basePath}"}]`));
+  return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body }) };
+}

@@ -1,0 +1,24 @@
+import type { Reply } from '../http/reply.ts';
+
+/** What an operation is called with: everything but the body. */
+export interface Call {
+  /** The path's parameter, percent-decoded: the text in place of `{petId}`. */
+  readonly parameter: string;
+  /** The query's parameters, percent-decoded: each name with all its values. */
+  readonly query: ReadonlyMap<string, readonly string[]>;
+  /** When the request arrived, in milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** One operation of the interface. */
+export interface Operation {
+  /** Whether it takes a JSON body; the body of any other is read and thrown away. */
+  readonly takesJson: boolean;
+  /** Headers of each of its answers, errors too (name, value, …). */
+  answerHeaders?(now: number): readonly string[];
+  /**
+   * Checks the parameters, and gives what answers once the body has been read.
+   * Both may throw ApiError.
+   */
+  begin(call: Call): (body: Buffer) => Reply | Promise<Reply>;
+}

@@ -1,0 +1,302 @@
+/** The built server as a process: what only a real start, a real kill and a real disk can show. */
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, connect } from 'node:net';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import test from 'node:test';
+import { makeKey, petstore, Program, serverPath, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
+import { codeOf, send, type Answer } from './testing/service.ts';
+
+const distFolder = dirname(serverPath);
+const create = ({ address }: RunningServer, key: string, name: string): Promise<Answer> =>
+  send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
+
+async function allNames({ address }: RunningServer, key: string): Promise<Map<number, string>> {
+  const names = new Map<number, string>();
+  for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined; ) {
+    const page: Answer = await send(address, 'GET', path, { key });
+    for (const { id, name } of JSON.parse(page.body) as { id: number; name: string }[]) names.set(id, name);
+    path = /^<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
+  }
+  return names;
+}
+
+/** The contents of a folder's files, by name. */
+function contents(folder: string): Record<string, string> {
+  const names = readdirSync(folder).filter((name) => statSync(join(folder, name)).isFile()).sort();
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'latin1')]));
+}
+
+function journalOf(folder: string): string {
+  return join(folder, readdirSync(folder).find((name) => name.endsWith('.journal'))!);
+}
+
+test('the first start with --demo shows a key and curl lines that work; the second shows neither', async (t) => {
+  const folder = join(temporaryFolder(t), 'new', 'store');
+  const first = await startServer(t, folder, ['--demo']);
+  const [, key] = await first.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
+  await first.printed(/openapi\.json\n/);
+  assert.match(first.stdout, /^petstore listening on http:\/\/127\.0\.0\.1:\d+\n/);
+  const curls = first.stdout.split('\n').filter((line) => line.startsWith('  curl '));
+  assert.equal(curls.length, 5);
+  const answers = await Promise.all(curls.map(async (line) => {
+    const { code, stdout } = await new Program(t, 'sh', ['-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
+    return code === 127 ? 'no curl' : stdout;
+  }));
+  if (answers.includes('no curl')) t.diagnostic('curl is not installed: its lines were not tried');
+  else assert.deepEqual(answers, ['200', '201', '200', '200', '200']);
+  assert.equal(JSON.parse((await send(first.address, 'GET', '/v1/store/orders', { key: key! })).body).length, 8);
+  assert.ok(!first.stderr.includes(key!), 'the secret is in the log');
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+  assert.deepEqual((await first.stop()).code, 0);
+
+  const second = await startServer(t, folder, ['--demo']);
+  assert.equal((await allNames(second, key!)).size, answers.includes('no curl') ? 32 : 33);
+  const { stdout, stderr } = await second.stop();
+  assert.equal(stdout, `petstore listening on ${second.address}\n`);
+  assert.doesNotMatch(stderr, /API key/);
+});
+
+test('a first start with --demo that was interrupted is made good by the next', async (t) => {
+  const folder = temporaryFolder(t);
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.after(() => taken.close());
+  const { port } = taken.address() as { port: number };
+  const refused = await new Program(t, process.execPath, [serverPath, '--demo', '--data', folder, '--port', String(port)]).ended;
+  assert.deepEqual([refused.code, refused.stdout], [1, '']);
+  const samples = dirname(distFolder) + '/data/sample';
+  // As a kill between the orders and the animals leaves it, and one between the animals and the key.
+  cpSync(join(samples, 'orders.json'), join(folder, 'orders.json'));
+  const filled = await startServer(t, folder, ['--demo']);
+  const [, key] = await filled.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
+  assert.equal((await allNames(filled, key!)).size, 32);
+  await filled.kill();
+  rmSync(join(folder, 'keys.json'));
+  const again = await startServer(t, folder, ['--demo']);
+  const [, other] = await again.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
+  assert.equal((await allNames(again, other!)).size, 32);
+});
+
+test('without --demo nothing is invented, and one line says how to make the first key', async (t) => {
+  const folder = temporaryFolder(t);
+  const server = await startServer(t, folder);
+  const { stdout, stderr } = await server.stop();
+  assert.equal(stdout, `petstore listening on ${server.address}\n`);
+  const [, command] = /no API key in force; make one: (.+)\n/.exec(stderr)!;
+  const made = await new Program(t, 'sh', ['-c', command!]).ended;
+  assert.match(made.stdout, /^petstore_[0-9A-Za-z]{36}\n$/);
+  const again = await startServer(t, folder);
+  assert.equal((await send(again.address, 'GET', '/v1/pets', { key: made.stdout.trimEnd() })).body, '[]');
+});
+
+test('dist/ runs copied alone to an empty place; --demo misses its samples there and says so in one line', async (t) => {
+  const place = temporaryFolder(t);
+  cpSync(distFolder, join(place, 'app'), { recursive: true });
+  const run = (...args: string[]): Program => new Program(t, process.execPath, [join(place, 'app', 'server.js'), '--port', '0', '--data', join(place, 'data'), ...args]);
+  const demo = await run('--demo').ended;
+  assert.deepEqual([demo.code, demo.stdout], [1, '']);
+  assert.match(demo.stderr, /^petstore: --demo needs the sample data .+\n$/);
+  assert.equal(existsSync(join(place, 'data')), false);
+  const server = run();
+  const [, address] = await server.printed(/listening on (\S+)\n/);
+  assert.equal((await send(address!, 'GET', '/openapi.json')).status, 200);
+  assert.equal((await server.stop()).code, 0);
+  const version = await run('--version').ended;
+  assert.equal(version.stdout, `${(JSON.parse(readFileSync(join(distFolder, 'package.json'), 'utf8')) as { version: string }).version}\n`);
+});
+
+test('kill -9 in the middle of creates: nothing acknowledged is lost or changed, no id is given twice', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const acknowledged = new Map<number, string>();
+  const sent = new Set<string>();
+  for (let round = 0; round < 3; round++) {
+    const server = await startServer(t, folder);
+    const before = await allNames(server, key);
+    for (const [id, name] of acknowledged) assert.equal(before.get(id), name, `animal ${id}`);
+    for (const name of before.values()) assert.ok(sent.has(name), `${name} was never sent`);
+    let answered = 0;
+    const worker = async (number: number): Promise<void> => {
+      for (let i = 0; ; i++) {
+        const name = `round ${round} worker ${number} animal ${i}`;
+        sent.add(name);
+        const answer = await create(server, key, name).catch(() => null);
+        if (answer === null) return;
+        assert.equal(answer.status, 201);
+        const { id } = JSON.parse(answer.body) as { id: number };
+        assert.equal(acknowledged.has(id), false, `id ${id} was given twice`);
+        acknowledged.set(id, name);
+        if (++answered === 150) void server.kill();
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, number) => worker(number)));
+  }
+  assert.ok(acknowledged.size >= 450);
+  const names = await allNames(await startServer(t, folder), key);
+  for (const [id, name] of acknowledged) assert.equal(names.get(id), name);
+});
+
+test('a torn tail is set aside with one line in the log, and the server goes on', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  for (const name of ['a', 'b']) await create(server, key, name);
+  await server.kill();
+  const journal = journalOf(folder);
+  const whole = readFileSync(journal);
+  const torn = '{"seq":3,"durable":2,"pet":{"id":3,"na';
+  writeFileSync(journal, Buffer.concat([whole, Buffer.from(torn)]));
+
+  const again = await startServer(t, folder);
+  assert.deepEqual([...await allNames(again, key)], [[1, 'a'], [2, 'b']]);
+  assert.equal(JSON.parse((await create(again, key, 'c')).body).id, 3);
+  const { stderr } = await again.stop();
+  assert.equal(stderr.split('\n').filter((line) => line.includes('tore off')).length, 1);
+  assert.equal(contents(folder)[`${journal.slice(folder.length + 1)}.torn-1`], torn);
+  assert.equal((await allNames(await startServer(t, folder), key)).size, 3);
+});
+
+test('damage in the middle refuses the start, names file and line, and touches nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  for (const name of ['a', 'b', 'c']) await create(server, key, name);
+  await server.kill();
+  const journal = journalOf(folder);
+  const lines = readFileSync(journal, 'utf8').split('\n');
+  const line = lines.findIndex((text) => text.includes('"name":"b"'));
+  lines[line] = lines[line]!.replace('"name":"b"', '"name":"B"');
+  writeFileSync(journal, lines.join('\n'));
+  const before = contents(folder);
+  const refused = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+  assert.deepEqual([refused.code, refused.stdout], [1, '']);
+  assert.equal(refused.stderr.split('\n').length, 2);
+  assert.ok(refused.stderr.startsWith(`petstore: ${journal}, line ${line + 1}: `), refused.stderr);
+  assert.deepEqual(contents(folder), before);
+});
+
+test('a bad orders.json refuses the start and is named by its line', async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'orders.json'), '[\n{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false},\n{"id":2,"petId":1,"quantity":0,"status":"placed","complete":false}\n]\n');
+  const { code, stderr } = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /^petstore: .+orders\.json, line 3: quantity must be .+\n$/);
+});
+
+test('a second server on the folder refuses and names the first; what a killed one left does not stand in the way', async (t) => {
+  const folder = temporaryFolder(t);
+  const first = await startServer(t, folder);
+  const second = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+  assert.deepEqual([second.code, second.stdout], [1, '']);
+  assert.match(second.stderr, /^petstore: the data folder .+\n$/);
+  for (const part of [String(first.child.pid), first.address]) assert.ok(second.stderr.includes(part), second.stderr);
+  await first.kill();
+  await (await startServer(t, folder)).stop();
+});
+
+test('a taken port is one line and exit code 1', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.after(() => taken.close());
+  const { port } = taken.address() as { port: number };
+  const { code, stderr } = await new Program(t, process.execPath, [serverPath, '--port', String(port), '--data', temporaryFolder(t)]).ended;
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`^petstore: cannot listen on 127\\.0\\.0\\.1, port ${port} .*--port.*\n$`));
+});
+
+test('SIGTERM and SIGINT: what is in flight is finished, new requests are refused, exit code 0', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const folder = temporaryFolder(t);
+    const key = await makeKey(t, folder);
+    const server = await startServer(t, folder);
+    const { port, hostname } = new URL(server.address);
+    const [body, head] = ['{"name":"late","categoryId":1}', `Host: x\r\nAuthorization: Bearer ${key}\r\n`];
+    const open = async (text: string): Promise<{ write: (more: string) => void; answer: Promise<string> }> => {
+      const socket = connect(Number(port), hostname);
+      let received = '';
+      socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
+      const answer = once(socket, 'end').then(() => received);
+      socket.write(text);
+      return { write: (more) => socket.write(more), answer };
+    };
+    // One request whose body is on its way, and one whose head is: 100 Continue shows that the first has begun.
+    const first = await open(`POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
+    const second = await open(`GET /v1/pets HTTP/1.1\r\n${head}`);
+    await send(server.address, 'GET', '/healthz');
+    server.child.kill(signal);
+    while ((await send(server.address, 'GET', '/healthz').catch(() => null)) !== null);
+    second.write('\r\n');
+    assert.match(await second.answer, /^HTTP\/1\.1 503 [^]*"code":"shutting_down"/);
+    first.write(body);
+    assert.match(await first.answer, /HTTP\/1\.1 201 [^]*Connection: close/i);
+    assert.equal((await server.ended).code, 0, signal);
+    assert.deepEqual([...(await allNames(await startServer(t, folder), key)).values()], ['late']);
+  }
+});
+
+test('keys change under a running server, from the next request on', async (t) => {
+  const folder = temporaryFolder(t);
+  const server = await startServer(t, folder);
+  const status = async (key: string): Promise<number> => (await send(server.address, 'GET', '/v1/pets', { key })).status;
+  const key = await makeKey(t, folder);
+  assert.equal(await status(key), 200);
+  const rotated = (await petstore(t, folder, 'keys', 'rotate', 'k1')).stdout.trimEnd();
+  assert.deepEqual([await status(key), await status(rotated)], [200, 200]);
+  await petstore(t, folder, 'keys', 'revoke', 'k1');
+  assert.deepEqual([await status(key), await status(rotated)], [401, 401]);
+});
+
+test('a full disk: 503 storage_unavailable and /readyz says no; with room again both recover, and nothing is lost', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  // A limit on the size of files (soft, so that it can be raised again) makes writes fail as a full disk does.
+  const limited = new Program(t, 'bash', ['-c', `ulimit -S -f 8; exec "$0" "$@"`, process.execPath, serverPath, '--port', '0', '--data', folder]);
+  const [, address] = await limited.printed(/listening on (\S+)\n/);
+  const server = Object.assign(limited, { address: address! });
+  const saved: string[] = [];
+  let refused: Answer | null = null;
+  for (let i = 0; refused === null; i++) {
+    const answer = await create(server, key, `animal ${i} ${'x'.repeat(500)}`);
+    if (answer.status === 201) saved.push(`animal ${i}`);
+    else refused = answer;
+  }
+  assert.deepEqual([refused.status, codeOf(refused), refused.headers.has('retry-after')], [503, 'storage_unavailable', true]);
+  const notReady = await send(address!, 'GET', '/readyz');
+  assert.deepEqual([notReady.status, codeOf(notReady)], [503, 'not_ready']);
+  assert.equal((await send(address!, 'GET', '/healthz')).status, 200);
+  assert.equal((await allNames(server, key)).size, saved.length);
+  const raised = await new Program(t, 'prlimit', ['--pid', String(server.child.pid), '--fsize=unlimited']).ended.catch(() => null);
+  if (raised?.code !== 0) return t.diagnostic('prlimit is not installed: recovery was not tried');
+  assert.equal((await send(address!, 'GET', '/readyz')).status, 200);
+  assert.equal((await create(server, key, 'after')).status, 201);
+  await server.kill();
+  const names = [...(await allNames(await startServer(t, folder), key)).values()];
+  assert.deepEqual(names.map((name) => name.slice(0, 9).trim()), [...saved.map((name) => name.slice(0, 9)), 'after']);
+});
+
+test('an unusable data folder is one line', async (t) => {
+  const place = temporaryFolder(t);
+  writeFileSync(join(place, 'file'), '');
+  mkdirSync(join(place, 'x'));
+  for (const folder of [join(place, 'file'), join(place, 'file', 'below'), join(place, 'x'.repeat(120))]) {
+    const { code, stderr, stdout } = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+    assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2], stderr);
+    assert.match(stderr, /^petstore: .+data folder/);
+  }
+});
+
+test('a clean stop leaves all animals in one JSON document that a person can read', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  for (const name of ['a', 'b']) await create(server, key, name);
+  await server.stop();
+  const text = readFileSync(join(folder, 'pets.json'), 'utf8');
+  const { pets } = JSON.parse(text) as { pets: unknown[] };
+  assert.deepEqual(pets, ['a', 'b'].map((name, index) => ({ id: index + 1, name, categoryId: 1, status: 'available' })));
+  assert.ok(text.includes('\n{"id":2,"name":"b","categoryId":1,"status":"available"}\n'));
+  const again = await startServer(t, folder);
+  assert.equal(JSON.parse((await create(again, key, 'c')).body).id, 3);
+});

@@ -1,0 +1,111 @@
+/** `node dist/server.js`: reads the configuration, opens the service, listens, and stops when it is told to. */
+import { fileURLToPath } from 'node:url';
+import { readConfig, serverHelp, type Config } from './config.ts';
+import { FolderLock } from './control/folder-lock.ts';
+import { answerKeyCommand } from './control/key-client.ts';
+import { readSamples, startDemo } from './demo.ts';
+import { OperatorError } from './domain/operator-error.ts';
+import { Listener } from './http/listener.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import { isActive } from './keys/key.ts';
+import { log, runProgram, version } from './program.ts';
+import { Service } from './service.ts';
+import { OrderStore } from './store/order-store.ts';
+import { PetStore } from './store/pet-store.ts';
+
+const headTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+/** How long requests under way may take once the server is told to stop. */
+const stopGraceMs = 10_000;
+
+await runProgram(async () => {
+  const config = readConfig(process.argv.slice(2), process.env);
+  if (config === 'help') process.stdout.write(serverHelp);
+  else if (config === 'version') process.stdout.write(`${version()}\n`);
+  else await serve(config);
+});
+
+async function serve(config: Config): Promise<void> {
+  const { folder, basePath } = config;
+  let stop = async (): Promise<boolean> => true; // while it starts, nothing needs to be finished
+  stopOnSignal(() => stop());
+  const samples = config.demo ? readSamples(new URL('../data/sample/', import.meta.url)) : null;
+
+  let keysOpened: (ring: KeyRing) => void = () => {};
+  const opening = new Promise<KeyRing>((resolve) => (keysOpened = resolve));
+  let stopping = false;
+  // To be told null sends a command away until the folder is free.
+  const lock = await lockFolder(folder, async (question) => (stopping ? null : answerKeyCommand(await opening, question)));
+  const keys = new KeyRing(folder);
+  const orders = new OrderStore(folder);
+  const pets = await PetStore.open(folder, log);
+  keysOpened(keys);
+
+  const service = new Service({ basePath, keys, pets, orders, now: Date.now, log });
+  const listener = await listen(service, config);
+  lock.announce(listener.address);
+  stop = async () => {
+    service.stop();
+    const answered = await listener.stop(stopGraceMs);
+    if (!answered) log(`stopped after ${stopGraceMs / 1000} s with requests unanswered`);
+    await pets.snapshot();
+    await pets.close();
+    // Not before the last byte is written may another process have the folder.
+    stopping = true;
+    await keys.settled();
+    await lock.release();
+    return answered;
+  };
+
+  const greeting = samples === null ? '' : await startDemo(samples, { folder, basePath, address: listener.address, keys, orders, pets });
+  process.stdout.write(`petstore listening on ${listener.address}\n${greeting}`);
+  log(`${pets.count} animals in ${folder}`);
+  if (!keys.keys.some((key) => isActive(key, Date.now()))) {
+    const command = [fileURLToPath(new URL('cli.js', import.meta.url)), 'keys', 'create', '--name', 'me', '--plan', 'free', '--data', folder];
+    log(`there is no API key in force; make one: node ${command.map(shellWord).join(' ')}`);
+  }
+}
+
+async function lockFolder(folder: string, answer: (question: unknown) => Promise<unknown>): Promise<FolderLock> {
+  const lock = await FolderLock.acquire(folder, 'server', answer);
+  if (lock instanceof FolderLock) return lock;
+  const { holder } = lock;
+  const where = holder?.address === null || holder === null ? '' : `, ${holder.address}`;
+  const who = holder === null ? `a process that does not say who it is (${lock.socketPath})` : `process ${holder.pid} (${holder.kind}${where}, since ${holder.since})`;
+  throw new OperatorError(`the data folder ${folder} is in use by ${who}; stop that, or choose another folder with --data`);
+}
+
+async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
+  try {
+    return await Listener.open(service.answer, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    const advice =
+      code === 'EADDRINUSE' ? 'another program listens there; choose another port with --port (0 takes a free one)'
+      : code === 'EACCES' ? 'this user may not listen there; choose a port from 1024 on with --port'
+      : 'choose an address of this machine with --host';
+    throw new OperatorError(`cannot listen on ${host}, port ${port} (${code}): ${advice}`);
+  }
+}
+
+/** A word as a shell takes it. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Ends the process at SIGTERM or SIGINT: exit code 0 if `stop` gives true, else 1. */
+function stopOnSignal(stop: () => Promise<boolean>): void {
+  let stopping = false;
+  const onSignal = (): void => {
+    if (stopping) return;
+    stopping = true;
+    stop().then(
+      (clean) => process.exit(clean ? 0 : 1),
+      (error: unknown) => {
+        log(`stopping failed: ${error instanceof Error ? error.message : String(error)}`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+}

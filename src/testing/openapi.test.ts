@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { readJson } from '../json/read.ts';
+import { OpenApiDocument } from './openapi.ts';
+import type { Answer } from './openapi.ts';
+
+const source = readFileSync(new URL('../operations/openapi.json', import.meta.url), 'utf8');
+const document = new OpenApiDocument(readJson(Buffer.from(source)));
+
+const everyAnswer = { 'x-request-id': '5f0c9a52-7b1e-4d0e-9c55-0d6c3a1f7e42', 'cache-control': 'no-store' };
+const deprecated = {
+  deprecation: '@1764892800',
+  sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+  link: '</v1/pets>; rel="successor-version"',
+};
+
+/** An answer with the headers that all have; a header given as '' is left out. */
+function answer(to: string, status: number, body: string, headers: Record<string, string> = {}): Answer {
+  const [method = '', path = ''] = to.split(' ');
+  const all = { 'content-type': 'application/json', ...everyAnswer, ...headers };
+  return { method, path, status, body, headers: new Map(Object.entries(all).filter(([, value]) => value !== '')) };
+}
+
+function error(code: string, status: number): string {
+  return JSON.stringify({ code, message: 'So it is.', status });
+}
+
+describe('an answer that conforms', () => {
+  const good: Record<string, Answer> = {
+    'a page': answer('GET /pets', 200, '[{"id":1,"name":"Żubr","categoryId":9223372036854775807,"status":"sold"}]'),
+    'a page that another follows': answer('GET /pets', 200, '[]', { link: '</v1/pets?limit=2&status=sold&after=7>; rel="next"' }),
+    'a page under another base path': answer('GET /store/orders', 200, '[]', { link: '</a/b/v1/store/orders?limit=2&after=-7>; rel="next"' }),
+    'an empty page to HEAD': answer('HEAD /pets', 200, ''),
+    'transport headers': answer('GET /pets', 200, '[]', { date: 'now', connection: 'close', 'content-length': '2', 'keep-alive': 'timeout=5' }),
+    'an animal': answer('GET /pets/{petId}', 200, '{"id":1,"name":"","categoryId":-9223372036854775808,"status":"sold"}', deprecated),
+    'a new animal': answer('POST /pets', 201, '{"status":"sold","categoryId":1,"name":"\\u0000","id":12}', { location: '/v1/pets/12' }),
+    'no key': answer('GET /pets', 401, error('missing_api_key', 401), { 'www-authenticate': 'Bearer realm="petstore"' }),
+    'a removed operation': answer('GET /pets/{petId}', 410, error('operation_removed', 410), { ...deprecated, deprecation: '' }),
+    'a broken message': answer('GET /pets/{petId}', 400, error('malformed_request', 400)),
+    'not ready': answer('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '1' }),
+    'health': answer('GET /healthz', 200, '{"status":"ok"}'),
+    'the document itself': answer('GET /openapi.json', 200, source),
+    'an order': answer('GET /store/orders', 200,
+      '[{"id":1,"petId":2,"quantity":1,"shipDate":"2026-03-02T09:30:00.5+01:00","status":"placed","complete":false}]'),
+  };
+  for (const [name, one] of Object.entries(good)) {
+    test(name, () => assert.deepEqual(document.check(one), []));
+  }
+});
+
+describe('an answer that does not conform', () => {
+  const pet = '{"id":1,"name":"Żubr","categoryId":1,"status":"sold"}';
+  const order = (members: string): string => `[{"id":1,"petId":2,"status":"placed","complete":false,${members}}]`;
+  const bad: Record<string, [Answer, RegExp]> = {
+    'an unknown path': [answer('GET /dogs', 200, '[]'), /operation is not documented/],
+    'an unknown method': [answer('DELETE /pets', 413, error('payload_too_large', 413)), /operation is not documented/],
+    'a refused method without Allow': [answer('DELETE /pets', 405, error('method_not_allowed', 405)), /header Allow is missing/],
+    'an unknown status': [answer('GET /pets', 418, '[]'), /status is not documented/],
+    'a required header missing': [answer('GET /pets', 200, '[]', { 'x-request-id': '' }), /header X-Request-Id is missing/],
+    'a deprecation untold': [answer('GET /pets/{petId}', 200, pet, { ...deprecated, sunset: '' }), /header Sunset is missing/],
+    'a header more': [answer('GET /pets', 200, '[]', { server: 'petstore' }), /header server is not documented/],
+    'a header of another status': [answer('GET /pets', 200, '[]', { 'retry-after': '1' }), /header retry-after is not documented/],
+    'a header with another value': [answer('GET /pets', 200, '[]', { 'cache-control': 'no-cache' }), /Cache-Control is not "no-store"/],
+    'a header out of its pattern': [answer('POST /pets', 201, pet, { location: '/pets/1' }), /Location does not match/],
+    'a header out of its values': [answer('GET /pets', 401, error('invalid_api_key', 401), { 'www-authenticate': 'Bearer' }), /WWW-Authenticate is none of/],
+    'a header below its minimum': [answer('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '0' }), /Retry-After is below 1/],
+    'a header that is no number': [answer('GET /readyz', 503, error('not_ready', 503), { 'retry-after': 'soon' }), /Retry-After is not of type integer/],
+    'another content type': [answer('GET /pets', 200, '[]', { 'content-type': 'text/html' }), /content type "text\/html"/],
+    'no content type': [answer('GET /pets', 200, '[]', { 'content-type': '' }), /content type ""/],
+    'no body': [answer('GET /pets', 200, ''), /not JSON/],
+    'a body that is not JSON': [answer('GET /pets', 200, '[,]'), /not JSON/],
+    'a body in an answer to HEAD': [answer('HEAD /pets', 200, '[]'), /HEAD/],
+    'a body of another type': [answer('GET /pets', 200, '{}'), /body is not of type array/],
+    'a member missing': [answer('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1}]'), /body\/0 has no status/],
+    'a member more': [answer('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"sold","tag":1}]'), /body\/0 has tag/],
+    'a member outside its values': [answer('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"lost"}]'), /body\/0\/status is none/],
+    'an id below its minimum': [answer('GET /pets', 200, '[{"id":0,"name":"a","categoryId":1,"status":"sold"}]'), /body\/0\/id is below 1/],
+    'one above the largest int64': [answer('POST /pets', 201, pet.replace('1,"s', '9223372036854775808,"s')), /body\/categoryId .* int64/],
+    'a fraction': [answer('POST /pets', 201, pet.replace('1,"s', '1.5,"s')), /body\/categoryId is not of type integer/],
+    'a quantity that is no int32': [answer('GET /store/orders', 200, order('"quantity":2147483648')), /quantity is not in the format int32/],
+    'a date that is none': [answer('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-13-02T09:30:00Z"')), /shipDate is not in the format/],
+    'a date without a time': [answer('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-03-02"')), /shipDate is not in the format/],
+    'more than a page holds': [answer('GET /pets', 200, `[${Array(101).fill(pet).join()}]`), /body has more than 100 items/],
+    'an error of another status': [answer('GET /pets', 500, error('internal_error', 501)), /body\/status is not 500/],
+    'an error code of another status': [answer('GET /pets', 500, error('not_ready', 500)), /body\/code is not "internal_error"/],
+    'an error without words': [answer('GET /pets', 500, error('internal_error', 500).replace('So it is.', '')), /message is shorter than 1/],
+  };
+  for (const [name, [one, expected]] of Object.entries(bad)) {
+    test(name, () => {
+      const faults = document.check(one);
+      assert.ok(faults.some((fault) => expected.test(fault)), `found only ${JSON.stringify(faults)}`);
+      assert.ok(faults.every((fault) => fault.startsWith(`${one.method} ${one.path} ${one.status}: `)));
+    });
+  }
+
+  test('all its faults are told', () => {
+    assert.equal(document.check(answer('GET /pets', 200, '[{}]', { 'x-request-id': '', server: 'petstore' })).length, 6);
+  });
+});
+
+describe('a document that cannot be checked', () => {
+  /** A document whose one answer has the schema given. */
+  function withSchema(schema: string): OpenApiDocument {
+    const response = `{"content":{"application/json":{"schema":${schema},"examples":{"one":{"value":5}}}}}`;
+    const text = `{"paths":{"/":{"get":{"responses":{"200":${response}}}}},"components":{"schemas":{"Five":{"const":5}}}}`;
+    return new OpenApiDocument(readJson(Buffer.from(text)));
+  }
+  const five = { method: 'GET', path: '/', status: 200, headers: new Map([['content-type', 'application/json; charset=utf-8']]), body: '5' };
+
+  test('an unknown keyword, type or format, or a dangling reference is not passed over', () => {
+    assert.throws(() => withSchema('{"multipleOf":5}').check(five), /keyword multipleOf/);
+    assert.throws(() => withSchema('{"type":"number"}').check(five), /type number/);
+    assert.throws(() => withSchema('{"format":"byte"}').check(five), /format byte/);
+    assert.throws(() => withSchema('{"minimum":"4"}').check(five), /"4" is no integer/);
+    assert.throws(() => withSchema('{"$ref":"#/components/schemas/Six"}').check(five), /Six refers to nothing/);
+    assert.throws(() => new OpenApiDocument(JSON.parse(source)), /readJson/);
+  });
+
+  test('examples are held against their schema, and components must be used', () => {
+    assert.deepEqual(withSchema('{"$ref":"#/components/schemas/Five","maximum":5}').checkExamples(), []);
+    const faults = withSchema('{"type":"integer","maximum":4,"default":7,"examples":[3,"4"]}').checkExamples();
+    assert.equal(faults.length, 4);
+    assert.match(faults[0]!, /examples\/one is above 4: 5$/);
+    assert.match(faults[1]!, /default is above 4: 7$/);
+    assert.match(faults[2]!, /examples\/1 is not of type integer: "4"$/);
+    assert.equal(faults[3], '#/components/schemas/Five: nothing refers to it');
+  });
+});
+
+describe('openapi.json', () => {
+  interface Operation {
+    readonly operationId: string;
+    readonly tags: readonly string[];
+    readonly deprecated?: boolean;
+    readonly security?: readonly unknown[];
+    readonly responses: Readonly<Record<string, unknown>>;
+  }
+  const plain = JSON.parse(source) as {
+    readonly openapi: string;
+    readonly info: { readonly version: string };
+    readonly servers: readonly unknown[];
+    readonly tags: readonly { readonly name: string }[];
+    readonly security: readonly Readonly<Record<string, unknown>>[];
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+    readonly components: { readonly securitySchemes: Readonly<Record<string, { readonly type: string; readonly scheme: string }>> };
+  };
+  const operations = new Map(
+    Object.entries(plain.paths).flatMap(([path, item]) =>
+      Object.entries(item)
+        .filter(([method]) => method !== 'servers')
+        .map(([method, operation]): [string, Operation] => [`${method.toUpperCase()} ${path}`, operation]),
+    ),
+  );
+
+  test('every example is valid, every component is used', () => {
+    assert.deepEqual(document.checkExamples(), []);
+  });
+
+  test('it is OpenAPI 3.1 for version 1.0.0 under /v1', () => {
+    assert.match(plain.openapi, /^3\.1\./);
+    assert.equal(plain.info.version, '1.0.0');
+    assert.equal(source.split('"servers": [{"url": "/v1"}]').length, 2, 'the server puts its base path there');
+    assert.deepEqual(plain.tags.map((tag) => tag.name), ['Pets', 'Store', 'Service']);
+  });
+
+  test('the operations have their ids, tags, security and statuses', () => {
+    const wire = '400 408 413 417 431 500 503 505';
+    const expected: Record<string, [string, string, string, string]> = {
+      'GET /pets': ['listPets', 'Pets', 'key', `200 401 ${wire}`],
+      'POST /pets': ['createPet', 'Pets', 'key', `201 401 415 ${wire}`],
+      'GET /pets/{petId}': ['getPet', 'Pets', 'key', `200 401 404 410 ${wire}`],
+      'GET /store/orders': ['listOrders', 'Store', 'key', `200 401 ${wire}`],
+      'GET /healthz': ['getHealth', 'Service', 'public', `200 ${wire}`],
+      'GET /readyz': ['getReadiness', 'Service', 'public', `200 ${wire}`],
+      'GET /openapi.json': ['getOpenApi', 'Service', 'public', `200 ${wire}`],
+    };
+    assert.deepEqual([...operations.keys()], Object.keys(expected));
+    for (const [name, [id, tag, access, statuses]] of Object.entries(expected)) {
+      const operation = operations.get(name)!;
+      assert.equal(operation.operationId, id);
+      assert.deepEqual(operation.tags, [tag]);
+      assert.deepEqual(operation.security, access === 'key' ? undefined : [], `${name}: security`);
+      assert.deepEqual(Object.keys(operation.responses), statuses.split(' ').sort(), `${name}: statuses`);
+    }
+  });
+
+  test('getPet alone is deprecated', () => {
+    const deprecatedIds = [...operations.values()].filter((operation) => operation.deprecated).map((one) => one.operationId);
+    assert.deepEqual(deprecatedIds, ['getPet']);
+  });
+
+  test('a key is a bearer token', () => {
+    const [name = ''] = Object.keys(plain.security[0] ?? {});
+    const { type, scheme } = plain.components.securitySchemes[name] ?? {};
+    assert.deepEqual({ type, scheme }, { type: 'http', scheme: 'bearer' });
+  });
+
+  test('the bounds of int64 stand there digit for digit', () => {
+    assert.match(source, /"minimum": -9223372036854775808,\s+"maximum": 9223372036854775807,/);
+  });
+});

@@ -1,0 +1,155 @@
+/**
+ * Holds answers against the OpenAPI document that promises them.
+ *
+ * The document and the bodies are read with readJson, as their int64 have more digits than a JavaScript number holds.
+ */
+import { JsonObject, readJson } from '../json/read.ts';
+import type { JsonValue } from '../json/read.ts';
+import { fail, JsonSchemaValidator, list, member, record, text } from './json-schema.ts';
+
+export interface Answer {
+  readonly method: string;
+  /** The path's template: `/pets/{petId}`. */
+  readonly path: string;
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Empty when there is none. */
+  readonly body: string;
+}
+
+/** Headers of the message, not of the operation: no document names them. */
+const transportHeaders = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
+
+const nothing = new JsonObject(new Map(), 1);
+
+/** Components that describe answers which belong to no operation. */
+const generalResponses = ['Options', 'NotFound', 'MethodNotAllowed'];
+
+function generalResponse({ method, status }: Answer): string {
+  if (method === 'OPTIONS' && status === 204) return 'Options';
+  return status === 404 ? 'NotFound' : status === 405 ? 'MethodNotAllowed' : '';
+}
+
+export class OpenApiDocument {
+  readonly #root: JsonObject;
+  readonly #schemas = new JsonSchemaValidator((pointer) => this.#lookUp(pointer));
+
+  /** Takes what readJson made of the document's text. */
+  constructor(document: unknown) {
+    this.#root = document instanceof JsonObject ? document : fail('it was not read with readJson');
+  }
+
+  /** What in an answer the document does not promise, or promises otherwise; nothing if it conforms. */
+  check(answer: Answer): string[] {
+    const method = answer.method === 'HEAD' ? 'get' : answer.method.toLowerCase();
+    const operation = member(member(member(this.#root, 'paths'), answer.path), method);
+    const response = this.#resolve(
+      member(member(operation, 'responses'), String(answer.status)) ?? member(member(member(this.#root, 'components'), 'responses'), generalResponse(answer)),
+    );
+    const faults = operation === undefined && response === undefined ? ['the operation is not documented']
+      : response === undefined ? ['the status is not documented']
+      : [...this.#headerFaults(response, answer), ...this.#bodyFaults(response, answer)];
+    return faults.map((fault) => `${answer.method} ${answer.path} ${answer.status}: ${fault}`);
+  }
+
+  /** Examples (and defaults) that break their own schema, and components that nothing refers to. */
+  checkExamples(): string[] {
+    const faults: string[] = [];
+    const used = new Set<string>();
+    for (const [pointer, object] of objectsIn(this.#root, '#')) {
+      const reference = object.members.get('$ref');
+      if (reference !== undefined) used.add(text(reference));
+      for (const requirement of list(object.members.get('security') ?? [])) {
+        for (const name of record(requirement).keys()) used.add(`#/components/securitySchemes/${name}`);
+      }
+      for (const [name, schema, example] of this.#examplesOf(object)) {
+        faults.push(...this.#schemas.faults(schema, example, `${pointer}: ${name}`));
+      }
+    }
+    for (const [kind, components] of record(member(this.#root, 'components') ?? nothing)) {
+      for (const name of record(components).keys()) {
+        const pointer = `#/components/${kind}/${name}`;
+        if (!used.has(pointer) && !generalResponses.includes(name)) faults.push(`${pointer}: nothing refers to it`);
+      }
+    }
+    return faults;
+  }
+
+  /** The examples that stand in an object (a schema, parameter, header or media type): name, schema, value. */
+  *#examplesOf(object: JsonObject): Generator<[string, JsonValue, JsonValue]> {
+    const { members } = object;
+    const schema = members.get('schema') ?? object;
+    const byItself = members.get('default');
+    if (byItself !== undefined) yield ['default', object, byItself];
+    const example = members.get('example');
+    if (example !== undefined) yield ['example', schema, example];
+    const examples = members.get('examples');
+    if (Array.isArray(examples)) {
+      for (const [index, value] of examples.entries()) yield [`examples/${index}`, schema, value];
+    } else if (members.has('schema') && examples !== undefined) {
+      for (const [name, value] of record(examples)) {
+        yield [`examples/${name}`, schema, member(this.#resolve(value), 'value') ?? fail(`the example ${name} has no value`)];
+      }
+    }
+  }
+
+  #headerFaults(response: JsonValue, answer: Answer): string[] {
+    const faults: string[] = [];
+    const undocumented = new Set([...answer.headers.keys()].filter((name) => !transportHeaders.includes(name)));
+    for (const [name, reference] of record(member(response, 'headers') ?? nothing)) {
+      const header = this.#resolve(reference);
+      const value = answer.headers.get(name.toLowerCase());
+      undocumented.delete(name.toLowerCase());
+      if (value !== undefined) {
+        const schema = member(header, 'schema') ?? fail(`the header ${name} has no schema`);
+        const isInteger = member(this.#resolve(schema), 'type') === 'integer' && /^(0|-?[1-9]\d*)$/.test(value);
+        faults.push(...this.#schemas.faults(schema, isInteger ? readJson(Buffer.from(value)) : value, `header ${name}`));
+      } else if (member(header, 'required') === true) {
+        faults.push(`header ${name} is missing`);
+      }
+    }
+    return [...faults, ...[...undocumented].map((name) => `header ${name} is not documented`)];
+  }
+
+  #bodyFaults(response: JsonValue, answer: Answer): string[] {
+    const content = member(response, 'content');
+    if (content === undefined) return answer.body === '' ? [] : ['a body where none is documented'];
+    const contentType = answer.headers.get('content-type') ?? '';
+    const media = member(content, contentType.replace(/;.*/s, '').trim().toLowerCase());
+    if (media === undefined) return [`content type ${JSON.stringify(contentType)} is not documented`];
+    if (answer.method === 'HEAD') return answer.body === '' ? [] : ['a body in an answer to HEAD'];
+    let body: JsonValue;
+    try {
+      body = readJson(Buffer.from(answer.body));
+    } catch (error) {
+      return [`the body is not JSON: ${String(error)}`];
+    }
+    return this.#schemas.faults(member(media, 'schema') ?? fail('a media type has no schema'), body, 'body');
+  }
+
+  /** What a Reference Object refers to; anything else as it is. */
+  #resolve<Value extends JsonValue | undefined>(value: Value): JsonValue | Value {
+    const reference = member(value, '$ref');
+    return reference === undefined ? value : this.#resolve(this.#lookUp(text(reference)));
+  }
+
+  #lookUp(pointer: string): JsonValue {
+    const [document, ...names] = pointer.split('/').map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const found = names.reduce<JsonValue | undefined>(member, this.#root);
+    return document === '#' && found !== undefined ? found : fail(`${pointer} refers to nothing`);
+  }
+}
+
+/** Every object with its JSON pointer, save what stands inside of examples and defaults. */
+function* objectsIn(value: JsonValue, pointer: string): Generator<[string, JsonObject]> {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* objectsIn(item, `${pointer}/${index}`);
+  } else if (value instanceof JsonObject) {
+    yield [pointer, value];
+    for (const [name, part] of value.members) {
+      const isExample = ['value', 'example', 'default'].includes(name) || (name === 'examples' && Array.isArray(part));
+      if (!isExample) yield* objectsIn(part, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+    }
+  }
+}

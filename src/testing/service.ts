@@ -1,0 +1,118 @@
+/** Test support: the service in this process, on a real port, with a clock that the test holds. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import type { TestContext } from 'node:test';
+import { Listener } from '../http/listener.ts';
+import { readJson } from '../json/read.ts';
+import { KeyRing } from '../keys/key-ring.ts';
+import { Service } from '../service.ts';
+import { OrderStore } from '../store/order-store.ts';
+import { PetStore } from '../store/pet-store.ts';
+import { OpenApiDocument } from './openapi.ts';
+import { temporaryFolder } from './programs.ts';
+
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+export interface CallOptions {
+  /** The API key: the service's own unless told; null sends none. */
+  readonly key?: string | null;
+  /** Further headers, or others in place of those that `call` sends. */
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: string | Buffer;
+}
+
+export interface TestService {
+  readonly address: string;
+  readonly folder: string;
+  readonly secret: string;
+  readonly keys: KeyRing;
+  readonly pets: PetStore;
+  readonly service: Service;
+  readonly logged: string[];
+  /** The service's time, in milliseconds since the epoch. */
+  now: number;
+  /** Sends a request; its answer is held against openapi.json wherever that describes it. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface TestServiceOptions {
+  readonly basePath?: string;
+  /** The text of orders.json. */
+  readonly orders?: string;
+  readonly now?: number;
+}
+
+const document = new OpenApiDocument(readJson(readFileSync(new URL('../operations/openapi.json', import.meta.url))));
+
+export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
+  const { basePath = '/v1', now = Date.parse('2026-11-21T12:00:00Z') } = options;
+  const folder = temporaryFolder(t);
+  if (options.orders !== undefined) writeFileSync(`${folder}/orders.json`, options.orders);
+  const keys = new KeyRing(folder);
+  const { secret } = await keys.create('test', { name: 'business' }, null, now);
+  const logged: string[] = [];
+  const log = (line: string): void => void logged.push(line);
+  const pets = await PetStore.open(folder, log);
+  const service = new Service({ basePath, keys, pets, orders: new OrderStore(folder), now: () => opened.now, log });
+  const listener = await Listener.open(service.answer, {
+    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000,
+  });
+  t.after(async () => {
+    await listener.stop(100);
+    await pets.close();
+  });
+  const opened: TestService = {
+    address: listener.address, folder, secret, keys, pets, service, logged, now,
+    async call(method, path, callOptions) {
+      const answer = await send(listener.address, method, path, { key: secret, ...callOptions });
+      const template = templateOf(path, basePath);
+      const described = method === 'GET' || method === 'HEAD' || (method === 'POST' && template === '/pets');
+      const general = [404, 405].includes(answer.status) || (answer.status === 204 && method === 'OPTIONS');
+      if (general || (template !== null && described)) assert.deepEqual(document.check({ method, path: template ?? '', ...answer }), []);
+      return answer;
+    },
+  };
+  return opened;
+}
+
+/** Sends one request on a connection of its own. */
+export function send(address: string, method: string, path: string, { key = null, headers = {}, body }: CallOptions = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(address);
+    const all = {
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      ...headers,
+    };
+    const message = request({ hostname, port, method, path, headers: all, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject).on('end', () => {
+        const names = response.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+        assert.equal(new Set(names).size, names.length, `a header is given twice: ${names.join()}`);
+        const given = names.map((name, index): [string, string] => [name, response.rawHeaders[2 * index + 1]!]);
+        resolve({ status: response.statusCode!, headers: new Map(given), body: Buffer.concat(chunks).toString() });
+      });
+    });
+    message.on('error', reject).end(body);
+  });
+}
+
+/** The code in an Error body. */
+export function codeOf(answer: Answer): unknown {
+  return (JSON.parse(answer.body) as { code: unknown }).code;
+}
+
+function templateOf(path: string, basePath: string): string | null {
+  const bare = path.replace(/\?.*$/, '');
+  if (/^\/(healthz|readyz|openapi\.json)$/.test(bare)) return bare;
+  if (!bare.startsWith(`${basePath}/`)) return null;
+  const inner = bare.slice(basePath.length);
+  if (inner === '/pets' || inner === '/store/orders') return inner;
+  return /^\/pets\/(%(?!zz|ff)|[^/%])+$/.test(inner) ? '/pets/{petId}' : null; // a broken escape is another path
+}
