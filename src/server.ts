@@ -33,9 +33,7 @@ async function serve(config: Config): Promise<void> {
 
   let keysOpened: (ring: KeyRing) => void = () => {};
   const opening = new Promise<KeyRing>((resolve) => (keysOpened = resolve));
-  let stopping = false;
-  // To be told null sends a command away until the folder is free.
-  const lock = await lockFolder(folder, async (question) => (stopping ? null : answerKeyCommand(await opening, question)));
+  const lock = await lockFolder(folder, async (question) => answerKeyCommand(await opening, question));
   const keys = new KeyRing(folder);
   const orders = new OrderStore(folder);
   const pets = await PetStore.open(folder, log);
@@ -50,10 +48,7 @@ async function serve(config: Config): Promise<void> {
     if (!answered) log(`stopped after ${stopGraceMs / 1000} s with requests unanswered`);
     await pets.snapshot();
     await pets.close();
-    // Not before the last byte is written may another process have the folder.
-    stopping = true;
-    await keys.settled();
-    await lock.release();
+    await lock.release(); // last: not before the last byte is written may another process have the folder
     return answered;
   };
 

@@ -57,7 +57,9 @@ class Taker {
   }
 
   async told(): Promise<unknown> {
-    const [message] = (await once(this.child, 'message')) as [unknown];
+    const ended = once(this.child, 'exit').then(([code]) => assert.fail(`the process ended with exit code ${String(code)}`));
+    const [message] = (await Promise.race([once(this.child, 'message'), ended])) as [unknown];
+    ended.catch(() => {}); // it may end when all is said
     return message;
   }
 

@@ -154,19 +154,6 @@ test('ten changes at once lose none', async (t) => {
   }
 });
 
-test('settled waits for the changes that were begun, also for those that fail', async (t) => {
-  const folder = temporaryFolder(t);
-  const ring = new KeyRing(folder);
-  await ring.settled();
-  const made = [ring.create('a', pro, null, now), ring.create('b', pro, null, now)];
-  await ring.settled();
-  assert.deepEqual(new KeyRing(folder).keys.map(({ name }) => name), ['a', 'b']);
-  await Promise.all(made);
-  const refused = assert.rejects(ring.revoke('k9', now));
-  await ring.settled();
-  await refused;
-});
-
 test('a change holds once it is on the disk, not before', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);

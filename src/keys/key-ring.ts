@@ -93,11 +93,6 @@ export class KeyRing {
     });
   }
 
-  /** Resolves when the changes under way are on the disk, or have failed. */
-  async settled(): Promise<void> {
-    await this.#changes;
-  }
-
   /** One change after the other, each from what the one before left, each in force only when it is on the disk. */
   #change<T>(change: (keys: readonly Key[]) => { keys: readonly Key[]; result: T }): Promise<T> {
     const done = this.#changes.then(async () => {

@@ -14,9 +14,12 @@ export function parseDuration(text: string, name: string): number {
 /** A time: a date (its start in UTC), an RFC 3339 time, or a duration from `now` on. Throws OperatorError. */
 export function parseWhen(text: string, name: string, now: number): number {
   if (/^[0-9]+[smhd]$/.test(text)) return now + parseDuration(text, name);
-  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
-  const time = isTime ? Date.parse(text) : NaN;
-  // Date.parse takes 30 February for 2 March.
-  if (!Number.isNaN(time) && new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(text.slice(0, 10))) return time;
+  if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) {
+    const date = text.slice(0, 10);
+    const midnight = Date.parse(`${date}T00:00:00Z`);
+    const time = text === date ? midnight : Date.parse(text);
+    // Date.parse takes 30 February for 2 March.
+    if (!Number.isNaN(midnight + time) && new Date(midnight).toISOString().startsWith(date)) return time;
+  }
   throw new OperatorError(`${name} must be a date like 2027-01-31, a time like 2027-01-31T12:00:00Z or a duration like 90d, not ${JSON.stringify(text)}`, 2);
 }
