@@ -92,7 +92,7 @@ test('what JSON.stringify writes is read back, indented or not', () => {
 
 test('a damaged text is accepted if and only if JSON.parse accepts it', () => {
   const damage = fc.tuple(
-    fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    fc.nat({ max: 9_999 }).map((part) => part / 10_000), // fc.double favours the smallest numbers: nearly always the beginning
     fc.nat({ max: 2 }),
     fc.oneof(fc.constantFrom('', 'nul', '\\u', '\u00a0', '\u2028', '\u0000', '\u007f'), fc.constantFrom(...'[]{}:,"\\-+.eE019ntf /\n\r\t\f')),
   );

@@ -338,7 +338,7 @@ test('any damage, anywhere: refused with nothing touched, or every record known 
 
   const edit = fc.record({
     segment: fc.nat(2),
-    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    at: fc.nat(9_999).map((part) => part / 10_000), // fc.double favours the smallest numbers: nearly always the first byte
     /** Exactly at the beginning of a line. */
     onLine: fc.boolean(),
     kind: fc.constantFrom('flip' as const, 'overwrite' as const, 'zero' as const, 'insert' as const, 'delete' as const, 'cut' as const),
@@ -426,5 +426,5 @@ test('any damage, anywhere: refused with nothing touched, or every record known 
     }),
     { numRuns: 400 },
   );
-  for (const [outcome, count] of Object.entries(outcomes)) assert(count > 0, `${outcome}: ${count}`);
+  for (const [outcome, count] of Object.entries(outcomes)) assert(count > 10, `${outcome}: ${count}`);
 });
