@@ -20,6 +20,7 @@
  */
 import { rename, rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
+import { diskError } from '../files/disk-error.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords, segmentPath, type Segment } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
@@ -59,7 +60,7 @@ export class Journal {
   static async open(options: RecoveryOptions): Promise<Journal> {
     const { segments, last } = await recoverJournal(options);
     const active = segments.pop();
-    const end = active === undefined ? await startSegment(options.folder, last + 1) : openSegment(active);
+    const end = active === undefined ? await firstSegment(options.folder, last + 1) : openSegment(active);
     const journal = new Journal(options, segments, end, last);
     // What a killed process had written, no sync may have reached yet; from now on it counts as durable.
     await journal.#settle();
@@ -214,6 +215,15 @@ export class Journal {
 
 function openSegment(segment: Segment): OpenSegment {
   return { segment, file: new AppendFile(segment.path, segment.bytes) };
+}
+
+/** `startSegment` where nobody but the operator is there to be told. Throws OperatorError. */
+async function firstSegment(folder: string, first: number): Promise<OpenSegment> {
+  try {
+    return await startSegment(folder, first);
+  } catch (error) {
+    throw diskError('write', segmentPath(folder, first), error);
+  }
 }
 
 /** Makes a new segment that begins by telling how far the journal reached. Only its name is not durable yet. */

@@ -2,7 +2,7 @@
  * Records in memory, as the JSON lines they are on the disk and on the wire.
  *
  * A record never changes once it exists. So it is kept as its bytes, in large blocks outside the garbage collector's
- * reach, each line followed by a comma and a line feed: a page is a copy of a few runs of bytes, and a snapshot is the
+ * reach, each line followed by a comma and a line feed: a page is a few runs of bytes, and a snapshot is the
  * blocks written out. Beside them stand one column with the place of each row in its block and, for each status, one
  * with the rows that have it: about 10 bytes a record besides its JSON.
  *
