@@ -16,7 +16,18 @@ export function readJsonFile(path: string): JsonValue | null {
   }
 }
 
-/** The refusal of a file that a person may have written: names the line. */
-export function badLine(path: string, line: number, why: string): OperatorError {
-  return new OperatorError(`${path}, line ${line}: ${why}; mend the file, or restore it from a backup`);
+/** A file, one that a person may have written, holds what it must not. */
+export class DamagedFileError extends OperatorError {
+  /** The file, the line and what is wrong there. */
+  readonly fault: string;
+
+  constructor(fault: string) {
+    super(`${fault}; mend the file, or restore it from a backup`);
+    this.fault = fault;
+  }
+}
+
+/** The refusal of a file: names the line. */
+export function badLine(path: string, line: number, why: string): DamagedFileError {
+  return new DamagedFileError(`${path}, line ${line}: ${why}`);
 }

@@ -269,7 +269,7 @@ test('a damaged file is refused by its name and line, and left alone', async (t)
 test('a file of another version is refused as such', (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'keys.json'), '{"format":"petstore-keys","version":2,"keys":[]}\n');
-  assert.throws(() => new KeyRing(folder), /"version" is not 1: another version of petstore wrote this key file/);
+  assert.throws(() => new KeyRing(folder), /"version" is not 1: another version of petstore wrote this file/);
 });
 
 test('members that this version does not know do not matter', async (t) => {

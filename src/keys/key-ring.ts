@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
-import { readJsonFile } from '../files/read-json.ts';
-import { replaceFile } from '../files/replace.ts';
+import { readRecords, writeRecords } from '../files/record-file.ts';
 import type { Plan } from '../limits/plans.ts';
-import { decodeKeys, encodeKeys, idNumber, isActive, type Key, type KeySecret } from './key.ts';
+import { decodeKey, encodeKey, idNumber, isActive, type Key, type KeySecret } from './key.ts';
 import { hashSecret, isSecret, newSecret } from './secret.ts';
 
 /** A key and its new secret, which is kept nowhere. */
@@ -17,6 +16,7 @@ interface Known {
   readonly secret: KeySecret;
 }
 
+const format = 'petstore-keys';
 /** So many secrets that were used lately are found without hashing them. */
 const maxRemembered = 10_000;
 
@@ -31,13 +31,17 @@ export class KeyRing {
   /** Reads the keys of a data folder. Throws OperatorError that names the line where the file is damaged. */
   constructor(folder: string) {
     this.#path = join(folder, 'keys.json');
-    const document = readJsonFile(this.#path);
-    if (document !== null) this.#hold(decodeKeys(this.#path, document));
+    this.#hold(readRecords(this.#path, format, decodeKey));
   }
 
   /** All keys, revoked and expired ones too, oldest first. */
   get keys(): readonly Key[] {
     return this.#keys;
+  }
+
+  /** The key of this id, revoked and expired ones too. Throws OperatorError if there is none. */
+  get(id: string): Key {
+    return keyOf(this.#keys, id);
   }
 
   /** The active key that a secret stands for at this time, or null. */
@@ -85,8 +89,7 @@ export class KeyRing {
 
   #edit(id: string, edit: (key: Key) => Key): Promise<Key> {
     return this.#change((keys) => {
-      const old = keys.find((key) => key.id === id);
-      if (old === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows them`);
+      const old = keyOf(keys, id);
       if (old.revokedAt !== null) throw new OperatorError(`the key ${id} is revoked`);
       const result = edit(old);
       return { keys: keys.map((key) => (key === old ? result : key)), result };
@@ -97,7 +100,7 @@ export class KeyRing {
   #change<T>(change: (keys: readonly Key[]) => { keys: readonly Key[]; result: T }): Promise<T> {
     const done = this.#changes.then(async () => {
       const { keys, result } = change(this.#keys);
-      await replaceFile(this.#path, (file) => file.writeFile(encodeKeys(keys)));
+      await writeRecords(this.#path, format, keys.map(encodeKey));
       this.#hold(keys);
       return result;
     });
@@ -118,6 +121,12 @@ export class KeyRing {
     this.#remembered.set(secret, known);
     return known;
   }
+}
+
+function keyOf(keys: readonly Key[], id: string): Key {
+  const key = keys.find((other) => other.id === id);
+  if (key === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows them`);
+  return key;
 }
 
 function assertActive(key: Key, now: number): void {
