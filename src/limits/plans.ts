@@ -7,7 +7,24 @@ export type PlanName = (typeof planNames)[number];
 /** A key's plan. Enterprise carries its own numbers; the others' are the specification's. */
 export type Plan =
   | { readonly name: Exclude<PlanName, 'enterprise'> }
-  | { readonly name: 'enterprise'; readonly perMinute: number; readonly perDay: number };
+  | ({ readonly name: 'enterprise' } & PlanLimits);
+
+/** How many requests are admitted in one UTC minute and in one UTC day. */
+export interface PlanLimits {
+  readonly perMinute: number;
+  readonly perDay: number;
+}
+
+const limitsByName: Readonly<Record<Exclude<PlanName, 'enterprise'>, PlanLimits>> = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+};
+
+/** The numbers of a plan. */
+export function limitsOf(plan: Plan): PlanLimits {
+  return plan.name === 'enterprise' ? plan : limitsByName[plan.name];
+}
 
 /**
  * The plan of this name. `perMinute` and `perDay` (whole numbers from 1) must be given for enterprise, and for no other.

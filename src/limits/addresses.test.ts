@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { AddressCounts, networkOf } from './addresses.ts';
+import type { Standing } from './standing.ts';
+
+const noon = Date.UTC(2026, 10, 21, 12);
+const minute = 60_000;
+
+test('an address may send 60 requests in a UTC minute', () => {
+  const counts = new AddressCounts();
+  const send = (count: number, time: number): Standing[] => Array.from({ length: count }, () => counts.admit('203.0.113.7', time));
+  const sent = send(62, noon + 59_999);
+  assert.deepEqual(sent[0], { window: 'minute', limit: 60, remaining: 59, reset: noon / 1000 + 60, refusedBy: null });
+  assert.deepEqual(sent.map(({ remaining }) => remaining), [...Array.from({ length: 60 }, (_, i) => 59 - i), 0, 0]);
+  assert.deepEqual(sent.map(({ refusedBy }) => refusedBy), [...Array<null>(60).fill(null), 'window', 'window']);
+  assert.equal(send(1, noon + minute)[0]!.remaining, 59);
+});
+
+test('to look counts nothing, and remembers nobody', () => {
+  const counts = new AddressCounts();
+  const before = counts.standing('203.0.113.7', noon);
+  assert.deepEqual(before, { window: 'minute', limit: 60, remaining: 60, reset: noon / 1000 + 60, refusedBy: null });
+  for (let i = 0; i < 3; i += 1) counts.admit('203.0.113.7', noon);
+  assert.equal(counts.standing('203.0.113.7', noon).remaining, 57);
+  assert.equal(counts.standing('203.0.113.8', noon).remaining, 60);
+  assert.equal(counts.standing('203.0.113.7', noon + minute).remaining, 60);
+});
+
+test('the clock: a minute that lies ahead by up to 60 s stays in force', () => {
+  const counts = new AddressCounts();
+  counts.admit('203.0.113.7', noon);
+  assert.equal(counts.standing('203.0.113.7', noon - minute).remaining, 59);
+  assert.equal(counts.standing('203.0.113.7', noon - minute - 1).remaining, 60);
+});
+
+test('10,000 addresses are remembered; the one that was silent for longest goes first', () => {
+  const counts = new AddressCounts();
+  const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
+  const use = (n: number): number => counts.admit(address(n), noon).remaining;
+  for (let n = 0; n < 10_000; n += 1) use(n);
+  assert.equal(use(0), 58); // now 1 is the oldest
+  assert.equal(use(10_000), 59); // and goes
+  assert.equal(use(0), 57);
+  assert.equal(use(2), 58);
+  assert.equal(use(1), 59);
+});
+
+test('a million addresses do not grow the memory', () => {
+  const counts = new AddressCounts();
+  const used = (): number => {
+    globalThis.gc?.();
+    return process.memoryUsage().heapUsed;
+  };
+  const fill = (from: number): void => {
+    for (let n = from; n < from + 100_000; n += 1) counts.admit(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`, noon);
+  };
+  fill(0);
+  const before = used();
+  for (let i = 1; i < 10; i += 1) fill(i * 100_000);
+  assert.ok(used() - before < 20e6, `${Math.round((used() - before) / 1e6)} MB more`);
+});
+
+test('networks: IPv4 addresses themselves, of IPv6 the /64', () => {
+  for (const [address, network] of [
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['::FFFF:cb00:7107', '203.0.113.7'],
+    ['0:0:0:0:0:ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:0db8:0001:0002::', '2001:db8:1:2'],
+    ['2001:DB8:1:2:ffff::1', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:db8::2:3:4:5:6', '2001:db8:0:2'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['::1', '0:0:0:0'],
+    ['::', '0:0:0:0'],
+    ['64:ff9b::203.0.113.7', '64:ff9b:0:0'],
+    ['1:2:3:4:5:6:203.0.113.7', '1:2:3:4'],
+  ] as const) assert.equal(networkOf(address), network, address);
+});
+
+test('one network is one text, however its addresses are written', () => {
+  const groups = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 });
+  fc.assert(fc.property(groups, fc.boolean(), (given, upper) => {
+    const full = given.map((group) => group.toString(16).padStart(4, '0')).join(':');
+    const short = new URL(`http://[${full}]`).hostname.slice(1, -1); // as RFC 5952 writes it
+    assert.equal(networkOf(upper ? full.toUpperCase() : full), networkOf(short));
+    if (!networkOf(short).includes('.')) assert.equal(networkOf(short), given.slice(0, 4).map((group) => group.toString(16)).join(':'));
+  }));
+});

@@ -1,0 +1,64 @@
+import { limitsOf } from './plans.ts';
+import type { Standing } from './standing.ts';
+import { minuteMs, Window } from './windows.ts';
+
+/** Requests without a valid key that an address may send in a minute. */
+const { perMinute } = limitsOf({ name: 'free' });
+/** So many addresses are remembered; beyond that, the one that has been silent for longest is forgotten. */
+const maxAddresses = 10_000;
+
+/** How many requests without a valid key came from each address in this minute. */
+export class AddressCounts {
+  readonly #minute = new Window(minuteMs);
+  /** By network, the longest silent first. */
+  readonly #counts = new Map<string, number>();
+
+  /** Counts a request from an IP address at `time`, or refuses it. */
+  admit(address: string, time: number): Standing {
+    const network = networkOf(address);
+    const before = this.#countOf(network, time);
+    const count = Math.min(before + 1, perMinute);
+    this.#counts.delete(network);
+    this.#counts.set(network, count);
+    if (this.#counts.size > maxAddresses) this.#counts.delete(this.#counts.keys().next().value!);
+    return this.#standing(count, before === perMinute ? 'window' : null);
+  }
+
+  /** Where an IP address stands at `time`, without counting anything. */
+  standing(address: string, time: number): Standing {
+    return this.#standing(this.#countOf(networkOf(address), time), null);
+  }
+
+  #countOf(network: string, time: number): number {
+    if (this.#minute.roll(time)) this.#counts.clear();
+    return this.#counts.get(network) ?? 0;
+  }
+
+  #standing(count: number, refusedBy: Standing['refusedBy']): Standing {
+    return { window: 'minute', limit: perMinute, remaining: perMinute - count, reset: this.#minute.end / 1000, refusedBy };
+  }
+}
+
+/**
+ * What stands for a client whose IP address this is: an IPv4 address itself, also where it is written as IPv6
+ * (RFC 4291 section 2.5.5.2); of an IPv6 address the first 64 bits, as one subscriber has all of the rest.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const groups = groupsOf(address);
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    return groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]).join('.');
+  }
+  return groups.slice(0, 4).map((group) => group.toString(16)).join(':');
+}
+
+/** The eight groups of a valid IPv6 address (RFC 4291 section 2.2), without its zone (RFC 4007 section 11). */
+function groupsOf(address: string): number[] {
+  const hex = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16);
+  const text = address
+    .replace(/%.*$/, '')
+    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`);
+  const [head, tail] = text.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const zeros = 8 - head!.length - (tail?.length ?? 0);
+  return [...head!, ...Array<string>(zeros).fill('0'), ...(tail ?? [])].map((group) => parseInt(group, 16));
+}

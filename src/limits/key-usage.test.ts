@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endOfBan } from './bans.ts';
+import { KeyUsage } from './key-usage.ts';
+import { limitsOf, type PlanLimits } from './plans.ts';
+import { retryAfter, type Standing } from './standing.ts';
+
+const free = limitsOf({ name: 'free' });
+const pro = limitsOf({ name: 'pro' });
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const at = (text: string): number => Date.parse(`2026-11-21T${text}Z`);
+const seconds = (text: string): number => at(text) / 1000;
+
+/** That many requests at one time, none of which has waited. */
+function send(usage: KeyUsage, count: number, time: number, limits = free, arrivedAt = time): Standing[] {
+  return Array.from({ length: count }, () => usage.admit(limits, time, arrivedAt));
+}
+const admitted = (standings: readonly Standing[]): number => standings.filter(({ refusedBy }) => refusedBy === null).length;
+
+test('exactly the plan is admitted in a UTC minute, not in one that begins with the first request', () => {
+  const usage = new KeyUsage();
+  assert.equal(admitted(send(usage, 40, at('12:00:59.999'))), 40);
+  assert.equal(admitted(send(usage, 100, at('12:01:00.000'))), 60);
+  assert.equal(admitted(send(usage, 50, at('12:01:59.999'))), 0);
+  assert.equal(admitted(send(usage, 100, at('12:02:00.000'))), 60);
+});
+
+test('the headers speak of the window with fewer remaining; on a tie, of the day', () => {
+  const limits = { perMinute: 3, perDay: 5 };
+  const usage = new KeyUsage();
+  const [first, second, third, fourth] = send(usage, 4, at('12:00:30'), limits);
+  assert.deepEqual(first, { window: 'minute', limit: 3, remaining: 2, reset: seconds('12:01:00'), refusedBy: null });
+  assert.deepEqual([second?.remaining, third?.remaining], [1, 0]);
+  assert.deepEqual(fourth, { window: 'minute', limit: 3, remaining: 0, reset: seconds('12:01:00'), refusedBy: 'window' });
+  const midnight = (at('00:00:00') + day) / 1000;
+  const later = send(usage, 3, at('12:01:00'), limits);
+  assert.deepEqual(later[0], { window: 'day', limit: 5, remaining: 1, reset: midnight, refusedBy: null });
+  assert.deepEqual(later[2], { window: 'day', limit: 5, remaining: 0, reset: midnight, refusedBy: 'window' });
+  assert.equal(admitted(send(usage, 9, at('00:00:00') + day - 1, limits)), 0);
+  assert.equal(admitted(send(usage, 9, at('00:00:00') + day, limits)), 3);
+  const tie = new KeyUsage();
+  assert.deepEqual(tie.admit({ perMinute: 4, perDay: 4 }, at('12:00:00'), 0), { window: 'day', limit: 4, remaining: 3, reset: midnight, refusedBy: null });
+});
+
+test('what is refused is not counted', () => {
+  const usage = new KeyUsage();
+  send(usage, 1_000, at('12:00:00'));
+  assert.deepEqual([usage.minute.used, usage.day.used], [60, 60]);
+});
+
+test('a smaller plan holds for the running window, also where more was used; a larger one gives room', () => {
+  const usage = new KeyUsage();
+  send(usage, 200, at('12:00:00'), pro);
+  assert.deepEqual(usage.admit(free, at('12:00:01'), at('12:00:01')), { window: 'minute', limit: 60, remaining: 0, reset: seconds('12:01:00'), refusedBy: 'window' });
+  assert.deepEqual(usage.admit(pro, at('12:00:02'), at('12:00:02')), { window: 'minute', limit: 300, remaining: 99, reset: seconds('12:01:00'), refusedBy: null });
+});
+
+test('seconds to wait are rounded up, and at least 1', () => {
+  const standing = send(new KeyUsage(), 61, at('12:00:00')).at(-1)!;
+  for (const [now, wait] of [['12:00:00.000', 60], ['12:00:00.001', 60], ['12:00:01.000', 59], ['12:00:59.000', 1], ['12:00:59.999', 1]] as const) {
+    assert.equal(retryAfter(standing, at(now)), wait, now);
+  }
+});
+
+/** Uses up the minute, waits, and goes on until a ban comes or `most` were refused. Gives how many were refused after the wait. */
+function insist(usage: KeyUsage, time: number, limits: PlanLimits, most = 2_000): number {
+  send(usage, limits.perMinute + 1, time, limits);
+  for (let refused = 1; refused <= most; refused += 1) {
+    if (usage.admit(limits, time + 2_001, time + 2_001).refusedBy === 'ban') return refused;
+  }
+  return Infinity;
+}
+
+test('as many refusals as the plan admits a minute, at least 60, ban for 5 minutes', () => {
+  for (const [limits, refusals] of [[free, 60], [pro, 300], [{ perMinute: 1, perDay: 9 }, 60], [{ perMinute: 61, perDay: 99 }, 61]] as const) {
+    const usage = new KeyUsage();
+    assert.equal(insist(usage, at('12:00:00'), limits), refusals);
+    assert.deepEqual(usage.ban, { start: at('12:00:03'), lengthMs: 5 * minute });
+    assert.equal(usage.bannedUntil(at('12:05:02.999')), at('12:05:03'));
+    assert.equal(usage.bannedUntil(at('12:05:03')), null);
+  }
+});
+
+test('requests that arrived up to 2 s after the first 429 of the window are forgiven, however many, however late they are handled', () => {
+  const usage = new KeyUsage();
+  send(usage, 61, at('12:00:00'));
+  send(usage, 5_000, at('12:00:02.000'));
+  send(usage, 5_000, at('12:00:30'), free, at('12:00:02.000'));
+  send(usage, 59, at('12:00:30'), free, at('12:00:02.001'));
+  assert.deepEqual([usage.ban, usage.refusals], [null, 59]);
+  assert.equal(usage.admit(free, at('12:00:30'), at('12:00:02.001')).refusedBy, 'ban');
+});
+
+test('a new minute is a new window: its first refusal, its own count', () => {
+  const usage = new KeyUsage();
+  send(usage, 61, at('12:00:00'));
+  send(usage, 59, at('12:00:59'));
+  send(usage, 5_000, at('12:01:00')); // all wake together
+  send(usage, 59, at('12:01:03'));
+  assert.equal(usage.ban, null);
+  assert.equal(admitted(send(usage, 60, at('12:02:00'))), 60);
+});
+
+test('of two exhausted windows it is the longer one whose first refusal matters', () => {
+  const limits = { perMinute: 2, perDay: 2 };
+  const usage = new KeyUsage();
+  send(usage, 3, at('12:00:59'), limits);
+  send(usage, 59, at('12:01:01'), limits); // a new minute has room; the day was refused 2 s ago
+  assert.equal(usage.refusals, 0);
+  send(usage, 59, at('12:01:01.001'), limits);
+  assert.deepEqual([usage.refusals, usage.ban], [59, null]);
+  assert.equal(usage.admit(limits, at('12:01:02'), at('12:01:02')).refusedBy, 'ban');
+});
+
+test('a window that a larger plan gave room, and that is used up again, forgives anew', () => {
+  const usage = new KeyUsage();
+  send(usage, 61, at('12:00:00'));
+  send(usage, 241, at('12:00:30'), pro);
+  send(usage, 5_000, at('12:00:32'), pro);
+  assert.equal(usage.refusals, 0);
+});
+
+test('a ban is told by its end, or by that of a window that is exhausted for longer', () => {
+  const usage = new KeyUsage();
+  insist(usage, at('12:00:00'), free);
+  assert.deepEqual(usage.admit(free, at('12:00:40'), at('12:00:40')), { window: 'minute', limit: 60, remaining: 0, reset: seconds('12:05:03'), refusedBy: 'ban' });
+  assert.equal(admitted(send(usage, 61, at('12:05:03'))), 60);
+  const spent = new KeyUsage();
+  insist(spent, at('12:00:00'), { perMinute: 60, perDay: 60 });
+  assert.deepEqual(spent.admit({ perMinute: 60, perDay: 60 }, at('12:00:40'), 0), { window: 'day', limit: 60, remaining: 0, reset: (at('00:00:00') + day) / 1000, refusedBy: 'ban' });
+});
+
+test('requests during a ban neither prolong it nor count', () => {
+  const usage = new KeyUsage();
+  insist(usage, at('12:00:00'), free);
+  send(usage, 5_000, at('12:05:02.999'));
+  assert.equal(endOfBan(usage.ban!), at('12:05:03'));
+  assert.equal(admitted(send(usage, 1, at('12:05:03'))), 1);
+  assert.equal(usage.refusals, 0);
+});
+
+test('each ban within 24 h of the last is twice as long, an hour at most; later ones begin anew', () => {
+  const usage = new KeyUsage();
+  const unlimited = { perMinute: 60, perDay: 1e9 };
+  let time = at('12:00:00');
+  const lengths: number[] = [];
+  const ban = (): void => {
+    insist(usage, time, unlimited);
+    lengths.push(usage.ban!.lengthMs / minute);
+    time = endOfBan(usage.ban!);
+  };
+  for (let i = 0; i < 6; i += 1) ban();
+  time += day - 3_000; // the ban begins 3 s after that, just 24 h after the last one's end
+  ban();
+  time += day - 2_000;
+  ban();
+  assert.deepEqual(lengths, [5, 10, 20, 40, 60, 60, 60, 5]);
+});
+
+test('lifting a ban forgives what led to it', () => {
+  const usage = new KeyUsage();
+  assert.equal(usage.unban(at('12:00:00')), false);
+  insist(usage, at('12:00:00'), free);
+  assert.equal(usage.unban(at('12:00:03')), true);
+  assert.deepEqual([usage.ban, usage.minute.used], [null, 60]);
+  send(usage, 5_000, at('12:00:05')); // refused, but news again
+  assert.equal(usage.ban, null);
+  insist(usage, at('12:01:00'), free);
+  assert.equal(usage.ban!.lengthMs, 5 * minute);
+});
+
+test('a stored window that lies ahead is in force up to 60 s, and dropped beyond that', () => {
+  const ahead = (time: number): number => {
+    const usage = new KeyUsage();
+    send(usage, 60, at('12:00:00'));
+    return admitted(send(usage, 61, time));
+  };
+  assert.equal(ahead(at('11:59:00.000')), 0);
+  assert.equal(ahead(at('11:58:59.999')), 60);
+  const overnight = (time: number): number => {
+    const usage = new KeyUsage();
+    send(usage, 60, at('00:00:00'), { perMinute: 60, perDay: 60 });
+    return admitted(send(usage, 61, time, { perMinute: 60, perDay: 60 }));
+  };
+  assert.equal(overnight(at('00:00:00') - minute), 0);
+  assert.equal(overnight(at('00:00:00') - minute - 1), 60);
+});
+
+test('a ban ends, too, when now is more than 60 s before its start', () => {
+  for (const [time, banned] of [['11:59:03.000', true], ['11:59:02.999', false]] as const) {
+    const usage = new KeyUsage();
+    insist(usage, at('12:00:00'), free);
+    assert.equal(usage.admit(free, at(time), at(time)).refusedBy === 'ban', banned);
+  }
+});

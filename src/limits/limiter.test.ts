@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { JsonObject, readJson } from '../json/read.ts';
+import { Limiter } from './limiter.ts';
+import { limitsOf, type Plan, type PlanLimits } from './plans.ts';
+import { retryAfter, type Standing } from './standing.ts';
+import { decodeUsage, encodeUsage } from './usage-file.ts';
+
+const minute = 60_000;
+const day = 86_400_000;
+const second = 1_000;
+const noon = Date.UTC(2026, 10, 21, 12);
+
+// The model: decisions.md, section Limits, read off a plain list of what happened to one key. It keeps no counter.
+
+interface Happened {
+  /** In the limits' time. */
+  readonly time: number;
+  readonly arrivedAt: number;
+  /** The minute and the day it fell into, by their starts. */
+  readonly minute: number;
+  readonly day: number;
+  readonly what: 'admitted' | 'refused' | 'banned' | 'seen' | 'unbanned';
+  /** The windows that had no room. */
+  readonly exhausted: readonly ('minute' | 'day')[];
+  /** Whether it is a refusal that counts towards a ban. */
+  readonly counts: boolean;
+  /** The ban that this refusal brought. */
+  readonly ban: { readonly start: number; readonly end: number } | null;
+}
+
+/** The limits' time after these readings of the clock: the latest since it was last stepped back by more than 60 s. */
+function limitsTime(readings: readonly number[]): number {
+  return readings.reduce((latest, reading) => (latest - reading > 60 * second ? reading : Math.max(latest, reading)), -Infinity);
+}
+
+class Model {
+  past: Happened[] = [];
+
+  /** The window in force: the clock's, unless the last one lies ahead by 60 s at most. */
+  #start(name: 'minute' | 'day', time: number): number {
+    const length = name === 'minute' ? minute : day;
+    const last = this.past.at(-1)?.[name] ?? -Infinity;
+    const own = Math.floor(time / length) * length;
+    return last > own && last <= time + 60 * second ? last : own;
+  }
+
+  /** What happened in the window in force: everything since another one was. */
+  #within(name: 'minute' | 'day', time: number): readonly Happened[] {
+    const start = this.#start(name, time);
+    return this.past.slice(this.past.findLastIndex((one) => one[name] !== start) + 1);
+  }
+
+  used(name: 'minute' | 'day', time: number): number {
+    return this.#within(name, time).filter(({ what }) => what === 'admitted').length;
+  }
+
+  /** The last ban, unless it was lifted, or forgotten at any time since. */
+  ban(time: number): { start: number; end: number } | null {
+    const index = this.past.findLastIndex(({ ban, what }) => ban !== null || what === 'unbanned');
+    const ban = this.past[index]?.ban ?? null;
+    if (ban === null) return null;
+    const times = [...this.past.slice(index).map((one) => one.time), time];
+    return times.some((t) => t > ban.end + day || t < ban.start - 60 * second) ? null : ban;
+  }
+
+  bannedUntil(time: number): number | null {
+    const ban = this.ban(time);
+    return ban !== null && time < ban.end ? ban.end : null;
+  }
+
+  #exhausted({ perMinute, perDay }: PlanLimits, time: number): ('minute' | 'day')[] {
+    const names: ('minute' | 'day')[] = [];
+    if (this.used('minute', time) >= perMinute) names.push('minute');
+    if (this.used('day', time) >= perDay) names.push('day');
+    return names;
+  }
+
+  /** Whether a refusal counts: its request arrived more than 2 s after the first one of the window that ends last. */
+  #counts({ exhausted, arrivedAt, time }: Pick<Happened, 'exhausted' | 'arrivedAt' | 'time'>): boolean {
+    const name = exhausted.at(-1)!;
+    const within = this.#within(name, time);
+    const since = within.slice(within.findLastIndex(({ what }) => what === 'admitted' || what === 'unbanned') + 1);
+    const first = since.find((one) => one.what === 'refused' && one.exhausted.includes(name));
+    return first !== undefined && arrivedAt > first.time + 2 * second;
+  }
+
+  request(limits: PlanLimits, time: number, arrivedAt: number): Standing {
+    const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
+    const exhausted = this.#exhausted(limits, time);
+    const banned = this.bannedUntil(time) !== null;
+    const happened = { time, arrivedAt, ...starts, exhausted };
+    if (banned) {
+      this.past.push({ ...happened, what: 'banned', counts: false, ban: null });
+    } else if (exhausted.length === 0) {
+      this.past.push({ ...happened, what: 'admitted', counts: false, ban: null });
+    } else {
+      const counts = this.#counts(happened);
+      this.past.push({ ...happened, what: 'refused', counts, ban: counts ? this.#banNow(limits, time) : null });
+    }
+    const left = { minute: limits.perMinute - this.used('minute', time), day: limits.perDay - this.used('day', time) };
+    const window = Math.max(left.minute, 0) < Math.max(left.day, 0) ? 'minute' : 'day';
+    const limit = window === 'minute' ? limits.perMinute : limits.perDay;
+    const ends = { minute: starts.minute + minute, day: starts.day + day };
+    if (!banned && exhausted.length === 0) return { window, limit, remaining: left[window], reset: ends[window] / second, refusedBy: null };
+    const until = this.bannedUntil(time);
+    const reset = Math.max(until ?? 0, ...exhausted.map((name) => ends[name])) / second;
+    return { window, limit, remaining: 0, reset, refusedBy: until === null ? 'window' : 'ban' };
+  }
+
+  /** The ban that one more counted refusal brings, if it does. */
+  #banNow({ perMinute }: PlanLimits, time: number): Happened['ban'] {
+    const thisMinute = this.#within('minute', time);
+    const counted = thisMinute.slice(thisMinute.findLastIndex(({ what }) => what === 'unbanned') + 1).filter(({ counts }) => counts);
+    if (counted.length + 1 < Math.max(60, perMinute)) return null;
+    const start = Math.ceil(time / second) * second;
+    const last = this.ban(time);
+    return { start, end: start + (last === null ? 5 * minute : Math.min(60 * minute, 2 * (last.end - last.start))) };
+  }
+
+  see(time: number, what: 'seen' | 'unbanned'): void {
+    const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
+    this.past.push({ time, arrivedAt: time, ...starts, what, exhausted: [], counts: false, ban: null });
+  }
+}
+
+// What may happen, to two keys.
+
+const plans: readonly Plan[] = [
+  { name: 'free' },
+  { name: 'enterprise', perMinute: 3, perDay: 10 },
+  { name: 'enterprise', perMinute: 5, perDay: 4 },
+  { name: 'enterprise', perMinute: 70, perDay: 70 },
+];
+const key = fc.constantFrom('k1', 'k2');
+const step = (...ms: number[]) => fc.constantFrom(...ms);
+const action = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('request' as const), key, count: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(59, 60, 61, 64, 70, 130)), waitedMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 3_000 })) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.oneof(step(1, 1_999, 2_000, 2_001, 5_000, 60_000, 301_000, 601_000, 3_600_000, day - minute, day), fc.integer({ min: 0, max: 90_000 })) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('passTo' as const), length: step(minute, day), ms: step(-1, 0, 1, -30_000, 30_000) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('step' as const), ms: step(-1, -1_500, -30_000, -59_999, -60_000, -60_001, -90_000, -120_000, -3_600_000, -day, -2 * day, 120_000, 3_600_000, day, 3 * day) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('retry' as const), early: step(0, 1) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('plan' as const), key, plan: fc.constantFrom(...plans) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('save' as const, 'stop' as const, 'kill' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('look' as const), key }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('insist' as const), key, unban: fc.boolean() }) },
+);
+
+test('any sequence of requests, clock moves, restarts and plan changes does what a plain list of what happened says', () => {
+  const seen = { admitted: 0, window: 0, ban: 0, longBan: 0, kept: 0, unbanned: 0, promised: 0 };
+  const property = fc.property(fc.array(action, { minLength: 1, maxLength: 40, size: 'max' }), (actions) => {
+    let now = noon;
+    let readings: number[] = [];
+    let limiter = new Limiter(new Map(), () => {});
+    const models = { k1: new Model(), k2: new Model() };
+    const plan: Record<string, Plan> = { k1: plans[0]!, k2: plans[1]! };
+    let saved: { text: string[]; past: Happened[][] } = { text: [], past: [[], []] };
+    /** The last refusal, if nothing has happened since that could break its promise. */
+    let promise: { key: 'k1' | 'k2'; at: number; seconds: number } | null = null;
+
+    const time = (): number => {
+      if (readings.at(-1) !== now) readings.push(now);
+      return limitsTime(readings);
+    };
+    const request = (id: 'k1' | 'k2', waitedMs: number): Standing => {
+      const limits = limitsOf(plan[id]!);
+      const standing = limiter.admitKey(id, limits, now, now - waitedMs);
+      const at = time();
+      assert.deepEqual(standing, models[id].request(limits, at, at - waitedMs));
+      seen[standing.refusedBy ?? 'admitted'] += 1;
+      if (standing.refusedBy === 'ban' && standing.reset * second - now > 5 * minute + 2 * second) seen.longBan += 1;
+      const windowEnd = standing.window === 'minute' ? minute : day;
+      if (Math.floor(at / windowEnd) * windowEnd + windowEnd < standing.reset * second && standing.refusedBy === null) seen.kept += 1;
+      promise = standing.refusedBy === null ? null : { key: id, at: now, seconds: retryAfter(standing, now) };
+      return standing;
+    };
+    const save = (): void => {
+      const text = [...limiter.usages(() => now)].map(([id, usage]) => encodeUsage(id, usage));
+      for (const model of Object.values(models)) {
+        if (model.past.length === 0) continue;
+        const at = time();
+        model.see(at, 'seen');
+        if (model.used('minute', at) === 0 && model.used('day', at) === 0 && model.ban(at) === null) model.past = [];
+      }
+      saved = { text, past: Object.values(models).map(({ past }) => [...past]) };
+    };
+    const start = (): void => {
+      const records = saved.text.map((text) => readJson(Buffer.from(text)) as JsonObject).map(decodeUsage);
+      limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), () => {});
+      readings = [];
+      [models.k1.past, models.k2.past] = [[...saved.past[0]!], [...saved.past[1]!]];
+    };
+
+    for (const one of actions) {
+      switch (one.do) {
+        case 'request':
+          for (let i = 0; i < one.count; i += 1) request(one.key as 'k1', one.waitedMs);
+          break;
+        case 'pass':
+          now += one.ms;
+          break;
+        case 'passTo':
+          now = Math.max(now, Math.ceil(now / one.length) * one.length + one.ms);
+          break;
+        case 'step':
+          now += one.ms;
+          promise = null;
+          break;
+        case 'retry': {
+          if (promise === null) break;
+          const { key: id, at, seconds }: { key: 'k1' | 'k2'; at: number; seconds: number } = promise;
+          const then = at + (seconds - one.early) * second;
+          if (then < now) break;
+          now = then;
+          seen.promised += 1;
+          assert.equal(request(id, 0).refusedBy === null, one.early === 0, `${seconds} s after the refusal, less ${one.early}`);
+          break;
+        }
+        case 'plan':
+          plan[one.key] = one.plan;
+          promise = null;
+          break;
+        case 'save':
+          save();
+          break;
+        case 'stop':
+          save();
+          start();
+          break;
+        case 'kill':
+          start();
+          promise = null; // the refusal may be forgotten, and what it refused for
+          break;
+        case 'look': {
+          const usage = limiter.usageOf(one.key, now);
+          const at = time();
+          const model = models[one.key as 'k1'];
+          if (model.past.length > 0) model.see(at, 'seen');
+          assert.deepEqual([usage.minute.used, usage.day.used, usage.bannedUntil(at)], [model.used('minute', at), model.used('day', at), model.bannedUntil(at)]);
+          break;
+        }
+        case 'insist': {
+          request(one.key as 'k1', 0);
+          now += 2_001;
+          for (let i = 0; i < 75; i += 1) request(one.key as 'k1', 0);
+          if (!one.unban) break;
+          const model = models[one.key as 'k1'];
+          const lifted = limiter.unban(one.key, now);
+          const at = time();
+          assert.equal(lifted, model.bannedUntil(at) !== null);
+          model.see(at, lifted ? 'unbanned' : 'seen');
+          if (lifted) seen.unbanned += 1;
+          promise = null;
+          break;
+        }
+      }
+    }
+  });
+  fc.assert(property, { numRuns: 600 });
+  for (const [name, count] of Object.entries(seen)) assert.ok(count > 5, `too few of ${name}: ${JSON.stringify(seen)}`);
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import * as fc from 'fast-check';
+import { readJson, type JsonObject } from '../json/read.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { limitsOf } from './plans.ts';
+import { decodeUsage, encodeUsage, UsageFile } from './usage-file.ts';
+
+const free = limitsOf({ name: 'free' });
+const noon = Date.UTC(2026, 10, 21, 12);
+const minute = 60_000;
+const silent = (line: string): never => assert.fail(line);
+
+interface Site {
+  readonly folder: string;
+  readonly path: string;
+  now: number;
+  readonly logged: string[];
+  open(): Promise<UsageFile>;
+}
+
+function site(t: TestContext): Site {
+  const folder = temporaryFolder(t);
+  const logged: string[] = [];
+  const opened: Site = { folder, path: join(folder, 'usage.json'), now: noon, logged, open: () => UsageFile.open(folder, () => opened.now, (line) => logged.push(line)) };
+  return opened;
+}
+
+const use = ({ limiter }: UsageFile, id: string, count: number, now: number): void => {
+  for (let i = 0; i < count; i += 1) limiter.admitKey(id, free, now, now);
+};
+const used = ({ limiter }: UsageFile, id: string, now: number): number[] => {
+  const { minute, day } = limiter.usageOf(id, now);
+  return [minute.used, day.used];
+};
+
+test('the file is one JSON document that a person can read', async (t) => {
+  const { path, open } = site(t);
+  const file = await open();
+  use(file, 'k1', 61, noon);
+  use(file, 'k2', 2, noon);
+  use(file, 'k3', 61, noon);
+  use(file, 'k1', 60, noon + 3_000);
+  use(file, 'k3', 2, noon + 3_000);
+  await file.close();
+  assert.equal(readFileSync(path, 'utf8'), `{"format":"petstore-usage","version":1,"keys":[
+{"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":60},"day":{"start":"2026-11-21T00:00:00.000Z","used":60},"ban":{"start":"2026-11-21T12:00:03.000Z","end":"2026-11-21T12:05:03.000Z"}},
+{"id":"k2","minute":{"start":"2026-11-21T12:00:00.000Z","used":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":2}},
+{"id":"k3","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":60}}
+]}
+`);
+});
+
+test('what is stored is what is read', () => {
+  const time = fc.integer({ min: -1e12, max: 4e12 });
+  const window = (length: number) => fc.record({ start: time.map((ms) => Math.floor(ms / length) * length), used: fc.maxSafeNat(), firstRefusedAt: fc.option(time) });
+  const ban = fc.option(fc.record({ start: time.map((ms) => Math.floor(ms / 1000) * 1000), lengthMs: fc.integer({ min: 1, max: 3_600 }).map((s) => s * 1000) }, { noNullPrototype: true }));
+  fc.assert(fc.property(window(minute), window(86_400_000), fc.nat(), ban, (minuteUsed, dayUsed, refusals, stored) => {
+    const id = 'k7';
+    const { usage } = decodeUsage(readJson(Buffer.from('{"id":"k7","minute":{"start":"1970-01-01T00:00:00Z","used":0},"day":{"start":"1970-01-01T00:00:00Z","used":0}}')) as JsonObject);
+    Object.assign(usage.minute, minuteUsed);
+    Object.assign(usage.day, dayUsed);
+    usage.refusals = refusals;
+    usage.ban = stored;
+    assert.deepEqual(decodeUsage(readJson(Buffer.from(encodeUsage(id, usage))) as JsonObject), { id, usage });
+  }));
+});
+
+test('a write begins within a second of the first change that is not saved, and not for every request', async (t) => {
+  const { path, open } = site(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const file = await open();
+  const saved = async (id: string, count: number): Promise<void> => {
+    while (!existsSync(path) || !readFileSync(path, 'utf8').includes(`{"id":"${id}","minute":{"start":"2026-11-21T12:00:00.000Z","used":${count}}`)) await new Promise(setImmediate);
+  };
+  use(file, 'k1', 1, noon);
+  t.mock.timers.tick(700);
+  use(file, 'k1', 1, noon);
+  assert.equal(existsSync(path), false);
+  t.mock.timers.tick(300);
+  await saved('k1', 2);
+  t.mock.timers.tick(100_000);
+  await new Promise(setImmediate);
+  const { mtimeMs } = statSync(path);
+  t.mock.timers.tick(100_000);
+  assert.equal(statSync(path).mtimeMs, mtimeMs);
+  use(file, 'k1', 1, noon);
+  t.mock.timers.tick(1_000);
+  await saved('k1', 3);
+  await file.close();
+});
+
+test('requests that come while a write is under way are in the next one', async (t) => {
+  const { open } = site(t);
+  const file = await open();
+  use(file, 'k1', 1, noon);
+  const first = file.save();
+  use(file, 'k1', 1, noon);
+  await first;
+  use(file, 'k2', 1, noon);
+  await file.close();
+  const again = await open();
+  assert.deepEqual([used(again, 'k1', noon), used(again, 'k2', noon)], [[2, 2], [1, 1]]);
+});
+
+test('of a key without a request in this day nothing is kept', async (t) => {
+  const opened = site(t);
+  const file = await opened.open();
+  use(file, 'k1', 60, noon);
+  use(file, 'k2', 1, noon);
+  opened.now += 24 * 60 * minute;
+  use(file, 'k2', 1, opened.now);
+  await file.close();
+  assert.deepEqual([...readFileSync(opened.path, 'utf8').matchAll(/"id":"(\w+)"/g)].map(([, id]) => id), ['k2']);
+});
+
+test('nothing is written where nothing has changed', async (t) => {
+  const { folder, open } = site(t);
+  const file = await open();
+  file.limiter.usageOf('k1', noon);
+  file.limiter.admitAddress('203.0.113.7', noon);
+  await file.close();
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test('thousands of keys: all are written, a piece at a time', async (t) => {
+  const { open } = site(t);
+  const file = await open();
+  for (let n = 1; n <= 3_000; n += 1) use(file, `k${n}`, 1 + (n % 3), noon);
+  await file.close();
+  const again = await open();
+  for (let n = 1; n <= 3_000; n += 1) assert.deepEqual(used(again, `k${n}`, noon), [1 + (n % 3), 1 + (n % 3)]);
+});
+
+const line = (rest: string): string => `{"format":"petstore-usage","version":1,"keys":[\n${rest}\n]}\n`;
+const goodDay = '"day":{"start":"2026-11-21T00:00:00.000Z","used":1}';
+const good = `{"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":1},${goodDay}}`;
+
+test('a broken file is set aside under a name of its own, one line tells, and all counters begin anew', async (t) => {
+  const opened = site(t);
+  const broken = [
+    '', '{', 'null', '[]', '{}', '\0\0\0\0', line(good).slice(0, -20), line(good).replace('usage"', 'keys"'), line(good).replace(':1,"keys"', ':2,"keys"'),
+    line('5'), line('{}'), line(`${good},\n${good}`), line(good.replace('"used":1', '"used":-1')), line(good.replace('"used":1', '"used":1.5')),
+    line(good.replace('"used":1', '"used":"1"')), line(good.replace('12:00:00', '12:00:01')), line(good.replace('T00:00:00', 'T12:00:00')),
+    line(good.replace('2026-11-21T12:00:00.000Z', 'noon')), line(good.replace('"used":1}', '"used":1,"firstRefusedAt":null}')),
+    line(good.replace('"used":1}', '"used":1,"refusals":-1}')), line(good.replace(goodDay, `${goodDay},"ban":null`)),
+    line(good.replace(goodDay, `${goodDay},"ban":{"start":"2026-11-21T12:00:00Z","end":"2026-11-21T12:00:00Z"}`)),
+    line(good.replace(goodDay, `${goodDay},"ban":{"start":"2026-11-21T12:00:00.5Z","end":"2026-11-21T12:00:01.5Z"}`)),
+    line(good.replace('"k1"', '1')),
+  ];
+  for (const [index, text] of broken.entries()) {
+    writeFileSync(opened.path, text);
+    const file = await opened.open();
+    assert.deepEqual(used(file, 'k1', noon), [0, 0], text);
+    assert.equal(opened.logged.length, index + 1, text);
+    const aside = `${opened.path}.broken-${index + 1}`;
+    assert.match(opened.logged.at(-1)!, /^[^\n]+usage\.json, line \d+: [^\n]+; the file is now [^\n]+, and all keys' counters and bans begin anew$/);
+    assert.ok(opened.logged.at(-1)!.includes(aside));
+    assert.equal(readFileSync(aside, 'utf8'), text);
+    assert.equal(existsSync(opened.path), false);
+    use(file, 'k1', 1, noon);
+    await file.close();
+    assert.ok(existsSync(opened.path));
+  }
+});
+
+test('members that this version does not know do not matter', async (t) => {
+  const { path, open } = site(t);
+  writeFileSync(path, line(good.replace('"used":1}', '"used":1,"hour":[]}')));
+  assert.deepEqual(used(await open(), 'k1', noon), [1, 1]);
+});
+
+test('a file that cannot be read is not a broken one: it refuses the start', async (t) => {
+  const { path, open, folder } = site(t);
+  mkdirSync(path);
+  await assert.rejects(open(), { message: /^cannot read .*usage\.json: EISDIR/, exitCode: 1 });
+  assert.deepEqual(readdirSync(folder), ['usage.json']);
+});
+
+test('a write that fails is told once and tried again; nothing is lost in memory', async (t) => {
+  const { folder, path, logged, open } = site(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const file = await open();
+  mkdirSync(path); // nothing can be renamed over a folder
+  writeFileSync(join(path, 'x'), '');
+  use(file, 'k1', 4, noon);
+  await assert.rejects(file.save(), { message: /^cannot write .*usage\.json: / });
+  const failAgain = async (): Promise<void> => {
+    t.mock.timers.tick(1_000);
+    await assert.rejects(file.save());
+  };
+  await failAgain();
+  await failAgain();
+  assert.deepEqual(logged.map((text) => /^cannot write .*usage\.json: .*; until then a restart forgets what keys have used$/.test(text)), [true]);
+  rmSync(path, { recursive: true });
+  t.mock.timers.tick(1_000);
+  await file.save();
+  while (logged.length < 2) await new Promise(setImmediate);
+  assert.match(logged[1]!, /^the keys' usage is saved in .*usage\.json again$/);
+  await file.close();
+  const again = await UsageFile.open(folder, () => noon, silent);
+  assert.deepEqual(used(again, 'k1', noon), [4, 4]);
+});
+
+test('to close says so if the last write fails', async (t) => {
+  const { path, open } = site(t);
+  const file = await open();
+  use(file, 'k1', 3, noon);
+  mkdirSync(join(path, 'x'), { recursive: true });
+  await assert.rejects(file.close(), { message: /^cannot write .*usage\.json: / });
+});

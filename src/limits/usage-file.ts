@@ -1,0 +1,161 @@
+/**
+ * `usage.json`: what each key has used of its limits, so that a restart forgives nothing.
+ *
+ * It is written whole, in the background, about a second after something has changed: so often, and no more often than
+ * that, however many requests come. A write that fails is tried again; requests go on meanwhile.
+ */
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DamagedFileError } from '../files/read-json.ts';
+import { readRecords, writeRecords } from '../files/record-file.ts';
+import { numberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
+import type { JsonObject } from '../json/read.ts';
+import { endOfBan, type Ban } from './bans.ts';
+import { KeyUsage } from './key-usage.ts';
+import { Limiter } from './limiter.ts';
+import { windowStart, type Window } from './windows.ts';
+
+export const usageName = 'usage.json';
+const format = 'petstore-usage';
+/** From the first change that is not saved to the write that saves it: a second, less what a busy event loop may add. */
+const saveDelayMs = 800;
+
+/** Keeps a limiter's counters and bans in a file. */
+export class UsageFile {
+  readonly limiter: Limiter;
+  readonly #path: string;
+  readonly #now: () => number;
+  readonly #log: (line: string) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> = Promise.resolve();
+  #failing = false;
+
+  /**
+   * Reads what was used from a data folder. A damaged file is set aside, and `log` told; the counters begin anew then.
+   * Throws OperatorError if the file cannot be read.
+   */
+  static async open(folder: string, now: () => number, log: (line: string) => void): Promise<UsageFile> {
+    const path = join(folder, usageName);
+    try {
+      return new UsageFile(path, readRecords(path, format, decodeUsage), now, log);
+    } catch (error) {
+      if (!(error instanceof DamagedFileError)) throw error;
+      const aside = await setAside(path);
+      log(`${error.fault}; the file is now ${aside}, and all keys' counters and bans begin anew`);
+      return new UsageFile(path, [], now, log);
+    }
+  }
+
+  private constructor(path: string, records: readonly UsageRecord[], now: () => number, log: (line: string) => void) {
+    this.#path = path;
+    this.#now = now;
+    this.#log = log;
+    this.limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), () => this.#changed());
+  }
+
+  /** Writes what has changed until now. Rejects with OperatorError; the file is as it was then, and it is tried again. */
+  save(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined; // what changes from now on may be too late for this write
+    const saved = this.#saving
+      .then(() => writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now)))
+      .catch((error: unknown) => {
+        this.#changed();
+        throw error;
+      });
+    this.#saving = saved.catch(() => {});
+    return saved;
+  }
+
+  /** Writes what is not saved yet, for the last time. Rejects with OperatorError if that fails. */
+  async close(): Promise<void> {
+    if (this.#timer === undefined) await this.#saving;
+    if (this.#timer === undefined) return; // it is set again when a write has failed
+    await this.save().finally(() => clearTimeout(this.#timer));
+  }
+
+  #changed(): void {
+    this.#timer ??= setTimeout(() => void this.#saveInBackground(), saveDelayMs);
+  }
+
+  async #saveInBackground(): Promise<void> {
+    try {
+      await this.save();
+      if (this.#failing) this.#log(`the keys' usage is saved in ${this.#path} again`);
+      this.#failing = false;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (!this.#failing) this.#log(`${why}; until then a restart forgets what keys have used`);
+      this.#failing = true;
+    }
+  }
+}
+
+async function setAside(path: string): Promise<string> {
+  let number = 1;
+  while (existsSync(`${path}.broken-${number}`)) number += 1;
+  const aside = `${path}.broken-${number}`;
+  await rename(path, aside);
+  return aside;
+}
+
+interface UsageRecord {
+  readonly id: string;
+  readonly usage: KeyUsage;
+}
+
+function* encodeUsages(limiter: Limiter, now: () => number): Generator<string> {
+  for (const [id, usage] of limiter.usages(now)) yield encodeUsage(id, usage);
+}
+
+/** What a key has used as a line of usage.json. Zeros, and what never was, are left out. */
+export function encodeUsage(id: string, { minute, day, refusals, ban }: KeyUsage): string {
+  const window = ({ start, used, firstRefusedAt }: Window) => ({
+    start: isoTime(start),
+    used,
+    ...(firstRefusedAt !== null && { firstRefusedAt: isoTime(firstRefusedAt) }),
+  });
+  return JSON.stringify({
+    id,
+    minute: { ...window(minute), ...(refusals > 0 && { refusals }) },
+    day: window(day),
+    ...(ban !== null && { ban: { start: isoTime(ban.start), end: isoTime(endOfBan(ban)) } }),
+  });
+}
+
+/** What a record that `encodeUsage` made says. Throws an Error that names the member at fault. */
+export function decodeUsage(record: JsonObject): UsageRecord {
+  const usage = new KeyUsage();
+  const minute = objectMember(record, 'minute');
+  fillWindow(usage.minute, minute);
+  fillWindow(usage.day, objectMember(record, 'day'));
+  if (minute.members.has('refusals')) usage.refusals = count(minute, 'refusals');
+  if (record.members.has('ban')) usage.ban = decodeBan(objectMember(record, 'ban'));
+  return { id: stringMember(record, 'id'), usage };
+}
+
+function fillWindow(window: Window, record: JsonObject): void {
+  const start = timeMember(record, 'start');
+  if (start !== windowStart(start, window.lengthMs)) throw new Error('"start" must be a full UTC minute, and of a day its midnight');
+  window.start = start;
+  window.used = count(record, 'used');
+  if (record.members.has('firstRefusedAt')) window.firstRefusedAt = timeMember(record, 'firstRefusedAt');
+}
+
+function decodeBan(record: JsonObject): Ban {
+  const start = timeMember(record, 'start');
+  const lengthMs = timeMember(record, 'end') - start;
+  if (start % 1000 !== 0 || lengthMs <= 0 || lengthMs % 1000 !== 0) throw new Error('"ban" must begin and end with full seconds, one after the other');
+  return { start, lengthMs };
+}
+
+function count(parent: JsonObject, name: string): number {
+  const value = numberMember(parent, name);
+  if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new Error(`"${name}" must be a whole number from 0`);
+}
+
+function isoTime(time: number): string {
+  return new Date(time).toISOString();
+}
