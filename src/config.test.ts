@@ -6,7 +6,7 @@ import { folderOf, readConfig, serverHelp, type Config } from './config.ts';
 import { OperatorError } from './domain/operator-error.ts';
 import { Program, serverPath, temporaryFolder } from './testing/programs.ts';
 
-const defaults: Config = { host: '127.0.0.1', port: 8080, folder: resolve('data/store'), basePath: '/v1', maxConnections: 10_000, demo: false };
+const defaults: Config = { host: '127.0.0.1', port: 8080, folder: resolve('data/store'), basePath: '/v1', maxConnections: 10_000, trustedProxies: 0, demo: false };
 
 function read(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Config {
   const config = readConfig(args, environment);
@@ -31,11 +31,11 @@ test('the defaults are safe: this machine only', () => {
 });
 
 test('flags win over the environment, that over the defaults; an empty variable is none', () => {
-  const environment = { HOST: '::1', PORT: '81', DATA_DIR: '/env', BASE_PATH: '/env/v1', MAX_CONNECTIONS: '7' };
-  assert.deepEqual(read([], environment), { host: '::1', port: 81, folder: '/env', basePath: '/env/v1', maxConnections: 7, demo: false });
-  const flags = ['--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9', '--demo'];
-  assert.deepEqual(read(flags, environment), { host: '0.0.0.0', port: 0, folder: '/flag', basePath: '/flag/v1', maxConnections: 9, demo: true });
-  assert.deepEqual(read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '' }), defaults);
+  const environment = { HOST: '::1', PORT: '81', DATA_DIR: '/env', BASE_PATH: '/env/v1', MAX_CONNECTIONS: '7', TRUST_PROXY: '2' };
+  assert.deepEqual(read([], environment), { host: '::1', port: 81, folder: '/env', basePath: '/env/v1', maxConnections: 7, trustedProxies: 2, demo: false });
+  const flags = ['--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9', '--trust-proxy', '1', '--demo'];
+  assert.deepEqual(read(flags, environment), { host: '0.0.0.0', port: 0, folder: '/flag', basePath: '/flag/v1', maxConnections: 9, trustedProxies: 1, demo: true });
+  assert.deepEqual(read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '' }), defaults);
   assert.equal(read(['--port', '1'], { PORT: 'bad' }).port, 1);
   assert.equal(read(['--port', '1', '--port', '2']).port, 2);
   assert.equal(read([], { DEMO: '1' }).demo, false);
@@ -48,6 +48,8 @@ test('whole numbers within their bounds', () => {
     refused([`--port=${bad}`], {}, /^--port must be a whole number from 0 to 65535, not "/);
     if (bad !== '') refused([], { PORT: bad }, /^PORT must be a whole number from 0 to 65535, not "/);
   }
+  for (const count of [0, 100]) assert.equal(read(['--trust-proxy', String(count)]).trustedProxies, count);
+  for (const bad of ['', '-1', '101', 'true', '10.0.0.0/8']) refused([`--trust-proxy=${bad}`], {}, /^--trust-proxy must be a whole number from 0 to 100, not "/);
   for (const bad of ['0', '1000001', 'many']) {
     refused([`--max-connections=${bad}`], {}, /^--max-connections must be a whole number from 1 to 1000000, not "/);
     refused([], { MAX_CONNECTIONS: bad }, /^MAX_CONNECTIONS must be/);

@@ -12,6 +12,8 @@ export interface Config {
   readonly folder: string;
   readonly basePath: string;
   readonly maxConnections: number;
+  /** How many proxies before the server are trusted to tell the client's address. */
+  readonly trustedProxies: number;
   readonly demo: boolean;
 }
 
@@ -27,6 +29,9 @@ Runs the pet store server. Flags win over environment variables.
   --base-path PATH       where the interface stands,
                          must end in /v1            BASE_PATH         /v1
   --max-connections N    connections at a time      MAX_CONNECTIONS   10000
+  --trust-proxy N        proxies in front; the client's address
+                         is then N deep in X-Forwarded-For
+                                                   TRUST_PROXY       0
   --demo                 fill an empty data folder with sample data and make a key
   --help, --version
 
@@ -39,6 +44,7 @@ const options = {
   data: { type: 'string' },
   'base-path': { type: 'string' },
   'max-connections': { type: 'string' },
+  'trust-proxy': { type: 'string' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
@@ -52,7 +58,7 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   const flags = orUsageError(() => parseArgs({ args: [...args], options }).values);
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  const setting = (flag: 'host' | 'port' | 'base-path' | 'max-connections', variable: string, otherwise: string) => {
+  const setting = (flag: 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy', variable: string, otherwise: string) => {
     const given = flags[flag];
     if (given !== undefined) return { name: `--${flag}`, value: given };
     return { name: variable, value: environment[variable] || otherwise };
@@ -63,6 +69,7 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     folder: folderOf(flags.data, environment),
     basePath: basePathOf(setting('base-path', 'BASE_PATH', '/v1')),
     maxConnections: wholeNumber(setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
+    trustedProxies: wholeNumber(setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
     demo: flags.demo ?? false,
   });
 }

@@ -2,12 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
 import { FolderLock } from './control/folder-lock.ts';
-import { answerKeyCommand } from './control/key-client.ts';
+import { answerCommand, type Accounts } from './control/command-client.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { OperatorError } from './domain/operator-error.ts';
 import { Listener } from './http/listener.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { isActive } from './keys/key.ts';
+import { UsageFile } from './limits/usage-file.ts';
 import { log, runProgram, version } from './program.ts';
 import { Service } from './service.ts';
 import { OrderStore } from './store/order-store.ts';
@@ -26,28 +27,34 @@ await runProgram(async () => {
 });
 
 async function serve(config: Config): Promise<void> {
-  const { folder, basePath } = config;
+  const { folder, basePath, trustedProxies } = config;
   let stop = async (): Promise<boolean> => true; // while it starts, nothing needs to be finished
   stopOnSignal(() => stop());
   const samples = config.demo ? readSamples(new URL('../data/sample/', import.meta.url)) : null;
 
-  let keysOpened: (ring: KeyRing) => void = () => {};
-  const opening = new Promise<KeyRing>((resolve) => (keysOpened = resolve));
-  const lock = await lockFolder(folder, async (question) => answerKeyCommand(await opening, question));
+  let opened: (accounts: Accounts) => void = () => {};
+  const opening = new Promise<Accounts>((resolve) => (opened = resolve));
+  const lock = await lockFolder(folder, async (question) => answerCommand(await opening, question));
   const keys = new KeyRing(folder);
   const orders = new OrderStore(folder);
+  const usage = await UsageFile.open(folder, Date.now, log);
   const pets = await PetStore.open(folder, log);
-  keysOpened(keys);
+  opened({ keys, openUsage: async () => usage });
 
-  const service = new Service({ basePath, keys, pets, orders, now: Date.now, log });
+  const { limiter } = usage;
+  const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
   const listener = await listen(service, config);
   lock.announce(listener.address);
   stop = async () => {
     service.stop();
     const answered = await listener.stop(stopGraceMs);
     if (!answered) log(`stopped after ${stopGraceMs / 1000} s with requests unanswered`);
-    await pets.snapshot();
-    await pets.close();
+    try {
+      await usage.close();
+    } finally {
+      await pets.snapshot();
+      await pets.close();
+    }
     await lock.release(); // last: not before the last byte is written may another process have the folder
     return answered;
   };
@@ -72,7 +79,7 @@ async function lockFolder(folder: string, answer: (question: unknown) => Promise
 
 async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
   try {
-    return await Listener.open(service.answer, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs });
+    return await Listener.open(service, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs, now: Date.now });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const advice =

@@ -3,13 +3,18 @@
  * listener's: http/head.ts.)
  */
 import { ApiError } from './domain/api-error.ts';
+import { clientAddress } from './http/client-address.ts';
+import type { Handler } from './http/listener.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
 import { errorReply, type Reply } from './http/reply.ts';
-import type { Request } from './http/request.ts';
+import type { Request, Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { parseQuery, splitPath } from './http/url.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { Key } from './keys/key.ts';
+import type { Limiter } from './limits/limiter.ts';
+import { limitsOf } from './limits/plans.ts';
+import { retryAfter, type Standing } from './limits/standing.ts';
 import { createPet } from './operations/create-pet.ts';
 import { getPet } from './operations/get-pet.ts';
 import { health, readiness, shuttingDown } from './operations/health.ts';
@@ -23,7 +28,10 @@ import type { PetStore } from './store/pet-store.ts';
 export interface ServiceOptions {
   /** Where the interface stands: `/v1`. */
   readonly basePath: string;
+  /** So many proxies stand before the server, each of which tells by `X-Forwarded-For` who it was sent the request by. */
+  readonly trustedProxies: number;
   readonly keys: KeyRing;
+  readonly limiter: Limiter;
   readonly pets: PetStore;
   readonly orders: OrderStore;
   /** The time in milliseconds since the epoch. */
@@ -31,8 +39,10 @@ export interface ServiceOptions {
   readonly log: (line: string) => void;
 }
 
-export class Service {
+export class Service implements Handler {
+  readonly #trustedProxies: number;
   readonly #keys: KeyRing;
+  readonly #limiter: Limiter;
   readonly #now: () => number;
   readonly #log: (line: string) => void;
   readonly #base: readonly string[];
@@ -40,8 +50,10 @@ export class Service {
   readonly #public: Router<Operation>;
   #stopping = false;
 
-  constructor({ basePath, keys, pets, orders, now, log }: ServiceOptions) {
+  constructor({ basePath, trustedProxies, keys, limiter, pets, orders, now, log }: ServiceOptions) {
+    this.#trustedProxies = trustedProxies;
     this.#keys = keys;
+    this.#limiter = limiter;
     this.#now = now;
     this.#log = log;
     this.#base = basePath.slice(1).split('/');
@@ -62,7 +74,7 @@ export class Service {
   }
 
   /** Answers a request whose head is good. Never rejects. */
-  readonly answer = async (request: Request): Promise<Reply> => {
+  async answer(request: Request): Promise<Reply> {
     const now = this.#now();
     const path = splitPath(request.path);
     const secured = this.#base.every((segment, index) => segment === path[index]);
@@ -73,20 +85,43 @@ export class Service {
     let headers: readonly string[] = [];
     try {
       if (secured) {
-        const key = this.#authenticate(request, now);
-        headers = this.#answerHeaders(request, route, now);
-        this.#admit(key, now);
+        const admission = this.#admit(request, route, now);
+        headers = admission.headers;
+        if (admission.refusal !== null) throw admission.refusal;
+      } else {
+        headers = this.#addressHeaders(request, now);
       }
       const reply = await this.#operate(request, route, now);
       return { ...reply, headers: [...headers, ...reply.headers] };
     } catch (error) {
-      const reply = errorReply(error instanceof ApiError ? error : this.#bug(request, error));
-      return { ...reply, headers: [...headers, ...reply.headers] };
+      return replyTo(error instanceof ApiError ? error : this.#bug(request, error), headers);
     }
-  };
+  }
 
-  /** 2. The API key (specification.md section 5; RFC 6750). */
-  #authenticate(request: Request, now: number): Key {
+  /** Answers a message whose head is broken. It counts, but it always gets its own status. */
+  answerBroken(sender: Sender, fault: ApiError): Reply {
+    return replyTo(fault, limitHeaders(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
+  }
+
+  /** Answers where the listener serves nobody. */
+  answerUnserved(sender: Sender, refusal: ApiError): Reply {
+    return replyTo(refusal, this.#addressHeaders(sender, this.#now()));
+  }
+
+  /** 2. and 3.: whether the request is let in, and the headers that its answer then has in any case. */
+  #admit(request: Request, route: Route<Operation> | null, now: number): { headers: readonly string[]; refusal: ApiError | null } {
+    const key = this.#authenticate(request, now);
+    if (key instanceof ApiError) {
+      const standing = this.#limiter.admitAddress(this.#addressOf(request), now);
+      return { headers: limitHeaders(standing), refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
+    }
+    const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, request.arrivedAt);
+    const refusal = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
+    return { headers: [...limitHeaders(standing), ...this.#answerHeaders(request, route, now)], refusal };
+  }
+
+  /** 2. The API key (specification.md section 5; RFC 6750): the key, or why there is none. */
+  #authenticate(request: Request, now: number): Key | ApiError {
     const [given, second] = request.headerLines('authorization');
     const credentials = /^bearer +(.+)$/i.exec(given ?? '')?.[1];
     const key = credentials === undefined || second !== undefined ? null : this.#keys.find(credentials, now);
@@ -94,14 +129,9 @@ export class Service {
     // RFC 6750 section 3.1: no error code for a request that presents no bearer token at all.
     if (credentials === undefined && second === undefined) {
       const message = 'Send your API key: Authorization: Bearer <API_KEY>.';
-      throw new ApiError('missing_api_key', message, ['WWW-Authenticate', challenge]);
+      return new ApiError('missing_api_key', message, ['WWW-Authenticate', challenge]);
     }
-    throw new ApiError('invalid_api_key', 'The API key is not valid.', ['WWW-Authenticate', `${challenge}, error="invalid_token"`]);
-  }
-
-  /** 3. The key's ban, then its limits: the one place for them. They come with the plans' limits. */
-  #admit(_key: Key, _now: number): void {
-    if (this.#stopping) throw shuttingDown();
+    return new ApiError('invalid_api_key', 'The API key is not valid.', ['WWW-Authenticate', `${challenge}, error="invalid_token"`]);
   }
 
   /** 4. Path, method, expectation, content type, parameters, body; then the operation itself. */
@@ -125,6 +155,15 @@ export class Service {
     return operation?.answerHeaders?.(now) ?? [];
   }
 
+  #addressOf(sender: Sender): string {
+    return clientAddress(sender, this.#trustedProxies);
+  }
+
+  /** The numbers of an answer for which no key is known, where nothing is counted. */
+  #addressHeaders(sender: Sender, now: number): readonly string[] {
+    return limitHeaders(this.#limiter.standingOf(this.#addressOf(sender), now));
+  }
+
   #bug(request: Request, error: unknown): ApiError {
     const trace = error instanceof Error ? error.stack : String(error);
     this.#log(`request ${request.id} failed by a fault of this program: ${trace}`);
@@ -135,6 +174,32 @@ export class Service {
 const challenge = 'Bearer realm="petstore"';
 /** Where `OPTIONS *` leads. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
+
+function replyTo(error: ApiError, headers: readonly string[]): Reply {
+  const reply = errorReply(error);
+  return { ...reply, headers: [...headers, ...reply.headers] };
+}
+
+/** The headers of specification.md section 8. */
+function limitHeaders({ limit, remaining, reset }: Standing): readonly string[] {
+  return ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', String(reset)];
+}
+
+/** 3. The refusal by the key's ban, or by its limits. */
+function keyLimited(standing: Standing, now: number): ApiError {
+  const seconds = retryAfter(standing, now);
+  const headers = ['Retry-After', String(seconds)];
+  if (standing.refusedBy === 'window') {
+    return new ApiError('rate_limited', `The key's ${standing.limit} requests a ${standing.window} are used up; try again in ${seconds} s.`, headers);
+  }
+  return new ApiError('key_banned', `The key is banned, as requests went on and on after 429; try again in ${seconds} s.`, headers);
+}
+
+function strangerLimited(standing: Standing, now: number): ApiError {
+  const seconds = retryAfter(standing, now);
+  const message = `Too many requests without a valid API key came from this address; try again in ${seconds} s.`;
+  return new ApiError('rate_limited', message, ['Retry-After', String(seconds)]);
+}
 
 function checkExpectation(request: Request): void {
   const expectations = request.headerLines('expect').join(',').toLowerCase().split(',').map((text) => text.trim());

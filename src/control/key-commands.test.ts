@@ -8,9 +8,11 @@ import * as fc from 'fast-check';
 import { KeyRing } from '../keys/key-ring.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { FolderLock } from './folder-lock.ts';
-import { answerKeyCommand, carryOut } from './key-client.ts';
+import { answerCommand, carryOut, type Accounts } from './command-client.ts';
 import { runKeyCommand, type KeyCommand } from './key-commands.ts';
 
+const accountsOf = (keys: KeyRing): Accounts => ({ keys, openUsage: () => assert.fail('no key command asks for usage') });
+const silent = (line: string): never => assert.fail(line);
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
 const create = (name: string, more: object = {}): KeyCommand => ({ op: 'create', name, plan: 'pro', expiresAt: null, ...more });
@@ -89,15 +91,15 @@ test('set-plan and revoke report the key as it is then', async (t) => {
 
 test('over the socket: a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  assert.deepEqual(await answerKeyCommand(ring, { op: 'list' }), { result: { keys: [] } });
-  assert.deepEqual(await answerKeyCommand(ring, { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows them', exitCode: 1 });
-  assert.deepEqual(await answerKeyCommand(ring, create('')), {
+  assert.deepEqual(await answerCommand(accountsOf(ring), { op: 'list' }), { result: { keys: [] } });
+  assert.deepEqual(await answerCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows them', exitCode: 1 });
+  assert.deepEqual(await answerCommand(accountsOf(ring), create('')), {
     error: '--name must have 1 to 100 characters, one of them visible, and no control characters', exitCode: 2,
   });
-  assert.deepEqual(await answerKeyCommand(ring, { op: 'unban', id: 'k1', later: true }), {
+  assert.deepEqual(await answerCommand(accountsOf(ring), { op: 'forgive', id: 'k1', later: true }), {
     error: 'the running server does not know this command; it is of another version', exitCode: 1,
   });
-  for (const question of [null, 'list', 5]) assert.deepEqual(await answerKeyCommand(ring, question), { error: 'this is no command', exitCode: 1 });
+  for (const question of [null, 'list', 5]) assert.deepEqual(await answerCommand(accountsOf(ring), question), { error: 'this is no command', exitCode: 1 });
 });
 
 // One who asks may be of another version, or no program of ours: whatever the question is, the file that it leaves
@@ -118,7 +120,7 @@ test('no question, however odd, makes a broken key or stops the answers', async 
     const ring = new KeyRing(folder);
     await runKeyCommand(ring, create('first'), now);
     for (const asked of questions) {
-      const answer = await answerKeyCommand(ring, JSON.parse(JSON.stringify(asked)));
+      const answer = await answerCommand(accountsOf(ring), JSON.parse(JSON.stringify(asked)));
       if ('error' in answer) {
         refused++;
         assert.match(answer.error, /^[^\n]+$/);
@@ -133,7 +135,7 @@ test('no question, however odd, makes a broken key or stops the answers', async 
       assert.ok(expiresAt === null || Number.isInteger(expiresAt));
       assert.ok(secrets.every((secret) => secret.expiresAt === null || Number.isInteger(secret.expiresAt)));
     }
-    assert.ok('result' in (await answerKeyCommand(ring, { op: 'list' })));
+    assert.ok('result' in (await answerCommand(accountsOf(ring), { op: 'list' })));
     assert.deepEqual(readdirSync(folder), ['keys.json']);
   }), { numRuns: 150 });
   assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: the questions are not odd, or not usual, enough`);
@@ -154,7 +156,7 @@ test('each wrong type is refused, and changes nothing', async (t) => {
     ...[undefined, null, '0', true, [], {}, -1, 0.5, 9e15, 1e300].map((graceMs) => ({ ...rotate, graceMs })),
     ...[undefined, null, 1, ['k1'].concat('k2'), {}, { toString: 1 }].flatMap((id) => [{ ...rotate, id }, { op: 'revoke', id }, { op: 'set-plan', id, plan: 'free' }]),
   ];
-  for (const question of wrong) assert.ok('error' in (await answerKeyCommand(ring, question)), JSON.stringify(question));
+  for (const question of wrong) assert.ok('error' in (await answerCommand(accountsOf(ring), question)), JSON.stringify(question));
   assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
 });
 
@@ -166,7 +168,7 @@ test('a command whose server ends before it takes the question does it itself', 
     if (asked.length === 2) void (server as FolderLock).release();
     return null;
   });
-  const { keys } = await carryOut(folder, create('a'));
+  const { keys } = await carryOut(folder, create('a'), silent);
   assert.deepEqual(keys.map(({ id }) => id), ['k1']);
   assert.deepEqual(asked, [create('a'), create('a')]);
   assert.deepEqual(readdirSync(folder).sort(), ['keys.json', 'lock.2']);
@@ -184,7 +186,7 @@ test('a server that ends in the middle of a command leaves it in doubt: that is 
   server.listen(join(folder, 'lock.1'));
   await once(server, 'listening');
   t.after(() => server.close());
-  await assert.rejects(carryOut(folder, create('a')), {
+  await assert.rejects(carryOut(folder, create('a'), silent), {
     message: 'the server (process 4711) gave no answer; "petstore keys list" shows whether the change was made', exitCode: 1,
   });
   assert.equal(questions.length, 2);
@@ -193,7 +195,7 @@ test('a server that ends in the middle of a command leaves it in doubt: that is 
 
 test('commands in one folder wait for each other; a secret is printed for each', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
-  const results = await Promise.all(Array.from({ length: 10 }, (_, i) => carryOut(folder, create(`n${i}`))));
+  const results = await Promise.all(Array.from({ length: 10 }, (_, i) => carryOut(folder, create(`n${i}`), silent)));
   const ring = new KeyRing(folder);
   assert.deepEqual(ring.keys.map(({ id }) => id), Array.from({ length: 10 }, (_, i) => `k${i + 1}`));
   for (const { keys, secret } of results) assert.equal(ring.find(secret!, Date.now())?.id, keys[0]?.id);

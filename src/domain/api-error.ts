@@ -17,6 +17,8 @@ const STATUS_OF = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,
+  rate_limited: 429,
+  key_banned: 429,
   headers_too_large: 431,
   internal_error: 500,
   storage_unavailable: 503,

@@ -19,6 +19,8 @@ const lingerBytes = 256 * 1024;
 const maxWaiting = 64;
 
 export class Connection {
+  /** The IP address of the other end. */
+  readonly address: string;
   readonly #socket: Socket;
   readonly #waiting: (() => void)[] = [];
   #busy = false;
@@ -30,6 +32,7 @@ export class Connection {
 
   constructor(socket: Socket) {
     this.#socket = socket;
+    this.address = socket.remoteAddress ?? ''; // none: closed already
     // What Node's HTTP server calls when an answer with `Connection: close` has been written.
     socket.destroySoon = () => this.#linger();
     // Node resumes the socket at the end of every message it has parsed, also of one that had made us pause.

@@ -4,11 +4,18 @@ import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
 import { Connection } from './connection.ts';
 import { headFault, maxHeadBytes, wireError } from './head.ts';
-import { errorReply, sendReply, type Reply } from './reply.ts';
-import { Request } from './request.ts';
+import { sendReply, type Reply } from './reply.ts';
+import { Request, type Sender } from './request.ts';
 
-/** What the listener asks of the service behind it: the answer to a request whose head is good. Never rejects. */
-export type Handler = (request: Request) => Promise<Reply>;
+/** What the listener asks of the service behind it. */
+export interface Handler {
+  /** The answer to a request whose head is good. Never rejects. */
+  answer(request: Request): Promise<Reply>;
+  /** The answer to a message whose head is broken, in this way. */
+  answerBroken(sender: Sender, fault: ApiError): Reply;
+  /** The answer where the listener serves nobody, whatever they ask for. */
+  answerUnserved(sender: Sender, refusal: ApiError): Reply;
+}
 
 export interface ListenerOptions {
   readonly host: string;
@@ -20,6 +27,8 @@ export interface ListenerOptions {
   readonly headTimeoutMs: number;
   /** The longest a whole request, head and body, may take. */
   readonly requestTimeoutMs: number;
+  /** The time in milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /** Longer than the 60 s that proxies keep idle connections, so that it is they who close them. */
@@ -33,6 +42,7 @@ const maxRefusedConnections = 1_000;
 export class Listener {
   readonly #server: Server;
   readonly #handler: Handler;
+  readonly #now: () => number;
   readonly #maxConnections: number;
   readonly #connections = new Map<Socket, Connection>();
   #refusedConnections = 0;
@@ -40,6 +50,7 @@ export class Listener {
 
   private constructor(handler: Handler, options: ListenerOptions) {
     this.#handler = handler;
+    this.#now = options.now;
     this.#maxConnections = options.maxConnections;
     this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
@@ -63,7 +74,7 @@ export class Listener {
     server.on('connect', (_, socket) => {
       const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', ['Allow', '']);
       socket.on('error', () => socket.destroy()); // Node has taken its own listeners off this socket
-      this.#refuse(socket as Socket, refusal);
+      this.#reply(socket as Socket, (sender) => this.#handler.answerUnserved(sender, refusal));
     });
     server.on('clientError', (error, socket) => this.#broken(error, socket as Socket));
   }
@@ -118,14 +129,15 @@ export class Listener {
       this.#refusedConnections += 1;
       socket.once('close', () => (this.#refusedConnections -= 1));
       const message = `This server serves ${this.#maxConnections} connections at a time.`;
-      this.#refuse(socket, new ApiError('too_many_connections', message, ['Retry-After', '1']));
+      const refusal = new ApiError('too_many_connections', message, ['Retry-After', '1']);
+      this.#reply(socket, (sender) => this.#handler.answerUnserved(sender, refusal));
     }
   }
 
   #arrived(message: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(message.socket);
     if (connection === undefined) return; // the socket is closed
-    const request = new Request(message, response);
+    const request = new Request(message, response, connection.address, this.#now());
     connection.latest = request;
     connection.enqueue(() => {
       response.once('close', () => {
@@ -139,7 +151,7 @@ export class Listener {
 
   async #answer(request: Request, response: ServerResponse, connection: Connection): Promise<void> {
     const fault = headFault(request);
-    const reply = fault === null ? await this.#handler(request) : errorReply(fault);
+    const reply = fault === null ? await this.#handler.answer(request) : this.#handler.answerBroken(request, fault);
     // Node's parser loses what comes in one piece with a request that asks for an upgrade.
     const unsure = !request.bodyRead || request.header('upgrade') !== undefined;
     const last = fault !== null || unsure || request.httpVersion === '1.0' || this.#stopping;
@@ -149,15 +161,15 @@ export class Listener {
 
   /** What Node's parser or its clock found: a fault of the request whose body is arriving, or of the next head. */
   #broken(error: Error, socket: Socket): void {
-    const answer = wireError(error);
+    const fault = wireError(error);
     const latest = this.#connections.get(socket)?.latest;
-    if (answer === null) socket.destroy();
-    else if (latest !== undefined && !latest.arrived) latest.break(answer);
-    else this.#refuse(socket, answer);
+    if (fault === null) socket.destroy();
+    else if (latest !== undefined && !latest.arrived) latest.break(fault);
+    else this.#reply(socket, (sender) => this.#handler.answerBroken(sender, fault));
   }
 
   /** Answers, as the connection's last, where there is no request that could be handled. */
-  #refuse(socket: Socket, error: ApiError): void {
+  #reply(socket: Socket, answer: (sender: Sender) => Reply): void {
     const connection = this.#connections.get(socket);
     connection?.enqueue(() => {
       connection.close();
@@ -168,7 +180,7 @@ export class Listener {
         socket.destroySoon();
         connection.done();
       });
-      sendReply(response, errorReply(error), randomUUID(), true);
+      sendReply(response, answer({ address: connection.address, headerLines: () => [] }), randomUUID(), true);
     });
   }
 }

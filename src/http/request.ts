@@ -5,10 +5,21 @@ import { ApiError } from '../domain/api-error.ts';
 /** The most bytes a request's body may have (decisions.md, `payload_too_large`). */
 export const maxBodyBytes = 64 * 1024;
 
+/** Where a message came from, as far as it can be told. */
+export interface Sender {
+  /** The IP address of the connection's other end: the client's, or a proxy's. */
+  readonly address: string;
+  /** The values of all lines of a header (`name` in lower case), in order. */
+  headerLines(name: string): readonly string[];
+}
+
 /** One request: its head, and the right to read its body once. */
-export class Request {
+export class Request implements Sender {
   /** Made by the server; the answer carries it as `X-Request-Id`, the log names it. */
   readonly id = randomUUID();
+  readonly address: string;
+  /** When its head had arrived, in milliseconds since the epoch: it may have waited for others on its connection since. */
+  readonly arrivedAt: number;
   readonly method: string;
   /** The path as it was sent: still percent-encoded, without the query. */
   readonly path: string;
@@ -23,9 +34,11 @@ export class Request {
   #broken: ApiError | null = null;
   #onBroken: ((error: ApiError) => void) | null = null;
 
-  constructor(message: IncomingMessage, response: ServerResponse) {
+  constructor(message: IncomingMessage, response: ServerResponse, address: string, arrivedAt: number) {
     this.#message = message;
     this.#response = response;
+    this.address = address;
+    this.arrivedAt = arrivedAt;
     this.method = message.method ?? '';
     const target = withoutAuthority(message.url ?? '', this.method);
     const mark = target.indexOf('?');
@@ -63,7 +76,6 @@ export class Request {
     return undefined;
   }
 
-  /** The values of all lines of a header (`name` in lower case), in order. */
   headerLines(name: string): string[] {
     const raw = this.#message.rawHeaders;
     return raw.filter((_, i) => i % 2 === 1 && sameName(raw[i - 1]!, name));

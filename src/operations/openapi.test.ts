@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import test from 'node:test';
 import { Listener } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
+import { limitsOf } from '../limits/plans.ts';
 import { OpenApiDocument } from '../testing/openapi.ts';
 import { openService } from '../testing/service.ts';
 
@@ -20,7 +21,7 @@ test('what is served is the file, with the base path filled in and every digit o
 test('answers to messages that no operation ever sees are as described, too', async (t) => {
   const { service, secret } = await openService(t);
   const listen = async (maxConnections: number): Promise<URL> => {
-    const listener = await Listener.open(service.answer, { host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300 });
+    const listener = await Listener.open(service, { now: Date.now, host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300 });
     t.after(() => listener.stop(0));
     return new URL(listener.address);
   };
@@ -56,7 +57,8 @@ test('answers to messages that no operation ever sees are as described, too', as
 });
 
 test('its examples of errors are what the server says', async (t) => {
-  const { call, service, pets } = await openService(t);
+  const opened = await openService(t, { now: Date.parse('2026-11-21T12:00:47Z') });
+  const { call, service, pets, keys, usage } = opened;
   const get = '/v1/pets';
   const said = new Map<string, string>();
   const hear = async (name: string, ...args: Parameters<typeof call>): Promise<void> => void said.set(name, (await call(...args)).body);
@@ -72,6 +74,15 @@ test('its examples of errors are what the server says', async (t) => {
   await hear('malformed_json', 'POST', get, { body: '{"name":}' });
   await hear('invalid_body', 'POST', get, { body: '{"status":"lost","categoryId":null}' });
   await hear('pet_not_found', 'GET', `${get}/4711`);
+  for (let strangers = 0; strangers < 60; strangers += 1) usage.limiter.admitAddress('127.0.0.1', opened.now);
+  await hear('rate_limited_address', 'GET', get, { key: null });
+  const free = await keys.create('free', { name: 'free' }, null, opened.now);
+  const use = () => usage.limiter.admitKey(free.key.id, limitsOf(free.key.plan), opened.now, opened.now);
+  for (let i = 0; i < 60; i += 1) use();
+  await hear('rate_limited', 'GET', get, { key: free.secret });
+  opened.now += 5_000;
+  while (use().refusedBy !== 'ban');
+  await hear('key_banned', 'GET', get, { key: free.secret });
   t.mock.method(pets, 'writable', async () => false);
   await hear('not_ready', 'GET', '/readyz');
   service.stop();

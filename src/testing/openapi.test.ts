@@ -8,7 +8,10 @@ import type { Answer } from './openapi.ts';
 const source = readFileSync(new URL('../operations/openapi.json', import.meta.url), 'utf8');
 const document = new OpenApiDocument(readJson(Buffer.from(source)));
 
-const everyAnswer = { 'x-request-id': '5f0c9a52-7b1e-4d0e-9c55-0d6c3a1f7e42', 'cache-control': 'no-store' };
+const everyAnswer = {
+  'x-request-id': '5f0c9a52-7b1e-4d0e-9c55-0d6c3a1f7e42', 'cache-control': 'no-store',
+  'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1795262460',
+};
 const deprecated = {
   deprecation: '@1764892800',
   sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
@@ -38,6 +41,8 @@ describe('an answer that conforms', () => {
     'no key': answer('GET /pets', 401, error('missing_api_key', 401), { 'www-authenticate': 'Bearer realm="petstore"' }),
     'a removed operation': answer('GET /pets/{petId}', 410, error('operation_removed', 410), { ...deprecated, deprecation: '' }),
     'a broken message': answer('GET /pets/{petId}', 400, error('malformed_request', 400)),
+    'too many': answer('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1' }),
+    'too many of a deprecated operation': answer('GET /pets/{petId}', 429, error('key_banned', 429), { ...deprecated, 'retry-after': '300' }),
     'not ready': answer('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '1' }),
     'health': answer('GET /healthz', 200, '{"status":"ok"}'),
     'the document itself': answer('GET /openapi.json', 200, source),
@@ -58,6 +63,9 @@ describe('an answer that does not conform', () => {
     'a refused method without Allow': [answer('DELETE /pets', 405, error('method_not_allowed', 405)), /header Allow is missing/],
     'an unknown status': [answer('GET /pets', 418, '[]'), /status is not documented/],
     'a required header missing': [answer('GET /pets', 200, '[]', { 'x-request-id': '' }), /header X-Request-Id is missing/],
+    'a limit untold': [answer('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1', 'x-ratelimit-reset': '' }), /header X-RateLimit-Reset is missing/],
+    'fewer than no requests': [answer('GET /pets', 200, '[]', { 'x-ratelimit-remaining': '-1' }), /X-RateLimit-Remaining is below 0/],
+    'a refusal without end': [answer('GET /pets', 429, error('rate_limited', 429)), /header Retry-After is missing/],
     'a deprecation untold': [answer('GET /pets/{petId}', 200, pet, { ...deprecated, sunset: '' }), /header Sunset is missing/],
     'a header more': [answer('GET /pets', 200, '[]', { server: 'petstore' }), /header server is not documented/],
     'a header of another status': [answer('GET /pets', 200, '[]', { 'retry-after': '1' }), /header retry-after is not documented/],
@@ -167,10 +175,10 @@ describe('openapi.json', () => {
   test('the operations have their ids, tags, security and statuses', () => {
     const wire = '400 408 413 417 431 500 503 505';
     const expected: Record<string, [string, string, string, string]> = {
-      'GET /pets': ['listPets', 'Pets', 'key', `200 401 ${wire}`],
-      'POST /pets': ['createPet', 'Pets', 'key', `201 401 415 ${wire}`],
-      'GET /pets/{petId}': ['getPet', 'Pets', 'key', `200 401 404 410 ${wire}`],
-      'GET /store/orders': ['listOrders', 'Store', 'key', `200 401 ${wire}`],
+      'GET /pets': ['listPets', 'Pets', 'key', `200 401 429 ${wire}`],
+      'POST /pets': ['createPet', 'Pets', 'key', `201 401 415 429 ${wire}`],
+      'GET /pets/{petId}': ['getPet', 'Pets', 'key', `200 401 404 410 429 ${wire}`],
+      'GET /store/orders': ['listOrders', 'Store', 'key', `200 401 429 ${wire}`],
       'GET /healthz': ['getHealth', 'Service', 'public', `200 ${wire}`],
       'GET /readyz': ['getReadiness', 'Service', 'public', `200 ${wire}`],
       'GET /openapi.json': ['getOpenApi', 'Service', 'public', `200 ${wire}`],
@@ -182,6 +190,14 @@ describe('openapi.json', () => {
       assert.deepEqual(operation.tags, [tag]);
       assert.deepEqual(operation.security, access === 'key' ? undefined : [], `${name}: security`);
       assert.deepEqual(Object.keys(operation.responses), statuses.split(' ').sort(), `${name}: statuses`);
+    }
+  });
+
+  test('every answer carries the three X-RateLimit headers', () => {
+    const responses = [...source.matchAll(/"headers": \{\s*"X-Request-Id": \{"\$ref[^]*?\n +\}/g)].map(([text]) => text);
+    assert.ok(responses.length > 25, String(responses.length));
+    for (const text of responses) {
+      for (const name of ['Limit', 'Remaining', 'Reset']) assert.ok(text.includes(`"X-RateLimit-${name}": {"$ref": "#/components/headers/X-RateLimit-${name}"}`), text);
     }
   });
 

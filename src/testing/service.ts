@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { TestContext } from 'node:test';
-import { Listener } from '../http/listener.ts';
+import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
 import { KeyRing } from '../keys/key-ring.ts';
+import { UsageFile } from '../limits/usage-file.ts';
 import { Service } from '../service.ts';
 import { OrderStore } from '../store/order-store.ts';
 import { PetStore } from '../store/pet-store.ts';
@@ -32,6 +33,7 @@ export interface TestService {
   readonly folder: string;
   readonly secret: string;
   readonly keys: KeyRing;
+  readonly usage: UsageFile;
   readonly pets: PetStore;
   readonly service: Service;
   readonly logged: string[];
@@ -43,15 +45,19 @@ export interface TestService {
 
 export interface TestServiceOptions {
   readonly basePath?: string;
+  readonly trustedProxies?: number;
   /** The text of orders.json. */
   readonly orders?: string;
   readonly now?: number;
+  readonly listener?: Partial<ListenerOptions>;
 }
 
 const document = new OpenApiDocument(readJson(readFileSync(new URL('../operations/openapi.json', import.meta.url))));
 
 export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
-  const { basePath = '/v1', now = Date.parse('2026-11-21T12:00:00Z') } = options;
+  const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z') } = options;
+  let close = async (): Promise<void> => {};
+  t.after(() => close()); // before the folder is removed: a test's hooks run in the order they were made in
   const folder = temporaryFolder(t);
   if (options.orders !== undefined) writeFileSync(`${folder}/orders.json`, options.orders);
   const keys = new KeyRing(folder);
@@ -59,16 +65,20 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const logged: string[] = [];
   const log = (line: string): void => void logged.push(line);
   const pets = await PetStore.open(folder, log);
-  const service = new Service({ basePath, keys, pets, orders: new OrderStore(folder), now: () => opened.now, log });
-  const listener = await Listener.open(service.answer, {
-    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000,
+  const clock = (): number => opened.now;
+  const usage = await UsageFile.open(folder, clock, log);
+  const orders = new OrderStore(folder);
+  const service = new Service({ basePath, trustedProxies, keys, limiter: usage.limiter, pets, orders, now: clock, log });
+  const listener = await Listener.open(service, {
+    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000, now: clock, ...options.listener,
   });
-  t.after(async () => {
+  close = async () => {
     await listener.stop(100);
+    await usage.close();
     await pets.close();
-  });
+  };
   const opened: TestService = {
-    address: listener.address, folder, secret, keys, pets, service, logged, now,
+    address: listener.address, folder, secret, keys, usage, pets, service, logged, now,
     async call(method, path, callOptions) {
       const answer = await send(listener.address, method, path, { key: secret, ...callOptions });
       const template = templateOf(path, basePath);

@@ -24,12 +24,17 @@ export interface Site {
 }
 
 /** A listener until the end of the test. Times out nothing and refuses nobody, unless `options` say so. */
-export async function serve(t: TestContext, handler: Handler = echo, options: Partial<ListenerOptions> = {}): Promise<Site> {
+export async function serve(t: TestContext, answer: Handler['answer'] = echo, options: Partial<ListenerOptions> = {}): Promise<Site> {
   const calls: string[] = [];
-  const listener = await Listener.open((request) => {
-    if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
-    return handler(request);
-  }, { host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, ...options });
+  const handler: Handler = {
+    answer(request) {
+      if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
+      return answer(request);
+    },
+    answerBroken: (_, fault) => errorReply(fault),
+    answerUnserved: (_, refusal) => errorReply(refusal),
+  };
+  const listener = await Listener.open(handler, { now: Date.now, host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, ...options });
   const clients: Client[] = [];
   t.after(async () => {
     for (const { socket } of clients) socket.destroy();
@@ -50,7 +55,7 @@ export async function serve(t: TestContext, handler: Handler = echo, options: Pa
 /** A 200 with that value. */
 export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: JSON.stringify(value) });
 /** Refuses at once, without reading the body. */
-export const early: Handler = async () => errorReply(new ApiError('missing_api_key', 'No.'));
+export const early: Handler['answer'] = async () => errorReply(new ApiError('missing_api_key', 'No.'));
 
 /** Reads the body and says what arrived. */
 export async function echo(request: Request): Promise<Reply> {
@@ -63,7 +68,7 @@ export async function echo(request: Request): Promise<Reply> {
 }
 
 /** A handler that says when it was called, and goes on when it is told to (`turns` need not wait). */
-export function held(handler: Handler): { called: Promise<void>; release: () => void; handler: Handler } {
+export function held(handler: Handler['answer']): { called: Promise<void>; release: () => void; handler: Handler['answer'] } {
   let release = (): void => {};
   let call = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -1,0 +1,380 @@
+/** The limits as a client sees them: the service on a real port, with a clock that the test holds. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import type { TestContext } from 'node:test';
+import { limitsOf, type Plan } from './limits/plans.ts';
+import { openService, send, type Answer, type TestService, type TestServiceOptions } from './testing/service.ts';
+import { Client, get, post, test } from './testing/wire.ts';
+
+const noon = Date.parse('2026-11-21T12:00:00Z');
+const second = 1_000;
+const minute = 60_000;
+const freePerMinute = limitsOf({ name: 'free' }).perMinute;
+
+interface Shop extends TestService {
+  /** The secret of a new key. */
+  key(plan: Plan): Promise<string>;
+  /** A connection, written to byte for byte. */
+  connect(): Client;
+  get(secret: string | null, path?: string): Promise<Answer>;
+}
+
+async function openShop(t: TestContext, options: TestServiceOptions = {}): Promise<Shop> {
+  const opened = await openService(t, { now: noon, ...options });
+  return Object.assign(opened, {
+    key: async (plan: Plan) => (await opened.keys.create('k', plan, null, opened.now)).secret,
+    connect: () => {
+      const client = new Client(Number(new URL(opened.address).port));
+      t.after(() => client.socket.destroy());
+      return client;
+    },
+    get: (secret: string | null, path = '/v1/pets') => opened.call('GET', path, { key: secret }),
+  });
+}
+
+const free: Plan = { name: 'free' };
+const auth = (secret: string): string => `Authorization: Bearer ${secret}`;
+const header = ({ headers }: Pick<Answer, 'headers'>, name: string): number => Number(headers.get(name) ?? assert.fail(`no ${name}`));
+/** Limit, Remaining, Reset. */
+const limits = (answer: Pick<Answer, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(answer, `x-ratelimit-${name}`));
+const statuses = (answers: readonly Pick<Answer, 'status'>[], status: number): number => answers.filter((answer) => answer.status === status).length;
+
+/** That many requests at once, each on a connection of its own. */
+const burst = (shop: Shop, secret: string | null, count: number): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: count }, () => send(shop.address, 'GET', '/v1/pets?limit=1', { key: secret })));
+
+test('every answer there is carries the three headers: the key\'s numbers where a key is known, else the address\'s', async (t) => {
+  const shop = await openShop(t, { listener: { headTimeoutMs: 300, requestTimeoutMs: 400 } });
+  const { secret, pets } = shop;
+  await pets.create({ name: 'a', categoryId: 1n, status: 'sold' });
+  const [perMinute, reset] = [limitsOf({ name: 'business' }).perMinute, noon / second + 60];
+  let keyed = perMinute;
+  let counted = freePerMinute;
+  /** Says a message, and what its answer's numbers must be: of the key, or of the address, which it counts for or does not. */
+  const exchange = async (message: string, status: number, by: 'key' | 'address counted' | 'address', method = 'GET', client = shop.connect()) => {
+    if (by === 'key') keyed -= 1;
+    if (by === 'address counted') counted -= 1;
+    if (message !== '') await client.send(message);
+    const answer = await client.answer(method);
+    assert.equal(answer.status, status, message);
+    assert.deepEqual(limits(answer), [by === 'key' ? perMinute : freePerMinute, by === 'key' ? keyed : counted, reset], message);
+    client.socket.destroy();
+  };
+  const as = (method: string, path: string, ...lines: string[]): string => get(path, ...lines).replace('GET', method);
+  const json = 'Content-Type: application/json';
+  const body = '{"name":"a","categoryId":1}';
+  const length = `Content-Length: ${body.length}`;
+
+  await exchange(get('/v1/pets', auth(secret)), 200, 'key');
+  await exchange(as('HEAD', '/v1/pets', auth(secret)), 200, 'key', 'HEAD');
+  await exchange(post('/v1/pets', auth(secret), json, length) + body, 201, 'key');
+  await exchange(as('OPTIONS', '/v1/pets', auth(secret)), 204, 'key', 'OPTIONS');
+  await exchange(get('/v1/pets?x=%zz', auth(secret)), 400, 'key');
+  await exchange(post('/v1/pets', auth(secret), json, 'Content-Length: 1') + '{', 400, 'key');
+  await exchange(get('/v1/pets', auth(secret), 'Transfer-Encoding: chunked') + 'zz\r\n', 400, 'key');
+  await exchange(get('/v1/pets/9', auth(secret)), 404, 'key');
+  await exchange(get('/v1/nowhere', auth(secret)), 404, 'key');
+  await exchange(as('DELETE', '/v1/pets', auth(secret)), 405, 'key');
+  await exchange(post('/v1/pets', auth(secret), json, 'Content-Length: 5') + '{', 408, 'key');
+  await exchange(post('/v1/pets', auth(secret), json, 'Content-Length: 65537'), 413, 'key');
+  await exchange(post('/v1/pets', auth(secret), length) + body, 415, 'key');
+  await exchange(get('/v1/pets', auth(secret), 'Expect: rain'), 417, 'key');
+  t.mock.method(pets, 'create', () => Promise.reject(new Error('bug')), { times: 1 });
+  await exchange(post('/v1/pets', auth(secret), json, length) + body, 500, 'key');
+  await exchange(get('/v1/pets', auth(secret)).replace('HTTP/1.1', 'HTTP/1.0'), 200, 'key');
+
+  await exchange(get('/v1/pets'), 401, 'address counted');
+  await exchange(as('HEAD', '/v1/pets'), 401, 'address counted', 'HEAD');
+  await exchange(get('/v1/pets', auth('x'), 'Expect: rain'), 401, 'address counted');
+  await exchange('GET /v1/pets HTTP/1.1\r\n\r\n', 400, 'address counted');
+  await exchange(`GET /v1/pets HTTP/1.1\r\n${auth(secret)}\r\n\r\n`, 400, 'address counted');
+  await exchange('GARBAGE\r\n\r\n', 400, 'address counted');
+  await exchange('GET /v1/pets HTTP/1.1\r\nHost: x\r\n', 408, 'address counted');
+  await exchange(get('/v1/pets', `X: ${'x'.repeat(20_000)}`), 431, 'address counted');
+  await exchange(get('/v1/pets', auth(secret)).replace('HTTP/1.1', 'HTTP/1.2'), 505, 'address counted');
+  await exchange('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505, 'address counted');
+  for (const path of ['/healthz', '/readyz', '/openapi.json']) {
+    await exchange(get(path), 200, 'address');
+    await exchange(get(path, auth(secret)), 200, 'address');
+    await exchange(as('HEAD', path), 200, 'address', 'HEAD');
+  }
+  await exchange(as('DELETE', '/healthz'), 405, 'address');
+  await exchange(get('/nowhere', auth(secret)), 404, 'address');
+  await exchange('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 204, 'address', 'OPTIONS');
+  await exchange('CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'address');
+  shop.service.stop();
+  await exchange(get('/v1/pets', auth(secret)), 503, 'key');
+  await exchange(get('/readyz'), 503, 'address');
+});
+
+test('the three headers with 410, 429, and when there are too many connections', async (t) => {
+  const late = await openShop(t, { now: Date.parse('2030-12-05T00:00:00Z') });
+  const gone = await late.get(late.secret, '/v1/pets/1');
+  assert.deepEqual([gone.status, ...limits(gone)], [410, 1000, 999, late.now / second + 60]);
+  const shop = await openShop(t, { listener: { maxConnections: 1 } });
+  const key = await shop.key(free);
+  const client = shop.connect();
+  for (let left = freePerMinute - 1; left >= 0; left -= 1) {
+    await client.send(get('/v1/pets', auth(key)));
+    assert.deepEqual(limits(await client.answer()), [freePerMinute, left, noon / second + 60]);
+  }
+  await client.send(get('/v1/pets', auth(key)));
+  const refused = await client.answer();
+  assert.deepEqual([refused.status, ...limits(refused), header(refused, 'retry-after')], [429, freePerMinute, 0, noon / second + 60, 60]);
+  const crowded = await shop.connect().answer();
+  assert.deepEqual([crowded.status, ...limits(crowded)], [503, freePerMinute, freePerMinute, noon / second + 60]);
+});
+
+test('hundreds of requests at once: exactly the plan is admitted, and Remaining takes every value once', async (t) => {
+  const shop = await openShop(t);
+  for (const name of ['free', 'pro'] as const) {
+    const { perMinute } = limitsOf({ name });
+    const secret = await shop.key({ name });
+    const answers = await burst(shop, secret, perMinute + 240);
+    const admitted = answers.filter(({ status }) => status === 200);
+    assert.deepEqual([admitted.length, statuses(answers, 429)], [perMinute, 240]);
+    assert.deepEqual(admitted.map((answer) => limits(answer)[1]).sort((a, b) => a! - b!), Array.from({ length: perMinute }, (_, i) => i));
+    for (const answer of answers) assert.deepEqual([limits(answer)[0], limits(answer)[2]], [perMinute, noon / second + 60]);
+  }
+});
+
+/** Workers, each on its connection, that send until they are refused by a window that ends at `until`; gives all answers. */
+async function work(shop: Shop, secret: string, workers: number, until: number, onAnswer: (count: number) => void): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  const agent = new Agent({ keepAlive: true, maxSockets: workers });
+  const { hostname, port } = new URL(shop.address);
+  const once = (): Promise<Answer> => new Promise((resolve, reject) => {
+    request({ hostname, port, agent, path: '/v1/pets', headers: { authorization: `Bearer ${secret}` } }, (response) => {
+      response.resume().on('end', () => resolve({ status: response.statusCode!, body: '', headers: new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)])) }));
+    }).on('error', reject).end();
+  });
+  await Promise.all(Array.from({ length: workers }, async () => {
+    for (;;) {
+      const answer = await once();
+      answers.push(answer);
+      onAnswer(answers.length);
+      if (answer.status === 429 && limits(answer)[2]! * second >= until) return;
+    }
+  }));
+  agent.destroy();
+  return answers;
+}
+
+/** The values of Remaining, ascending, of the admitted answers that name this end. */
+const remaining = (answers: readonly Answer[], reset: number): number[] =>
+  answers.filter((answer) => answer.status === 200 && limits(answer)[2] === reset / second).map((answer) => limits(answer)[1]!).sort((a, b) => a - b);
+const countdown = (length: number): number[] => Array.from({ length }, (_, i) => i);
+
+test('across the boundary of a minute: exactly the plan in each, with 40 connections at work', async (t) => {
+  const shop = await openShop(t, { now: noon + 59_999 });
+  const answers = await work(shop, await shop.key(free), 40, noon + 2 * minute, (count) => {
+    if (count === 45 || count > 200) shop.now = noon + minute; // the first time while the first minute has room, too
+  });
+  const first = remaining(answers, noon + minute);
+  assert.ok(first.length >= 45 && first.length <= freePerMinute, `${first.length}`);
+  assert.deepEqual(first, countdown(freePerMinute).slice(-first.length));
+  assert.deepEqual(remaining(answers, noon + 2 * minute), countdown(freePerMinute));
+  const again = await openShop(t, { now: noon + 59_999 });
+  const exhausted = await work(again, await again.key(free), 40, noon + 2 * minute, (count) => {
+    if (count === 130) again.now = noon + minute;
+  });
+  for (const end of [noon + minute, noon + 2 * minute]) assert.deepEqual(remaining(exhausted, end), countdown(freePerMinute));
+});
+
+test('across the boundary of a day: exactly the plan in each, with 40 connections at work', async (t) => {
+  const midnight = Date.parse('2026-11-22T00:00:00Z');
+  const day = 24 * 60 * minute;
+  const shop = await openShop(t, { now: midnight - 1 });
+  const secret = await shop.key({ name: 'enterprise', perMinute: 500, perDay: 90 });
+  const answers = await work(shop, secret, 40, midnight + day, (count) => {
+    if (count === 200) shop.now = midnight;
+  });
+  assert.deepEqual(remaining(answers, midnight), countdown(90));
+  assert.deepEqual(remaining(answers, midnight + day), countdown(90));
+  assert.equal(statuses(answers, 200), 180);
+});
+
+test('a day is used up over its minutes; then a 429 names midnight', async (t) => {
+  const shop = await openShop(t, { now: Date.parse('2026-11-21T23:58:30Z') });
+  const secret = await shop.key({ name: 'enterprise', perMinute: 40, perDay: 70 });
+  assert.equal(statuses(await burst(shop, secret, 60), 200), 40);
+  shop.now += minute;
+  const answers = await burst(shop, secret, 60);
+  assert.equal(statuses(answers, 200), 30);
+  const refused = answers.find(({ status }) => status === 429)!;
+  assert.deepEqual([...limits(refused), header(refused, 'retry-after')], [70, 0, Date.parse('2026-11-22T00:00:00Z') / second, 30]);
+  assert.match(refused.body, /"code":"rate_limited","message":"The key's 70 requests a day are used up; try again in 30 s\."/);
+});
+
+test('429: Retry-After and Reset agree; a request then is admitted, one a second earlier is not', async (t) => {
+  for (const offset of [0, 1, 999, 30_500, 59_000, 59_999]) {
+    const shop = await openShop(t, { now: noon + offset });
+    const secret = await shop.key(free);
+    await burst(shop, secret, freePerMinute);
+    const refused = await shop.get(secret, '/v1/pets/1');
+    const wait = header(refused, 'retry-after');
+    assert.equal(refused.status, 429);
+    assert.equal(limits(refused)[2], Math.floor(shop.now / second) + wait, 'Reset is Date and Retry-After');
+    assert.equal(refused.headers.get('deprecation'), '@1764892800');
+    shop.now += (wait - 1) * second;
+    assert.equal((await shop.get(secret)).status, 429);
+    shop.now += second;
+    assert.equal((await shop.get(secret)).status, 200);
+  }
+});
+
+test('nobody is banned for what was in flight, nor for waking at Retry-After, at any concurrency', async (t) => {
+  const shop = await openShop(t);
+  const secret = await shop.key({ name: 'enterprise', perMinute: 60, perDay: 1e6 });
+  for (let round = 0; round < 3; round += 1) {
+    const answers = await burst(shop, secret, 500);
+    assert.deepEqual([statuses(answers, 200), statuses(answers, 429)], [60, 440]);
+    for (const answer of answers) if (answer.status === 429) assert.match(answer.body, /"code":"rate_limited"/);
+    const wait = header(answers.find(({ status }) => status === 429)!, 'retry-after');
+    shop.now += second;
+    assert.equal(statuses(await burst(shop, secret, 200), 429), 200);
+    shop.now += (wait - 1) * second;
+  }
+});
+
+test('one that goes on regardless is banned, told how long, and let in again then', async (t) => {
+  const shop = await openShop(t);
+  const secret = await shop.key(free);
+  await burst(shop, secret, freePerMinute + 1);
+  shop.now += 2_500;
+  const answers = await burst(shop, secret, 60);
+  const banned = answers.filter(({ body }) => body.includes('key_banned'));
+  assert.deepEqual([statuses(answers, 429), banned.length], [60, 1]);
+  assert.deepEqual([...limits(banned[0]!), header(banned[0]!, 'retry-after')], [freePerMinute, 0, noon / second + 303, 301]);
+  assert.match(banned[0]!.body, /"message":"The key is banned, as requests went on and on after 429; try again in 301 s\."/);
+  shop.now = noon + 303 * second - 1;
+  const still = await burst(shop, secret, 100);
+  assert.equal(still.filter(({ body }) => body.includes('key_banned')).length, 100);
+  assert.deepEqual([header(still[0]!, 'retry-after'), limits(still[0]!)[2]], [1, noon / second + 303]);
+  shop.now += 1;
+  assert.equal(statuses(await burst(shop, secret, 500), 200), freePerMinute);
+  const { key } = await shop.keys.rotate('k2', 0, shop.now);
+  assert.equal(shop.usage.limiter.usageOf(key.id, shop.now).ban?.lengthMs, 5 * minute);
+});
+
+test('a request arrives when its head does, not when its turn comes', async (t) => {
+  const shop = await openShop(t);
+  const secret = await shop.key(free);
+  await burst(shop, secret, freePerMinute + 1);
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const create = shop.pets.create.bind(shop.pets);
+  t.mock.method(shop.pets, 'create', async (pet: Parameters<typeof create>[0]) => {
+    await held;
+    return create(pet);
+  });
+  const body = '{"name":"a","categoryId":1}';
+  shop.now += second;
+  const client = shop.connect();
+  const slow = post('/v1/pets', auth(shop.secret), 'Content-Type: application/json', `Content-Length: ${body.length}`) + body;
+  await client.send(slow, ...Array.from({ length: 62 }, () => get('/v1/pets', auth(secret))));
+  await shop.call('OPTIONS', '*', { key: null }); // its head was read after theirs
+  shop.now += 10 * second;
+  release();
+  assert.equal((await client.answer('POST')).status, 201);
+  for (let i = 0; i < 62; i += 1) assert.match((await client.answer()).body, /rate_limited/);
+  await client.send(...Array.from({ length: 60 }, () => get('/v1/pets', auth(secret))));
+  for (let i = 0; i < 59; i += 1) assert.match((await client.answer()).body, /rate_limited/);
+  assert.match((await client.answer()).body, /key_banned/);
+});
+
+test('what is broken behind a good request has its own answer, with the address\'s numbers, after that one\'s', async (t) => {
+  const shop = await openShop(t);
+  const client = shop.connect();
+  await client.send(get('/v1/pets', auth(shop.secret)), get('/v1/pets', auth(shop.secret)), 'BROKEN\r\n\r\n');
+  assert.deepEqual(limits(await client.answer()), [1000, 999, noon / second + 60]);
+  assert.deepEqual(limits(await client.answer()), [1000, 998, noon / second + 60]);
+  const broken = await client.answer();
+  assert.deepEqual([broken.status, ...limits(broken)], [400, freePerMinute, freePerMinute - 1, noon / second + 60]);
+  await client.end();
+});
+
+test('without a valid key: 60 a minute by address, then 429 in place of 401; who has a key is not affected', async (t) => {
+  const shop = await openShop(t);
+  const answers = await burst(shop, null, 100);
+  assert.deepEqual([statuses(answers, 401), statuses(answers, 429)], [freePerMinute, 40]);
+  assert.deepEqual(answers.filter(({ status }) => status === 401).map((answer) => limits(answer)[1]).sort((a, b) => a! - b!), countdown(freePerMinute));
+  const refused = await shop.get('x');
+  assert.deepEqual([refused.status, header(refused, 'retry-after'), refused.headers.has('www-authenticate')], [429, 60, false]);
+  assert.match(refused.body, /"code":"rate_limited"/);
+  assert.equal((await shop.get(shop.secret)).status, 200);
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/nowhere']) {
+    const answer = await send(shop.address, 'GET', path);
+    assert.deepEqual([answer.status, ...limits(answer)], [path === '/nowhere' ? 404 : 200, freePerMinute, 0, noon / second + 60], path);
+  }
+  const client = shop.connect();
+  await client.send('BROKEN\r\n\r\n');
+  const broken = await client.answer();
+  assert.deepEqual([broken.status, ...limits(broken)], [400, freePerMinute, 0, noon / second + 60], 'a broken head keeps its status');
+  shop.now += 10 * minute;
+  assert.equal((await shop.get(null)).status, 401, 'no ban, however many came');
+});
+
+test('--trust-proxy: each client behind the proxy has its own minute; without it the header means nothing', async (t) => {
+  const from = (shop: Shop, address: string): Promise<Answer> => send(shop.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
+  const direct = await openShop(t);
+  for (let i = 0; i < freePerMinute; i += 1) assert.equal((await from(direct, `203.0.113.${i}`)).status, 401);
+  assert.equal((await from(direct, '203.0.113.99')).status, 429);
+  const behind = await openShop(t, { trustedProxies: 1 });
+  const left = async (address: string): Promise<number> => limits(await from(behind, address))[1]!;
+  for (let i = 1; i <= freePerMinute; i += 1) assert.equal(await left(`203.0.113.${i}`), freePerMinute - 1);
+  assert.equal(await left('198.51.100.1, 203.0.113.1'), freePerMinute - 2);
+  assert.equal(await left('2001:db8::1'), freePerMinute - 1);
+  assert.equal(await left('2001:db8::2'), freePerMinute - 2);
+  assert.equal(await left('2001:db8:0:1::1'), freePerMinute - 1);
+  const client = behind.connect();
+  await client.send('GET /v1/pets HTTP/1.1\r\nX-Forwarded-For: 2001:db8::3\r\n\r\n'); // no Host: broken, but its sender is known
+  assert.equal(limits(await client.answer())[1], freePerMinute - 3);
+});
+
+test('a rotated key\'s secrets draw on the same limits', async (t) => {
+  const shop = await openShop(t);
+  const old = await shop.key(free);
+  assert.equal(limits(await shop.get(old))[1], freePerMinute - 1);
+  const { secret } = await shop.keys.rotate('k2', minute, shop.now);
+  assert.equal(limits(await shop.get(secret))[1], freePerMinute - 2);
+  assert.equal(limits(await shop.get(old))[1], freePerMinute - 3);
+  const answers = [...(await burst(shop, old, 40)), ...(await burst(shop, secret, 40))];
+  assert.equal(statuses(answers, 200), freePerMinute - 3);
+});
+
+test('another plan applies from the next request on, to the running window', async (t) => {
+  const shop = await openShop(t);
+  const secret = await shop.key(free);
+  await burst(shop, secret, 61);
+  await shop.keys.setPlan('k2', { name: 'pro' }, shop.now);
+  const more = await shop.get(secret);
+  assert.deepEqual([more.status, ...limits(more)], [200, 300, 239, noon / second + 60]);
+  await shop.keys.setPlan('k2', { name: 'enterprise', perMinute: 1_000, perDay: 61 }, shop.now);
+  const used = await shop.get(secret);
+  assert.deepEqual([used.status, ...limits(used)], [429, 61, 0, Date.parse('2026-11-22T00:00:00Z') / second]);
+  await shop.keys.setPlan('k2', free, shop.now);
+  assert.deepEqual(limits(await shop.get(secret)), [freePerMinute, 0, noon / second + 60]);
+});
+
+test('the README\'s plans and its minute of a Free key are what the server does', async (t) => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const rows = (head: string): string[][] => readme.slice(readme.indexOf(head)).split('\n\n')[0]!.split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()));
+  const plans = rows('| plan | requests a minute');
+  assert.deepEqual(plans.map(([name]) => name), ['Free', 'Pro', 'Business', 'Enterprise']);
+  for (const [name, perMinute, perDay] of plans.slice(0, 3)) {
+    const plan = { name: name!.toLowerCase() as 'free' };
+    assert.deepEqual(limitsOf(plan), { perMinute: Number(perMinute!.replace(',', '')), perDay: Number(perDay!.replace(',', '')) });
+  }
+  const shop = await openShop(t);
+  const secret = await shop.key(free);
+  const minuteRows = rows('| time | your request');
+  assert.equal(minuteRows.length, 7);
+  for (const [time, what, ...expected] of minuteRows) {
+    if (what === 'the 60th') await burst(shop, secret, 56);
+    shop.now = Date.parse(`2026-11-21T${time}Z`);
+    const answer = await shop.get(secret, what!.includes('does not exist') ? '/v1/pets/9' : '/v1/pets');
+    assert.deepEqual([String(answer.status), ...limits(answer).map(String), answer.headers.get('retry-after') ?? ''], expected, what);
+  }
+});
