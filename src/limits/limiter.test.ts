@@ -176,7 +176,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
       return standing;
     };
     const save = (): void => {
-      const text = [...limiter.usages(() => now)].map(([id, usage]) => encodeUsage(id, usage));
+      const text = [...limiter.usages(() => now)].map(([id, usage]) => encodeUsage(id, usage, (time) => new Date(time).toISOString()));
       for (const model of Object.values(models)) {
         if (model.past.length === 0) continue;
         const at = time();

@@ -64,7 +64,7 @@ test('what is stored is what is read', () => {
     Object.assign(usage.day, dayUsed);
     usage.refusals = refusals;
     usage.ban = stored;
-    assert.deepEqual(decodeUsage(readJson(Buffer.from(encodeUsage(id, usage))) as JsonObject), { id, usage });
+    assert.deepEqual(decodeUsage(readJson(Buffer.from(encodeUsage(id, usage, (time) => new Date(time).toISOString()))) as JsonObject), { id, usage });
   }));
 });
 

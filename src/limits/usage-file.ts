@@ -106,22 +106,27 @@ interface UsageRecord {
 }
 
 function* encodeUsages(limiter: Limiter, now: () => number): Generator<string> {
-  for (const [id, usage] of limiter.usages(now)) yield encodeUsage(id, usage);
+  const texts = new Map<number, string>(); // most windows begin at the same two times, and a time's text is dear
+  const isoTime = (time: number): string => {
+    const text = texts.get(time) ?? new Date(time).toISOString();
+    texts.set(time, text);
+    return text;
+  };
+  for (const [id, usage] of limiter.usages(now)) yield encodeUsage(id, usage, isoTime);
 }
 
-/** What a key has used as a line of usage.json. Zeros, and what never was, are left out. */
-export function encodeUsage(id: string, { minute, day, refusals, ban }: KeyUsage): string {
-  const window = ({ start, used, firstRefusedAt }: Window) => ({
-    start: isoTime(start),
-    used,
-    ...(firstRefusedAt !== null && { firstRefusedAt: isoTime(firstRefusedAt) }),
-  });
-  return JSON.stringify({
-    id,
-    minute: { ...window(minute), ...(refusals > 0 && { refusals }) },
-    day: window(day),
-    ...(ban !== null && { ban: { start: isoTime(ban.start), end: isoTime(endOfBan(ban)) } }),
-  });
+/**
+ * What a key has used as a line of usage.json, its times as `isoTime` writes them (RFC 3339). What never was is left out.
+ * By hand, as it is done for each key of the day each second: JSON.stringify takes several times as long.
+ */
+export function encodeUsage(id: string, { minute, day, refusals, ban }: KeyUsage, isoTime: (time: number) => string): string {
+  const window = ({ start, used, firstRefusedAt }: Window): string => {
+    const refused = firstRefusedAt === null ? '' : `,"firstRefusedAt":"${isoTime(firstRefusedAt)}"`;
+    return `"start":"${isoTime(start)}","used":${used}${refused}`;
+  };
+  const counted = refusals === 0 ? '' : `,"refusals":${refusals}`;
+  const lastBan = ban === null ? '' : `,"ban":{"start":"${isoTime(ban.start)}","end":"${isoTime(endOfBan(ban))}"}`;
+  return `{"id":${JSON.stringify(id)},"minute":{${window(minute)}${counted}},"day":{${window(day)}}${lastBan}}`;
 }
 
 /** What a record that `encodeUsage` made says. Throws an Error that names the member at fault. */
@@ -154,8 +159,4 @@ function count(parent: JsonObject, name: string): number {
   const value = numberMember(parent, name);
   if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
   throw new Error(`"${name}" must be a whole number from 0`);
-}
-
-function isoTime(time: number): string {
-  return new Date(time).toISOString();
 }
