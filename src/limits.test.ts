@@ -284,6 +284,40 @@ test('a request arrives when its head does, not when its turn comes', async (t) 
   assert.match((await client.answer()).body, /key_banned/);
 });
 
+test('however long a busy server takes to come to them, requests that were there together arrived together', async (t) => {
+  const shop = await openShop(t);
+  const secret = await shop.key(free);
+  const clients = Array.from({ length: 200 }, () => shop.connect());
+  const all = async (key: string): Promise<string[]> => {
+    for (const client of clients) void client.send(get('/v1/pets', auth(key)));
+    const answers = await Promise.all(clients.map((client) => client.answer()));
+    return answers.map(({ status, body }) => (status === 200 ? '200' : (JSON.parse(body) as { code: string }).code)).sort();
+  };
+  await all(shop.secret);
+  const admit = shop.usage.limiter.admitKey.bind(shop.usage.limiter);
+  t.mock.method(shop.usage.limiter, 'admitKey', (...args: Parameters<typeof admit>) => {
+    shop.now += 200; // so long it takes for one
+    return admit(...args);
+  });
+  assert.deepEqual(await all(secret), [...Array<string>(freePerMinute).fill('200'), ...Array<string>(140).fill('rate_limited')]);
+});
+
+test('a connection\'s first request is under way from when the connection is opened', async (t) => {
+  const shop = await openShop(t);
+  const secret = await shop.key(free);
+  const early = Array.from({ length: 100 }, () => shop.connect());
+  await Promise.all(early.map((client) => client.accepted()));
+  await burst(shop, secret, freePerMinute + 1);
+  shop.now += 5 * second;
+  for (const client of early) {
+    await client.send(get('/v1/pets', auth(secret)));
+    assert.match((await client.answer()).body, /rate_limited/);
+  }
+  for (const client of early.slice(0, 60)) await client.send(get('/v1/pets', auth(secret)));
+  const again = await Promise.all(early.slice(0, 60).map((client) => client.answer()));
+  assert.equal(again.filter(({ body }) => body.includes('key_banned')).length, 1);
+});
+
 test('what is broken behind a good request has its own answer, with the address\'s numbers, after that one\'s', async (t) => {
   const shop = await openShop(t);
   const client = shop.connect();

@@ -21,6 +21,8 @@ const maxWaiting = 64;
 export class Connection {
   /** The IP address of the other end. */
   readonly address: string;
+  /** When it was opened, in milliseconds since the epoch. */
+  readonly openedAt: number;
   readonly #socket: Socket;
   readonly #waiting: (() => void)[] = [];
   #busy = false;
@@ -30,7 +32,8 @@ export class Connection {
   /** The request whose head arrived last. */
   latest: Request | undefined;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, openedAt: number) {
+    this.openedAt = openedAt;
     this.#socket = socket;
     this.address = socket.remoteAddress ?? ''; // none: closed already
     // What Node's HTTP server calls when an answer with `Connection: close` has been written.

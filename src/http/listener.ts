@@ -46,6 +46,8 @@ export class Listener {
   readonly #maxConnections: number;
   readonly #connections = new Map<Socket, Connection>();
   #refusedConnections = 0;
+  /** When this turn of the event loop began to read; null between turns. */
+  #readingSince: number | null = null;
   #stopping = false;
 
   private constructor(handler: Handler, options: ListenerOptions) {
@@ -84,7 +86,8 @@ export class Listener {
     const listener = new Listener(handler, options);
     await new Promise<void>((resolve, reject) => {
       // Stays for good: a connection that cannot be accepted (EMFILE) is no reason to end.
-      listener.#server.on('error', reject).listen(options.port, options.host, resolve);
+      const { host, port, maxConnections: backlog } = options; // with a short queue, a burst's connections wait a second and more for TCP to try again
+      listener.#server.on('error', reject).listen({ host, port, backlog }, resolve);
     });
     return listener;
   }
@@ -119,7 +122,7 @@ export class Listener {
   }
 
   #connected(socket: Socket): void {
-    const connection = new Connection(socket);
+    const connection = new Connection(socket, this.#arrival());
     this.#connections.set(socket, connection);
     socket.once('close', () => {
       connection.close();
@@ -137,7 +140,9 @@ export class Listener {
   #arrived(message: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(message.socket);
     if (connection === undefined) return; // the socket is closed
-    const request = new Request(message, response, connection.address, this.#now());
+    // A connection's first request was under way when the connection was opened.
+    const arrivedAt = connection.latest === undefined ? connection.openedAt : this.#arrival();
+    const request = new Request(message, response, connection.address, arrivedAt);
     connection.latest = request;
     connection.enqueue(() => {
       response.once('close', () => {
@@ -147,6 +152,18 @@ export class Listener {
       });
       void this.#answer(request, response, connection);
     });
+  }
+
+  /**
+   * When what is read now arrived, at the earliest. A turn of the event loop takes all that is there, from thousands of
+   * connections if need be, and answers it: what it comes to last may have been there as long as what it came to first.
+   */
+  #arrival(): number {
+    if (this.#readingSince === null) {
+      this.#readingSince = this.#now();
+      setImmediate(() => (this.#readingSince = null));
+    }
+    return this.#readingSince;
   }
 
   async #answer(request: Request, response: ServerResponse, connection: Connection): Promise<void> {

@@ -18,7 +18,7 @@ export class Request implements Sender {
   /** Made by the server; the answer carries it as `X-Request-Id`, the log names it. */
   readonly id = randomUUID();
   readonly address: string;
-  /** When its head had arrived, in milliseconds since the epoch: it may have waited for others on its connection since. */
+  /** When it arrived, in milliseconds since the epoch: it may have waited for its turn since. */
   readonly arrivedAt: number;
   readonly method: string;
   /** The path as it was sent: still percent-encoded, without the query. */
