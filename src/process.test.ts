@@ -387,3 +387,29 @@ test('a broken usage file is set aside with one line in the log, and the server 
   assert.match(lines[0]!, /^petstore: .*usage\.json, line 1: .*; the file is now .*usage\.json\.broken-1, and all keys' counters and bans begin anew$/);
   assert.equal(readFileSync(join(folder, 'usage.json.broken-1'), 'utf8'), '{"format":"petstore-usage","ver');
 });
+
+test('--trust-proxy: the address is taken from X-Forwarded-For', async (t) => {
+  const left = async (server: RunningServer, address: string): Promise<string | undefined> =>
+    (await send(server.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': address } })).headers.get('x-ratelimit-remaining');
+  for (const [args, seen] of [[['--trust-proxy', '1'], '60'], [[], '59']] as const) {
+    const server = await startServer(t, temporaryFolder(t), args);
+    await send(server.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': '203.0.113.7' } });
+    assert.equal(await left(server, '203.0.113.8'), seen);
+    await server.kill();
+  }
+});
+
+test('where usage cannot be saved, the log says so once, requests go on, and the stop says so, too, after the animals are saved', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  mkdirSync(join(folder, 'usage.json', 'x'), { recursive: true });
+  assert.equal((await create(server, key, 'Rex')).status, 201);
+  while (!server.stderr.includes('usage.json')) await once(server.child.stderr!, 'data');
+  assert.equal((await create(server, key, 'Mia')).status, 201);
+  const { code, stderr } = await server.stop();
+  assert.equal(code, 1);
+  assert.match(stderr, /cannot write .*usage\.json: [^\n]*; until then a restart forgets what keys have used\n(?:[^\n]*\n)*petstore: stopping failed: cannot write .*usage\.json: [^\n]+\n$/);
+  assert.equal(stderr.match(/until then/g)?.length, 1);
+  assert.match(readFileSync(join(folder, 'pets.json'), 'utf8'), /"Rex"[^]*"Mia"/);
+});
