@@ -1,6 +1,6 @@
 /** The operator's command as a process, without a server and beside a running one. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
@@ -420,6 +420,17 @@ test('usage and unban of a running server: live, and in force from the next requ
   assert.equal((JSON.parse((await petstore(t, folder, 'usage', 'k2', '--json')).stdout) as unknown[]).length, 1);
   await petstore(t, folder, 'keys', 'revoke', 'k2');
   assert.doesNotMatch((await petstore(t, folder, 'usage')).stdout, /^k2/m);
+});
+
+test('an unban that cannot be saved says what holds now', async (t) => {
+  const { folder, secret } = await bannedFolder(t);
+  const server = await startServer(t, folder);
+  rmSync(join(folder, 'usage.json'));
+  mkdirSync(join(folder, 'usage.json', 'x'), { recursive: true });
+  const { code, stderr } = await petstore(t, folder, 'keys', 'unban', 'k1');
+  assert.equal(code, 1);
+  assert.match(stderr, /^petstore: the ban of key k1 is lifted, but a restart may bring it back: cannot write .*usage\.json: [^\n]+\n$/);
+  assert.equal(await statusFor(server, secret), 200);
 });
 
 test('usage and unban: mistakes are one line', async (t) => {

@@ -373,6 +373,28 @@ test('kill -9 while the usage file is written: it is whole, and what it holds is
   assert.equal((await send(again.address, 'GET', '/v1/pets', { key })).status, 429);
 });
 
+test('a client that goes on regardless is banned; the ban survives kill -9, until it is lifted', async (t) => {
+  const folder = temporaryFolder(t);
+  const { stdout } = await petstore(t, folder, 'keys', 'create', '--name', 'small', '--plan', 'enterprise', '--per-minute', '1', '--per-day', '100000');
+  const key = stdout.trimEnd();
+  const ask = async ({ address }: RunningServer): Promise<string> => {
+    const { status, body } = await send(address, 'GET', '/v1/pets', { key });
+    return status === 200 ? '200' : String((JSON.parse(body) as { code: string }).code);
+  };
+  const server = await startServer(t, folder);
+  while ((await ask(server)) !== 'key_banned'); // for the 2 s that are forgiven, and 60 more
+  const [banned] = JSON.parse((await petstore(t, folder, 'usage', '--json')).stdout) as { ban: { end: string; active: boolean } }[];
+  assert.equal(banned!.ban.active, true);
+  const path = join(folder, 'usage.json');
+  while (!existsSync(path) || !readFileSync(path, 'utf8').includes(banned!.ban.end)) await new Promise((resolve) => setTimeout(resolve, 5));
+  await server.kill();
+  const again = await startServer(t, folder);
+  const { status, headers } = await send(again.address, 'GET', '/v1/pets', { key });
+  assert.deepEqual([status, headers.get('x-ratelimit-reset')], [429, String(Date.parse(banned!.ban.end) / 1000)]);
+  assert.equal((await petstore(t, folder, 'keys', 'unban', 'k1')).code, 0);
+  assert.notEqual(await ask(again), 'key_banned');
+});
+
 test('a broken usage file is set aside with one line in the log, and the server starts', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);

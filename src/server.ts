@@ -79,7 +79,7 @@ async function lockFolder(folder: string, answer: (question: unknown) => Promise
 
 async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
   try {
-    return await Listener.open(service, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs, now: Date.now });
+    return await Listener.open(service, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs, monotonic: () => performance.now() });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const advice =

@@ -73,8 +73,8 @@ export class Service implements Handler {
     this.#stopping = true;
   }
 
-  /** Answers a request whose head is good. Never rejects. */
-  async answer(request: Request): Promise<Reply> {
+  /** Answers a request whose head is good, and which arrived `waitedMs` ago. Never rejects. */
+  async answer(request: Request, waitedMs: number): Promise<Reply> {
     const now = this.#now();
     const path = splitPath(request.path);
     const secured = this.#base.every((segment, index) => segment === path[index]);
@@ -85,7 +85,7 @@ export class Service implements Handler {
     let headers: readonly string[] = [];
     try {
       if (secured) {
-        const admission = this.#admit(request, route, now);
+        const admission = this.#admit(request, route, now, waitedMs);
         headers = admission.headers;
         if (admission.refusal !== null) throw admission.refusal;
       } else {
@@ -109,13 +109,13 @@ export class Service implements Handler {
   }
 
   /** 2. and 3.: whether the request is let in, and the headers that its answer then has in any case. */
-  #admit(request: Request, route: Route<Operation> | null, now: number): { headers: readonly string[]; refusal: ApiError | null } {
+  #admit(request: Request, route: Route<Operation> | null, now: number, waitedMs: number): { headers: readonly string[]; refusal: ApiError | null } {
     const key = this.#authenticate(request, now);
     if (key instanceof ApiError) {
       const standing = this.#limiter.admitAddress(this.#addressOf(request), now);
       return { headers: limitHeaders(standing), refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
     }
-    const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, request.arrivedAt);
+    const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
     const refusal = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
     return { headers: [...limitHeaders(standing), ...this.#answerHeaders(request, route, now)], refusal };
   }

@@ -78,7 +78,7 @@ async function serverAnswer({ socketPath, holder }: Held, command: Command): Pro
     return (await ask(socketPath, command, answerTimeoutMs)) as Answer | null;
   } catch (error) {
     if (!(error instanceof ChannelClosedError)) return null;
-    throw new OperatorError(`the server (process ${holder?.pid}) gave no answer; "petstore keys list" shows whether the change was made`);
+    throw new OperatorError(`the server (process ${holder?.pid}) gave no answer; "petstore keys list" and "petstore usage" show whether the change was made`);
   }
 }
 

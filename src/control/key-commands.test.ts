@@ -187,7 +187,7 @@ test('a server that ends in the middle of a command leaves it in doubt: that is 
   await once(server, 'listening');
   t.after(() => server.close());
   await assert.rejects(carryOut(folder, create('a'), silent), {
-    message: 'the server (process 4711) gave no answer; "petstore keys list" shows whether the change was made', exitCode: 1,
+    message: 'the server (process 4711) gave no answer; "petstore keys list" and "petstore usage" show whether the change was made', exitCode: 1,
   });
   assert.equal(questions.length, 2);
   assert.deepEqual(readdirSync(folder), ['lock.1']);

@@ -1,3 +1,4 @@
+import { OperatorError } from '../domain/operator-error.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Key } from '../keys/key.ts';
 import { endOfBan } from '../limits/bans.ts';
@@ -40,7 +41,7 @@ export function isUsageCommand(command: { readonly op: string }): command is Usa
   return command.op === 'usage' || command.op === 'unban';
 }
 
-/** Carries out a command. Rejects with OperatorError for what cannot be done. What it tells is on the disk. */
+/** Carries out a command. Rejects with OperatorError for what cannot be done, or not be saved. */
 export async function runUsageCommand(ring: KeyRing, usage: UsageFile, command: UsageCommand, now: number): Promise<UsageResult> {
   const report = (key: Key): UsageReport => reportOf(key, usage, now);
   if (command.op === 'usage' && command.id === null) {
@@ -49,7 +50,11 @@ export async function runUsageCommand(ring: KeyRing, usage: UsageFile, command: 
   const key = ring.get(String(command.id));
   if (command.op === 'usage') return { usages: [report(key)] };
   const unbanned = usage.limiter.unban(key.id, now);
-  if (unbanned) await usage.save();
+  if (unbanned) {
+    await usage.save().catch((error: OperatorError) => {
+      throw new OperatorError(`the ban of key ${key.id} is lifted, but a restart may bring it back: ${error.message}`);
+    });
+  }
   return { usages: [report(key)], unbanned };
 }
 
@@ -64,7 +69,7 @@ function reportOf(key: Key, { limiter }: UsageFile, now: number): UsageReport {
     plan: key.plan.name,
     minute: window(used.minute, perMinute),
     day: window(used.day, perDay),
-    ban: ban && { start: iso(ban.start), end: iso(endOfBan(ban)), active: used.bannedUntil(now) !== null },
+    ban: ban && { start: iso(ban.start), end: iso(endOfBan(ban)), active: used.bannedUntil(limiter.timeAt(now)) !== null },
   };
 }
 

@@ -214,7 +214,7 @@ test('a reset within a body ends the wait for it', async (t) => {
   for (const before of ['', 'ab']) {
     const { called, release, handler } = held(echo);
     let reply: Promise<Reply> | null = null;
-    const site = await serve(t, (request) => (reply = handler(request)));
+    const site = await serve(t, (request, waitedMs) => (reply = handler(request, waitedMs)));
     const client = await site.connect().send(post('/', 'Content-Length: 3'), before);
     await called;
     if (before !== '') release(); // reading already, or only after the reset
@@ -241,9 +241,9 @@ test('a reset drops what waits behind the request that is handled', async (t) =>
 
 test('clients may reset anywhere; the server goes on, and forgets them', async (t) => {
   const big = { ...json(null), body: Buffer.alloc(3_000_000, ' ') };
-  const site = await serve(t, async (request) => {
+  const site = await serve(t, async (request, waitedMs) => {
     if (request.path === '/big') return big;
-    return request.path === '/early' ? early(request) : echo(request);
+    return request.path === '/early' ? early(request, waitedMs) : echo(request);
   });
   const pieces = [
     get('/'), get('/big'), get('/early'), get('/').repeat(100), get('/', 'Connection: close'), 'GET / HTTP/1.0\r\n\r\n',
@@ -273,4 +273,22 @@ test('clients may reset anywhere; the server goes on, and forgets them', async (
     }));
   }), { numRuns: 60 });
   await echoed(await site.connect().send(get('/after')), '/after');
+});
+
+test('a fault behind a request is answered though the client has closed its side meanwhile', async (t) => {
+  for (const [fault, expected] of [
+    ['FOO / HTTP/1.1\r\n\r\n', '400 malformed_request'], ['GET / HTTP/1.1\r\n\r\n', '400 malformed_request'], ['GET / HT', '400 malformed_request'],
+    [get('/', `X: ${'x'.repeat(20_000)}`), '431 headers_too_large'], [get('/').replace('1.1', '1.2'), '505 http_version_not_supported'],
+  ] as const) {
+    const { called, release, handler } = held(echo);
+    const site = await serve(t, handler);
+    const client = await site.connect().send(get('/a'), fault);
+    client.finish();
+    await called;
+    await turns(site);
+    release();
+    const first = await client.answer();
+    assert.equal(first.status, 200, fault.slice(0, 30));
+    await refused(client, expected, fault.slice(0, 30));
+  }
 });

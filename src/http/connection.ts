@@ -15,29 +15,40 @@ import type { Request } from './request.ts';
 
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;
+/** Node reads no more at a time: behind such a piece there may be another. */
+const fullPieceBytes = 64 * 1024;
+/** More than that the kernels of both sides do not hold of what a client has sent before it read an answer. */
+const maxBacklogBytes = 8 * 1024 * 1024;
 /** More pipelined requests than this wait in the socket, not in memory. */
 const maxWaiting = 64;
 
 export class Connection {
   /** The IP address of the other end. */
   readonly address: string;
-  /** When it was opened, in milliseconds since the epoch. */
-  readonly openedAt: number;
   readonly #socket: Socket;
   readonly #waiting: (() => void)[] = [];
   #busy = false;
   #closing = false;
   /** How much had been read when the last work was done. */
   #bytesAtRest = 0;
+  /** When what was read last arrived, and whether more may have waited in the socket since then. */
+  #arrivedAt: number;
+  #backlog = true;
+  #bytesRead = 0;
+  #backlogBytes = 0;
   /** The request whose head arrived last. */
   latest: Request | undefined;
 
+  /** `openedAt`: when it was opened. */
   constructor(socket: Socket, openedAt: number) {
-    this.openedAt = openedAt;
+    this.#arrivedAt = openedAt;
     this.#socket = socket;
     this.address = socket.remoteAddress ?? ''; // none: closed already
-    // What Node's HTTP server calls when an answer with `Connection: close` has been written.
-    socket.destroySoon = () => this.#linger();
+    // What Node's HTTP server calls when an answer with `Connection: close` has been written, or one whose client has
+    // closed its side. There, a fault may wait behind it, for an answer that will be the last.
+    socket.destroySoon = () => {
+      if (this.#waiting.length === 0) this.#linger();
+    };
     // Node resumes the socket at the end of every message it has parsed, also of one that had made us pause.
     socket.on('resume', () => {
       if (this.#waiting.length >= maxWaiting) socket.pause();
@@ -63,7 +74,26 @@ export class Connection {
       return;
     }
     this.#waiting.push(work);
-    if (this.#waiting.length === maxWaiting) this.#socket.pause();
+    if (this.#waiting.length !== maxWaiting) return;
+    this.#socket.pause();
+    this.#backlog = true;
+  }
+
+  /**
+   * When the head arrived that has just been read; `now` is the time of what is read now. A connection's first bytes
+   * came with it; what had to wait in the socket came with what was read before.
+   */
+  arrival(now: number): number {
+    const pieceBytes = this.#socket.bytesRead - this.#bytesRead;
+    if (pieceBytes === 0) return this.#arrivedAt; // read together with the head before it
+    this.#bytesRead += pieceBytes;
+    this.#backlogBytes = this.#backlog ? this.#backlogBytes + pieceBytes : 0;
+    if (!this.#backlog || this.#backlogBytes > maxBacklogBytes) {
+      this.#arrivedAt = now;
+      this.#backlogBytes = 0;
+    }
+    this.#backlog = pieceBytes >= fullPieceBytes;
+    return this.#arrivedAt;
   }
 
   /** Says that the current work is done: its answer has been written, or its client is gone. */

@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { createServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
+import { ArrivalClock } from './arrival.ts';
 import { Connection } from './connection.ts';
 import { headFault, maxHeadBytes, wireError } from './head.ts';
 import { sendReply, type Reply } from './reply.ts';
-import { Request, type Sender } from './request.ts';
+import { linesOf, Request, type Sender } from './request.ts';
 
 /** What the listener asks of the service behind it. */
 export interface Handler {
-  /** The answer to a request whose head is good. Never rejects. */
-  answer(request: Request): Promise<Reply>;
+  /** The answer to a request whose head is good, and which arrived `waitedMs` ago. Never rejects. */
+  answer(request: Request, waitedMs: number): Promise<Reply>;
   /** The answer to a message whose head is broken, in this way. */
   answerBroken(sender: Sender, fault: ApiError): Reply;
   /** The answer where the listener serves nobody, whatever they ask for. */
@@ -27,8 +28,8 @@ export interface ListenerOptions {
   readonly headTimeoutMs: number;
   /** The longest a whole request, head and body, may take. */
   readonly requestTimeoutMs: number;
-  /** The time in milliseconds since the epoch. */
-  readonly now: () => number;
+  /** A clock that only goes forward, in milliseconds. */
+  readonly monotonic: () => number;
 }
 
 /** Longer than the 60 s that proxies keep idle connections, so that it is they who close them. */
@@ -42,17 +43,17 @@ const maxRefusedConnections = 1_000;
 export class Listener {
   readonly #server: Server;
   readonly #handler: Handler;
-  readonly #now: () => number;
+  readonly #monotonic: () => number;
+  readonly #arrivals: ArrivalClock;
   readonly #maxConnections: number;
   readonly #connections = new Map<Socket, Connection>();
   #refusedConnections = 0;
-  /** When this turn of the event loop began to read; null between turns. */
-  #readingSince: number | null = null;
   #stopping = false;
 
   private constructor(handler: Handler, options: ListenerOptions) {
     this.#handler = handler;
-    this.#now = options.now;
+    this.#monotonic = options.monotonic;
+    this.#arrivals = new ArrivalClock(options.monotonic, options.maxConnections);
     this.#maxConnections = options.maxConnections;
     this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
@@ -73,10 +74,10 @@ export class Listener {
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
       server.on(event, (message: IncomingMessage, response: ServerResponse) => this.#arrived(message, response));
     }
-    server.on('connect', (_, socket) => {
+    server.on('connect', (message, socket) => {
       const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', ['Allow', '']);
       socket.on('error', () => socket.destroy()); // Node has taken its own listeners off this socket
-      this.#reply(socket as Socket, (sender) => this.#handler.answerUnserved(sender, refusal));
+      this.#reply(socket as Socket, (sender) => this.#handler.answerUnserved(sender, refusal), message.rawHeaders);
     });
     server.on('clientError', (error, socket) => this.#broken(error, socket as Socket));
   }
@@ -118,11 +119,12 @@ export class Listener {
     }, graceMs);
     await closed;
     clearTimeout(timer);
+    this.#arrivals.close();
     return allAnswered;
   }
 
   #connected(socket: Socket): void {
-    const connection = new Connection(socket, this.#arrival());
+    const connection = new Connection(socket, this.#arrivals.accept());
     this.#connections.set(socket, connection);
     socket.once('close', () => {
       connection.close();
@@ -140,9 +142,8 @@ export class Listener {
   #arrived(message: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(message.socket);
     if (connection === undefined) return; // the socket is closed
-    // A connection's first request was under way when the connection was opened.
-    const arrivedAt = connection.latest === undefined ? connection.openedAt : this.#arrival();
-    const request = new Request(message, response, connection.address, arrivedAt);
+    const request = new Request(message, response, connection.address);
+    const arrivedAt = connection.arrival(this.#arrivals.read());
     connection.latest = request;
     connection.enqueue(() => {
       response.once('close', () => {
@@ -150,30 +151,19 @@ export class Listener {
         // Its answer may have been written, without `Connection: close`, before the stop began.
         if (this.#stopping && connection.atRest) message.socket.destroy();
       });
-      void this.#answer(request, response, connection);
+      void this.#answer(request, response, connection, arrivedAt);
     });
   }
 
-  /**
-   * When what is read now arrived, at the earliest. A turn of the event loop takes all that is there, from thousands of
-   * connections if need be, and answers it: what it comes to last may have been there as long as what it came to first.
-   */
-  #arrival(): number {
-    if (this.#readingSince === null) {
-      this.#readingSince = this.#now();
-      setImmediate(() => (this.#readingSince = null));
-    }
-    return this.#readingSince;
-  }
-
-  async #answer(request: Request, response: ServerResponse, connection: Connection): Promise<void> {
+  async #answer(request: Request, response: ServerResponse, connection: Connection, arrivedAt: number): Promise<void> {
     const fault = headFault(request);
-    const reply = fault === null ? await this.#handler.answer(request) : this.#handler.answerBroken(request, fault);
+    const reply = fault === null ? await this.#handler.answer(request, this.#monotonic() - arrivedAt) : this.#handler.answerBroken(request, fault);
     // Node's parser loses what comes in one piece with a request that asks for an upgrade.
     const unsure = !request.bodyRead || request.header('upgrade') !== undefined;
     const last = fault !== null || unsure || request.httpVersion === '1.0' || this.#stopping;
     if (last) connection.close();
     sendReply(response, reply, request.id, last);
+    if (!response.shouldKeepAlive) connection.close(); // as its client asked, or as Node had to decide
   }
 
   /** What Node's parser or its clock found: a fault of the request whose body is arriving, or of the next head. */
@@ -185,8 +175,8 @@ export class Listener {
     else this.#reply(socket, (sender) => this.#handler.answerBroken(sender, fault));
   }
 
-  /** Answers, as the connection's last, where there is no request that could be handled. */
-  #reply(socket: Socket, answer: (sender: Sender) => Reply): void {
+  /** Answers, as the connection's last, where there is no request that could be handled; its headers, if they are known. */
+  #reply(socket: Socket, answer: (sender: Sender) => Reply, rawHeaders: readonly string[] = []): void {
     const connection = this.#connections.get(socket);
     connection?.enqueue(() => {
       connection.close();
@@ -197,7 +187,7 @@ export class Listener {
         socket.destroySoon();
         connection.done();
       });
-      sendReply(response, answer({ address: connection.address, headerLines: () => [] }), randomUUID(), true);
+      sendReply(response, answer({ address: connection.address, headerLines: (name) => linesOf(rawHeaders, name) }), randomUUID(), true);
     });
   }
 }

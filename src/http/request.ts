@@ -18,8 +18,6 @@ export class Request implements Sender {
   /** Made by the server; the answer carries it as `X-Request-Id`, the log names it. */
   readonly id = randomUUID();
   readonly address: string;
-  /** When it arrived, in milliseconds since the epoch: it may have waited for its turn since. */
-  readonly arrivedAt: number;
   readonly method: string;
   /** The path as it was sent: still percent-encoded, without the query. */
   readonly path: string;
@@ -34,11 +32,10 @@ export class Request implements Sender {
   #broken: ApiError | null = null;
   #onBroken: ((error: ApiError) => void) | null = null;
 
-  constructor(message: IncomingMessage, response: ServerResponse, address: string, arrivedAt: number) {
+  constructor(message: IncomingMessage, response: ServerResponse, address: string) {
     this.#message = message;
     this.#response = response;
     this.address = address;
-    this.arrivedAt = arrivedAt;
     this.method = message.method ?? '';
     const target = withoutAuthority(message.url ?? '', this.method);
     const mark = target.indexOf('?');
@@ -77,8 +74,7 @@ export class Request implements Sender {
   }
 
   headerLines(name: string): string[] {
-    const raw = this.#message.rawHeaders;
-    return raw.filter((_, i) => i % 2 === 1 && sameName(raw[i - 1]!, name));
+    return linesOf(this.#message.rawHeaders, name);
   }
 
   /**
@@ -132,6 +128,11 @@ export class Request implements Sender {
   get arrived(): boolean {
     return this.#message.complete;
   }
+}
+
+/** The values of all lines of a header (`name` in lower case) in raw headers: name, value, name, value, … */
+export function linesOf(rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && sameName(rawHeaders[i - 1]!, name));
 }
 
 function tooLarge(): ApiError {

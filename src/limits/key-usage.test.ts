@@ -120,6 +120,18 @@ test('a window that a larger plan gave room, and that is used up again, forgives
   send(usage, 241, at('12:00:30'), pro);
   send(usage, 5_000, at('12:00:32'), pro);
   assert.equal(usage.refusals, 0);
+  const byDay = new KeyUsage();
+  send(byDay, 6, at('12:00:00'), { perMinute: 99, perDay: 5 });
+  send(byDay, 2, at('12:00:30'), { perMinute: 99, perDay: 6 });
+  send(byDay, 5_000, at('12:00:32'), { perMinute: 99, perDay: 6 });
+  assert.equal(byDay.refusals, 0);
+});
+
+test('a window that had room when another refused was not refused yet', () => {
+  const usage = new KeyUsage();
+  send(usage, 3, at('12:00:00'), { perMinute: 9, perDay: 2 });
+  send(usage, 5_000, at('12:00:30'), { perMinute: 2, perDay: 9 });
+  assert.equal(usage.refusals, 0);
 });
 
 test('a ban is told by its end, or by that of a window that is exhausted for longer', () => {
@@ -152,11 +164,16 @@ test('each ban within 24 h of the last is twice as long, an hour at most; later 
     time = endOfBan(usage.ban!);
   };
   for (let i = 0; i < 6; i += 1) ban();
-  time += day - 3_000; // the ban begins 3 s after that, just 24 h after the last one's end
-  ban();
-  time += day - 2_000;
-  ban();
-  assert.deepEqual(lengths, [5, 10, 20, 40, 60, 60, 60, 5]);
+  assert.deepEqual(lengths, [5, 10, 20, 40, 60, 60]);
+  for (const [later, lengthMs] of [[day, hour], [day + 1, 5 * minute]] as const) {
+    const again = new KeyUsage();
+    insist(again, at('12:00:00'), free);
+    again.ban = { ...again.ban!, lengthMs: hour };
+    const begins = endOfBan(again.ban) + later;
+    send(again, 61, begins - 3_000);
+    send(again, 60, begins);
+    assert.equal(again.ban.lengthMs, lengthMs);
+  }
 });
 
 test('lifting a ban forgives what led to it', () => {

@@ -19,9 +19,9 @@ export class KeyUsage {
     if (this.ban !== null && isForgotten(this.ban, time)) this.ban = null;
   }
 
-  /** Whether nothing is kept here that a new key would not have, as of the last `roll`. */
+  /** Whether nothing is kept here that a new key would not have, as of the last `roll`. (A minute lies in its day.) */
   get isBlank(): boolean {
-    return this.minute.used === 0 && this.day.used === 0 && this.ban === null;
+    return this.day.used === 0 && this.ban === null;
   }
 
   /** When the ban under way ends; null if there is none. */
@@ -47,7 +47,7 @@ export class KeyUsage {
     if (day.used >= perDay) day.firstRefusedAt ??= time;
     // If both are used up, the client was told to wait for the end of the day.
     const { firstRefusedAt } = day.used >= perDay ? day : minute;
-    if (countsTowardsBan(arrivedAt, firstRefusedAt ?? time)) {
+    if (countsTowardsBan(arrivedAt, firstRefusedAt!)) {
       this.refusals += 1;
       if (this.refusals >= refusalsForBan(perMinute)) this.ban = nextBan(this.ban, time);
     }
@@ -68,7 +68,7 @@ export class KeyUsage {
   #standing(perMinute: number, perDay: number): Standing {
     const { minute, day } = this;
     const minuteLeft = Math.max(0, perMinute - minute.used);
-    const dayLeft = Math.max(0, perDay - day.used);
+    const dayLeft = perDay - day.used;
     return minuteLeft < dayLeft
       ? { window: 'minute', limit: perMinute, remaining: minuteLeft, reset: minute.end / 1000, refusedBy: null }
       : { window: 'day', limit: perDay, remaining: dayLeft, reset: day.end / 1000, refusedBy: null };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { JsonObject, readJson } from '../json/read.ts';
+import type { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
 import { limitsOf, type Plan, type PlanLimits } from './plans.ts';
 import { retryAfter, type Standing } from './standing.ts';
@@ -152,7 +153,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
   const property = fc.property(fc.array(action, { minLength: 1, maxLength: 40, size: 'max' }), (actions) => {
     let now = noon;
     let readings: number[] = [];
-    let limiter = new Limiter(new Map(), () => {});
+    let limiter = new Limiter(new Map(), noon, () => {});
     const models = { k1: new Model(), k2: new Model() };
     const plan: Record<string, Plan> = { k1: plans[0]!, k2: plans[1]! };
     let saved: { text: string[]; past: Happened[][] } = { text: [], past: [[], []] };
@@ -165,7 +166,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
     };
     const request = (id: 'k1' | 'k2', waitedMs: number): Standing => {
       const limits = limitsOf(plan[id]!);
-      const standing = limiter.admitKey(id, limits, now, now - waitedMs);
+      const standing = limiter.admitKey(id, limits, now, waitedMs);
       const at = time();
       assert.deepEqual(standing, models[id].request(limits, at, at - waitedMs));
       seen[standing.refusedBy ?? 'admitted'] += 1;
@@ -187,9 +188,10 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
     };
     const start = (): void => {
       const records = saved.text.map((text) => readJson(Buffer.from(text)) as JsonObject).map(decodeUsage);
-      limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), () => {});
+      limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), now, () => {});
       readings = [];
       [models.k1.past, models.k2.past] = [[...saved.past[0]!], [...saved.past[1]!]];
+      for (const model of Object.values(models)) if (model.past.length > 0) model.see(time(), 'seen');
     };
 
     for (const one of actions) {
@@ -259,4 +261,27 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
   });
   fc.assert(property, { numRuns: 600 });
   for (const [name, count] of Object.entries(seen)) assert.ok(count > 5, `too few of ${name}: ${JSON.stringify(seen)}`);
+});
+
+test('how long a request has waited is what counts, whatever the clock does meanwhile', () => {
+  const limiter = new Limiter(new Map(), noon, () => {});
+  const free = limitsOf({ name: 'free' });
+  const send = (count: number, now: number, waitedMs: number): void => {
+    for (let i = 0; i < count; i += 1) limiter.admitKey('k1', free, now, waitedMs);
+  };
+  send(61, noon, 0);
+  send(1, noon + 30 * second, 0);
+  send(500, noon - 10 * second, 29 * second); // they came 1 s after the first refusal; then the clock was stepped back
+  assert.equal(limiter.usageOf('k1', noon).refusals, 1);
+  send(59, noon - 10 * second, 0);
+  assert.notEqual(limiter.usageOf('k1', noon).ban, null);
+});
+
+test('of keys that have used nothing in this day no memory is kept', () => {
+  const keys = new Map<string, KeyUsage>();
+  const limiter = new Limiter(keys, noon, () => {});
+  for (const id of ['k1', 'k2']) limiter.admitKey(id, limitsOf({ name: 'free' }), noon, 0);
+  assert.deepEqual([...limiter.usages(() => noon)].map(([id]) => id), ['k1', 'k2']);
+  assert.deepEqual([...limiter.usages(() => noon + day)], []);
+  assert.equal(keys.size, 0);
 });

@@ -14,19 +14,21 @@ export class Limiter {
   readonly #addresses = new AddressCounts();
   readonly #onChange: () => void;
 
-  /** `keys` is what was used before, by the key's id; `onChange` is called when it has changed. */
-  constructor(keys: Map<string, KeyUsage>, onChange: () => void) {
+  /** `keys` is what was used before `now`, by the key's id; `onChange` is called when it has changed. */
+  constructor(keys: Map<string, KeyUsage>, now: number, onChange: () => void) {
     this.#keys = keys;
     this.#onChange = onChange;
+    for (const usage of keys.values()) usage.roll(this.#time.at(now));
   }
 
-  /** Counts a request with a key whose plan has these limits, or refuses it. It arrived at `arrivedAt`; it is handled `now`. */
-  admitKey(id: string, limits: PlanLimits, now: number, arrivedAt: number): Standing {
+  /** Counts a request with a key whose plan has these limits, or refuses it. It is handled `now`, and arrived `waitedMs` ago. */
+  admitKey(id: string, limits: PlanLimits, now: number, waitedMs: number): Standing {
     const time = this.#time.at(now);
     let usage = this.#keys.get(id);
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
-    this.#onChange();
-    return usage.admit(limits, time, time - Math.max(0, now - arrivedAt));
+    usage.roll(time);
+    if (usage.bannedUntil(time) === null) this.#onChange(); // a ban is not changed by what it refuses
+    return usage.admit(limits, time, time - waitedMs);
   }
 
   /** Counts a request without a valid key from this IP address, or refuses it. */
@@ -37,6 +39,11 @@ export class Limiter {
   /** Where an IP address stands. */
   standingOf(address: string, now: number): Standing {
     return this.#addresses.standing(address, this.#time.at(now));
+  }
+
+  /** The limits' time when the clock says `now`. */
+  timeAt(now: number): number {
+    return this.#time.at(now);
   }
 
   /** What a key has used, as of now. */

@@ -29,7 +29,7 @@ function site(t: TestContext): Site {
 }
 
 const use = ({ limiter }: UsageFile, id: string, count: number, now: number): void => {
-  for (let i = 0; i < count; i += 1) limiter.admitKey(id, free, now, now);
+  for (let i = 0; i < count; i += 1) limiter.admitKey(id, free, now, 0);
 };
 const used = ({ limiter }: UsageFile, id: string, now: number): number[] => {
   const { minute, day } = limiter.usageOf(id, now);
@@ -114,6 +114,47 @@ test('of a key without a request in this day nothing is kept', async (t) => {
   use(file, 'k2', 1, opened.now);
   await file.close();
   assert.deepEqual([...readFileSync(opened.path, 'utf8').matchAll(/"id":"(\w+)"/g)].map(([, id]) => id), ['k2']);
+});
+
+test('a ban is kept beyond the day it began in, and for 24 h after its end', async (t) => {
+  const opened = site(t);
+  opened.now = Date.UTC(2026, 10, 21, 23, 58);
+  const file = await opened.open();
+  use(file, 'k1', 61, opened.now);
+  use(file, 'k1', 60, opened.now + 3_000);
+  const end = opened.now + 3_000 + 5 * minute;
+  for (const [now, kept] of [[opened.now + 3 * minute, true], [end + 24 * 60 * minute, true], [end + 24 * 60 * minute + 1, false]] as const) {
+    opened.now = now;
+    await file.save();
+    assert.equal((await opened.open()).limiter.usageOf('k1', now).ban !== null, kept);
+  }
+  await file.close();
+});
+
+test('what is stored more than 60 s ahead is dropped when it is read, not when it is first asked for', async (t) => {
+  const opened = site(t);
+  const file = await opened.open();
+  use(file, 'k1', 61, noon);
+  use(file, 'k1', 60, noon + 3_000);
+  await file.close();
+  opened.now = noon - 90_000;
+  const again = await opened.open();
+  assert.equal(again.limiter.admitKey('k1', free, noon - 30_000, 0).refusedBy, null);
+  await again.close();
+});
+
+test('what a ban refuses is nothing to save', async (t) => {
+  const opened = site(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const file = await opened.open();
+  use(file, 'k1', 61, noon);
+  use(file, 'k1', 60, noon + 3_000);
+  await file.save();
+  const { ino } = statSync(opened.path);
+  use(file, 'k1', 60, noon + 4_000);
+  t.mock.timers.tick(1_000);
+  await file.close();
+  assert.equal(statSync(opened.path).ino, ino);
 });
 
 test('nothing is written where nothing has changed', async (t) => {

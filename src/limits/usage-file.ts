@@ -51,7 +51,7 @@ export class UsageFile {
     this.#path = path;
     this.#now = now;
     this.#log = log;
-    this.limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), () => this.#changed());
+    this.limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), now(), () => this.#changed());
   }
 
   /** Writes what has changed until now. Rejects with OperatorError; the file is as it was then, and it is tried again. */

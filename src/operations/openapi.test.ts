@@ -21,7 +21,7 @@ test('what is served is the file, with the base path filled in and every digit o
 test('answers to messages that no operation ever sees are as described, too', async (t) => {
   const { service, secret } = await openService(t);
   const listen = async (maxConnections: number): Promise<URL> => {
-    const listener = await Listener.open(service, { now: Date.now, host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300 });
+    const listener = await Listener.open(service, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300 });
     t.after(() => listener.stop(0));
     return new URL(listener.address);
   };
@@ -77,7 +77,7 @@ test('its examples of errors are what the server says', async (t) => {
   for (let strangers = 0; strangers < 60; strangers += 1) usage.limiter.admitAddress('127.0.0.1', opened.now);
   await hear('rate_limited_address', 'GET', get, { key: null });
   const free = await keys.create('free', { name: 'free' }, null, opened.now);
-  const use = () => usage.limiter.admitKey(free.key.id, limitsOf(free.key.plan), opened.now, opened.now);
+  const use = () => usage.limiter.admitKey(free.key.id, limitsOf(free.key.plan), opened.now, 0);
   for (let i = 0; i < 60; i += 1) use();
   await hear('rate_limited', 'GET', get, { key: free.secret });
   opened.now += 5_000;

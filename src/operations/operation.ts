@@ -6,7 +6,7 @@ export interface Call {
   readonly parameter: string;
   /** The query's parameters, percent-decoded: each name with all its values. */
   readonly query: ReadonlyMap<string, readonly string[]>;
-  /** When the request arrived, in milliseconds since the epoch. */
+  /** When its turn came, in milliseconds since the epoch. */
   readonly now: number;
 }
 

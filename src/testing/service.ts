@@ -56,6 +56,7 @@ const document = new OpenApiDocument(readJson(readFileSync(new URL('../operation
 
 export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
   const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z') } = options;
+  const held = { now };
   let close = async (): Promise<void> => {};
   t.after(() => close()); // before the folder is removed: a test's hooks run in the order they were made in
   const folder = temporaryFolder(t);
@@ -65,12 +66,12 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const logged: string[] = [];
   const log = (line: string): void => void logged.push(line);
   const pets = await PetStore.open(folder, log);
-  const clock = (): number => opened.now;
+  const clock = (): number => held.now;
   const usage = await UsageFile.open(folder, clock, log);
   const orders = new OrderStore(folder);
   const service = new Service({ basePath, trustedProxies, keys, limiter: usage.limiter, pets, orders, now: clock, log });
   const listener = await Listener.open(service, {
-    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000, now: clock, ...options.listener,
+    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000, monotonic: clock, ...options.listener,
   });
   close = async () => {
     await listener.stop(100);
@@ -78,7 +79,13 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
     await pets.close();
   };
   const opened: TestService = {
-    address: listener.address, folder, secret, keys, usage, pets, service, logged, now,
+    address: listener.address, folder, secret, keys, usage, pets, service, logged,
+    get now() {
+      return held.now;
+    },
+    set now(time) {
+      held.now = time;
+    },
     async call(method, path, callOptions) {
       const answer = await send(listener.address, method, path, { key: secret, ...callOptions });
       const template = templateOf(path, basePath);

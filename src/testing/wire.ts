@@ -27,14 +27,14 @@ export interface Site {
 export async function serve(t: TestContext, answer: Handler['answer'] = echo, options: Partial<ListenerOptions> = {}): Promise<Site> {
   const calls: string[] = [];
   const handler: Handler = {
-    answer(request) {
+    answer(request, waitedMs) {
       if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
-      return answer(request);
+      return answer(request, waitedMs);
     },
     answerBroken: (_, fault) => errorReply(fault),
     answerUnserved: (_, refusal) => errorReply(refusal),
   };
-  const listener = await Listener.open(handler, { now: Date.now, host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, ...options });
+  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, ...options });
   const clients: Client[] = [];
   t.after(async () => {
     for (const { socket } of clients) socket.destroy();
@@ -76,11 +76,11 @@ export function held(handler: Handler['answer']): { called: Promise<void>; relea
   return {
     called,
     release,
-    handler: async (request) => {
+    handler: async (request, waitedMs) => {
       if (request.path === '*') return echo(request);
       call();
       await released;
-      return handler(request);
+      return handler(request, waitedMs);
     },
   };
 }

@@ -1,0 +1,80 @@
+/**
+ * When what is read now arrived, at the earliest.
+ *
+ * The server learns of a message when it reads it, and it may have been there for long: one turn of the event loop takes
+ * what thousands of connections have sent and answers it, and the whole process may stall, for a slow disk, or a machine
+ * that is busy or halted; and thousands of connections may wait to be accepted. Where a client is judged by when it sent a request (a ban forgives what was under way), it
+ * must not be blamed for that.
+ */
+import { performance } from 'node:perf_hooks';
+
+const beatMs = 250;
+/** A beat that is so late tells of a stall. */
+const lateMs = 2 * beatMs;
+
+/** Tells the time of arrival, on a clock of its owner's that only goes forward, in milliseconds. */
+export class ArrivalClock {
+  readonly #monotonic: () => number;
+  readonly #timer: NodeJS.Timeout;
+  /** The time in this turn of the event loop; null between those that read. */
+  #turn: number | null = null;
+  /** The last beat, and the one before it if the last one was late: by the process's own clock. */
+  #beatAt = performance.now();
+  #stalledSince: number | null = null;
+  /** The time of the connection accepted last, and whether others may have waited with it. */
+  #acceptedAt = 0;
+  #queued = false;
+  readonly #maxQueued: number;
+  /** How many were accepted, in all and at `#acceptedAt`. */
+  #accepted = 0;
+  #acceptedTogether = 0;
+
+  /** `maxQueued`: how many connections may wait to be accepted. */
+  constructor(monotonic: () => number, maxQueued: number) {
+    this.#monotonic = monotonic;
+    this.#maxQueued = maxQueued;
+    this.#timer = setInterval(() => this.#beat(), beatMs).unref();
+  }
+
+  /** The time to give to what is read now. */
+  read(): number {
+    if (this.#turn === null) {
+      this.#turn = this.#monotonic() - this.#stallMs();
+      setImmediate(() => (this.#turn = null)); // comes when all that was there has been read
+    }
+    return this.#turn;
+  }
+
+  /** The time to give to a connection that is accepted now. Node accepts one in a turn: it may have waited with the one before it. */
+  accept(): number {
+    const accepted = (this.#accepted += 1);
+    this.#acceptedTogether += 1;
+    if (!this.#queued || this.#acceptedTogether > this.#maxQueued) {
+      this.#acceptedAt = this.read();
+      this.#acceptedTogether = 1;
+      this.#queued = true;
+    }
+    setImmediate(() => setImmediate(() => {
+      if (this.#accepted === accepted) this.#queued = false; // the next turn has accepted none: nobody waits
+    }));
+    return this.#acceptedAt;
+  }
+
+  /** Lets the timer go. */
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #beat(): void {
+    const now = performance.now();
+    // What came during a stall is read behind the late beat: until the next one, it counts.
+    this.#stalledSince = now - this.#beatAt > lateMs ? this.#beatAt : null;
+    this.#beatAt = now;
+  }
+
+  #stallMs(): number {
+    const now = performance.now();
+    if (now - this.#beatAt > lateMs) return now - this.#beatAt;
+    return this.#stalledSince === null ? 0 : now - this.#stalledSince;
+  }
+}
