@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { performance } from 'node:perf_hooks';
 import test, { type TestContext } from 'node:test';
 import { ArrivalClock } from './arrival.ts';
 

@@ -2,11 +2,10 @@
  * When what is read now arrived, at the earliest.
  *
  * The server learns of a message when it reads it, and it may have been there for long: one turn of the event loop takes
- * what thousands of connections have sent and answers it, and the whole process may stall, for a slow disk, or a machine
- * that is busy or halted; and thousands of connections may wait to be accepted. Where a client is judged by when it sent a request (a ban forgives what was under way), it
- * must not be blamed for that.
+ * what thousands of connections have sent, and answers it; the whole process may stall, for a slow disk or a machine that
+ * is busy or halted; and thousands of connections may wait to be accepted. Where a client is judged by when it sent a
+ * request (a ban forgives what was under way), it must not be blamed for that.
  */
-import { performance } from 'node:perf_hooks';
 
 const beatMs = 250;
 /** A beat that is so late tells of a stall. */
@@ -45,7 +44,7 @@ export class ArrivalClock {
     return this.#turn;
   }
 
-  /** The time to give to a connection that is accepted now. Node accepts one in a turn: it may have waited with the one before it. */
+  /** The time to give to a connection that is accepted now. Node accepts one a turn: it may have waited with the one before. */
   accept(): number {
     const accepted = (this.#accepted += 1);
     this.#acceptedTogether += 1;

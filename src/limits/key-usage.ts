@@ -68,7 +68,7 @@ export class KeyUsage {
   #standing(perMinute: number, perDay: number): Standing {
     const { minute, day } = this;
     const minuteLeft = Math.max(0, perMinute - minute.used);
-    const dayLeft = perDay - day.used;
+    const dayLeft = Math.max(0, perDay - day.used);
     return minuteLeft < dayLeft
       ? { window: 'minute', limit: perMinute, remaining: minuteLeft, reset: minute.end / 1000, refusedBy: null }
       : { window: 'day', limit: perDay, remaining: dayLeft, reset: day.end / 1000, refusedBy: null };
