@@ -52,7 +52,7 @@ export async function runUsageCommand(ring: KeyRing, usage: UsageFile, command: 
   const unbanned = usage.limiter.unban(key.id, now);
   if (unbanned) {
     await usage.save().catch((error: OperatorError) => {
-      throw new OperatorError(`the ban of key ${key.id} is lifted, but a restart may bring it back: ${error.message}`);
+      throw new OperatorError(`the ban of key ${key.id} could not be lifted for good: ${error.message}`);
     });
   }
   return { usages: [report(key)], unbanned };

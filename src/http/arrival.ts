@@ -10,6 +10,8 @@
 const beatMs = 250;
 /** A beat that is so late tells of a stall. */
 const lateMs = 2 * beatMs;
+/** A client that keeps the queues full is not taken to have sent it all at once for longer than this. */
+export const maxQueuedMs = 5_000;
 
 /** Tells the time of arrival, on a clock of its owner's that only goes forward, in milliseconds. */
 export class ArrivalClock {
@@ -23,15 +25,10 @@ export class ArrivalClock {
   /** The time of the connection accepted last, and whether others may have waited with it. */
   #acceptedAt = 0;
   #queued = false;
-  readonly #maxQueued: number;
-  /** How many were accepted, in all and at `#acceptedAt`. */
   #accepted = 0;
-  #acceptedTogether = 0;
 
-  /** `maxQueued`: how many connections may wait to be accepted. */
-  constructor(monotonic: () => number, maxQueued: number) {
+  constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
-    this.#maxQueued = maxQueued;
     this.#timer = setInterval(() => this.#beat(), beatMs).unref();
   }
 
@@ -47,12 +44,9 @@ export class ArrivalClock {
   /** The time to give to a connection that is accepted now. Node accepts one a turn: it may have waited with the one before. */
   accept(): number {
     const accepted = (this.#accepted += 1);
-    this.#acceptedTogether += 1;
-    if (!this.#queued || this.#acceptedTogether > this.#maxQueued) {
-      this.#acceptedAt = this.read();
-      this.#acceptedTogether = 1;
-      this.#queued = true;
-    }
+    const now = this.read();
+    this.#acceptedAt = this.#queued ? Math.max(this.#acceptedAt, now - maxQueuedMs) : now;
+    this.#queued = true;
     setImmediate(() => setImmediate(() => {
       if (this.#accepted === accepted) this.#queued = false; // the next turn has accepted none: nobody waits
     }));

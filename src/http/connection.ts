@@ -11,14 +11,13 @@
  * answer that the client has not read yet (RFC 9112 section 9.6).
  */
 import type { Socket } from 'node:net';
+import { maxQueuedMs } from './arrival.ts';
 import type { Request } from './request.ts';
 
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;
 /** Node reads no more at a time: behind such a piece there may be another. */
 const fullPieceBytes = 64 * 1024;
-/** More than that the kernels of both sides do not hold of what a client has sent before it read an answer. */
-const maxBacklogBytes = 8 * 1024 * 1024;
 /** More pipelined requests than this wait in the socket, not in memory. */
 const maxWaiting = 64;
 
@@ -31,11 +30,13 @@ export class Connection {
   #closing = false;
   /** How much had been read when the last work was done. */
   #bytesAtRest = 0;
-  /** When what was read last arrived, and whether more may have waited in the socket since then. */
+  /** When what was read last arrived. */
   #arrivedAt: number;
+  /** Whether what is read next may have waited in the socket since then: behind a full piece, or the opening. */
   #backlog = true;
+  /** The same once reading was paused, for too many waiting requests or too many unread answers: until nothing comes. */
+  #train = false;
   #bytesRead = 0;
-  #backlogBytes = 0;
   /** The request whose head arrived last. */
   latest: Request | undefined;
 
@@ -49,6 +50,7 @@ export class Connection {
     socket.destroySoon = () => {
       if (this.#waiting.length === 0) this.#linger();
     };
+    socket.on('pause', () => (this.#train = true));
     // Node resumes the socket at the end of every message it has parsed, also of one that had made us pause.
     socket.on('resume', () => {
       if (this.#waiting.length >= maxWaiting) socket.pause();
@@ -74,9 +76,7 @@ export class Connection {
       return;
     }
     this.#waiting.push(work);
-    if (this.#waiting.length !== maxWaiting) return;
-    this.#socket.pause();
-    this.#backlog = true;
+    if (this.#waiting.length === maxWaiting) this.#socket.pause();
   }
 
   /**
@@ -87,11 +87,7 @@ export class Connection {
     const pieceBytes = this.#socket.bytesRead - this.#bytesRead;
     if (pieceBytes === 0) return this.#arrivedAt; // read together with the head before it
     this.#bytesRead += pieceBytes;
-    this.#backlogBytes = this.#backlog ? this.#backlogBytes + pieceBytes : 0;
-    if (!this.#backlog || this.#backlogBytes > maxBacklogBytes) {
-      this.#arrivedAt = now;
-      this.#backlogBytes = 0;
-    }
+    this.#arrivedAt = this.#backlog || this.#train ? Math.max(this.#arrivedAt, now - maxQueuedMs) : now;
     this.#backlog = pieceBytes >= fullPieceBytes;
     return this.#arrivedAt;
   }
@@ -103,12 +99,21 @@ export class Connection {
     if (next !== undefined && !this.#closing) return next();
     this.#busy = false;
     this.#bytesAtRest = this.#socket.bytesRead;
+    if (this.#train) this.#noteIfDry();
   }
 
   /** Says that the current work's answer is the connection's last. */
   close(): void {
     this.#closing = true;
     this.#waiting.length = 0;
+  }
+
+  /** If the next turn of the event loop reads nothing, nothing waits in the socket. */
+  #noteIfDry(): void {
+    const { bytesRead } = this.#socket;
+    setImmediate(() => setImmediate(() => {
+      if (this.#socket.bytesRead === bytesRead) this.#train = false;
+    }));
   }
 
   #linger(): void {

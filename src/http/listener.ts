@@ -53,7 +53,7 @@ export class Listener {
   private constructor(handler: Handler, options: ListenerOptions) {
     this.#handler = handler;
     this.#monotonic = options.monotonic;
-    this.#arrivals = new ArrivalClock(options.monotonic, options.maxConnections);
+    this.#arrivals = new ArrivalClock(options.monotonic);
     this.#maxConnections = options.maxConnections;
     this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
@@ -85,10 +85,14 @@ export class Listener {
   /** Starts listening. Throws what `listen` reports (EADDRINUSE, EACCES, ENOTFOUND, …). */
   static async open(handler: Handler, options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(handler, options);
-    await new Promise<void>((resolve, reject) => {
+    const listening = new Promise<void>((resolve, reject) => {
       // Stays for good: a connection that cannot be accepted (EMFILE) is no reason to end.
       const { host, port, maxConnections: backlog } = options; // with a short queue, a burst's connections wait a second and more for TCP to try again
       listener.#server.on('error', reject).listen({ host, port, backlog }, resolve);
+    });
+    await listening.catch((error: unknown) => {
+      listener.#arrivals.close();
+      throw error;
     });
     return listener;
   }

@@ -188,6 +188,15 @@ test('lifting a ban forgives what led to it', () => {
   assert.equal(usage.ban!.lengthMs, 5 * minute);
 });
 
+test('after a large step back a first refusal that lies ahead is none', () => {
+  const limits = { perMinute: 99, perDay: 5 };
+  const usage = new KeyUsage();
+  send(usage, 6, at('12:00:00'), limits);
+  send(usage, 59, at('10:00:00'), limits);
+  send(usage, 59, at('10:00:30'), limits);
+  assert.deepEqual([usage.refusals, usage.ban], [59, null]);
+});
+
 test('a stored window that lies ahead is in force up to 60 s, and dropped beyond that', () => {
   const ahead = (time: number): number => {
     const usage = new KeyUsage();

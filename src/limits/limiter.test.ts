@@ -83,7 +83,8 @@ class Model {
     const name = exhausted.at(-1)!;
     const within = this.#within(name, time);
     const since = within.slice(within.findLastIndex(({ what }) => what === 'admitted' || what === 'unbanned') + 1);
-    const first = since.find((one) => one.what === 'refused' && one.exhausted.includes(name));
+    const first = since.find((one, index) => one.what === 'refused' && one.exhausted.includes(name)
+      && [...since.slice(index).map((later) => later.time), time].every((later) => later >= one.time - 60 * second));
     return first !== undefined && arrivedAt > first.time + 2 * second;
   }
 

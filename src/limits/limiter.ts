@@ -26,9 +26,10 @@ export class Limiter {
     const time = this.#time.at(now);
     let usage = this.#keys.get(id);
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
-    usage.roll(time);
-    if (usage.bannedUntil(time) === null) this.#onChange(); // a ban is not changed by what it refuses
-    return usage.admit(limits, time, time - waitedMs);
+    const { ban } = usage;
+    const standing = usage.admit(limits, time, time - waitedMs);
+    if (standing.refusedBy !== 'ban' || usage.ban !== ban) this.#onChange(); // a ban is not changed by what it refuses
+    return standing;
   }
 
   /** Counts a request without a valid key from this IP address, or refuses it. */

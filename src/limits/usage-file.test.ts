@@ -92,6 +92,16 @@ test('a write begins within a second of the first change that is not saved, and 
   await file.close();
 });
 
+test('to close waits for the write that is under way', async (t) => {
+  const { path, open } = site(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const file = await open();
+  use(file, 'k1', 1, noon);
+  t.mock.timers.tick(1_000);
+  await file.close();
+  assert.ok(existsSync(path));
+});
+
 test('requests that come while a write is under way are in the next one', async (t) => {
   const { open } = site(t);
   const file = await open();
@@ -155,6 +165,9 @@ test('what a ban refuses is nothing to save', async (t) => {
   t.mock.timers.tick(1_000);
   await file.close();
   assert.equal(statSync(opened.path).ino, ino);
+  use(file, 'k1', 1, noon - 120_000); // the clock was stepped to before the ban: it has ended, and this one is admitted
+  await file.close();
+  assert.notEqual(statSync(opened.path).ino, ino);
 });
 
 test('nothing is written where nothing has changed', async (t) => {

@@ -46,6 +46,7 @@ export class Window {
 
   /** Becomes the window in force at `time`. Gives whether it began anew. */
   roll(time: number): boolean {
+    if (this.firstRefusedAt !== null && this.firstRefusedAt - time > maxSmallStepMs) this.firstRefusedAt = null;
     const start = windowStart(time, this.lengthMs);
     if (start === this.start) return false;
     if (start < this.start && this.start - time <= maxSmallStepMs) return false;
