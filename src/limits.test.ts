@@ -258,17 +258,23 @@ test('one that goes on regardless is banned, told how long, and let in again the
   assert.equal(shop.usage.limiter.usageOf(key.id, shop.now).ban?.lengthMs, 5 * minute);
 });
 
+/** From now on creates wait until the function that this gives is called. */
+function holdCreates(t: TestContext, { pets }: Shop): () => void {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const create = pets.create.bind(pets);
+  t.mock.method(pets, 'create', async (pet: Parameters<typeof create>[0]) => {
+    await held;
+    return create(pet);
+  });
+  return release;
+}
+
 test('a request arrives when its head does, not when its turn comes', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);
   await burst(shop, secret, freePerMinute + 1);
-  let release = (): void => {};
-  const held = new Promise<void>((resolve) => (release = resolve));
-  const create = shop.pets.create.bind(shop.pets);
-  t.mock.method(shop.pets, 'create', async (pet: Parameters<typeof create>[0]) => {
-    await held;
-    return create(pet);
-  });
+  const release = holdCreates(t, shop);
   const body = '{"name":"a","categoryId":1}';
   shop.now += second;
   const client = shop.connect();
@@ -322,13 +328,7 @@ test('a connection\'s first request is under way from when the connection is ope
 test('what waits in the socket arrived with what was read before it', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);
-  let release = (): void => {};
-  const held = new Promise<void>((resolve) => (release = resolve));
-  const create = shop.pets.create.bind(shop.pets);
-  t.mock.method(shop.pets, 'create', async (pet: Parameters<typeof create>[0]) => {
-    await held;
-    return create(pet);
-  });
+  const release = holdCreates(t, shop);
   const body = '{"name":"a","categoryId":1}';
   const client = shop.connect();
   // More than are read before their turn, and not more than the kernel holds of the rest.
