@@ -325,6 +325,21 @@ test('a connection\'s first request is under way from when the connection is ope
   assert.equal(late.filter(({ body }) => body.includes('key_banned')).length, 1);
 });
 
+test('what comes while too many requests wait for their turn arrived with them', async (t) => {
+  const shop = await openShop(t);
+  const secret = await shop.key(free);
+  const release = holdCreates(t, shop);
+  const body = '{"name":"a","categoryId":1}';
+  const client = shop.connect();
+  await client.send(post('/v1/pets', auth(shop.secret), 'Content-Type: application/json', `Content-Length: ${body.length}`), body, get('/v1/pets', auth(secret)).repeat(80));
+  await burst(shop, secret, freePerMinute + 1);
+  await client.send(get('/v1/pets', auth(secret)).repeat(70)); // nobody reads it yet
+  shop.now += 4 * second;
+  release();
+  assert.equal((await client.answer('POST')).status, 201);
+  for (let i = 0; i < 150; i += 1) assert.match((await client.answer()).body, /rate_limited/);
+});
+
 test('what waits in the socket arrived with what was read before it', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);

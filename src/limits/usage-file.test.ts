@@ -68,7 +68,7 @@ test('what is stored is what is read', () => {
   }));
 });
 
-test('a write begins within a second of the first change that is not saved, and not for every request', async (t) => {
+test('a write begins within a second of the first change that is not saved, and not for every request', { timeout: 10_000 }, async (t) => {
   const { path, open } = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = await open();
@@ -151,6 +151,17 @@ test('what is stored more than 60 s ahead is dropped when it is read, not when i
   const again = await opened.open();
   assert.equal(again.limiter.admitKey('k1', free, noon - 30_000, 0).refusedBy, null);
   await again.close();
+});
+
+test('the refusal that brings a ban is saved, also where it comes alone', async (t) => {
+  const opened = site(t);
+  const file = await opened.open();
+  use(file, 'k1', 61, noon);
+  use(file, 'k1', 59, noon + 3_000);
+  await file.save();
+  use(file, 'k1', 1, noon + 4_000);
+  await file.close();
+  assert.notEqual((await opened.open()).limiter.usageOf('k1', noon).ban, null);
 });
 
 test('what a ban refuses is nothing to save', async (t) => {
