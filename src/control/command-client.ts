@@ -23,6 +23,7 @@ type Answer = { readonly result: unknown } | { readonly error: string; readonly 
 /** What commands are carried out on. */
 export interface Accounts {
   readonly keys: KeyRing;
+  /** Called only for a command that needs it. */
   readonly openUsage: () => Promise<UsageFile>;
 }
 

@@ -6,7 +6,7 @@
  *     {"id":"k2","name":"web", …}
  *     ]}
  */
-import { arrayMember, numberMember } from '../json/members.ts';
+import { arrayMember, optionalNumberMember } from '../json/members.ts';
 import { JsonObject } from '../json/read.ts';
 import { badLine, readJsonFile } from './read-json.ts';
 import { replaceFile } from './replace.ts';
@@ -37,7 +37,7 @@ export function readRecords<Item extends { readonly id: string }>(
       throw badLine(path, at, error instanceof Error ? error.message : String(error));
     }
   };
-  if (numberMember(document, 'version') !== version) {
+  if (optionalNumberMember(document, 'version') !== version) {
     throw badLine(path, line, `"version" is not ${version}: another version of petstore wrote this file`);
   }
   const ids = new Set<string>();

@@ -13,6 +13,11 @@ const lateMs = 2 * beatMs;
 /** A client that keeps the queues full is not taken to have sent it all at once for longer than this. */
 export const maxQueuedMs = 5_000;
 
+/** Calls `check` when the next turn of the event loop has read what there was. */
+export function afterNextTurn(check: () => void): void {
+  setImmediate(() => setImmediate(check));
+}
+
 /** Tells the time of arrival, on a clock of its owner's that only goes forward, in milliseconds. */
 export class ArrivalClock {
   readonly #monotonic: () => number;
@@ -47,9 +52,9 @@ export class ArrivalClock {
     const now = this.read();
     this.#acceptedAt = this.#queued ? Math.max(this.#acceptedAt, now - maxQueuedMs) : now;
     this.#queued = true;
-    setImmediate(() => setImmediate(() => {
-      if (this.#accepted === accepted) this.#queued = false; // the next turn has accepted none: nobody waits
-    }));
+    afterNextTurn(() => {
+      if (this.#accepted === accepted) this.#queued = false; // it has accepted none: nobody waits
+    });
     return this.#acceptedAt;
   }
 

@@ -11,7 +11,7 @@
  * answer that the client has not read yet (RFC 9112 section 9.6).
  */
 import type { Socket } from 'node:net';
-import { maxQueuedMs } from './arrival.ts';
+import { afterNextTurn, maxQueuedMs } from './arrival.ts';
 import type { Request } from './request.ts';
 
 const lingerMs = 2_000;
@@ -111,9 +111,9 @@ export class Connection {
   /** If the next turn of the event loop reads nothing, nothing waits in the socket. */
   #noteIfDry(): void {
     const { bytesRead } = this.#socket;
-    setImmediate(() => setImmediate(() => {
+    afterNextTurn(() => {
       if (this.#socket.bytesRead === bytesRead) this.#train = false;
-    }));
+    });
   }
 
   #linger(): void {

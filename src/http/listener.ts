@@ -87,7 +87,8 @@ export class Listener {
     const listener = new Listener(handler, options);
     const listening = new Promise<void>((resolve, reject) => {
       // Stays for good: a connection that cannot be accepted (EMFILE) is no reason to end.
-      const { host, port, maxConnections: backlog } = options; // with a short queue, a burst's connections wait a second and more for TCP to try again
+      // With a short queue, some of a burst's connections wait for TCP to try again, after a second or three.
+      const { host, port, maxConnections: backlog } = options;
       listener.#server.on('error', reject).listen({ host, port, backlog }, resolve);
     });
     await listening.catch((error: unknown) => {

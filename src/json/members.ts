@@ -1,4 +1,4 @@
-/** The members of an object as a file of ours must hold them. Each throws an Error that names the member and the rule. */
+/** The members of an object as a file of ours must hold them. What must be there, and is not, is an Error that names the member and the rule. */
 import { JsonNumber, JsonObject, type JsonValue } from './read.ts';
 
 /** A member that is an object. */
@@ -23,7 +23,7 @@ export function stringMember(parent: JsonObject, name: string): string {
 }
 
 /** The value of a member that is a number, to a double's precision; undefined if it is anything else, or missing. */
-export function numberMember(parent: JsonObject, name: string): number | undefined {
+export function optionalNumberMember(parent: JsonObject, name: string): number | undefined {
   const value = parent.members.get(name);
   return value instanceof JsonNumber ? Number(value.text) : undefined;
 }

@@ -1,4 +1,4 @@
-import { arrayMember, numberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
+import { arrayMember, optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import { JsonObject } from '../json/read.ts';
 import { planOf, type Plan } from '../limits/plans.ts';
 
@@ -52,7 +52,7 @@ export function decodeKey(record: JsonObject): Key {
   return {
     id,
     name: stringMember(record, 'name'),
-    plan: planOf(stringMember(plan, 'name'), numberMember(plan, 'perMinute'), numberMember(plan, 'perDay')),
+    plan: planOf(stringMember(plan, 'name'), optionalNumberMember(plan, 'perMinute'), optionalNumberMember(plan, 'perDay')),
     createdAt: timeMember(record, 'createdAt'),
     expiresAt: optionalTime(record, 'expiresAt'),
     revokedAt: optionalTime(record, 'revokedAt'),

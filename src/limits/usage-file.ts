@@ -4,19 +4,17 @@
  * It is written whole, in the background, about a second after something has changed: so often, and no more often than
  * that, however many requests come. A write that fails is tried again; requests go on meanwhile.
  */
-import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setAside } from '../files/aside.ts';
 import { DamagedFileError } from '../files/read-json.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
-import { numberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
+import { optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
 import { endOfBan, type Ban } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
 import { windowStart, type Window } from './windows.ts';
 
-export const usageName = 'usage.json';
 const format = 'petstore-usage';
 /** From the first change that is not saved to the write that saves it: a second, less what a busy event loop may add. */
 const saveDelayMs = 800;
@@ -33,15 +31,15 @@ export class UsageFile {
 
   /**
    * Reads what was used from a data folder. A damaged file is set aside, and `log` told; the counters begin anew then.
-   * Throws OperatorError if the file cannot be read.
+   * Throws OperatorError if the file can be neither read nor set aside.
    */
   static async open(folder: string, now: () => number, log: (line: string) => void): Promise<UsageFile> {
-    const path = join(folder, usageName);
+    const path = join(folder, 'usage.json');
     try {
       return new UsageFile(path, readRecords(path, format, decodeUsage), now, log);
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
-      const aside = await setAside(path);
+      const aside = await setAside(path, 'broken');
       log(`${error.fault}; the file is now ${aside}, and all keys' counters and bans begin anew`);
       return new UsageFile(path, [], now, log);
     }
@@ -90,14 +88,6 @@ export class UsageFile {
       this.#failing = true;
     }
   }
-}
-
-async function setAside(path: string): Promise<string> {
-  let number = 1;
-  while (existsSync(`${path}.broken-${number}`)) number += 1;
-  const aside = `${path}.broken-${number}`;
-  await rename(path, aside);
-  return aside;
 }
 
 interface UsageRecord {
@@ -156,7 +146,7 @@ function decodeBan(record: JsonObject): Ban {
 }
 
 function count(parent: JsonObject, name: string): number {
-  const value = numberMember(parent, name);
+  const value = optionalNumberMember(parent, name);
   if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
   throw new Error(`"${name}" must be a whole number from 0`);
 }

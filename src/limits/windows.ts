@@ -46,6 +46,7 @@ export class Window {
 
   /** Becomes the window in force at `time`. Gives whether it began anew. */
   roll(time: number): boolean {
+    // Or, with the clock stepped back within a day, no refusal would be later than it for hours.
     if (this.firstRefusedAt !== null && this.firstRefusedAt - time > maxSmallStepMs) this.firstRefusedAt = null;
     const start = windowStart(time, this.lengthMs);
     if (start === this.start) return false;

@@ -7,9 +7,10 @@
  * it: all before a later segment, all that the snapshot holds, and every record whose number a line behind it knows as
  * `durable`. If the first damaged line is there, the start is refused and nothing is touched.
  */
-import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { rm, truncate } from 'node:fs/promises';
 import { damaged } from '../domain/operator-error.ts';
+import { asideName } from '../files/aside.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile, syncFolder } from '../files/replace.ts';
 import { decodeLine, segmentFirst, segmentPath, type Segment } from './journal-format.ts';
@@ -58,7 +59,7 @@ export async function recoverJournal(options: RecoveryOptions): Promise<{ segmen
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableIn(line));
       if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been saved for good');
     }
-    if (torn !== null) segments[index] = await setAside(segment, torn, log);
+    if (torn !== null) segments[index] = await tearOff(segment, torn, log);
   }
   if (last < snapshotSequence && segments.length > 0) {
     // They end before the snapshot does: they have nothing to add, and their numbers do not lead on.
@@ -87,15 +88,13 @@ function listSegments(folder: string): Segment[] {
 }
 
 /** Moves everything from the torn line on to a file of another name. Gives the segment that is left. */
-async function setAside(
+async function tearOff(
   segment: Segment,
   { number, offset }: { readonly number: number; readonly offset: number },
   log: (line: string) => void,
 ): Promise<Segment> {
   const { path } = segment;
-  let count = 1;
-  while (existsSync(`${path}.torn-${count}`)) count++;
-  const aside = `${path}.torn-${count}`;
+  const aside = asideName(path, 'torn');
   await replaceFile(aside, async (copy) => {
     for await (const piece of createReadStream(path, { start: offset })) await copy.writeFile(piece as Buffer);
   });

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { OperatorError } from '../domain/operator-error.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+import { setAside } from './aside.ts';
+
+test('each file that is set aside has a name of its own, and its content', async (t) => {
+  const path = join(temporaryFolder(t), 'f.json');
+  for (const number of [1, 2, 3]) {
+    writeFileSync(path, String(number));
+    assert.equal(await setAside(path, 'broken'), `${path}.broken-${number}`);
+    assert.equal(existsSync(path), false);
+  }
+  for (const number of [1, 2, 3]) assert.equal(readFileSync(`${path}.broken-${number}`, 'utf8'), String(number));
+});
+
+test('what the disk reports is told, with the file', async (t) => {
+  const path = join(temporaryFolder(t), 'none');
+  await assert.rejects(setAside(path, 'broken'), (error) => error instanceof OperatorError && error.message.startsWith(`cannot write ${path}.broken-1: ENOENT`));
+});
