@@ -1,11 +1,10 @@
 /** The operator's command as a process, without a server and beside a running one. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
 import type { KeyReport } from './control/key-commands.ts';
-import type { UsageReport } from './control/usage-commands.ts';
 import { hashSecret } from './keys/secret.ts';
 import { cliPath, petstore, Program, startServer, temporaryFolder, type Ended, type RunningServer } from './testing/programs.ts';
 
@@ -371,82 +370,4 @@ test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {
   assert.match((await succeeded(run('create', '--name', 'with space', '--plan', 'pro'))).stdout, secretLine);
   assert.equal((JSON.parse((await succeeded(run('list', '--json'))).stdout) as KeyReport[])[0]?.name, 'with space');
   assert.equal(statSync(cliPath).mode & 0o111, 0o111);
-});
-
-/** A folder with a Free key that has used 7 of its day and is banned until the end of 2035, and a Pro key that has used nothing. */
-async function bannedFolder(t: TestContext): Promise<{ folder: string; secret: string }> {
-  const folder = temporaryFolder(t);
-  const secret = await issued(t, folder, 'create', '--name', 'till', '--plan', 'free');
-  await issued(t, folder, 'create', '--name', 'web', '--plan', 'pro');
-  const now = Date.now();
-  const start = (lengthMs: number): string => new Date(now - (now % lengthMs)).toISOString();
-  writeFileSync(join(folder, 'usage.json'), `{"format":"petstore-usage","version":1,"keys":[
-{"id":"k1","minute":{"start":"${start(60_000)}","used":0},"day":{"start":"${start(86_400_000)}","used":7},"ban":{"start":"${start(1_000)}","end":"2035-12-31T00:00:00.000Z"}}
-]}\n`);
-  return { folder, secret };
-}
-
-const table = `ID  NAME  PLAN  THIS MINUTE  THIS DAY    BAN
-k1  till  free  0 of 60      7 of 1000   until 2035-12-31T00:00:00.000Z
-k2  web   pro   0 of 300     0 of 10000  -
-`;
-
-test('usage and unban without a server', async (t) => {
-  const { folder } = await bannedFolder(t);
-  assert.deepEqual(await petstore(t, folder, 'usage'), { code: 0, stdout: table, stderr: '' });
-  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k2'), { code: 0, stdout: '', stderr: 'key k2 (web, plan pro) is not banned\n' });
-  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k1'), { code: 0, stdout: '', stderr: 'lifted the ban of key k1 (till, plan free)\n' });
-  assert.deepEqual((await petstore(t, folder, 'usage', 'k1')).stdout.split('\n')[1], 'k1  till  free  0 of 60      7 of 1000  -');
-});
-
-test('usage and unban of a running server: live, and in force from the next request on', async (t) => {
-  const { folder, secret } = await bannedFolder(t);
-  const server = await startServer(t, folder);
-  assert.equal(await statusFor(server, secret), 429);
-  assert.equal((await petstore(t, folder, 'usage')).stdout, table);
-  assert.equal((await petstore(t, folder, 'keys', 'unban', 'k1')).stderr, 'lifted the ban of key k1 (till, plan free)\n');
-  await server.kill(); // what was told is on the disk
-  const again = await startServer(t, folder);
-  for (let i = 0; i < 3; i += 1) assert.equal(await statusFor(again, secret), 200);
-  const { stdout } = await petstore(t, folder, 'usage', '--json');
-  const [till, web] = JSON.parse(stdout) as [UsageReport, UsageReport];
-  const { minute, day, ...rest } = till;
-  assert.deepEqual(rest, { id: 'k1', name: 'till', plan: 'free', ban: null });
-  assert.deepEqual([day.limit, day.used], [1000, 10]);
-  assert.equal(minute.limit, 60);
-  const now = Date.now();
-  assert.ok(Date.parse(minute.resetAt) - now <= 60_000 && Date.parse(day.resetAt) - now <= 86_400_000);
-  assert.equal(web.day.used, 0);
-  assert.equal((JSON.parse((await petstore(t, folder, 'usage', 'k2', '--json')).stdout) as unknown[]).length, 1);
-  await petstore(t, folder, 'keys', 'revoke', 'k2');
-  assert.doesNotMatch((await petstore(t, folder, 'usage')).stdout, /^k2/m);
-});
-
-test('an unban that cannot be saved says so', async (t) => {
-  const { folder, secret } = await bannedFolder(t);
-  const server = await startServer(t, folder);
-  rmSync(join(folder, 'usage.json'));
-  mkdirSync(join(folder, 'usage.json', 'x'), { recursive: true });
-  const { code, stderr } = await petstore(t, folder, 'keys', 'unban', 'k1');
-  assert.equal(code, 1);
-  assert.match(stderr, /^petstore: the ban of key k1 could not be lifted for good: cannot write .*usage\.json: [^\n]+\n$/);
-  assert.equal(await statusFor(server, secret), 200);
-});
-
-test('usage and unban: mistakes are one line', async (t) => {
-  const { folder } = await bannedFolder(t);
-  for (const [args, code, message] of [
-    [['usage', 'k9'], 1, 'there is no key k9; "petstore keys list" shows them'],
-    [['keys', 'unban', 'k9'], 1, 'there is no key k9; "petstore keys list" shows them'],
-    [['keys', 'unban'], 2, 'ID expected, 0 given; --help shows what there is'],
-    [['usage', 'k1', 'k2'], 2, 'ID expected, 2 given; --help shows what there is'],
-    [['usage', '--plan', 'pro'], 2, 'usage takes no --plan; --help shows what there is'],
-    [['keys', 'usage'], 2, 'there is no command "keys usage"; --help shows what there is'],
-  ] as const) {
-    assert.deepEqual(await petstore(t, folder, ...args), { code, stdout: '', stderr: `petstore: ${message}\n` });
-  }
-  writeFileSync(join(folder, 'usage.json'), '5');
-  const { code, stderr } = await petstore(t, folder, 'usage');
-  assert.equal(code, 0);
-  assert.match(stderr, /^petstore: .*usage\.json, line 1: .* is now .*usage\.json\.broken-1, .*\n$/);
 });

@@ -1,10 +1,10 @@
 /** The built server as a process: what only a real start, a real kill and a real disk can show. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
-import test, { type TestContext } from 'node:test';
+import test from 'node:test';
 import { makeKey, petstore, Program, serverPath, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
 import { codeOf, send, type Answer } from './testing/service.ts';
 
@@ -301,115 +301,6 @@ test('a clean stop leaves all animals in one JSON document that a person can rea
   assert.equal(JSON.parse((await create(again, key, 'c')).body).id, 3);
 });
 
-/** What `petstore usage --json` says of the day of the key k1. */
-async function usedToday(t: TestContext, folder: string): Promise<number> {
-  const { stdout } = await petstore(t, folder, 'usage', 'k1', '--json');
-  return (JSON.parse(stdout) as { day: { used: number } }[])[0]!.day.used;
-}
-
-/** Whether a test that counts a day's requests would run into the next day. */
-function nearMidnight(t: TestContext): boolean {
-  const near = Date.now() % 86_400_000 > 86_400_000 - 60_000;
-  if (near) t.skip('it is about to be midnight UTC: the day that is counted here would end');
-  return near;
-}
-
-test('what keys have used survives a clean stop exactly, and kill -9 up to the last write', async (t) => {
-  if (nearMidnight(t)) return;
-  const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
-  const list = ({ address }: RunningServer): Promise<Answer> => send(address, 'GET', '/v1/pets', { key });
-  const first = await startServer(t, folder);
-  for (let i = 0; i < 7; i += 1) assert.equal((await list(first)).status, 200);
-  assert.equal(await usedToday(t, folder), 7);
-  assert.equal((await first.stop()).code, 0);
-  assert.equal(await usedToday(t, folder), 7);
-
-  const second = await startServer(t, folder);
-  assert.equal(await usedToday(t, folder), 7);
-  for (let i = 0; i < 5; i += 1) await list(second);
-  while (!readFileSync(join(folder, 'usage.json'), 'utf8').includes('"used":12}}')) await new Promise((resolve) => setTimeout(resolve, 5));
-  for (let i = 0; i < 3; i += 1) await list(second);
-  await second.kill();
-  const kept = await usedToday(t, folder);
-  assert.ok(kept >= 12 && kept <= 15, `${kept} of 15`);
-  const third = await startServer(t, folder);
-  await list(third);
-  assert.equal(await usedToday(t, folder), kept + 1);
-  assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('usage.json')), ['usage.json']);
-});
-
-test('kill -9 while the usage file is written: it is whole, and what it holds is not forgiven', async (t) => {
-  if (nearMidnight(t)) return;
-  const folder = temporaryFolder(t);
-  const { stdout } = await petstore(t, folder, 'keys', 'create', '--name', 'small', '--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '1000000');
-  const key = stdout.trimEnd();
-  for (const file of ['usage.json.tmp', 'usage.json', 'usage.json.tmp']) {
-    const server = await startServer(t, folder);
-    const before = await usedToday(t, folder);
-    const watcher = watch(folder, (_, name) => {
-      if (name === file) server.child.kill('SIGKILL');
-    });
-    t.after(() => watcher.close());
-    let admitted = 0;
-    await Promise.all(Array.from({ length: 8 }, async () => {
-      while ((await send(server.address, 'GET', '/v1/pets', { key }).catch(() => null)) !== null) admitted += 1;
-    }));
-    watcher.close();
-    await server.ended;
-    const after = await usedToday(t, folder);
-    assert.ok(after >= before && after <= before + admitted + 8, `${after}, ${before} before, ${admitted} admitted`);
-    if (file === 'usage.json') assert.ok(after > before, 'the write that was complete counts');
-  }
-  const used = await usedToday(t, folder);
-  await petstore(t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1000000', '--per-day', String(used + 20));
-  const last = await startServer(t, folder);
-  let more = 0;
-  while ((await send(last.address, 'GET', '/v1/pets', { key })).status === 200) more += 1;
-  assert.equal(more, 20);
-  const { stderr } = await last.stop();
-  assert.doesNotMatch(stderr, /usage/);
-  const again = await startServer(t, folder);
-  assert.equal((await send(again.address, 'GET', '/v1/pets', { key })).status, 429);
-});
-
-test('a client that goes on regardless is banned; the ban survives kill -9, until it is lifted', async (t) => {
-  const folder = temporaryFolder(t);
-  const { stdout } = await petstore(t, folder, 'keys', 'create', '--name', 'small', '--plan', 'enterprise', '--per-minute', '1', '--per-day', '100000');
-  const key = stdout.trimEnd();
-  const ask = async ({ address }: RunningServer): Promise<string> => {
-    const { status, body } = await send(address, 'GET', '/v1/pets', { key });
-    return status === 200 ? '200' : String((JSON.parse(body) as { code: string }).code);
-  };
-  const server = await startServer(t, folder);
-  while ((await ask(server)) !== 'key_banned'); // for the 2 s that are forgiven, and 60 more
-  const [banned] = JSON.parse((await petstore(t, folder, 'usage', '--json')).stdout) as { ban: { end: string; active: boolean } }[];
-  assert.equal(banned!.ban.active, true);
-  const path = join(folder, 'usage.json');
-  while (!existsSync(path) || !readFileSync(path, 'utf8').includes(banned!.ban.end)) await new Promise((resolve) => setTimeout(resolve, 5));
-  await server.kill();
-  const again = await startServer(t, folder);
-  const { status, headers } = await send(again.address, 'GET', '/v1/pets', { key });
-  assert.deepEqual([status, headers.get('x-ratelimit-reset')], [429, String(Date.parse(banned!.ban.end) / 1000)]);
-  assert.equal((await petstore(t, folder, 'keys', 'unban', 'k1')).code, 0);
-  assert.notEqual(await ask(again), 'key_banned');
-});
-
-test('a broken usage file is set aside with one line in the log, and the server starts', async (t) => {
-  const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
-  writeFileSync(join(folder, 'usage.json'), '{"format":"petstore-usage","ver');
-  const server = await startServer(t, folder);
-  const { headers } = await send(server.address, 'GET', '/v1/pets', { key });
-  assert.equal(headers.get('x-ratelimit-remaining'), '999');
-  const { code, stderr } = await server.stop();
-  assert.equal(code, 0);
-  const lines = stderr.split('\n').filter((text) => text.includes('usage'));
-  assert.equal(lines.length, 1);
-  assert.match(lines[0]!, /^petstore: .*usage\.json, line 1: .*; the file is now .*usage\.json\.broken-1, and all keys' counters and bans begin anew$/);
-  assert.equal(readFileSync(join(folder, 'usage.json.broken-1'), 'utf8'), '{"format":"petstore-usage","ver');
-});
-
 test('--trust-proxy: the address is taken from X-Forwarded-For', async (t) => {
   const left = async (server: RunningServer, address: string): Promise<string | undefined> =>
     (await send(server.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': address } })).headers.get('x-ratelimit-remaining');
@@ -419,19 +310,4 @@ test('--trust-proxy: the address is taken from X-Forwarded-For', async (t) => {
     assert.equal(await left(server, '203.0.113.8'), seen);
     await server.kill();
   }
-});
-
-test('where usage cannot be saved, the log says so once, requests go on, and the stop says so, too, after the animals are saved', async (t) => {
-  const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
-  const server = await startServer(t, folder);
-  mkdirSync(join(folder, 'usage.json', 'x'), { recursive: true });
-  assert.equal((await create(server, key, 'Rex')).status, 201);
-  while (!server.stderr.includes('usage.json')) await once(server.child.stderr!, 'data');
-  assert.equal((await create(server, key, 'Mia')).status, 201);
-  const { code, stderr } = await server.stop();
-  assert.equal(code, 1);
-  assert.match(stderr, /cannot write .*usage\.json: [^\n]*; until then a restart forgets what keys have used\n(?:[^\n]*\n)*petstore: stopping failed: cannot write .*usage\.json: [^\n]+\n$/);
-  assert.equal(stderr.match(/until then/g)?.length, 1);
-  assert.match(readFileSync(join(folder, 'pets.json'), 'utf8'), /"Rex"[^]*"Mia"/);
 });

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { JsonObject, readJson } from '../json/read.ts';
+import { limitsTime, LimitsModel, type Happened } from '../testing/limits-model.ts';
 import type { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
-import { limitsOf, type Plan, type PlanLimits } from './plans.ts';
+import { limitsOf, type Plan } from './plans.ts';
 import { retryAfter, type Standing } from './standing.ts';
 import { decodeUsage, encodeUsage } from './usage-file.ts';
 
@@ -12,120 +13,6 @@ const minute = 60_000;
 const day = 86_400_000;
 const second = 1_000;
 const noon = Date.UTC(2026, 10, 21, 12);
-
-// The model: decisions.md, section Limits, read off a plain list of what happened to one key. It keeps no counter.
-
-interface Happened {
-  /** In the limits' time. */
-  readonly time: number;
-  readonly arrivedAt: number;
-  /** The minute and the day it fell into, by their starts. */
-  readonly minute: number;
-  readonly day: number;
-  readonly what: 'admitted' | 'refused' | 'banned' | 'seen' | 'unbanned';
-  /** The windows that had no room. */
-  readonly exhausted: readonly ('minute' | 'day')[];
-  /** Whether it is a refusal that counts towards a ban. */
-  readonly counts: boolean;
-  /** The ban that this refusal brought. */
-  readonly ban: { readonly start: number; readonly end: number } | null;
-}
-
-/** The limits' time after these readings of the clock: the latest since it was last stepped back by more than 60 s. */
-function limitsTime(readings: readonly number[]): number {
-  return readings.reduce((latest, reading) => (latest - reading > 60 * second ? reading : Math.max(latest, reading)), -Infinity);
-}
-
-class Model {
-  past: Happened[] = [];
-
-  /** The window in force: the clock's, unless the last one lies ahead by 60 s at most. */
-  #start(name: 'minute' | 'day', time: number): number {
-    const length = name === 'minute' ? minute : day;
-    const last = this.past.at(-1)?.[name] ?? -Infinity;
-    const own = Math.floor(time / length) * length;
-    return last > own && last <= time + 60 * second ? last : own;
-  }
-
-  /** What happened in the window in force: everything since another one was. */
-  #within(name: 'minute' | 'day', time: number): readonly Happened[] {
-    const start = this.#start(name, time);
-    return this.past.slice(this.past.findLastIndex((one) => one[name] !== start) + 1);
-  }
-
-  used(name: 'minute' | 'day', time: number): number {
-    return this.#within(name, time).filter(({ what }) => what === 'admitted').length;
-  }
-
-  /** The last ban, unless it was lifted, or forgotten at any time since. */
-  ban(time: number): { start: number; end: number } | null {
-    const index = this.past.findLastIndex(({ ban, what }) => ban !== null || what === 'unbanned');
-    const ban = this.past[index]?.ban ?? null;
-    if (ban === null) return null;
-    const times = [...this.past.slice(index).map((one) => one.time), time];
-    return times.some((t) => t > ban.end + day || t < ban.start - 60 * second) ? null : ban;
-  }
-
-  bannedUntil(time: number): number | null {
-    const ban = this.ban(time);
-    return ban !== null && time < ban.end ? ban.end : null;
-  }
-
-  #exhausted({ perMinute, perDay }: PlanLimits, time: number): ('minute' | 'day')[] {
-    const names: ('minute' | 'day')[] = [];
-    if (this.used('minute', time) >= perMinute) names.push('minute');
-    if (this.used('day', time) >= perDay) names.push('day');
-    return names;
-  }
-
-  /** Whether a refusal counts: its request arrived more than 2 s after the first one of the window that ends last. */
-  #counts({ exhausted, arrivedAt, time }: Pick<Happened, 'exhausted' | 'arrivedAt' | 'time'>): boolean {
-    const name = exhausted.at(-1)!;
-    const within = this.#within(name, time);
-    const since = within.slice(within.findLastIndex(({ what }) => what === 'admitted' || what === 'unbanned') + 1);
-    const first = since.find((one, index) => one.what === 'refused' && one.exhausted.includes(name)
-      && [...since.slice(index).map((later) => later.time), time].every((later) => later >= one.time - 60 * second));
-    return first !== undefined && arrivedAt > first.time + 2 * second;
-  }
-
-  request(limits: PlanLimits, time: number, arrivedAt: number): Standing {
-    const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
-    const exhausted = this.#exhausted(limits, time);
-    const banned = this.bannedUntil(time) !== null;
-    const happened = { time, arrivedAt, ...starts, exhausted };
-    if (banned) {
-      this.past.push({ ...happened, what: 'banned', counts: false, ban: null });
-    } else if (exhausted.length === 0) {
-      this.past.push({ ...happened, what: 'admitted', counts: false, ban: null });
-    } else {
-      const counts = this.#counts(happened);
-      this.past.push({ ...happened, what: 'refused', counts, ban: counts ? this.#banNow(limits, time) : null });
-    }
-    const left = { minute: limits.perMinute - this.used('minute', time), day: limits.perDay - this.used('day', time) };
-    const window = Math.max(left.minute, 0) < Math.max(left.day, 0) ? 'minute' : 'day';
-    const limit = window === 'minute' ? limits.perMinute : limits.perDay;
-    const ends = { minute: starts.minute + minute, day: starts.day + day };
-    if (!banned && exhausted.length === 0) return { window, limit, remaining: left[window], reset: ends[window] / second, refusedBy: null };
-    const until = this.bannedUntil(time);
-    const reset = Math.max(until ?? 0, ...exhausted.map((name) => ends[name])) / second;
-    return { window, limit, remaining: 0, reset, refusedBy: until === null ? 'window' : 'ban' };
-  }
-
-  /** The ban that one more counted refusal brings, if it does. */
-  #banNow({ perMinute }: PlanLimits, time: number): Happened['ban'] {
-    const thisMinute = this.#within('minute', time);
-    const counted = thisMinute.slice(thisMinute.findLastIndex(({ what }) => what === 'unbanned') + 1).filter(({ counts }) => counts);
-    if (counted.length + 1 < Math.max(60, perMinute)) return null;
-    const start = Math.ceil(time / second) * second;
-    const last = this.ban(time);
-    return { start, end: start + (last === null ? 5 * minute : Math.min(60 * minute, 2 * (last.end - last.start))) };
-  }
-
-  see(time: number, what: 'seen' | 'unbanned'): void {
-    const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
-    this.past.push({ time, arrivedAt: time, ...starts, what, exhausted: [], counts: false, ban: null });
-  }
-}
 
 // What may happen, to two keys.
 
@@ -155,7 +42,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
     let now = noon;
     let readings: number[] = [];
     let limiter = new Limiter(new Map(), noon, () => {});
-    const models = { k1: new Model(), k2: new Model() };
+    const models = { k1: new LimitsModel(), k2: new LimitsModel() };
     const plan: Record<string, Plan> = { k1: plans[0]!, k2: plans[1]! };
     let saved: { text: string[]; past: Happened[][] } = { text: [], past: [[], []] };
     /** The last refusal, if nothing has happened since that could break its promise. */

@@ -31,6 +31,11 @@ function site(t: TestContext): Site {
 const use = ({ limiter }: UsageFile, id: string, count: number, now: number): void => {
   for (let i = 0; i < count; i += 1) limiter.admitKey(id, free, now, 0);
 };
+/** Uses a Free key's minute up at `now`, and goes on until the 60th refusal that counts, 3 s later, has banned it. */
+const ban = (file: UsageFile, id: string, now: number): void => {
+  use(file, id, 61, now);
+  use(file, id, 60, now + 3_000);
+};
 const used = ({ limiter }: UsageFile, id: string, now: number): number[] => {
   const { minute, day } = limiter.usageOf(id, now);
   return [minute.used, day.used];
@@ -130,8 +135,7 @@ test('a ban is kept beyond the day it began in, and for 24 h after its end', asy
   const opened = site(t);
   opened.now = Date.UTC(2026, 10, 21, 23, 58);
   const file = await opened.open();
-  use(file, 'k1', 61, opened.now);
-  use(file, 'k1', 60, opened.now + 3_000);
+  ban(file, 'k1', opened.now);
   const end = opened.now + 3_000 + 5 * minute;
   for (const [now, kept] of [[opened.now + 3 * minute, true], [end + 24 * 60 * minute, true], [end + 24 * 60 * minute + 1, false]] as const) {
     opened.now = now;
@@ -144,8 +148,7 @@ test('a ban is kept beyond the day it began in, and for 24 h after its end', asy
 test('what is stored more than 60 s ahead is dropped when it is read, not when it is first asked for', async (t) => {
   const opened = site(t);
   const file = await opened.open();
-  use(file, 'k1', 61, noon);
-  use(file, 'k1', 60, noon + 3_000);
+  ban(file, 'k1', noon);
   await file.close();
   opened.now = noon - 90_000;
   const again = await opened.open();
@@ -168,8 +171,7 @@ test('what a ban refuses is nothing to save', async (t) => {
   const opened = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = await opened.open();
-  use(file, 'k1', 61, noon);
-  use(file, 'k1', 60, noon + 3_000);
+  ban(file, 'k1', noon);
   await file.save();
   const { ino } = statSync(opened.path);
   use(file, 'k1', 60, noon + 4_000);

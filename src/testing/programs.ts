@@ -86,9 +86,9 @@ export function petstore(t: TestContext, folder: string, ...args: string[]): Pro
   return new Program(t, process.execPath, [cliPath, ...args, '--data', folder]).ended;
 }
 
-/** A new key's secret, made by the command. */
-export async function makeKey(t: TestContext, folder: string, plan = 'business'): Promise<string> {
-  const { code, stdout, stderr } = await petstore(t, folder, 'keys', 'create', '--name', 'test', '--plan', plan);
+/** A new key's secret, made by the command; `more` are further flags. */
+export async function makeKey(t: TestContext, folder: string, plan = 'business', ...more: string[]): Promise<string> {
+  const { code, stdout, stderr } = await petstore(t, folder, 'keys', 'create', '--name', 'test', '--plan', plan, ...more);
   if (code !== 0) throw new Error(stderr);
   return stdout.trimEnd();
 }

@@ -1,0 +1,128 @@
+/**
+ * Test support: the rules of decisions.md, section Limits, read off a plain list of what happened to one key. It keeps no
+ * counter, or it would copy the code that is held against it.
+ */
+import type { PlanLimits } from '../limits/plans.ts';
+import type { Standing } from '../limits/standing.ts';
+
+const minute = 60_000;
+const day = 86_400_000;
+const second = 1_000;
+
+/** One thing that happened to a key. */
+export interface Happened {
+  /** In the limits' time. */
+  readonly time: number;
+  readonly arrivedAt: number;
+  /** The minute and the day it fell into, by their starts. */
+  readonly minute: number;
+  readonly day: number;
+  readonly what: 'admitted' | 'refused' | 'banned' | 'seen' | 'unbanned';
+  /** The windows that had no room. */
+  readonly exhausted: readonly ('minute' | 'day')[];
+  /** Whether it is a refusal that counts towards a ban. */
+  readonly counts: boolean;
+  /** The ban that this refusal brought. */
+  readonly ban: { readonly start: number; readonly end: number } | null;
+}
+
+/** The limits' time after these readings of the clock: the latest since it was last stepped back by more than 60 s. */
+export function limitsTime(readings: readonly number[]): number {
+  return readings.reduce((latest, reading) => (latest - reading > 60 * second ? reading : Math.max(latest, reading)), -Infinity);
+}
+
+/** What the limits are for one key, each time read off the list anew. */
+export class LimitsModel {
+  past: Happened[] = [];
+
+  /** The window in force: the clock's, unless the last one lies ahead by 60 s at most. */
+  #start(name: 'minute' | 'day', time: number): number {
+    const length = name === 'minute' ? minute : day;
+    const last = this.past.at(-1)?.[name] ?? -Infinity;
+    const own = Math.floor(time / length) * length;
+    return last > own && last <= time + 60 * second ? last : own;
+  }
+
+  /** What happened in the window in force: everything since another one was. */
+  #within(name: 'minute' | 'day', time: number): readonly Happened[] {
+    const start = this.#start(name, time);
+    return this.past.slice(this.past.findLastIndex((one) => one[name] !== start) + 1);
+  }
+
+  /** How many requests were admitted in the window in force. */
+  used(name: 'minute' | 'day', time: number): number {
+    return this.#within(name, time).filter(({ what }) => what === 'admitted').length;
+  }
+
+  /** The last ban, unless it was lifted, or forgotten at any time since. */
+  ban(time: number): { start: number; end: number } | null {
+    const index = this.past.findLastIndex(({ ban, what }) => ban !== null || what === 'unbanned');
+    const ban = this.past[index]?.ban ?? null;
+    if (ban === null) return null;
+    const times = [...this.past.slice(index).map((one) => one.time), time];
+    return times.some((t) => t > ban.end + day || t < ban.start - 60 * second) ? null : ban;
+  }
+
+  /** When the ban under way ends; null if there is none. */
+  bannedUntil(time: number): number | null {
+    const ban = this.ban(time);
+    return ban !== null && time < ban.end ? ban.end : null;
+  }
+
+  #exhausted({ perMinute, perDay }: PlanLimits, time: number): ('minute' | 'day')[] {
+    const names: ('minute' | 'day')[] = [];
+    if (this.used('minute', time) >= perMinute) names.push('minute');
+    if (this.used('day', time) >= perDay) names.push('day');
+    return names;
+  }
+
+  /** Whether a refusal counts: its request arrived more than 2 s after the first one of the window that ends last. */
+  #counts({ exhausted, arrivedAt, time }: Pick<Happened, 'exhausted' | 'arrivedAt' | 'time'>): boolean {
+    const name = exhausted.at(-1)!;
+    const within = this.#within(name, time);
+    const since = within.slice(within.findLastIndex(({ what }) => what === 'admitted' || what === 'unbanned') + 1);
+    const first = since.find((one, index) => one.what === 'refused' && one.exhausted.includes(name)
+      && [...since.slice(index).map((later) => later.time), time].every((later) => later >= one.time - 60 * second));
+    return first !== undefined && arrivedAt > first.time + 2 * second;
+  }
+
+  /** What a request gets, all times in the limits' time; it is added to the list. */
+  request(limits: PlanLimits, time: number, arrivedAt: number): Standing {
+    const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
+    const exhausted = this.#exhausted(limits, time);
+    const banned = this.bannedUntil(time) !== null;
+    const happened = { time, arrivedAt, ...starts, exhausted };
+    if (banned) {
+      this.past.push({ ...happened, what: 'banned', counts: false, ban: null });
+    } else if (exhausted.length === 0) {
+      this.past.push({ ...happened, what: 'admitted', counts: false, ban: null });
+    } else {
+      const counts = this.#counts(happened);
+      this.past.push({ ...happened, what: 'refused', counts, ban: counts ? this.#banNow(limits, time) : null });
+    }
+    const left = { minute: limits.perMinute - this.used('minute', time), day: limits.perDay - this.used('day', time) };
+    const window = Math.max(left.minute, 0) < Math.max(left.day, 0) ? 'minute' : 'day';
+    const limit = window === 'minute' ? limits.perMinute : limits.perDay;
+    const ends = { minute: starts.minute + minute, day: starts.day + day };
+    if (!banned && exhausted.length === 0) return { window, limit, remaining: left[window], reset: ends[window] / second, refusedBy: null };
+    const until = this.bannedUntil(time);
+    const reset = Math.max(until ?? 0, ...exhausted.map((name) => ends[name])) / second;
+    return { window, limit, remaining: 0, reset, refusedBy: until === null ? 'window' : 'ban' };
+  }
+
+  /** The ban that one more counted refusal brings, if it does. */
+  #banNow({ perMinute }: PlanLimits, time: number): Happened['ban'] {
+    const thisMinute = this.#within('minute', time);
+    const counted = thisMinute.slice(thisMinute.findLastIndex(({ what }) => what === 'unbanned') + 1).filter(({ counts }) => counts);
+    if (counted.length + 1 < Math.max(60, perMinute)) return null;
+    const start = Math.ceil(time / second) * second;
+    const last = this.ban(time);
+    return { start, end: start + (last === null ? 5 * minute : Math.min(60 * minute, 2 * (last.end - last.start))) };
+  }
+
+  /** Adds to the list that somebody looked, or lifted the ban under way. */
+  see(time: number, what: 'seen' | 'unbanned'): void {
+    const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
+    this.past.push({ time, arrivedAt: time, ...starts, what, exhausted: [], counts: false, ban: null });
+  }
+}

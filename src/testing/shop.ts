@@ -1,0 +1,47 @@
+/** Test support: a service, its keys and its clients, for tests of the limits over real sockets. */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { limitsOf, type Plan } from '../limits/plans.ts';
+import { openService, send, type Answer, type TestService, type TestServiceOptions } from './service.ts';
+import { Client } from './wire.ts';
+
+export const noon = Date.parse('2026-11-21T12:00:00Z');
+export const second = 1_000;
+export const minute = 60_000;
+export const freePerMinute = limitsOf({ name: 'free' }).perMinute;
+
+export interface Shop extends TestService {
+  /** The secret of a new key. */
+  key(plan: Plan): Promise<string>;
+  /** A connection, written to byte for byte. */
+  connect(): Client;
+  get(secret: string | null, path?: string): Promise<Answer>;
+}
+
+/** The service with a clock that stands at noon until the test moves it. */
+export async function openShop(t: TestContext, options: TestServiceOptions = {}): Promise<Shop> {
+  const opened = await openService(t, { now: noon, ...options });
+  return Object.assign(opened, {
+    key: async (plan: Plan) => (await opened.keys.create('k', plan, null, opened.now)).secret,
+    connect: () => {
+      const client = new Client(Number(new URL(opened.address).port));
+      t.after(() => client.socket.destroy());
+      return client;
+    },
+    get: (secret: string | null, path = '/v1/pets') => opened.call('GET', path, { key: secret }),
+  });
+}
+
+export const free: Plan = { name: 'free' };
+/** The header line that shows a key. */
+export const auth = (secret: string): string => `Authorization: Bearer ${secret}`;
+/** A header's number. */
+export const header = ({ headers }: Pick<Answer, 'headers'>, name: string): number => Number(headers.get(name) ?? assert.fail(`no ${name}`));
+/** Limit, Remaining, Reset. */
+export const limits = (answer: Pick<Answer, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(answer, `x-ratelimit-${name}`));
+/** How many answers have that status. */
+export const statuses = (answers: readonly Pick<Answer, 'status'>[], status: number): number => answers.filter((answer) => answer.status === status).length;
+
+/** That many requests at once, each on a connection of its own. */
+export const burst = (shop: Shop, secret: string | null, count: number): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: count }, () => send(shop.address, 'GET', '/v1/pets?limit=1', { key: secret })));

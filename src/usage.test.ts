@@ -1,0 +1,211 @@
+/** What keys have used, with the built programs: over stops and kills, on a disk that fails, and as `petstore usage` and `unban` tell it. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import type { UsageReport } from './control/usage-commands.ts';
+import { makeKey, petstore, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
+import { send, type Answer } from './testing/service.ts';
+
+const list = ({ address }: RunningServer, key: string): Promise<Answer> => send(address, 'GET', '/v1/pets?limit=1', { key });
+const create = ({ address }: RunningServer, key: string, name: string): Promise<Answer> =>
+  send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
+
+/** What `petstore usage --json` says of the day of the key k1. */
+async function usedToday(t: TestContext, folder: string): Promise<number> {
+  const { stdout } = await petstore(t, folder, 'usage', 'k1', '--json');
+  return (JSON.parse(stdout) as { day: { used: number } }[])[0]!.day.used;
+}
+
+/** Whether a test that counts a day's requests would run into the next day. */
+function nearMidnight(t: TestContext): boolean {
+  const near = Date.now() % 86_400_000 > 86_400_000 - 60_000;
+  if (near) t.skip('it is about to be midnight UTC: the day that is counted here would end');
+  return near;
+}
+
+test('what keys have used survives a clean stop exactly, and kill -9 up to the last write', async (t) => {
+  if (nearMidnight(t)) return;
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const first = await startServer(t, folder);
+  for (let i = 0; i < 7; i += 1) assert.equal((await list(first, key)).status, 200);
+  assert.equal(await usedToday(t, folder), 7);
+  assert.equal((await first.stop()).code, 0);
+  assert.equal(await usedToday(t, folder), 7);
+
+  const second = await startServer(t, folder);
+  assert.equal(await usedToday(t, folder), 7);
+  for (let i = 0; i < 5; i += 1) await list(second, key);
+  while (!readFileSync(join(folder, 'usage.json'), 'utf8').includes('"used":12}}')) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let i = 0; i < 3; i += 1) await list(second, key);
+  await second.kill();
+  const kept = await usedToday(t, folder);
+  assert.ok(kept >= 12 && kept <= 15, `${kept} of 15`);
+  const third = await startServer(t, folder);
+  await list(third, key);
+  assert.equal(await usedToday(t, folder), kept + 1);
+  assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('usage.json')), ['usage.json']);
+});
+
+test('kill -9 while the usage file is written: it is whole, and what it holds is not forgiven', async (t) => {
+  if (nearMidnight(t)) return;
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1000000', '--per-day', '1000000');
+  for (const file of ['usage.json.tmp', 'usage.json', 'usage.json.tmp']) {
+    const server = await startServer(t, folder);
+    const before = await usedToday(t, folder);
+    const watcher = watch(folder, (_, name) => {
+      if (name === file) server.child.kill('SIGKILL');
+    });
+    t.after(() => watcher.close());
+    let admitted = 0;
+    await Promise.all(Array.from({ length: 8 }, async () => {
+      while ((await list(server, key).catch(() => null)) !== null) admitted += 1;
+    }));
+    watcher.close();
+    await server.ended;
+    const after = await usedToday(t, folder);
+    assert.ok(after >= before && after <= before + admitted + 8, `${after}, ${before} before, ${admitted} admitted`);
+    if (file === 'usage.json') assert.ok(after > before, 'the write that was complete counts');
+  }
+  const used = await usedToday(t, folder);
+  await petstore(t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1000000', '--per-day', String(used + 20));
+  const last = await startServer(t, folder);
+  let more = 0;
+  while ((await list(last, key)).status === 200) more += 1;
+  assert.equal(more, 20);
+  const { stderr } = await last.stop();
+  assert.doesNotMatch(stderr, /usage/);
+  const again = await startServer(t, folder);
+  assert.equal((await list(again, key)).status, 429);
+});
+
+test('a client that goes on regardless is banned; the ban survives kill -9, until it is lifted', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1', '--per-day', '100000');
+  const isBanned = async (server: RunningServer): Promise<boolean> => (await list(server, key)).body.includes('key_banned');
+  const server = await startServer(t, folder);
+  while (!(await isBanned(server))); // for the 2 s that are forgiven, and 60 more
+  const [banned] = JSON.parse((await petstore(t, folder, 'usage', '--json')).stdout) as { ban: { end: string; active: boolean } }[];
+  assert.equal(banned!.ban.active, true);
+  const path = join(folder, 'usage.json');
+  while (!existsSync(path) || !readFileSync(path, 'utf8').includes(banned!.ban.end)) await new Promise((resolve) => setTimeout(resolve, 5));
+  await server.kill();
+  const again = await startServer(t, folder);
+  const { status, headers } = await list(again, key);
+  assert.deepEqual([status, headers.get('x-ratelimit-reset')], [429, String(Date.parse(banned!.ban.end) / 1000)]);
+  assert.equal((await petstore(t, folder, 'keys', 'unban', 'k1')).code, 0);
+  assert.equal(await isBanned(again), false);
+});
+
+test('a broken usage file is set aside with one line in the log, and the server starts', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  writeFileSync(join(folder, 'usage.json'), '{"format":"petstore-usage","ver');
+  const server = await startServer(t, folder);
+  const { headers } = await list(server, key);
+  assert.equal(headers.get('x-ratelimit-remaining'), '999');
+  const { code, stderr } = await server.stop();
+  assert.equal(code, 0);
+  const lines = stderr.split('\n').filter((text) => text.includes('usage'));
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]!, /^petstore: .*usage\.json, line 1: .*; the file is now .*usage\.json\.broken-1, and all keys' counters and bans begin anew$/);
+  assert.equal(readFileSync(join(folder, 'usage.json.broken-1'), 'utf8'), '{"format":"petstore-usage","ver');
+});
+
+test('where usage cannot be saved, the log says so once, requests go on, and the stop says so, too, after the animals are saved', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  mkdirSync(join(folder, 'usage.json', 'x'), { recursive: true });
+  assert.equal((await create(server, key, 'Rex')).status, 201);
+  while (!server.stderr.includes('usage.json')) await once(server.child.stderr!, 'data');
+  assert.equal((await create(server, key, 'Mia')).status, 201);
+  const { code, stderr } = await server.stop();
+  assert.equal(code, 1);
+  assert.match(stderr, /cannot write .*usage\.json: [^\n]*; until then a restart forgets what keys have used\n(?:[^\n]*\n)*petstore: stopping failed: cannot write .*usage\.json: [^\n]+\n$/);
+  assert.equal(stderr.match(/until then/g)?.length, 1);
+  assert.match(readFileSync(join(folder, 'pets.json'), 'utf8'), /"Rex"[^]*"Mia"/);
+});
+
+/** A folder with a Free key that has used 7 of its day and is banned until the end of 2035, and a Pro key that has used nothing. */
+async function bannedFolder(t: TestContext): Promise<{ folder: string; secret: string }> {
+  const folder = temporaryFolder(t);
+  const secret = await makeKey(t, folder, 'free');
+  await makeKey(t, folder, 'pro');
+  const now = Date.now();
+  const start = (lengthMs: number): string => new Date(now - (now % lengthMs)).toISOString();
+  writeFileSync(join(folder, 'usage.json'), `{"format":"petstore-usage","version":1,"keys":[
+{"id":"k1","minute":{"start":"${start(60_000)}","used":0},"day":{"start":"${start(86_400_000)}","used":7},"ban":{"start":"${start(1_000)}","end":"2035-12-31T00:00:00.000Z"}}
+]}\n`);
+  return { folder, secret };
+}
+
+const table = `ID  NAME  PLAN  THIS MINUTE  THIS DAY    BAN
+k1  test  free  0 of 60      7 of 1000   until 2035-12-31T00:00:00.000Z
+k2  test  pro   0 of 300     0 of 10000  -
+`;
+
+test('usage and unban without a server', async (t) => {
+  if (nearMidnight(t)) return;
+  const { folder } = await bannedFolder(t);
+  assert.deepEqual(await petstore(t, folder, 'usage'), { code: 0, stdout: table, stderr: '' });
+  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k2'), { code: 0, stdout: '', stderr: 'key k2 (test, plan pro) is not banned\n' });
+  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k1'), { code: 0, stdout: '', stderr: 'lifted the ban of key k1 (test, plan free)\n' });
+  assert.deepEqual((await petstore(t, folder, 'usage', 'k1')).stdout.split('\n')[1], 'k1  test  free  0 of 60      7 of 1000  -');
+});
+
+test('usage and unban of a running server: live, and in force from the next request on', async (t) => {
+  if (nearMidnight(t)) return;
+  const { folder, secret } = await bannedFolder(t);
+  const server = await startServer(t, folder);
+  assert.equal((await list(server, secret)).status, 429);
+  assert.equal((await petstore(t, folder, 'usage')).stdout, table);
+  assert.equal((await petstore(t, folder, 'keys', 'unban', 'k1')).stderr, 'lifted the ban of key k1 (test, plan free)\n');
+  await server.kill(); // what was told is on the disk
+  const again = await startServer(t, folder);
+  for (let i = 0; i < 3; i += 1) assert.equal((await list(again, secret)).status, 200);
+  const { stdout } = await petstore(t, folder, 'usage', '--json');
+  const [free, pro] = JSON.parse(stdout) as [UsageReport, UsageReport];
+  const { minute, day, ...rest } = free;
+  assert.deepEqual(rest, { id: 'k1', name: 'test', plan: 'free', ban: null });
+  assert.deepEqual([day.limit, day.used], [1000, 10]);
+  assert.equal(minute.limit, 60);
+  const now = Date.now();
+  assert.ok(Date.parse(minute.resetAt) - now <= 60_000 && Date.parse(day.resetAt) - now <= 86_400_000);
+  assert.equal(pro.day.used, 0);
+  assert.equal((JSON.parse((await petstore(t, folder, 'usage', 'k2', '--json')).stdout) as unknown[]).length, 1);
+  await petstore(t, folder, 'keys', 'revoke', 'k2');
+  assert.doesNotMatch((await petstore(t, folder, 'usage')).stdout, /^k2/m);
+});
+
+test('an unban that cannot be saved says so', async (t) => {
+  const { folder, secret } = await bannedFolder(t);
+  const server = await startServer(t, folder);
+  rmSync(join(folder, 'usage.json'));
+  mkdirSync(join(folder, 'usage.json', 'x'), { recursive: true });
+  const { code, stderr } = await petstore(t, folder, 'keys', 'unban', 'k1');
+  assert.equal(code, 1);
+  assert.match(stderr, /^petstore: the ban of key k1 could not be lifted for good: cannot write .*usage\.json: [^\n]+\n$/);
+  assert.equal((await list(server, secret)).status, 200);
+});
+
+test('usage and unban: mistakes are one line', async (t) => {
+  const { folder } = await bannedFolder(t);
+  for (const [args, code, message] of [
+    [['usage', 'k9'], 1, 'there is no key k9; "petstore keys list" shows them'],
+    [['keys', 'unban', 'k9'], 1, 'there is no key k9; "petstore keys list" shows them'],
+    [['keys', 'unban'], 2, 'ID expected, 0 given; --help shows what there is'],
+    [['usage', 'k1', 'k2'], 2, 'ID expected, 2 given; --help shows what there is'],
+    [['usage', '--plan', 'pro'], 2, 'usage takes no --plan; --help shows what there is'],
+    [['keys', 'usage'], 2, 'there is no command "keys usage"; --help shows what there is'],
+  ] as const) {
+    assert.deepEqual(await petstore(t, folder, ...args), { code, stdout: '', stderr: `petstore: ${message}\n` });
+  }
+  writeFileSync(join(folder, 'usage.json'), '5');
+  const { code, stderr } = await petstore(t, folder, 'usage');
+  assert.equal(code, 0);
+  assert.match(stderr, /^petstore: .*usage\.json, line 1: .* is now .*usage\.json\.broken-1, .*\n$/);
+});
