@@ -120,7 +120,7 @@ test('a damaged text is accepted if and only if JSON.parse accepts it', () => {
         assert.match(error.message, /given twice/); // the damage made two names equal, which we alone refuse
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: 1500 },
   );
   assert(accepted > 100 && refused > 1000, `the damage is neither too weak nor too strong: ${accepted}, ${refused}`);
 });
@@ -308,7 +308,7 @@ test('any bytes in a string are accepted if and only if they are UTF-8, and else
       while (decoded(input.subarray(0, good)) === null) good--;
       assert.equal(faultOf(input).column, 1 + [...input.toString('utf8', 0, good)].length);
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 

@@ -1,0 +1,39 @@
+/** Sections 4.4 and 9: the other operation, and the path of the version. */
+import { check, look, type Check } from '../check.ts';
+import { JsonObject, kindOf } from '../json.ts';
+import { getPet, listOrders, listPets } from '../requests.ts';
+
+export const otherChecks: readonly Check[] = [
+  check('orders.exists', { requests: 1 }, async (t) => {
+    const answer = await t.send(listOrders(t.key));
+    const exists = ![404, 405, 501].includes(answer.status) && answer.status < 500;
+    t.require(exists, answer, 'any answer but 404, 405 and a failure of the server (5xx)');
+  }),
+  check('version.path', { requests: 3 }, async (t) => {
+    const [id] = t.history.ids();
+    const requests = [
+      listPets(t.key),
+      listOrders(t.key),
+      ...(id === undefined || (await t.fixtures.getIsGone()) ? [] : [getPet(t.key, id)]),
+    ];
+    await t.each(requests, async (request) => {
+      const answer = await t.send(request);
+      const elsewhere = [404, 405].includes(answer.status) || Math.floor(answer.status / 100) === 3;
+      t.require(!elsewhere, answer, `an operation below ${new URL(t.target.baseUrl).pathname}`);
+    });
+  }),
+
+  look(['orders.shape'], { requests: 1 }, async (t) => {
+    const answer = await t.send(listOrders(t.key));
+    const { json } = answer;
+    const first = Array.isArray(json) ? json[0] : json;
+    const fields = first instanceof JsonObject ? ` with ${first.members.map(([name]) => name).join(', ')}` : '';
+    const shape =
+      json instanceof SyntaxError
+        ? 'no JSON'
+        : Array.isArray(json)
+          ? `an array${fields === '' ? '' : ` of objects${fields}`}`
+          : `${kindOf(json)}${fields}`;
+    t.observe('orders.shape', answer.status === 200 ? shape : `${answer.status}`, answer);
+  }),
+];

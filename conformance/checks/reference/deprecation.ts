@@ -1,0 +1,37 @@
+/** Our own decisions, "Deprecation": what tells of the end of `GET /pets/{petId}`. The rules judge the headers. */
+import { check, type Check } from '../../check.ts';
+import { other } from '../../requests.ts';
+import { codeOf, isRemoved } from '../../rules-reference.ts';
+import { inShort } from './common.ts';
+
+export const deprecationChecks: readonly Check[] = [
+  check('decided.deprecation.headers', { requests: 5 }, async (t) => {
+    const { id } = await t.fixtures.animal();
+    const cases = [
+      ['GET', id],
+      ['HEAD', id],
+      ['GET', t.fixtures.unknownId()],
+      ['HEAD', t.fixtures.unknownId()],
+      ['GET', 'cat'],
+    ] as const;
+    await t.each(cases, async ([method, petId]) => {
+      await t.send(other(t.key, method, `/pets/${petId}`));
+    });
+  }),
+  check('decided.deprecation.elsewhere', {}, async (t) => t.fixtures.tour()),
+  check('decided.deprecation.removal', { requests: 2 }, async (t) => {
+    const { id } = await t.fixtures.animal();
+    for (const petId of [id, t.fixtures.unknownId()]) {
+      const answer = await t.send(other(t.key, 'GET', `/pets/${petId}`));
+      const gone = answer.status === 410 && codeOf(answer) === 'operation_removed';
+      if (isRemoved(answer)) t.require(gone, answer, '410 operation_removed, since 5 December 2030 has come', inShort(answer));
+      else
+        t.require(
+          answer.status === 200 || answer.status === 404,
+          answer,
+          'an answer of the operation, since 5 December 2030 is to come',
+          inShort(answer),
+        );
+    }
+  }),
+];

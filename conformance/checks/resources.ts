@@ -1,0 +1,66 @@
+/** Sections 1, 2, 3 and 7: what every answer must look like. The rules judge; here it is seen that there are answers. */
+import { check, look, type Check } from '../check.ts';
+import { JsonObject } from '../json.ts';
+import { nobody } from '../credentials.ts';
+import { createPet, listPets } from '../requests.ts';
+import type { RequirementId } from '../requirements.ts';
+
+/** Fields of the specification; others are a server's own. */
+const petFields = ['id', 'name', 'categoryId', 'status'];
+const errorFields = ['code', 'message', 'status'];
+
+/** Creates at once, among which a server that counts carelessly gives an id twice. */
+const atOnce = 8;
+
+export const resourceChecks: readonly Check[] = [
+  ...(['service.json', 'pets.array', 'pet.id', 'pet.name', 'pet.category', 'pet.status'] as const).map(onEveryAnswer),
+  check('pet.unique-id', { requests: atOnce + 1, creates: atOnce }, async (t) => {
+    await t.send(listPets(t.key, { limit: 100 }));
+    if (!t.mayWrite) return;
+    await t.room(atOnce);
+    const answers = await t.together(Array.from({ length: atOnce }, () => createPet(t.key, t.fixtures.newPet())));
+    const ids = answers.flatMap((answer) => answer.pets.map((p) => p.id));
+    const twice = answers.find(
+      (answer, i) => answers.findIndex((other) => other.pets[0]?.id === answer.pets[0]?.id) !== i && answer.pets.length > 0,
+    );
+    t.require(
+      twice === undefined,
+      twice ?? answers[0]!,
+      `${ids.length} ids for ${ids.length} animals created at once`,
+      `id ${twice?.pets[0]?.id} twice`,
+    );
+  }),
+  ...(['error.object', 'error.code', 'error.message', 'error.status'] as const).map((id) =>
+    check(id, {}, async (t) => {
+      await t.fixtures.tour();
+      if (t.history.errors().length === 0) await t.send({ ...listPets(nobody), mustBe: 401 });
+    }),
+  ),
+
+  look(['pet.shows-status', 'pet.extra-fields', 'pet.id-size', 'error.extra-fields', 'error.codes'], {}, async (t) => {
+    await t.fixtures.tour();
+    const pets = t.history.shown();
+    if (pets.length > 0) {
+      t.observe('pet.shows-status', pets.every((p) => p.get('status') !== undefined) ? 'yes' : 'no');
+      t.observe('pet.extra-fields', others(pets, petFields));
+      const largest = t.history.ids().at(-1) ?? 0n;
+      t.observe('pet.id-size', largest >= 2n ** 53n ? 'beyond 2^53' : 'within 2^53');
+    }
+    const errors = t.history.errors();
+    if (errors.length > 0) {
+      t.observe('error.extra-fields', others(errors, errorFields));
+      const codes = errors.map((e) => e.get('code')).filter((code) => typeof code === 'string');
+      t.observe('error.codes', [...new Set(codes)].sort().join(', '));
+    }
+  }),
+];
+
+/** A check of which the rules of every answer are all there is. */
+export function onEveryAnswer(id: RequirementId): Check {
+  return check(id, {}, async (t) => t.fixtures.tour());
+}
+
+function others(objects: readonly JsonObject[], known: readonly string[]): string {
+  const names = new Set(objects.flatMap((o) => o.members.map(([name]) => name)).filter((name) => !known.includes(name)));
+  return names.size === 0 ? 'none' : [...names].sort().join(', ');
+}

@@ -1,0 +1,81 @@
+/** Others write to the same server, and use the same key, while the kit runs: that is never a failure of the server. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fakeClock } from './testing/answers.ts';
+import { apiKey, ownServer, smallServer, type Server } from './testing/servers.ts';
+import { run, session, told } from './testing/sessions.ts';
+
+/** Creates, lists and gets of another client, as fast as they are answered, until it is ended. */
+function otherClient({ baseUrl }: Server, apiKey: string): { end(): Promise<number> } {
+  let over = false;
+  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
+  const loop = async () => {
+    let count = 0;
+    for (; !over; count++) {
+      const body = JSON.stringify({
+        name: `Other ${count}`,
+        categoryId: (count % 5) + 1,
+        status: ['available', 'pending', 'sold'][count % 3],
+      });
+      const requests: RequestInit[] = [{ method: 'POST', body }, {}, { method: 'POST', body: '{' }];
+      const answer = await fetch(`${baseUrl}/pets`, { headers, ...requests[count % requests.length]! });
+      await answer.arrayBuffer();
+    }
+    return count;
+  };
+  const looping = loop();
+  return {
+    end: () => {
+      over = true;
+      return looping;
+    },
+  };
+}
+
+test('another client with the same key', async (t) => {
+  const server = await ownServer(t);
+  const other = otherClient(server, server.apiKey);
+  const tested = session(server);
+  const results = await run(tested);
+  const count = await other.end();
+  assert.ok(count > 100, `only ${count} requests of others`);
+  assert.deepEqual(
+    results.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id),
+    [],
+    told(results),
+  );
+  const open = results.filter(({ verdict }) => verdict === 'inconclusive').map(({ id }) => id);
+  // What compares counts may come to no verdict while others write.
+  assert.deepEqual(
+    open.filter((id) => id !== 'list.default-limit' && id !== 'limits.remaining-falls'),
+    [],
+  );
+});
+
+for (const plan of ['free', 'business'] as const) {
+  for (const seed of plan === 'free' ? [1, 2] : [4]) {
+    test(`another client that uses up the ${plan} key as fast as the kit does, seed ${seed}`, async (t) => {
+      const clock = fakeClock();
+      const server = await smallServer(t, { clock, plan });
+      const tested = session(server, { seed }, clock);
+      const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
+      const plain = tested.target.send.bind(tested.target);
+      let count = 0;
+      tested.target.send = async (request) => {
+        const body = JSON.stringify({ name: `Other ${++count}`, categoryId: 2, status: 'sold' });
+        await (
+          await fetch(`${server.baseUrl}/pets`, { headers, ...(count % 2 === seed % 2 && { method: 'POST', body }) })
+        ).arrayBuffer();
+        return plain(request);
+      };
+      const results = await run(tested);
+      assert.deepEqual(
+        results.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id),
+        [],
+        told(results),
+      );
+      if (plan === 'free') assert.ok(tested.target.sent.unwanted429 > 0 || clock.waits.length > 10);
+      assert.ok(tested.target.sent.unwanted429 < 60, `${tested.target.sent.unwanted429} refusals`);
+    });
+  }
+}

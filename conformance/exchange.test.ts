@@ -1,0 +1,213 @@
+/** A curl line sends the very request that the kit has sent; and the shell never sees the key but in its environment. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import * as fc from 'fast-check';
+import { bearer, changedAt, inQuery, invalid, lengthened, nobody } from './credentials.ts';
+import { Answer, curlLine, inWords, nameOf, transcript, type Request } from './exchange.ts';
+import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
+import { apiKey, scripted, smallServer, type Arrived } from './testing/servers.ts';
+import { run, session } from './testing/sessions.ts';
+import { inDoubleQuotes, sh, withoutCurl } from './testing/shell.ts';
+
+/** Sends requests by the kit and by their curl lines, and compares what arrives. */
+async function bothWays(t: TestContext): Promise<(request: Request) => Promise<Arrived>> {
+  const echo = await scripted(t, (_, response) => void response.end());
+  const { target } = session(echo);
+  t.after(() => target.close());
+  const essence = ({ method, url, headers, body }: Arrived) => ({
+    method,
+    url,
+    authorization: headers.authorization,
+    type: headers['content-type'],
+    length: headers['content-length'],
+    host: headers.host,
+    body,
+  });
+  return async (request) => {
+    await target.send(request);
+    await sh(curlLine(request, echo.baseUrl), { API_KEY: apiKey, EXHAUST_KEY: `exhaust_${apiKey}` });
+    const [byKit, byCurl] = echo.arrived.splice(0) as [Arrived, Arrived];
+    assert.deepEqual(essence(byCurl), essence(byKit), curlLine(request, echo.baseUrl));
+    return byCurl;
+  };
+}
+
+const key = bearer(apiKey);
+
+test('each operation, with each kind of credential', { skip: withoutCurl }, async (t) => {
+  const send = await bothWays(t);
+  const credentials = [
+    key,
+    bearer(`exhaust_${apiKey}`, 'exhaust'),
+    nobody,
+    invalid('', ''),
+    invalid('Bearer', 'Bearer'),
+    invalid('Bearer ', 'Bearer '),
+    changedAt(apiKey, 20),
+    lengthened(apiKey, 'x'),
+  ];
+  for (const credential of credentials) await send(listPets(credential));
+  const { text, shell } = inQuery(apiKey);
+  for (const request of [
+    listPets(key, { limit: 3, status: 'sold' }),
+    getPet(key, -1n),
+    listOrders(key),
+    createPet(key, { name: `O'Neil "x" $HOME \`ls\` !! \\n %s`, categoryId: 1n, status: 'sold' }),
+    { ...listPets(nobody), target: `/pets?key=${text}`, shellTarget: `/pets?key=${shell}` },
+    { ...createPetOf(key, '{}'), headers: [] },
+    {
+      ...createPetOf(key, '{}'),
+      headers: [
+        ['Content-Type', 'text/plain; charset="utf-8"'],
+        ['X-Note', "it's"],
+      ] as const,
+    },
+  ])
+    await send(request);
+});
+
+test('bodies that a shell or curl would misread', { skip: withoutCurl }, async (t) => {
+  const send = await bothWays(t);
+  const texts = [
+    '',
+    ' ',
+    '\n',
+    '@',
+    '@/etc/passwd',
+    '@x\n',
+    '-',
+    '-n',
+    '--help\n',
+    '%',
+    '%s%d\n',
+    '%%\0',
+    '\\',
+    '\\\\n\n',
+    '\\000\0',
+    "'",
+    "'''\n",
+    '"',
+    '$API_KEY',
+    '$(id)\n',
+    '`id`',
+    '!!',
+    '*',
+    '~',
+    '#',
+    '\0',
+    'a\0b',
+    '\r\n',
+    '\t',
+    '\u007f',
+    '\ufeff{}',
+    '{"name":"\u202e\u2028"}',
+    'Ünï 🐈',
+    '\n\n\n',
+    'trailing\n',
+    '{"a":1}',
+  ];
+  for (const text of texts) assert.equal(String((await send(createPetOf(key, text))).body), text);
+  for (const bytes of [[0xff], [0x22, 0xe9, 0x22], [0xf0, 0x9f], [0x2d, 0xff], Array.from({ length: 256 }, (_, i) => i)])
+    await send(createPetOf(key, Uint8Array.from(bytes)));
+});
+
+test('any body', { skip: withoutCurl }, async (t) => {
+  const send = await bothWays(t);
+  const special = fc
+    .array(fc.constantFrom(...`@-%\\'"$\`!{}\n\r\0\u007fé🐈 01234567nx`), { maxLength: 20 })
+    .map((parts) => Buffer.from(parts.join('')));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(special, fc.uint8Array({ maxLength: 40 })), async (body) => {
+      await send(createPetOf(key, body));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('what a shell makes of every credential that a run sends is what was sent, whatever the key', async (t) => {
+  const ordinary = fc.stringMatching(/^[A-Za-z0-9_]{6,40}$/);
+  const printable = fc.string({
+    unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    minLength: 6,
+    maxLength: 30,
+  });
+  const keys = [
+    apiKey,
+    'aaaaaaaaaa',
+    '0123456789',
+    'key-$HOME-`id`-\\1-"x"-&-/-\'',
+    '\\\\\\\\\\\\\\',
+    '$$$$$$$$',
+    '-n-n-n-n',
+    '%s%s%s%s',
+    '!!!!!!!!',
+    '{a,b}[c]?#',
+  ];
+  const property = fc.asyncProperty(fc.oneof(ordinary, printable), fc.nat(), async (secret, seed) => {
+    const tested = session(await smallServer(t, { secret }), { only: ['auth.'], seed });
+    const sent = new Set<Request>();
+    const plain = tested.target.send.bind(tested.target);
+    tested.target.send = (request) => {
+      sent.add(request);
+      return plain(request);
+    };
+    for (const { id, verdict, reason } of await run(tested))
+      assert.equal(verdict, id === 'auth.keys' ? 'skipped' : 'passed', `${id} ${reason}`);
+    const requests = [...sent].filter(({ credential }) => credential.shell !== undefined);
+    const headers = await inDoubleQuotes(
+      requests.map(({ credential }) => credential.shell!),
+      { API_KEY: secret },
+    );
+    assert.deepEqual(
+      headers,
+      requests.map(({ credential }) => credential.header),
+    );
+    const queries = [...sent].filter(({ shellTarget }) => shellTarget !== undefined);
+    assert.ok(queries.length >= 3);
+    assert.deepEqual(
+      await inDoubleQuotes(
+        queries.map(({ shellTarget }) => shellTarget!),
+        { API_KEY: secret },
+      ),
+      queries.map(({ target }) => target),
+    );
+  });
+  await fc.assert(property, { numRuns: 18, examples: keys.map((secret, seed) => [secret, seed] as [string, number]) });
+});
+
+const moment = { at: 0, turn: 0 };
+const answerOf = (request: Request, status: number, body: string, headers: [string, string][] = []) =>
+  new Answer(request, status, headers, Buffer.from(body), moment, moment);
+
+test('no words about a request hold the key', () => {
+  const { text, shell } = inQuery(apiKey);
+  const request: Request = { ...listPets(nobody), target: `/pets?key=${text}`, shellTarget: `/pets?key=${shell}` };
+  for (const words of [
+    nameOf(request),
+    inWords(answerOf(request, 401, '{}')),
+    curlLine(request, 'http://x/v1'),
+    curlLine(listPets(key), 'http://x/v1'),
+  ])
+    assert.ok(!words.includes(apiKey), words);
+  assert.equal(curlLine(request, 'https://x/$a/v1'), 'curl -i "https://x/\\$a/v1/pets?key=$API_KEY"');
+});
+
+test('an answer in words and as a transcript', () => {
+  const list = answerOf(listPets(key, { limit: 2 }), 200, '[{"id":1,"name":"Rex","categoryId":1}]', [['X-A', '1']]);
+  assert.equal(inWords(list), 'GET /pets?limit=2 → 200, 1 animal');
+  assert.equal(transcript(list), 'HTTP 200\nX-A: 1\n\n[{"id":1,"name":"Rex","categoryId":1}]');
+  assert.match(inWords(answerOf(createPetOf(key, 'x'.repeat(500)), 400, '')), /^POST \/pets x{80}… \(500 characters\) → 400$/);
+});
+
+test('headers are found in any case; an integer is one value of digits', () => {
+  const of = (...values: string[]) =>
+    answerOf(
+      listPets(key),
+      200,
+      '',
+      values.map((value) => ['x-RATELIMIT-limit', value]),
+    ).integer('X-RateLimit-Limit');
+  assert.deepEqual([of('60'), of('-1'), of('0060')], [60, -1, 60]);
+  for (const values of [[], ['60', '60'], ['60, 60'], ['60.0'], ['1e3'], ['0x1'], [' 60'], [''], ['9'.repeat(16)]])
+    assert.equal(of(...values), undefined, `${values}`);
+});

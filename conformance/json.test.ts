@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { JsonNumber, JsonObject, kindOf, parseJson, type Json } from './json.ts';
+
+const read = (text: string) => parseJson(Buffer.from(text));
+
+/** As JSON.parse would have it. */
+function plain(value: Json): unknown {
+  if (value instanceof JsonNumber) return Number(value.text);
+  if (value instanceof JsonObject) return Object.fromEntries(value.members.map(([name, v]) => [name, plain(v)]));
+  return Array.isArray(value) ? value.map(plain) : value;
+}
+
+test('whatever JSON.stringify writes is read as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      assert.deepEqual(
+        plain(read(text)),
+        JSON.parse(text, (k, v) => (k === '__proto__' ? undefined : v)),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('what is no JSON is refused, wherever JSON.parse refuses it', () => {
+  fc.assert(
+    fc.property(
+      fc.jsonValue(),
+      fc.nat(),
+      fc.constantFrom('', ',', '"', '\\', '}', '0', '.', 'e', '\n', 'tru', "'"),
+      (value, at, bit) => {
+        const whole = JSON.stringify(value);
+        const damaged = whole.slice(0, at % whole.length) + bit + whole.slice((at % whole.length) + 1);
+        let expected = true;
+        try {
+          JSON.parse(damaged);
+        } catch {
+          expected = false;
+        }
+        if (expected) read(damaged);
+        else assert.throws(() => read(damaged), SyntaxError, damaged);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test('a number keeps its digits', () => {
+  const value = read('[9223372036854775807, 1.0, -0]') as JsonNumber[];
+  assert.deepEqual(
+    value.map((n) => n.text),
+    ['9223372036854775807', '1.0', '-0'],
+  );
+});
+
+test('the value of an integer of 64 bits, however it is written', () => {
+  const cases: [string, bigint | undefined][] = [
+    ['9223372036854775807', 9223372036854775807n],
+    ['-9223372036854775808', -9223372036854775808n],
+    ['9223372036854775808', undefined],
+    ['-9223372036854775809', undefined],
+    ['1.0', 1n],
+    ['10e-1', 1n],
+    ['1.50e1', 15n],
+    ['-0', 0n],
+    ['0e999999999', 0n],
+    ['1e999999999', undefined],
+    ['1.5', undefined],
+    ['1e-1', undefined],
+    ['900000000000000000000e-20', 9n],
+  ];
+  for (const [text, expected] of cases) assert.equal(new JsonNumber(text).int64(), expected, text);
+});
+
+test('surrogates, escapes and names given twice come as they were sent', () => {
+  assert.equal(read('"\\ud83d\\u0000\\b\\f\\n\\r\\t\\"\\\\\\/"'), '\ud83d\0\b\f\n\r\t"\\/');
+  const object = read('{"a":1,"a":2}') as JsonObject;
+  assert.equal(object.members.length, 2);
+  assert.equal(kindOf(object.get('a')), 'the number 2');
+});
+
+test('bytes that are not UTF-8, a byte order mark and a bottomless nesting are refused', () => {
+  assert.throws(() => parseJson(Uint8Array.of(0x22, 0xff, 0x22)), /not UTF-8/);
+  assert.throws(() => read('\uFEFF1'), /no value at character 0/);
+  assert.throws(() => read('['.repeat(100_000)), /too deeply/);
+});

@@ -1,0 +1,148 @@
+/**
+ * The kit's own exact JSON reader (RFC 8259). It is not the server's on purpose: what both got wrong, nobody would see. A number
+ * stays the digits it came with, a lone surrogate stays alone, and bytes that are not UTF-8 are no JSON.
+ */
+
+/** A JSON number as the text it came as. */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Its value where that is an integer of 64 bits (`1`, `1.0` and `10e-1` are), else undefined. */
+  int64(): bigint | undefined {
+    const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(this.text)!;
+    const digits = (whole! + fraction).replace(/^0+/, '');
+    if (digits === '') return 0n;
+    const significant = digits.replace(/0+$/, '');
+    const zeros = digits.length - significant.length - fraction.length + Number(exponent);
+    if (zeros < 0 || significant.length + zeros > 19) return undefined;
+    const value = BigInt(`${sign}${significant}${'0'.repeat(zeros)}`);
+    return BigInt.asIntN(64, value) === value ? value : undefined;
+  }
+}
+
+/** An object: its members in order of appearance, names given twice included. */
+export class JsonObject {
+  readonly members: readonly (readonly [name: string, value: Json])[];
+
+  constructor(members: readonly (readonly [string, Json])[]) {
+    this.members = members;
+  }
+
+  /** The value of the last member of that name, as most readers have it, or undefined. */
+  get(name: string): Json | undefined {
+    return this.members.findLast(([n]) => n === name)?.[1];
+  }
+}
+
+export type Json = null | boolean | string | JsonNumber | JsonObject | Json[];
+
+/** Deeper nesting than any answer of this interface could want is not followed. */
+const maxDepth = 200;
+
+/**
+ * Reads one JSON text.
+ *
+ * @throws SyntaxError that says what is wrong and at which character
+ */
+export function parseJson(bytes: Uint8Array): Json {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new SyntaxError('the bytes are not UTF-8');
+  }
+  let at = 0;
+
+  const fail = (what: string): never => {
+    throw new SyntaxError(`${what} at character ${at}`);
+  };
+  const skipSpace = () => {
+    while (/[ \t\n\r]/.test(text.charAt(at))) at++;
+  };
+  /** Moves past what `pattern` (sticky) matches here. */
+  const take = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0];
+    at += found?.length ?? 0;
+    return found;
+  };
+
+  const string = (): string => {
+    at++;
+    let value = '';
+    for (;;) {
+      value += take(/[^"\\\u0000-\u001f]*/y);
+      if (take(/"/y) !== undefined) return value;
+      const escape =
+        take(/\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/y) ??
+        fail(at < text.length ? 'a character that a string cannot hold' : 'a string without end');
+      value +=
+        escape[1] === 'u'
+          ? String.fromCharCode(parseInt(escape.slice(2), 16))
+          : ('\b\f\n\r\t'['bfnrt'.indexOf(escape[1]!)] ?? escape[1]!);
+    }
+  };
+
+  /** The elements between brackets, each read by `element`. */
+  const sequence = <T>(end: RegExp, element: () => T): T[] => {
+    at++;
+    const elements: T[] = [];
+    skipSpace();
+    if (take(end) !== undefined) return elements;
+    for (;;) {
+      elements.push(element());
+      skipSpace();
+      if (take(end) !== undefined) return elements;
+      take(/,/y) ?? fail('neither a comma nor the end');
+    }
+  };
+
+  const value = (depth: number): Json => {
+    if (depth > maxDepth) fail('nested too deeply');
+    skipSpace();
+    switch (text[at]) {
+      case '{':
+        return new JsonObject(
+          sequence(/\}/y, () => {
+            skipSpace();
+            const name = text[at] === '"' ? string() : fail('no name');
+            skipSpace();
+            take(/:/y) ?? fail('no colon');
+            return [name, value(depth + 1)] as const;
+          }),
+        );
+      case '[':
+        return sequence(/\]/y, () => value(depth + 1));
+      case '"':
+        return string();
+    }
+    const number = take(/-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
+    if (number !== undefined) return new JsonNumber(number);
+    const word = take(/true|false|null/y) ?? fail('no value');
+    return word === 'null' ? null : word === 'true';
+  };
+
+  const result = value(0);
+  skipSpace();
+  if (at < text.length) fail('more after the end');
+  return result;
+}
+
+/** What a value is, in JSON's words. */
+export function kindOf(value: Json | undefined): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (value instanceof JsonNumber) return `the number ${shortened(value.text)}`;
+  if (value instanceof JsonObject) return 'an object';
+  return typeof value === 'string' ? `the string ${shortened(JSON.stringify(value))}` : `${value}`;
+}
+
+/** The text, cut where it is longer than is good for a message. */
+export function shortened(text: string, length = 120): string {
+  return text.length <= length ? text : `${text.slice(0, length)}… (${text.length} characters)`;
+}

@@ -1,0 +1,243 @@
+/**
+ * The points at which the server can be bent. `base` is the conforming behaviour at each; a fault or a variant replaces a few.
+ * Hooks keep nothing of their own between requests (several servers share them): what they must remember goes into the world.
+ */
+import { Digits, readJson, type Json, type JsonObject } from './json.ts';
+
+export type Plan = 'free' | 'pro' | 'business';
+export type Operation = 'list' | 'create' | 'get' | 'orders' | 'other';
+
+export const statuses: readonly string[] = ['available', 'pending', 'sold'];
+
+export interface Pet {
+  /** Decimal digits, as all integers here. */
+  id: string;
+  name: string;
+  categoryId: string;
+  /** '' where a variant keeps no status. */
+  status: string;
+  /** When it was created, in ms; 0 for one that was there from the start. */
+  at: number;
+}
+
+/** All that one server knows. */
+export interface World {
+  readonly pets: Map<string, Pet>;
+  nextId: bigint;
+  /** Requests so far, this one included; of lists and of accepted creates likewise. */
+  requests: number;
+  lists: number;
+  creates: number;
+  /** What a hook wants to remember. */
+  readonly notes: Map<string, string>;
+}
+
+/** One request and the moment of it. */
+export interface Exchange {
+  readonly operation: Operation;
+  readonly method: string;
+  /** Below /v1, such as `/pets/7`. */
+  readonly path: string;
+  /** As the client sent it. */
+  readonly fullPath: string;
+  readonly query: URLSearchParams;
+  /** '' when there is none. */
+  readonly authorization: string;
+  readonly contentType: string;
+  readonly now: number;
+  readonly world: World;
+}
+
+export interface Answer {
+  status: number;
+  headers: [name: string, value: string][];
+  /** Undefined: an empty body. */
+  body: Json | undefined;
+}
+
+export interface Limits {
+  readonly minute: number;
+  readonly day: number;
+}
+
+/** What one key has used. */
+export interface Usage {
+  minute: number;
+  minuteUsed: number;
+  day: number;
+  dayUsed: number;
+  /** Moments of admitted requests, or of what else a variant counts by. */
+  times: number[];
+}
+
+/** What the headers tell. */
+export interface Rates {
+  limit: number;
+  remaining: number;
+  resetMs: number;
+}
+
+export interface Hooks {
+  /** The server's time, from that of the clock. */
+  time(now: number, world: World): number;
+  /** The path below the base path; undefined if it is not below it. */
+  below(path: string): string | undefined;
+  /** Whether the request shows this key. */
+  admits(exchange: Exchange, secret: string): boolean;
+
+  /** The parsed limit; undefined is answered with 400. */
+  limit(text: string | null, exchange: Exchange): number | undefined;
+  /** The parsed filter, '' for none; undefined is answered with 400. */
+  filter(text: string | null, exchange: Exchange): string | undefined;
+  /** Whether an animal can be seen already. */
+  visible(pet: Pet, exchange: Exchange): boolean;
+  /** The animals in the order in which they are listed. */
+  order(pets: Pet[], exchange: Exchange): Pet[];
+  fits(pet: Pet, status: string, exchange: Exchange): boolean;
+  /** The rows listed, of those that fit. */
+  page(rows: Pet[], limit: number, exchange: Exchange): Pet[];
+
+  /** The body's text; undefined is answered with 400, here and below. */
+  text(bytes: Uint8Array): string | undefined;
+  read(text: string): Json | undefined;
+  object(value: Json): JsonObject | undefined;
+  /** Whether a body is accepted, its fields apart. */
+  accepts(body: JsonObject, text: string, exchange: Exchange): boolean;
+  name(value: Json | undefined, exchange: Exchange): string | undefined;
+  category(value: Json | undefined, exchange: Exchange): string | undefined;
+  status(value: Json | undefined, exchange: Exchange): string | undefined;
+  newId(pet: Pet, exchange: Exchange): string;
+  /** What is kept of a created animal; the answer shows the animal as it was before. Undefined: nothing is kept. */
+  keep(pet: Pet, exchange: Exchange): Pet | undefined;
+
+  find(id: string, exchange: Exchange): Pet | undefined;
+  /** How an animal is shown, in a list, after creation, or alone. */
+  show(pet: Pet, exchange: Exchange): JsonObject;
+  orders(): Json;
+  error(status: number, message: string, exchange: Exchange): Json | undefined;
+
+  limits(plan: Plan): Limits;
+  /** Requests of one budget are counted together. */
+  budget(exchange: Exchange): string;
+  /** What is left to a key now. */
+  left(usage: Usage, limits: Limits, exchange: Exchange): Rates;
+  admitted(rates: Rates, exchange: Exchange): boolean;
+  /** Whether an answered request counts. */
+  counts(exchange: Exchange, answer: Answer): boolean;
+  count(usage: Usage, exchange: Exchange): void;
+  /** What the headers say to a request without a valid key. */
+  keyless(exchange: Exchange): Rates;
+  /** The value of Retry-After, from the ms until a request is admitted again; undefined: none. */
+  retryAfter(ms: number, exchange: Exchange): string | undefined;
+
+  /** The answer just before it is sent. */
+  answer(answer: Answer, exchange: Exchange): Answer;
+  /** The bytes of its body. */
+  bytes(text: string, exchange: Exchange): Uint8Array;
+}
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const codes: Record<number, string> = {
+  400: 'invalid',
+  401: 'unauthorized',
+  404: 'not_found',
+  405: 'no_such_method',
+  429: 'too_many_requests',
+};
+const plans: Record<Plan, Limits> = {
+  free: { minute: 60, day: 1_000 },
+  pro: { minute: 300, day: 10_000 },
+  business: { minute: 1_000, day: 100_000 },
+};
+
+export const base: Hooks = {
+  time: (now) => now,
+  below: (path) => (path.startsWith('/v1/') ? path.slice(3) : undefined),
+  admits: ({ authorization }, secret) => authorization === `Bearer ${secret}`,
+
+  limit: (text) => {
+    if (text === null) return 20;
+    return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 100 ? Number(text) : undefined;
+  },
+  filter: (text) => (text === null ? '' : statuses.find((status) => status === text)),
+  visible: () => true,
+  // Newest first, so that whoever creates an animal can see it listed.
+  order: (pets) => pets.toReversed(),
+  fits: (pet, status) => status === '' || pet.status === status,
+  page: (rows, limit) => rows.slice(0, limit),
+
+  text: (bytes) => attempt(() => utf8.decode(bytes)),
+  read: (text) => attempt(() => readJson(text)),
+  object: (value) => (value instanceof Map ? value : undefined),
+  accepts: () => true,
+  name: (value) => (typeof value === 'string' ? value : undefined),
+  category: (value) => {
+    if (!(value instanceof Digits) || !/^-?\d{1,19}$/.test(value.text)) return undefined;
+    const integer = BigInt(value.text);
+    return BigInt.asIntN(64, integer) === integer ? String(integer) : undefined;
+  },
+  status: (value) => (value === undefined ? 'available' : statuses.find((status) => status === value)),
+  newId: (_pet, { world }) => String(world.nextId++),
+  keep: (pet) => pet,
+
+  find: (id, { world }) => (/^-?\d+$/.test(id) ? world.pets.get(String(BigInt(id))) : undefined),
+  show: (pet) =>
+    new Map<string, Json>([
+      ['id', new Digits(pet.id)],
+      ['name', pet.name],
+      ['categoryId', new Digits(pet.categoryId)],
+      ['status', pet.status],
+    ]),
+  orders: () => [
+    new Map<string, Json>([
+      ['id', new Digits('1')],
+      ['petId', new Digits('3')],
+      ['quantity', new Digits('1')],
+    ]),
+  ],
+  error: (status, message) =>
+    new Map<string, Json>([
+      ['code', codes[status] ?? 'error'],
+      ['message', message],
+      ['status', new Digits(String(status))],
+    ]),
+
+  limits: (plan) => plans[plan],
+  budget: () => '',
+  left: (usage, limits, { now }) => {
+    const [minute, day] = [Math.floor(now / minuteMs), Math.floor(now / dayMs)];
+    if (usage.minute !== minute) Object.assign(usage, { minute, minuteUsed: 0 });
+    if (usage.day !== day) Object.assign(usage, { day, dayUsed: 0 });
+    const ofMinute = { limit: limits.minute, remaining: limits.minute - usage.minuteUsed, resetMs: (minute + 1) * minuteMs };
+    const ofDay = { limit: limits.day, remaining: limits.day - usage.dayUsed, resetMs: (day + 1) * dayMs };
+    // With both used up, the day decides when a request is admitted again.
+    return ofDay.remaining <= 0 || ofDay.remaining < ofMinute.remaining ? ofDay : ofMinute;
+  },
+  admitted: (rates) => rates.remaining > 0,
+  counts: () => true,
+  count: (usage) => {
+    usage.minuteUsed += 1;
+    usage.dayUsed += 1;
+  },
+  keyless: ({ now }) => ({
+    limit: plans.free.minute,
+    remaining: plans.free.minute,
+    resetMs: (Math.floor(now / minuteMs) + 1) * minuteMs,
+  }),
+  retryAfter: (ms) => String(Math.max(1, Math.ceil(ms / 1000))),
+
+  answer: (answer) => answer,
+  bytes: (text) => Buffer.from(text, 'utf8'),
+};
+
+/** What `make` gives, or undefined if it throws. */
+export function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}

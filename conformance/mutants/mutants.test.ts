@@ -1,0 +1,298 @@
+/** The server conforms unless it is bent; every fault is well described, and is visible from outside. */
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { after, describe, test } from 'node:test';
+import type { Clock } from '../clock.ts';
+import { requirements } from '../requirements.ts';
+import { faults, topics, type Fault } from './faults.ts';
+import { base } from './hooks.ts';
+import { probes, secrets } from './probes.ts';
+import { startServer } from './server.ts';
+import { variants, type Variant } from './variants.ts';
+
+const bearer = `Bearer ${secrets.business}`;
+const agent = new Agent({ keepAlive: true });
+after(() => agent.destroy());
+
+interface Told {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** A clock that stands still until it is moved. */
+function heldClock(): Clock & { move(ms: number): void } {
+  let now = Date.UTC(2026, 10, 21, 12, 0, 5);
+  return {
+    now: () => now,
+    sleep: async (ms) => void (now += ms),
+    move: (ms) => void (now += ms),
+  };
+}
+
+async function start(given: { fault?: Fault; variant?: Variant; animals?: number } = {}) {
+  const clock = heldClock();
+  const keys = [
+    { secret: secrets.business, plan: 'business' as const },
+    { secret: secrets.free, plan: 'free' as const },
+  ];
+  const server = await startServer({ clock, keys, ...given });
+  const ask = (
+    method: string,
+    path: string,
+    authorization: string | undefined = bearer,
+    body?: string | Uint8Array | undefined,
+  ): Promise<Told> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        ...(authorization !== '' && { authorization }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      };
+      request(`${server.baseUrl}${path}`, { method, agent, headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => void chunks.push(chunk));
+        response.on('end', () => {
+          // Latin-1, so that no byte is lost.
+          const body = Buffer.concat(chunks).toString('latin1');
+          resolve({ status: response.statusCode ?? 0, headers: response.rawHeaders, body });
+        });
+      })
+        .on('error', reject)
+        .end(body);
+    });
+  return { ...server, clock, ask };
+}
+
+const valueOf = (told: Told, name: string): string => told.headers[told.headers.indexOf(name) + 1] ?? '';
+const utf8Of = (told: Told): string => Buffer.from(told.body, 'latin1').toString();
+
+describe('the base server', () => {
+  test('lists 20 without a limit, as many as asked with one, and what fits', async () => {
+    const { ask, close } = await start({ animals: 120 });
+    assert.equal(JSON.parse((await ask('GET', '/pets')).body).length, 20);
+    assert.equal(JSON.parse((await ask('GET', '/pets?limit=1')).body).length, 1);
+    assert.equal(JSON.parse((await ask('GET', '/pets?limit=100')).body).length, 100);
+    const sold: { status: string }[] = JSON.parse((await ask('GET', '/pets?status=sold&limit=7')).body);
+    assert.deepEqual(
+      sold.map((pet) => pet.status),
+      Array(7).fill('sold'),
+    );
+    assert.equal((await ask('GET', '/pets?limit=0')).status, 400);
+    await close();
+  });
+
+  test('keeps names to the character and categories to the digit', async () => {
+    const { ask, close } = await start();
+    for (const [name, category] of [
+      ['"  \\u0000 \\ud800 \\\\ \u2028 e\u0301 \u{1f436} </b> "', '9223372036854775807'],
+      ['"__proto__"', '-9223372036854775808'],
+      ['"n1"', '9007199254740993'],
+    ]) {
+      const created = await ask('POST', '/pets', bearer, `{"name":${name},"categoryId":${category},"status":"pending"}`);
+      assert.equal(created.status, 201);
+      const body = utf8Of(created);
+      assert.equal(JSON.parse(body).name, JSON.parse(name ?? ''));
+      assert.match(body, new RegExp(`"categoryId":${category},"status":"pending"}$`));
+      assert.equal(utf8Of(await ask('GET', `/pets/${JSON.parse(body).id}`)), body);
+    }
+    await close();
+  });
+
+  test('refuses what is no NewPet', async () => {
+    const { ask, close } = await start();
+    for (const body of [
+      '',
+      '[]',
+      'null',
+      '{}',
+      '{"name":"a"}',
+      '{"categoryId":1}',
+      '{"name":"a","categoryId":1,}',
+      '{"name":"a","categoryId":01}',
+      '{"name":1,"categoryId":1}',
+      '{"name":"a","categoryId":"1"}',
+      '{"name":"a","categoryId":1.5}',
+      '{"name":"a","categoryId":9223372036854775808}',
+      '{"name":"a","categoryId":1e19}',
+      '{"name":"a","categoryId":1,"status":"Sold"}',
+      '{"name":"a","categoryId":1,"status":null}',
+      '{"name":"a\nb","categoryId":1}',
+    ]) {
+      const refused = await ask('POST', '/pets', bearer, body);
+      assert.equal(refused.status, 400, body);
+      assert.deepEqual(Object.keys(JSON.parse(refused.body)), ['code', 'message', 'status']);
+    }
+    assert.equal((await ask('POST', '/pets', bearer, Buffer.from('{"name":"\xff","categoryId":1}', 'latin1'))).status, 400);
+    await close();
+  });
+
+  test('answers 404, 401 and orders, each with JSON and the three headers once', async () => {
+    const { ask, close } = await start();
+    const wanted: [Promise<Told>, number][] = [
+      [ask('GET', '/store/orders'), 200],
+      [ask('GET', '/pets/999999'), 404],
+      [ask('GET', '/pets/0'), 404],
+      [ask('GET', '/nothing'), 404],
+      [ask('DELETE', '/pets/1'), 405],
+      ...['/pets', '/pets/1', '/store/orders'].flatMap((path): [Promise<Told>, number][] =>
+        ['', 'Bearer', secrets.business, `Basic ${secrets.business}`, `Bearer ${secrets.business}x`].map((key) => [
+          ask('GET', path, key),
+          401,
+        ]),
+      ),
+    ];
+    for (const [asked, status] of wanted) {
+      const told = await asked;
+      assert.equal(told.status, status);
+      assert.equal(valueOf(told, 'Content-Type'), 'application/json');
+      if (status >= 400) assert.equal(JSON.parse(told.body).status, status);
+      for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Date']) {
+        assert.equal(told.headers.filter((other) => other === name).length, 1);
+      }
+    }
+    await close();
+  });
+
+  test('admits what the plan says, refuses the rest, and recovers at Retry-After', async () => {
+    const { ask, clock, close } = await start();
+    for (let left = 59; left >= 0; left -= 1) {
+      const told = await ask('GET', '/pets', `Bearer ${secrets.free}`);
+      assert.deepEqual([told.status, valueOf(told, 'X-RateLimit-Remaining')], [200, String(left)]);
+    }
+    const refused = await ask('GET', '/pets', `Bearer ${secrets.free}`);
+    assert.deepEqual(
+      [refused.status, valueOf(refused, 'Retry-After'), valueOf(refused, 'X-RateLimit-Remaining')],
+      [429, '55', '0'],
+    );
+    assert.equal(Number(valueOf(refused, 'X-RateLimit-Reset')), Math.floor(clock.now() / 1000) + 55);
+    clock.move(54_999);
+    assert.equal((await ask('GET', '/pets', `Bearer ${secrets.free}`)).status, 429);
+    clock.move(1);
+    const admitted = await ask('GET', '/pets', `Bearer ${secrets.free}`);
+    assert.deepEqual([admitted.status, valueOf(admitted, 'X-RateLimit-Remaining')], [200, '59']);
+    await close();
+  });
+
+  test('refuses until the next day what is beyond the day', async () => {
+    const { ask, clock, close } = await start();
+    const statuses = new Map<number, number>();
+    for (let i = 0; i < 1_001; i += 1) {
+      if (i % 60 === 0) clock.move(60_000);
+      const { status } = await ask('GET', '/pets?limit=1', `Bearer ${secrets.free}`);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    assert.deepEqual(
+      [...statuses],
+      [
+        [200, 1_000],
+        [429, 1],
+      ],
+    );
+    const refused = await ask('GET', '/pets', `Bearer ${secrets.free}`);
+    assert.equal(valueOf(refused, 'X-RateLimit-Limit'), '1000');
+    assert.ok(Number(valueOf(refused, 'Retry-After')) > 3_600);
+    await close();
+  });
+});
+
+describe('the table of faults', () => {
+  const counted = (ids: readonly (string | undefined)[]): Map<string, number> => {
+    const counts = new Map<string, number>();
+    for (const id of ids) if (id !== undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
+    return counts;
+  };
+
+  test('ids are unique, and at most four faults are of one family', () => {
+    assert.deepEqual(
+      [...counted(faults.map(({ id }) => id))].filter(([, count]) => count > 1),
+      [],
+    );
+    assert.deepEqual(
+      [...counted(faults.map(({ shares }) => shares))].filter(([, count]) => count > 4),
+      [],
+    );
+  });
+
+  test('there are enough of them', () => {
+    const exactness = topics.find(([topic]) => topic === 'exactness')?.[1] ?? [];
+    assert.ok(faults.length >= 100);
+    assert.ok(faults.filter(({ requirement }) => requirement.startsWith('limits.')).length >= 20);
+    assert.ok(exactness.length >= 20);
+  });
+
+  test('each breaks a requirement of the specification that can be tested, and each such requirement is broken by one', () => {
+    const testable = requirements
+      .filter(({ profile, untested }) => profile === 'spec' && untested === undefined)
+      .map(({ id }) => id);
+    const broken = new Set(faults.map(({ requirement }) => requirement));
+    assert.deepEqual(
+      [...broken].filter((id) => !testable.includes(id)),
+      [],
+    );
+    assert.deepEqual(
+      testable.filter((id) => !broken.has(id)),
+      [],
+    );
+  });
+
+  test('each hook of a fault or a variant is one that the server knows', () => {
+    for (const { id, hooks } of [...faults, ...variants]) {
+      assert.ok(Object.keys(hooks).length > 0, id);
+      for (const [name, hook] of Object.entries(hooks)) {
+        assert.ok(name in base, `${id}: ${name}`);
+        assert.equal(typeof hook, 'function', `${id}: ${name}`);
+      }
+    }
+  });
+});
+
+/** All of an answer that a client sees. */
+const textOf = ({ status, headers, body }: Told): string => `${status} ${headers.join()} ${body}`;
+
+/** What a server tells to each probe, with what was sent; ends at the first answer that `differs`. */
+async function told(given: { fault?: Fault; variant?: Variant }, differs: (answer: string, at: number) => boolean) {
+  const { ask, clock, close } = await start({ ...given, animals: 130 });
+  const answers: { readonly sent: string | undefined; readonly answer: Told; readonly text: string }[] = [];
+  for (const probe of probes) {
+    if (typeof probe === 'number') {
+      clock.move(probe);
+      continue;
+    }
+    const answer = await ask(...probe);
+    answers.push({ sent: probe[3], answer, text: textOf(answer) });
+    if (differs(textOf(answer), answers.length - 1)) break;
+  }
+  await close();
+  return answers;
+}
+
+test('each fault shows in some answer to the same requests, which without it are answered the same twice', async () => {
+  const right = (await told({}, () => false)).map(({ text }) => text);
+  assert.deepEqual(
+    (await told({}, () => false)).map(({ text }) => text),
+    right,
+  );
+  const hidden: string[] = [];
+  for (const fault of faults) {
+    const answers = await told({ fault }, (answer, at) => answer !== right[at]);
+    if (answers.at(-1)?.text === right[answers.length - 1]) hidden.push(fault.id);
+  }
+  assert.deepEqual(hidden, []);
+});
+
+test('each variant carries the three headers once, and keeps what it accepts', async () => {
+  for (const variant of variants) {
+    let created = 0;
+    for (const { sent, answer, text } of await told({ variant }, () => false)) {
+      assert.match(text, /^[2-4]/, variant.id);
+      for (const name of ['limit', 'remaining', 'reset']) {
+        assert.equal(text.match(new RegExp(`,x-ratelimit-${name},\\d+`, 'gi'))?.length, 1, `${variant.id}: ${text}`);
+      }
+      if (answer.status !== 201 || sent === undefined) continue;
+      created += 1;
+      assert.equal(JSON.parse(utf8Of(answer)).name, JSON.parse(sent).name, variant.id);
+      assert.equal(/"categoryId"\s*:\s*([^\s,}]+)/.exec(answer.body)?.[1], /"categoryId":([^,}]+)/.exec(sent)?.[1], variant.id);
+    }
+    assert.ok(created > 20, `${variant.id}: ${created}`);
+  }
+});

@@ -1,0 +1,33 @@
+/** `npm run test:mutants` itself, on a few mutants: all of them take minutes. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL('run.ts', import.meta.url));
+
+/** Runs it, and gives its exit code and what it printed. */
+async function testMutants(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--import', 'tsx', program, ...args], (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+    });
+  });
+}
+
+test('two mutants are caught, one of them by a default run too, and a variant passes', async () => {
+  const { code, stdout } = await testMutants(
+    '--seeds',
+    '1',
+    '--only',
+    'auth-missing-after-404,limits-one-more,replica',
+  );
+  assert.match(stdout, /\| all \| 2 \| 2 \| 1 \|/);
+  assert.equal(code, 0, stdout);
+});
+
+test('a mutant that does not exist is a mistake', async () => {
+  const { code, stderr } = await testMutants('--only', 'no-such-fault');
+  assert.equal(code, 2);
+  assert.match(stderr, /--only no-such-fault: there is no fault and no variant/);
+});

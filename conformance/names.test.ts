@@ -1,0 +1,79 @@
+/** Names that every server must keep are ordinary ones; generated names are such as can be sent. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { anyName, controlName, invisibleName, isOrdinary, tellingNames } from './names.ts';
+import { newPetText } from './pet.ts';
+
+test('telling names are ordinary, and each stands once', () => {
+  for (const name of tellingNames) assert.ok(isOrdinary(name), JSON.stringify(name));
+  assert.equal(new Set(tellingNames).size, tellingNames.length);
+});
+
+test('each kind of damage shows in a telling name', () => {
+  const damages: Record<string, (name: string) => string> = {
+    trim: (s) => s.trim(),
+    'trim the end': (s) => s.trimEnd(),
+    'trim the start': (s) => s.trimStart(),
+    'collapse spaces': (s) => s.replace(/ +/g, ' '),
+    'lower case': (s) => s.toLowerCase(),
+    'upper case': (s) => s.toUpperCase(),
+    NFC: (s) => s.normalize('NFC'),
+    NFD: (s) => s.normalize('NFD'),
+    NFKC: (s) => s.normalize('NFKC'),
+    'no accents': (s) => s.normalize('NFD').replace(/\p{M}/gu, ''),
+    'ASCII only': (s) => s.replace(/[^\0-\x7f]/g, '?'),
+    'Latin-1': (s) => Buffer.from(s, 'latin1').toString('latin1'),
+    'UCS-2 without pairs': (s) => s.replace(/[\ud800-\udfff]/g, '?'),
+    '64 characters': (s) => s.slice(0, 64),
+    'escaped HTML': (s) => s.replace(/&/g, '&amp;').replace(/</g, '&lt;'),
+    'unescaped HTML': (s) => s.replace(/&lt;/g, '<').replace(/&#39;/g, "'"),
+    'stripped tags': (s) => s.replace(/<[^>]*>/g, ''),
+    'decoded percent': (s) => s.replace(/%41/g, 'A'),
+    number: (s) => (s.trim() !== '' && !Number.isNaN(Number(s)) ? String(Number(s)) : s),
+    'unescaped backslashes': (s) => s.replace(/\\(.)/g, '$1'),
+    'smart quotes': (s) => s.replace(/[“”]/g, '"'),
+    'no emoji variation': (s) => s.replace(/\ufe0f/g, ''),
+    'no joiners': (s) => s.replace(/\u200d/g, ''),
+    'quotes doubled': (s) => s.replace(/'/g, "''"),
+  };
+  for (const [kind, damage] of Object.entries(damages))
+    assert.ok(
+      tellingNames.some((name) => damage(name) !== name),
+      kind,
+    );
+});
+
+test('what a server may refuse is not ordinary', () => {
+  for (const name of [
+    '',
+    ' ',
+    '   ',
+    'x'.repeat(101),
+    'a\tb',
+    'a\0b',
+    'a\nb',
+    'half \ud83d',
+    'a\u00a0b',
+    'a\u2028b',
+    '\ufeff',
+    'a\u202eb',
+    invisibleName,
+    controlName,
+  ])
+    assert.ok(!isOrdinary(name), JSON.stringify(name));
+  for (const name of ['x', 'Rex', 'x'.repeat(100), '🐈'.repeat(100), "D'Artagnan", 'a b']) assert.ok(isOrdinary(name), name);
+});
+
+test('the control characters are all of them, U+0000 apart', () => {
+  for (let code = 1; code < 32; code++) assert.ok(controlName.includes(String.fromCharCode(code)), `${code}`);
+  assert.ok(!controlName.includes('\0'));
+});
+
+test('any name can be written as JSON and read again; most are ordinary, some are not', () => {
+  for (const name of [...tellingNames, ...fc.sample(anyName, { numRuns: 500, seed: 1 })])
+    assert.equal((JSON.parse(newPetText({ name, categoryId: 1n })) as { name: string }).name, name);
+  const some = fc.sample(anyName, { numRuns: 500, seed: 1 });
+  const ordinary = some.filter(isOrdinary).length;
+  assert.ok(ordinary > 150 && ordinary < 490, `${ordinary} of 500 are ordinary`);
+});

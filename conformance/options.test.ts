@@ -1,0 +1,224 @@
+/** Every flag is read, and every mistake is told in one line that names the flag and the rule. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { help, isLoopback, readOptions, UsageError, type Options } from './options.ts';
+import { requirements } from './requirements.ts';
+
+const url = 'http://127.0.0.1:8080/v1';
+const key = 'test_abcdef';
+const server = ['--base-url', url, '--api-key', key];
+
+function read(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Options {
+  const options = readOptions(args, environment);
+  if (typeof options === 'string') throw new Error(`asks for ${options}`);
+  return options;
+}
+
+test('without any option: the own server, the specification, cases of a new seed', () => {
+  const { seed, ...rest } = read([]);
+  assert.ok(Number.isInteger(seed) && seed >= 0);
+  assert.notEqual(read([]).seed, seed);
+  assert.deepEqual(rest, {
+    profile: 'spec',
+    only: [],
+    strict: false,
+    readOnly: false,
+    mayWriteElsewhere: false,
+    exhaust: false,
+    runs: 20,
+  });
+});
+
+test('every flag', () => {
+  const cases: [args: string[], expected: Partial<Options>][] = [
+    [server, { baseUrl: url, apiKey: key }],
+    [['--base-url', 'HTTPS://Staging.Example/a/v1/', '--api-key', key], { baseUrl: 'https://staging.example/a/v1' }],
+    [['--base-url', 'http://[::1]:80/v1', '--api-key', key], { baseUrl: 'http://[::1]/v1' }],
+    [['--profile', 'reference'], { profile: 'reference' }],
+    [['--only', 'list.,get.not-found'], { only: ['list.', 'get.not-found'] }],
+    [['--only', 'list.limit,'], { only: ['list.limit'] }],
+    [['--runs', '200'], { runs: 200 }],
+    [['--seed', '-42'], { seed: -42 }],
+    [['--seed=-42'], { seed: -42 }],
+    [['--only', 'create.name', '--seed', '42', '--path', '3:0:1'], { path: '3:0:1', seed: 42 }],
+    [['--only', 'animals.agree', '--seed', '42', '--path', '3:0:1@AAB:F'], { path: '3:0:1@AAB:F' }],
+    [['--category-id', '-9223372036854775808'], { categoryId: -(2n ** 63n) }],
+    [['--category-id', '9223372036854775807'], { categoryId: 2n ** 63n - 1n }],
+    [['--strict'], { strict: true }],
+    [['--read-only'], { readOnly: true }],
+    [['--write'], { mayWriteElsewhere: true }],
+    [['--max-requests', '1'], { maxRequests: 1 }],
+    [['--exhaust', '--exhaust-key', 'another', '--plan', 'pro'], { exhaust: true, exhaustKey: 'another', plan: 'pro' }],
+    [['--report', 'a b'], { report: 'a b' }],
+    [['--compare', 'x.json'], { compare: 'x.json' }],
+  ];
+  for (const [args, expected] of cases) {
+    // A negative number needs the form with =, as node has it.
+    const given = args.flatMap((arg, i) =>
+      /^-\d/.test(arg) ? [] : /^-\d/.test(args[i + 1] ?? '') ? [`${arg}=${args[i + 1]}`] : [arg],
+    );
+    const options: Partial<Record<string, unknown>> = { ...read(given) };
+    for (const [name, value] of Object.entries(expected)) assert.deepEqual(options[name], value, `${args.join(' ')}: ${name}`);
+  }
+});
+
+test('the environment, over which flags win', () => {
+  const environment = { BASE_URL: url, API_KEY: key, EXHAUST_KEY: 'exhaust_key' };
+  assert.equal(read([], environment).baseUrl, url);
+  assert.equal(read([], environment).apiKey, key);
+  assert.equal(read([], environment).exhaustKey, 'exhaust_key');
+  const both = read(['--base-url', 'http://other/v1', '--api-key', 'other_key', '--exhaust-key', 'third_key'], environment);
+  assert.deepEqual([both.baseUrl, both.apiKey, both.exhaustKey], ['http://other/v1', 'other_key', 'third_key']);
+  assert.equal(read(['--base-url', url], { API_KEY: key }).apiKey, key);
+  assert.equal(read([], { BASE_URL: '', API_KEY: '', EXHAUST_KEY: '' }).baseUrl, undefined);
+});
+
+describe('mistakes', () => {
+  const cases: [args: string[], message: RegExp][] = [
+    [['--base-url', 'http://x/v2', '--api-key', key], /--base-url .*\/v1/],
+    [['--base-url', 'http://x', '--api-key', key], /--base-url .*\/v1/],
+    [['--base-url', 'http://x/v1/pets', '--api-key', key], /--base-url .*\/v1/],
+    [['--base-url', 'x/v1', '--api-key', key], /--base-url .*no URL/],
+    [['--base-url', 'ftp://x/v1', '--api-key', key], /--base-url .*http:\/\/ or https:\/\//],
+    [['--base-url', 'http://me:secret@x/v1', '--api-key', key], /--base-url .*no user.*--api-key/],
+    [['--base-url', 'http://x/v1?a=b', '--api-key', key], /--base-url .*query/],
+    [['--base-url', 'http://x/v1#a', '--api-key', key], /--base-url .*fragment/],
+    [['--base-url', url], /--base-url needs a key: .*API_KEY/],
+    [['--api-key', key], /key without a server: --base-url/],
+    [['--base-url', url, '--api-key', 'short'], /--api-key must be 6 or more/],
+    [['--base-url', url, '--api-key', 'with space'], /--api-key .*printable/],
+    [['--base-url', url, '--api-key', 'with\nline'], /--api-key .*printable/],
+    [['--base-url', url, '--api-key', 'schlüssel'], /--api-key .*ASCII/],
+    [['--exhaust-key', 'x'], /--exhaust-key must be/],
+    [['--profile', 'all'], /--profile must be spec or reference, not all/],
+    [['--plan', 'enterprise'], /--plan must be free or pro or business, not enterprise/],
+    [['--only', 'lists'], /--only lists: no requirement .*--list/],
+    [['--only', 'list.,nothing'], /--only nothing/],
+    [['--runs', '0'], /--runs must be a whole number from 1 to 100000, not 0/],
+    [['--runs', '1.5'], /--runs must be a whole number/],
+    [['--runs', '1e3'], /--runs must be a whole number/],
+    [['--runs', ''], /--runs must be a whole number/],
+    [['--seed', 'x'], /--seed must be a whole number/],
+    [['--seed', '2147483648'], /--seed must be a whole number/],
+    [['--max-requests', '0'], /--max-requests must be a whole number from 1/],
+    [['--category-id', '9223372036854775808'], /--category-id must be an integer of 64 bits/],
+    [['--category-id', 'cat'], /--category-id must be/],
+    [['--path', 'x', '--only', 'create.name', '--seed', '1'], /--path x is no path/],
+    [['--path', '1:0', '--only', 'create.name'], /--path belongs to one requirement and one seed/],
+    [['--path', '1:0', '--seed', '1'], /--path belongs to/],
+    [['--path', '1:0', '--seed', '1', '--only', 'list.'], /--path belongs to/],
+    [['--write', '--read-only'], /--write and --read-only exclude/],
+    [['--unknown'], /--unknown/],
+    [['--base-url'], /--base-url/],
+    [['--strict=yes'], /--strict/],
+    [['stray'], /stray/],
+    [['--base-url', '--api-key', key], /--base-url/],
+  ];
+  for (const [args, message] of cases) {
+    test(args.join(' '), () => {
+      assert.throws(
+        () => readOptions(args, {}),
+        (error) => {
+          assert.ok(error instanceof UsageError);
+          assert.match(error.message, message);
+          assert.doesNotMatch(error.message, /\n/);
+          assert.ok(!error.message.includes(key) && !error.message.includes('secret'), error.message);
+          return true;
+        },
+      );
+    });
+  }
+});
+
+test('what is on this machine', () => {
+  for (const host of [
+    'localhost',
+    'LOCALHOST:8080',
+    'a.localhost',
+    '127.0.0.1',
+    '127.1',
+    '127.255.255.254:1',
+    '0x7f.1',
+    '2130706433',
+    '[::1]',
+    '[0:0:0:0:0:0:0:1]:99',
+  ])
+    assert.ok(isLoopback(`http://${host}/v1`), host);
+  for (const host of [
+    '127.0.0.1.example.com',
+    'localhost.example.com',
+    'notlocalhost',
+    '128.0.0.1',
+    '0.0.0.0',
+    '192.168.0.1',
+    '10.0.0.1',
+    '[::]',
+    '[::2]',
+    '[::1:1]',
+    '[fe80::1]',
+    '127-0-0-1.example',
+    'example.com',
+    '127.0.0.1@example.com',
+  ])
+    assert.ok(!isLoopback(`http://${host}/v1`), host);
+});
+
+test('--help shows every flag, an example of each that takes a value, and the exit codes', () => {
+  assert.equal(readOptions(['--help', '--runs', 'x'], {}), 'help');
+  assert.equal(readOptions(['-h'], {}), 'help');
+  for (const flag of [
+    'base-url',
+    'api-key',
+    'profile',
+    'only',
+    'list',
+    'runs',
+    'seed',
+    'path',
+    'category-id',
+    'strict',
+    'read-only',
+    'write',
+    'max-requests',
+    'exhaust',
+    'exhaust-key',
+    'plan',
+    'report',
+    'compare',
+    'help',
+  ]) {
+    assert.match(help, new RegExp(`^  --${flag}\\b`, 'm'), flag);
+  }
+  for (const flag of [
+    'base-url',
+    'profile',
+    'only',
+    'runs',
+    'seed',
+    'path',
+    'category-id',
+    'max-requests',
+    'exhaust-key',
+    'plan',
+    'report',
+    'compare',
+  ]) {
+    assert.match(help, new RegExp(`^ {26}.*--${flag} [^A-Z\\s]`, 'm'), `${flag} has no example`);
+  }
+  assert.match(help, /0 the server conforms, 1 it does not, 2 it could not be tested/);
+  for (const line of help.split('\n')) assert.ok(line.length <= 140, line);
+});
+
+test('examples of --help are taken', () => {
+  for (const [, example] of help.matchAll(/^ {26}(--.*)$/gm)) {
+    const args = example!.replace('…', 'another_key').split(' ');
+    const environment = args.includes('--base-url') ? { API_KEY: key } : {};
+    assert.doesNotThrow(() => readOptions(args, environment), example);
+  }
+});
+
+test('--list', () => {
+  assert.equal(readOptions(['--list'], {}), 'list');
+  assert.throws(() => readOptions(['--list', '--profile', 'x'], {}), UsageError);
+  assert.ok(requirements.length > 50);
+});

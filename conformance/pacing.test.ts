@@ -1,0 +1,179 @@
+/** The pacer waits until the window has turned, no less and hardly more, whatever the server's clock says. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import { Pacer, plans } from './pacing.ts';
+import { answer, start, type Told } from './testing/answers.ts';
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+
+/** The Reset of the minute that `serverAt` is in. */
+const endOfMinute = (serverAt: number) => (Math.floor(serverAt / minuteMs) + 1) * 60;
+
+/** A pacer that has had these answers. */
+function after(...told: Told[]): Pacer {
+  const pacer = new Pacer();
+  for (const one of told) pacer.answered(answer(one));
+  return pacer;
+}
+
+describe('a fixed window', () => {
+  test('nothing is waited for before the first answer, nor while requests remain', () => {
+    assert.equal(new Pacer().wait(start), 0);
+    assert.equal(after({ limit: 60, remaining: 1, reset: endOfMinute(start) }).wait(start), 0);
+  });
+
+  test('with none left it waits until the window has turned, and a tick', () => {
+    const reset = endOfMinute(start);
+    const told = { limit: 60, remaining: 0, reset };
+    const at = reset * 1000 - 10_000;
+    const pacer = after({ limit: 60, remaining: 1, reset, at }, { ...told, at });
+    assert.equal(pacer.wait(at), 10_050);
+    assert.equal(pacer.wait(at + 10_049), 1);
+    assert.equal(pacer.wait(at + 10_050), 0);
+  });
+
+  test("never before the server's clock has come to Reset, and at most a second and a tick after, however the clocks differ", () => {
+    const offset = fc.oneof(
+      fc.integer({ min: -hourMs - 999, max: hourMs + 999 }),
+      fc.constantFrom(-hourMs, hourMs, 0, 1, -1, 999),
+    );
+    fc.assert(
+      fc.property(offset, fc.array(fc.nat(3000), { minLength: 1, maxLength: 30 }), (ahead, steps) => {
+        const pacer = new Pacer();
+        const [first] = [start];
+        const reset = endOfMinute(first + ahead) + 60;
+        let at = first;
+        let remaining = steps.length;
+        for (const step of steps) {
+          at = Math.min(at + step, reset * 1000 - ahead - 1);
+          pacer.answered(answer({ at, serverAt: at + ahead, limit: 60, remaining: --remaining, reset }));
+        }
+        if (steps.length === 1) return; // a server that has only ever said 0 is not believed
+        const serverTime = at + pacer.wait(at) + ahead;
+        assert.ok(serverTime >= reset * 1000, `${reset * 1000 - serverTime} ms too early`);
+        assert.ok(serverTime <= reset * 1000 + 1_050, `${serverTime - reset * 1000} ms late`);
+        assert.ok(pacer.serverTime(at) <= at + ahead, 'ahead of the server');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('without a Date it goes by its own clock, with a second to spare', () => {
+    const reset = endOfMinute(start);
+    const pacer = after({ limit: 60, remaining: 1, reset, serverAt: null }, { limit: 60, remaining: 0, reset, serverAt: null });
+    assert.equal(pacer.wait(start), reset * 1000 - start + 1_000);
+    assert.equal(pacer.serverTime(start), start);
+  });
+
+  test('room for several is waited for, but for no more than a window has', () => {
+    const reset = endOfMinute(start);
+    const pacer = after({ limit: 60, remaining: 10, reset });
+    assert.equal(pacer.wait(start, 10), 0);
+    assert.ok(pacer.wait(start, 11) > 0);
+    assert.equal(after({ limit: 5, remaining: 5, reset }).wait(start, 11), 0);
+    assert.ok(after({ limit: 5, remaining: 4, reset }).wait(start, 11) > 0);
+  });
+
+  test('of answers under way together the lowest Remaining counts, and the next window starts afresh', () => {
+    const reset = endOfMinute(start);
+    const pacer = after(...[3, 0, 2, 1].map((remaining) => ({ limit: 60, remaining, reset })));
+    assert.ok(pacer.wait(start) > 0);
+    pacer.answered(answer({ at: reset * 1000, limit: 60, remaining: 59, reset: reset + 60 }));
+    assert.equal(pacer.wait(reset * 1000), 0);
+  });
+
+  test('a Reset that has passed makes nobody wait', () => {
+    const pacer = after({ limit: 60, remaining: 5, reset: 100 }, { limit: 60, remaining: 0, reset: 100 });
+    assert.equal(pacer.wait(start), 0);
+  });
+});
+
+test('a server that has only ever said 0 is not believed, one that says 0 later is', () => {
+  const reset = endOfMinute(start);
+  const pacer = after(...Array.from({ length: 5 }, () => ({ limit: 60, remaining: 0, reset })));
+  assert.equal(pacer.wait(start), 0);
+  pacer.answered(answer({ limit: 60, remaining: 1, reset }));
+  pacer.answered(answer({ limit: 60, remaining: 0, reset }));
+  assert.ok(pacer.wait(start) > 0);
+});
+
+test('headers that are missing, doubled or no integers teach nothing', () => {
+  const reset = endOfMinute(start);
+  for (const told of [
+    {},
+    { limit: 60, remaining: 0 },
+    { limit: 0, remaining: 0, reset },
+    { limit: 60, remaining: 0, reset, headers: [['X-RateLimit-Reset', '1']] as const },
+  ]) {
+    const pacer = after({ limit: 60, remaining: 9, reset }, told);
+    assert.equal(pacer.wait(start), 0);
+    assert.equal(pacer.limit, 60);
+  }
+});
+
+test('a sliding window: a Reset that moves is followed', () => {
+  const pacer = new Pacer();
+  for (let remaining = 5; remaining >= 0; remaining--) {
+    pacer.answered(
+      answer({
+        at: start + (5 - remaining) * 700,
+        limit: 60,
+        remaining,
+        reset: Math.ceil((start + (5 - remaining) * 700 + minuteMs) / 1000),
+      }),
+    );
+  }
+  const at = start + 5 * 700;
+  const wait = pacer.wait(at);
+  assert.ok(wait >= minuteMs && wait <= minuteMs + 2_050, `${wait}`);
+  pacer.answered(answer({ at: at + 10_000, limit: 60, remaining: 1, reset: Math.ceil((at + 70_000) / 1000) }));
+  assert.equal(pacer.wait(at + 10_000), 0);
+});
+
+describe('headers that speak of the day', () => {
+  const tomorrow = Math.floor(start / 86_400_000 + 1) * 86_400;
+  for (const { perMinute, perDay } of Object.values(plans)) {
+    test(`a Limit of ${perDay} gives away ${perMinute} a minute`, () => {
+      const pacer = new Pacer();
+      for (let i = 0; i < perMinute; i++) {
+        assert.equal(pacer.wait(start + i), 0, `request ${i + 1}`);
+        pacer.sending(start + i);
+        pacer.answered(answer({ at: start + i, limit: perDay, remaining: perDay - 1 - i, reset: tomorrow }));
+      }
+      // Until the first of them is a minute old.
+      assert.equal(pacer.wait(start + perMinute), minuteMs + 50 - perMinute);
+      assert.equal(pacer.wait(start + minuteMs + 50), 0);
+    });
+  }
+
+  test('a window of a minute with such a Limit is that of a plan of its own', () => {
+    const pacer = new Pacer();
+    for (let i = 0; i < 300; i++) {
+      pacer.sending(start);
+      pacer.answered(answer({ limit: 1_000, remaining: 999 - i, reset: endOfMinute(start) }));
+    }
+    assert.equal(pacer.wait(start), 0);
+  });
+
+  test('a plan that was told holds from the first request', () => {
+    const pacer = new Pacer(60);
+    for (let i = 0; i < 60; i++) pacer.sending(start);
+    assert.equal(pacer.wait(start), minuteMs + 50);
+    assert.equal(pacer.wait(start, 1_000), minuteMs + 50);
+  });
+});
+
+test('the estimate', () => {
+  const reset = endOfMinute(start);
+  const untilTurn = reset * 1000 - start;
+  const free = after({ limit: 60, remaining: 59, reset });
+  assert.equal(free.estimate(start, 59), 0);
+  assert.ok(Math.abs(free.estimate(start, 60) - untilTurn) <= 1_050);
+  assert.ok(Math.abs(free.estimate(start, 59 + 60 + 1) - untilTurn - minuteMs) <= 1_050);
+  assert.equal(new Pacer().estimate(start, 1_000), 0);
+  const ofTheDay = after({ limit: 1_000, remaining: 999, reset: reset + 40_000 });
+  assert.equal(ofTheDay.estimate(start, 60), 0);
+  assert.equal(ofTheDay.estimate(start, 500), 8 * minuteMs);
+});

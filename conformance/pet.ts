@@ -1,0 +1,53 @@
+/** The specification's types (section 2), as the kit reads and writes them. */
+import { JsonNumber, JsonObject, kindOf } from './json.ts';
+
+export const statuses = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof statuses)[number];
+
+export interface NewPet {
+  readonly name: string;
+  readonly categoryId: bigint;
+  readonly status?: PetStatus;
+}
+
+export interface Pet extends NewPet {
+  readonly id: bigint;
+}
+
+/** What is wrong with a field of a Pet, in words, or undefined. */
+export const fieldProblems = {
+  id: (pet: JsonObject) => int64Problem(pet, 'id'),
+  categoryId: (pet: JsonObject) => int64Problem(pet, 'categoryId'),
+  name: (pet: JsonObject) => (typeof pet.get('name') === 'string' ? undefined : `a Pet whose name is ${kindOf(pet.get('name'))}`),
+  status: (pet: JsonObject) => {
+    const status = pet.get('status');
+    return status === undefined || isStatus(status) ? undefined : `a Pet whose status is ${kindOf(status)}`;
+  },
+};
+
+/** The Pet that an object is, or undefined where a field of it is broken. */
+export function pet(object: JsonObject): Pet | undefined {
+  if (Object.values(fieldProblems).some((problem) => problem(object) !== undefined)) return undefined;
+  const status = object.get('status');
+  return {
+    id: (object.get('id') as JsonNumber).int64()!,
+    name: object.get('name') as string,
+    categoryId: (object.get('categoryId') as JsonNumber).int64()!,
+    ...(isStatus(status) && { status }),
+  };
+}
+
+/** The JSON text of a NewPet, its digits exact, its lone surrogates as escapes. */
+export function newPetText(pet: NewPet): string {
+  const status = pet.status === undefined ? '' : `,"status":"${pet.status}"`;
+  return `{"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId}${status}}`;
+}
+
+function isStatus(value: unknown): value is PetStatus {
+  return statuses.some((s) => s === value);
+}
+
+function int64Problem(pet: JsonObject, field: string): string | undefined {
+  const value = pet.get(field);
+  return value instanceof JsonNumber && value.int64() !== undefined ? undefined : `a Pet whose ${field} is ${kindOf(value)}`;
+}

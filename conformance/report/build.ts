@@ -1,0 +1,39 @@
+/** The report of a session. */
+import { readFileSync } from 'node:fs';
+import type { Session } from '../session.ts';
+import { results } from '../suite.ts';
+import type { Report, Verdict } from './report.ts';
+
+/** What the session has found, as it stands now. */
+export function buildReport(session: Session): Report {
+  const { options, target, clock, startedAt } = session;
+  const requirements = results(session);
+  const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
+  for (const { verdict } of requirements) totals[verdict]++;
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  return {
+    format: 1,
+    kit: { name: 'petstore-conformance', version, node: process.version },
+    target: options.baseUrl,
+    profile: options.profile,
+    startedAt: new Date(startedAt).toISOString(),
+    seconds: Math.round((clock.now() - startedAt) / 100) / 10,
+    seed: options.seed,
+    runs: options.runs,
+    mode: [
+      options.write ? 'write' : 'read-only',
+      ...(options.only.length > 0 ? [`only ${options.only.join(',')}`] : []),
+      ...(options.path !== undefined ? [`path ${options.path}`] : []),
+      ...(options.exhaust ? ['exhaust'] : []),
+      ...(options.plan !== undefined ? [`plan ${options.plan}`] : []),
+      ...(options.strict ? ['strict'] : []),
+      ...(options.maxRequests !== undefined ? [`max-requests ${options.maxRequests}`] : []),
+    ],
+    sent: { ...target.sent, secondsWaited: Math.round(target.sent.secondsWaited) },
+    totals,
+    ...(session.lost !== undefined && { aborted: session.redact(session.lost.message) }),
+    conforms: session.lost === undefined && totals.failed === 0 && !(options.strict && totals.inconclusive > 0),
+    requirements,
+    gaps: session.ledger.observations(),
+  };
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compare, comparisonText, isUnchanged, readReport } from './compare.ts';
+import { fixture, hostile } from './fixture.ts';
+import type { Report, Verdict } from './report.ts';
+import { rawCharacters } from './wellformed.ts';
+
+const changed: Partial<Record<string, Verdict>> = {
+  'list.limit': 'passed',
+  'get.answers': 'failed',
+  'limits.refuses': 'passed',
+  'create.name': 'skipped',
+  'list.status': 'inconclusive',
+};
+
+/** An earlier report: five other verdicts, one requirement less and one more, two gaps filled otherwise, one not looked at. */
+const earlier: Report = {
+  ...fixture,
+  target: 'https://old.example/v1',
+  startedAt: '2026-11-18T08:00:00Z',
+  requirements: [
+    ...fixture.requirements.filter(({ id }) => id !== 'service.json').map((result) => ({ ...result, verdict: changed[result.id] ?? result.verdict })),
+    ...fixture.requirements.slice(0, 1).map((result) => ({ ...result, id: 'service.gone' as typeof result.id })),
+  ],
+  gaps: fixture.gaps.map(({ answer, ...gap }) => {
+    if (gap.id === 'list.limit-0') return { ...gap, answer: '200, an empty list' };
+    return gap.id === 'list.order' || answer === undefined ? gap : { ...gap, answer };
+  }),
+};
+
+test('verdicts are compared in both directions', () => {
+  const ids = (before: Report, now: Report): unknown =>
+    compare(before, now).changed.map(({ id, before: was, now: is, direction }) => `${id} ${was} ${is} ${direction}`);
+  assert.deepEqual(ids(earlier, fixture), [
+    'list.limit passed failed worse',
+    'list.status inconclusive passed other',
+    'create.name skipped failed worse',
+    'get.answers failed passed better',
+    'limits.refuses passed skipped other',
+  ]);
+  assert.deepEqual(ids(fixture, earlier), [
+    'list.limit failed passed better',
+    'list.status passed inconclusive other',
+    'create.name failed skipped other',
+    'get.answers passed failed worse',
+    'limits.refuses skipped passed other',
+  ]);
+});
+
+test('requirements of one report only, and gaps, are told in both directions', () => {
+  const forth = compare(earlier, fixture);
+  const back = compare(fixture, earlier);
+  assert.deepEqual([forth.onlyBefore.map(({ id }) => id), forth.onlyNow.map(({ id }) => id)], [['service.gone'], ['service.json']]);
+  assert.deepEqual([back.onlyBefore.map(({ id }) => id), back.onlyNow.map(({ id }) => id)], [['service.json'], ['service.gone']]);
+  const answers = ({ gaps }: typeof forth): unknown => gaps.map(({ id, before, now }) => [id, before, now]);
+  assert.deepEqual(answers(forth), [['list.limit-0', '200, an empty list', 'refused with 400'], ['list.order', undefined, 'refused with 400']]);
+  assert.deepEqual(answers(back), [['list.limit-0', 'refused with 400', '200, an empty list'], ['list.order', 'refused with 400', undefined]]);
+  assert.deepEqual(forth.before, { target: 'https://old.example/v1', startedAt: '2026-11-18T08:00:00Z', conforms: false });
+});
+
+test('a gap that only one report knows is told', () => {
+  const fewer = { ...fixture, gaps: fixture.gaps.slice(1) };
+  assert.deepEqual(compare(fixture, fewer).gaps.map(({ id, before, now }) => [id, before, now]), [['list.limit-0', 'refused with 400', undefined]]);
+  assert.deepEqual(compare(fewer, fixture).gaps.map(({ id, before, now }) => [id, before, now]), [['list.limit-0', undefined, 'refused with 400']]);
+});
+
+test('the text tells what got worse first, then better, then other, then gaps', () => {
+  const text = comparisonText(compare(earlier, fixture));
+  const parts = [
+    'https://old.example/v1',
+    ...['Worse', 'list.limit: passed → failed', 'Better', 'get.answers: failed → passed', 'Other', 'limits.refuses'],
+    ...['Only in the earlier', 'service.gone', 'Only in this', 'service.json'],
+    ...['Gaps filled', 'before: 200, an empty list', 'Gaps that one', 'list.order'],
+  ];
+  const places = parts.map((part) => text.indexOf(part));
+  assert.deepEqual(places, [...places].sort((a, b) => a - b));
+  assert.ok(!places.includes(-1));
+});
+
+test('of equal reports it says that nothing changed', () => {
+  const same = compare(fixture, { ...fixture, startedAt: '2027-01-01T00:00:00Z', seed: 43 });
+  assert.ok(isUnchanged(same));
+  assert.match(comparisonText(same), /^Nothing changed/m);
+  assert.ok(!isUnchanged(compare(earlier, fixture)));
+});
+
+test('no text of a server reaches the terminal raw', () => {
+  const evil = { ...fixture, target: `http://x/${hostile}\n`, gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `${hostile}\n${gap.answer ?? ''}` })) };
+  assert.deepEqual(rawCharacters(comparisonText(compare(evil, fixture))), []);
+});
+
+test('a report that was written is read', () => {
+  assert.deepEqual(readReport(JSON.stringify(fixture), 'report.json'), fixture);
+  assert.deepEqual(readReport(`\ufeff${JSON.stringify(earlier)}`, 'report.json'), earlier);
+});
+
+test('what is no report is refused in one line that names the file and the fault', () => {
+  const first = fixture.requirements[0];
+  for (const [value, message] of [
+    ['', /^r\.json: not JSON: /],
+    ['<html>\n\u001b[2J', /^r\.json: not JSON: /],
+    ['[]', /^r\.json: not a report of this kit: it must be an object, not \[\]$/],
+    ['null', /^r\.json: not a report of this kit: it must be an object, not null$/],
+    ['{}', /^r\.json: not a report of this kit: format is missing$/],
+    [JSON.stringify({ ...fixture, format: '1' }), /^r\.json: not a report of this kit: format must be a number, not "1"$/],
+    [JSON.stringify({ ...fixture, format: 2 }), /^r\.json: a report of format 2; this kit reads format 1$/],
+    [JSON.stringify({ ...fixture, gaps: undefined }), /^r\.json: not a report of format 1: gaps is missing$/],
+    [JSON.stringify({ ...fixture, requirements: {} }), /^r\.json: not a report of format 1: requirements must be a list, not \{\}$/],
+    [JSON.stringify({ ...fixture, requirements: [{ ...first, verdict: 'ok' }] }), /: requirements\[0\]\.verdict must be passed or failed or inconclusive or skipped, not "ok"$/],
+    [JSON.stringify({ ...fixture, requirements: [first, first] }), /^r\.json: not a report of format 1: service\.json is there twice$/],
+    [JSON.stringify({ ...fixture, sent: { ...fixture.sent, created: -1 } }), /: sent\.created must be a whole number, 0 or more, not -1$/],
+  ] as const) {
+    assert.throws(() => readReport(value, 'r.json'), (error: Error) => {
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /[\n\u001b]/);
+      return true;
+    });
+  }
+});
+
+test('no field can be missing or of another type', () => {
+  for (const name of Object.keys(fixture)) {
+    for (const wrong of [undefined, null]) {
+      assert.throws(() => readReport(JSON.stringify({ ...fixture, [name]: wrong }), 'r'), new RegExp(`\\b${name} (is missing|must be)`));
+    }
+  }
+  for (const list of ['requirements', 'gaps'] as const) {
+    const element: object = fixture[list][0] ?? {};
+    for (const name of Object.keys(element)) {
+      assert.throws(() => readReport(JSON.stringify({ ...fixture, [list]: [{ ...element, [name]: null }] }), 'r'), new RegExp(`${list}\\[0\\]\\.${name} must be`));
+    }
+  }
+});

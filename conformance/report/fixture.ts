@@ -1,0 +1,81 @@
+/** A report for the tests: every verdict, several failures, and a server that sends what it can to harm a reader. */
+import { gaps, type GapId } from '../gaps.ts';
+import { requirements, type RequirementId } from '../requirements.ts';
+import type { Failure, Observation, Report, RequirementResult, Verdict } from './report.ts';
+
+/** What a hostile server puts into names, headers and bodies: markup, terminal escapes, XML's forbidden, bidi, half pairs. */
+export const hostile = `<script>alert("x")</script>&amp;]]>'\u001b[2J\u0000\u009b31m\u202eevil\u2069\ud800x\udc00\uffff\u2028\u{e0041}\u00a0-->`;
+
+const listLimit: Failure = {
+  required: 'at most 1 animal',
+  came: '2 animals',
+  smallestCase: 'limit=1',
+  curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" 'https://staging.example/v1/pets?limit=1'`,
+  answer: 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-ratelimit-limit: 300\r\nx-ratelimit-remaining: 288\r\n\r\n[{"id":1,"name":"Rex","categoryId":7,"status":"available"},{"id":2,"name":"Mia","categoryId":7,"status":"sold"}]',
+  replay: '--seed 42 --path "0:1"',
+};
+
+const hostileName: Failure = {
+  required: `the name as it was sent, "${hostile}"`,
+  came: `"${hostile.toUpperCase()}"`,
+  smallestCase: `{"name":"${hostile}","categoryId":7}`,
+  curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' -d '{"name":"\\u202e <b>&","categoryId":7}' 'https://staging.example/v1/pets'`,
+  answer: `HTTP/1.1 201 Created\r\nx-evil: ${hostile}\r\n\r\n{"name":"${hostile}"}`,
+};
+
+const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
+  'list.limit': {
+    verdict: 'failed',
+    judged: 31,
+    failures: [listLimit, { ...listLimit, required: 'at most 100 animals', came: '101 animals', smallestCase: 'limit=100' }],
+    failed: 7,
+  },
+  'create.name': { verdict: 'failed', judged: 84, failures: [hostileName], failed: 1 },
+  'limits.reset-time': {
+    verdict: 'failed',
+    judged: 301,
+    failures: [{ ...listLimit, required: 'not further than a day after Date', came: '172,800 s after Date', smallestCase: 'GET /pets' }],
+    failed: 1,
+  },
+  'list.default-limit': { verdict: 'inconclusive', reason: 'the list has 12 animals; more than 20 are needed to see the default of limit', judged: 0, evidence: [] },
+  'limits.remaining-falls': { verdict: 'inconclusive', reason: `the window turned three times while ten requests were under way; Reset was "${hostile}"`, judged: 0, evidence: [] },
+  'limits.refuses': { verdict: 'skipped', reason: 'only with --exhaust', judged: 0, evidence: [] },
+  'limits.retry-after': { verdict: 'skipped', reason: 'only with --exhaust', judged: 0, evidence: [] },
+};
+
+const results = requirements.map((requirement): RequirementResult => {
+  const { id, section, profile, text, untested } = requirement;
+  const nothing = { judged: 0, evidence: [], failures: [], failed: 0 };
+  if (untested !== undefined) return { id, section, profile, text, verdict: 'skipped', reason: untested, ...nothing };
+  const evidence = ['GET /pets?limit=1 → 200, 1 animal', `GET /pets?limit=100 → 200, 37 animals, the first named "${id === 'pet.name' ? hostile : 'Rex'}"`];
+  return { id, section, profile, text, verdict: 'passed', ...nothing, judged: 31, evidence, ...ended[id] };
+});
+
+const usual = { answer: 'refused with 400', example: 'GET /pets?limit=0 → 400 {"code":"invalid","message":"limit"}' };
+const answers: Partial<Record<GapId, Pick<Observation, 'answer' | 'example' | 'reason'>>> = {
+  'pet.extra-fields': { answer: `photoUrls, ${hostile}`, example: `{"${hostile}":1}` },
+  'list.limit-101': { answer: 'taken for 100' },
+  'limits.429-body': { reason: 'no 429 was seen; only with --exhaust' },
+  'limits.retry-after-form': { reason: 'no 429 was seen; only with --exhaust' },
+  'create.invalid-utf-8': { reason: `the server closed the connection: ${hostile}` },
+};
+
+const total = (wanted: Verdict): number => results.filter(({ verdict }) => verdict === wanted).length;
+
+/** The report; each test may spread its own changes over it. */
+export const fixture: Report = {
+  format: 1,
+  kit: { name: 'petstore-conformance', version: '0.1.0', node: 'v20.20.2' },
+  target: 'https://staging.example/v1',
+  profile: 'spec',
+  startedAt: '2026-11-21T19:21:02.113Z',
+  seconds: 8.13,
+  seed: 42,
+  runs: 100,
+  mode: ['max-requests 400'],
+  sent: { withKey: 290, withoutKey: 22, created: 41, unwanted429: 1, secondsWaited: 2.4 },
+  totals: { passed: total('passed'), failed: total('failed'), inconclusive: total('inconclusive'), skipped: total('skipped') },
+  conforms: false,
+  requirements: results,
+  gaps: gaps.map((gap) => ({ ...gap, ...(answers[gap.id] ?? usual) })),
+};

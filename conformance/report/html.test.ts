@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compare } from './compare.ts';
+import { fixture } from './fixture.ts';
+import { reportHtml } from './html.ts';
+import { escaped } from './markup.ts';
+import type { Report } from './report.ts';
+import { palettes } from './style.ts';
+import { visible, visibleLines } from './visible.ts';
+import { malformed, rawCharacters } from './wellformed.ts';
+import { verdicts } from './words.ts';
+
+const kept: Report = {
+  ...fixture,
+  requirements: fixture.requirements.map((result) => ({ ...result, verdict: 'passed', failures: [], failed: 0 })),
+  totals: { passed: fixture.requirements.length, failed: 0, inconclusive: 0, skipped: 0 },
+  conforms: true,
+};
+const page = reportHtml(fixture, compare(kept, fixture));
+const body = page.slice(page.indexOf('<body>'));
+
+test('the page is well-formed, whatever the server sent', () => {
+  for (const one of [page, reportHtml(fixture), reportHtml(kept)]) {
+    assert.equal(malformed(one.replace(/<style>[^<]*<\/style>/, ''), ['meta', 'br']), undefined);
+    assert.deepEqual(rawCharacters(one), []);
+  }
+});
+
+test('no tag of the server gets through; it is shown as text', () => {
+  assert.doesNotMatch(page, /<script/i);
+  assert.ok(body.includes('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;amp;'));
+  assert.ok(body.includes('<span class="unseen">\\u202e</span>evil'));
+});
+
+test('every string of a report is escaped, wherever it stands', () => {
+  const evil = '"><img src=x onerror=alert(1)>\u202e';
+  const poisoned = (value: unknown, key = ''): unknown => {
+    if (typeof value === 'string') return ['verdict', 'section', 'profile'].includes(key) ? value : `${value}${evil}`;
+    if (Array.isArray(value)) return value.map((one) => poisoned(one, key));
+    if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poisoned(one, name)]));
+    return value;
+  };
+  const report = poisoned(fixture) as Report;
+  const html = reportHtml(report, compare(fixture, report));
+  assert.equal(malformed(html.replace(/<style>[^<]*<\/style>/, ''), ['meta', 'br']), undefined);
+  assert.doesNotMatch(html, /<img/);
+});
+
+test('nothing is loaded and nothing runs', () => {
+  assert.match(page, /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">/);
+  assert.doesNotMatch(page, / (src|srcset|action|data|on[a-z]+)="/);
+  assert.doesNotMatch(page, /<(link|script|iframe|img|object|form)\b|@import|url\(/);
+});
+
+test('every link leads to one place in the page', () => {
+  const ids = [...body.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+  assert.equal(new Set(ids).size, ids.length);
+  const links = [...body.matchAll(/ (?:href="#|aria-labelledby=")([^"]*)"/g)].map(([, id]) => id);
+  assert.ok(links.length > 10);
+  assert.deepEqual(links.filter((id) => !ids.includes(id)), []);
+  assert.doesNotMatch(body, / href="[^#]/);
+});
+
+test('failures come before requirements, requirements before gaps, and each failure is told in full', () => {
+  const at = (id: string): number => body.indexOf(`<h2 id="${id}"`);
+  assert.ok(at('failures') < at('requirements') && at('requirements') < at('gaps') && at('gaps') < at('comparison'));
+  const told = body.slice(at('failures'), at('inconclusive')).replace(/<span class="unseen">([^<]*)<\/span>/g, '$1');
+  for (const { id, failures } of fixture.requirements) {
+    for (const { required, came, smallestCase, curl, answer, replay } of failures) {
+      assert.ok(told.includes(`id="failure-${id}"`));
+      for (const text of [required, came]) assert.ok(told.includes(`<dd>${visible(escaped(text))}</dd>`), text);
+      for (const text of [smallestCase, answer]) assert.ok(told.includes(`<pre class="">${visibleLines(escaped(text))}</pre>`), text);
+      assert.ok(told.includes(`<pre class="curl">${escaped(curl)}</pre>`), curl);
+      if (replay !== undefined) assert.ok(told.includes(escaped(replay)));
+    }
+  }
+  assert.match(told, /Failure 2 of 7/);
+  assert.match(told, /5 more failures of this requirement are not shown/);
+});
+
+test('there is a row for every requirement, with its verdict in words, and the totals are theirs', () => {
+  for (const verdict of verdicts) {
+    const rows = body.split(`<td role="cell" class="verdict ${verdict}"><span class="sign" aria-hidden="true">`).slice(1);
+    assert.equal(rows.length, fixture.totals[verdict]);
+    assert.ok(rows.every((row) => row.slice(0, 40).includes(`</span>${verdict}</td>`)));
+  }
+  assert.match(body, /<strong>3<\/strong> <span aria-hidden="true">✗<\/span> failed/);
+});
+
+test('every gap is there, with its answer or the reason why there is none', () => {
+  for (const { question } of fixture.gaps) assert.ok(body.includes(`<th role="rowheader" scope="row">${question}</th>`), question);
+  assert.ok(body.includes('no 429 was seen; only with --exhaust'));
+});
+
+test('the page can be read by those who hear it: language, scopes, order of headings', () => {
+  assert.match(page, /<html lang="en">/);
+  assert.equal([...body.matchAll(/<th /g)].length, [...body.matchAll(/<th [^>]*scope="(row|col)"/g)].length);
+  const levels = [...body.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
+  assert.equal(levels.filter((level) => level === 1).length, 1);
+  assert.ok(levels.every((level, index) => level <= (levels[index - 1] ?? 0) + 1));
+});
+
+test('long text scrolls in a box that the keyboard reaches', () => {
+  const requirements = fixture.requirements.map((result) => ({
+    ...result,
+    failures: result.failures.map((failure) => ({ ...failure, answer: 'x'.repeat(9000) })),
+  }));
+  const long = { ...fixture, requirements };
+  assert.match(reportHtml(long), /<pre class=" ?long" tabindex="0" role="region" aria-label="Answer">/);
+});
+
+test('a server that conforms is told so; what --strict makes of the inconclusive, too', () => {
+  assert.match(reportHtml(kept), /<h1>.*Conforms: nothing failed\.<\/h1>\n/);
+  assert.match(reportHtml(kept), /No requirement failed\./);
+  assert.doesNotMatch(reportHtml(kept), /id="(failure-|inconclusive|comparison)/);
+  const strict: Report = { ...fixture, mode: ['strict'], totals: { ...fixture.totals, failed: 0 } };
+  assert.match(reportHtml(strict), /<h1>.*Does not conform: nothing failed, but under --strict 2 requirements may not stay inconclusive\./);
+});
+
+test('every colour of text can be read on every ground (WCAG AA), light and dark', () => {
+  for (const palette of Object.values(palettes)) {
+    for (const ink of ['ink', 'soft', 'link', 'passed', 'failed', 'inconclusive', 'skipped'] as const) {
+      for (const ground of ['paper', 'sheet', 'code'] as const) {
+        const [darker = 0, lighter = 0] = [luminance(palette[ink]), luminance(palette[ground])].sort((a, b) => a - b);
+        const contrast = (lighter + 0.05) / (darker + 0.05);
+        assert.ok(contrast >= 4.5, `${ink} ${palette[ink]} on ${ground} ${palette[ground]}: ${contrast.toFixed(2)}`);
+      }
+    }
+  }
+});
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { fixture } from './fixture.ts';
+import { reportJunit } from './junit.ts';
+import type { Report } from './report.ts';
+import { malformed, rawCharacters } from './wellformed.ts';
+
+const strict: Report = { ...fixture, mode: ['strict'] };
+const xml = reportJunit(fixture);
+
+test('the XML is well-formed, and holds nothing that XML 1.0 cannot', () => {
+  for (const one of [xml, reportJunit(strict)]) {
+    assert.equal(malformed(one), undefined);
+    assert.deepEqual(rawCharacters(one), []);
+  }
+  assert.ok(xml.includes('\\u0000\\u009b31m\\u202eevil'));
+  assert.doesNotMatch(xml, /<script|\]\]>/);
+});
+
+test('xmllint takes it', (context) => {
+  const ran = spawnSync('xmllint', ['--noout', '-'], { input: xml, encoding: 'utf8' });
+  if (ran.error !== undefined) return context.skip('xmllint is not installed (Debian: libxml2-utils)');
+  assert.equal(ran.stderr, '');
+  assert.equal(ran.status, 0);
+});
+
+test('the counts of each suite are those of its cases, and their sums those of the whole', () => {
+  for (const [report, failures, skipped] of [
+    [fixture, fixture.totals.failed, fixture.totals.inconclusive + fixture.totals.skipped],
+    [strict, fixture.totals.failed + fixture.totals.inconclusive, fixture.totals.skipped],
+  ] as const) {
+    const [head = '', ...suites] = reportJunit(report).split('<testsuite ');
+    const sums = { tests: 0, failures: 0, skipped: 0 };
+    for (const suite of suites) {
+      const counted = { tests: occurrences(suite, '<testcase '), failures: occurrences(suite, '<failure '), skipped: occurrences(suite, '<skipped ') };
+      assert.deepEqual(attributes(suite), counted);
+      for (const name of ['tests', 'failures', 'skipped'] as const) sums[name] += counted[name];
+    }
+    assert.deepEqual(sums, { tests: fixture.requirements.length, failures, skipped });
+    assert.deepEqual(attributes(head.slice(head.indexOf('<testsuites'))), sums);
+  }
+});
+
+test('a case names section, requirement and text; a failure says what was required and what came', () => {
+  assert.ok(xml.includes('<testcase classname="4.1 List animals" name="list.limit: A list never has more animals than its limit." time="0">'));
+  assert.ok(xml.includes('<failure message="required: at most 1 animal; came: 2 animals" type="failed">required: at most 1 animal\ncame: 2 animals\nsmallest case: limit=1\ncurl: curl -sS'));
+  assert.ok(xml.includes('required: at most 100 animals\n'), 'the second failure of the same requirement');
+  assert.ok(xml.includes('<testsuites name="petstore-conformance https://staging.example/v1"'));
+  assert.ok(xml.includes('time="8.130"'));
+});
+
+test('what is inconclusive is skipped, and under --strict a failure; the reason is told', () => {
+  const message = 'message="inconclusive: the list has 12 animals; more than 20 are needed to see the default of limit"';
+  assert.ok(xml.includes(`<skipped ${message}/>`));
+  assert.ok(reportJunit(strict).includes(`<failure ${message} type="inconclusive"/>`));
+  for (const one of [xml, reportJunit(strict)]) assert.ok(one.includes('<skipped message="skipped: only with --exhaust"/>'));
+});
+
+function attributes(text: string): Record<'tests' | 'failures' | 'skipped', number> {
+  const read = (name: string): number => Number(new RegExp(` ${name}="(\\d+)"`).exec(text)?.[1]);
+  return { tests: read('tests'), failures: read('failures'), skipped: read('skipped') };
+}
+
+function occurrences(text: string, part: string): number {
+  return text.split(part).length - 1;
+}

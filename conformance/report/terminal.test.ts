@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { stripVTControlCharacters } from 'node:util';
+import { test } from 'node:test';
+import { fixture, hostile } from './fixture.ts';
+import type { Report, RequirementResult } from './report.ts';
+import { resultLine, sectionLine, summaryText } from './terminal.ts';
+import { rawCharacters } from './wellformed.ts';
+
+const plain = { colour: false, columns: 100 };
+const summary = summaryText(fixture, plain);
+
+test('the last line has the totals and the verdict', () => {
+  const { passed, failed, inconclusive, skipped } = fixture.totals;
+  assert.equal(
+    summary.split('\n').at(-1),
+    `DOES NOT CONFORM: ${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped` +
+      ' (312 requests, 41 animals created, 1 unwanted 429, seed 42, 8.1 s)',
+  );
+  const kept: Report = {
+    ...fixture,
+    conforms: true,
+    totals: { passed: 52, failed: 0, inconclusive: 3, skipped: 6 },
+    seed: 1234567,
+    seconds: 75,
+    sent: { ...fixture.sent, withKey: 1180, created: 1, unwanted429: 0 },
+  };
+  assert.equal(
+    summaryText(kept, plain).split('\n').at(-1),
+    'CONFORMS: 52 passed, 0 failed, 3 inconclusive, 6 skipped (1,202 requests, 1 animal created, seed 1234567, 1 min 15 s)',
+  );
+});
+
+test('failures are told in full, the curl line in one piece', () => {
+  for (const { id, failures } of fixture.requirements) {
+    for (const { curl, replay } of failures) {
+      assert.ok(summary.includes(`✗ FAILED ${id}`));
+      assert.ok(summary.split('\n').some((line) => line.endsWith(curl)), curl);
+      if (replay !== undefined) assert.ok(summary.includes(replay));
+    }
+  }
+  assert.match(summary, /\n {2}required {7}at most 1 animal\n {2}came {11}2 animals\n {2}smallest case {2}limit=1\n {2}curl {11}curl -sS/);
+  assert.match(summary, /\n {2}2 of 7\n/);
+  assert.match(summary, /\n {2}and 5 more\n/);
+});
+
+test('inconclusive requirements have their reason, and only gaps with an answer are told', () => {
+  assert.match(summary, /\? list\.default-limit\n {6}the list has 12 animals; more than 20 are needed/);
+  assert.match(summary, /\n {2}How is limit=101 answered\? +taken for 100\n/);
+  assert.doesNotMatch(summary, /What body has a 429/);
+});
+
+test('lines keep to the width, but for what must not be broken', () => {
+  for (const columns of [40, 80, 120]) {
+    const lines = summaryText(fixture, { colour: false, columns }).split('\n');
+    const long = lines.filter((line) => line.length > columns && !/curl|replay|script|CONFORM|^✗ FAILED|^What the spec/i.test(line));
+    assert.deepEqual(long, []);
+  }
+});
+
+test('no server can send a terminal escape, and colour adds only colour', () => {
+  const evil: Report = { ...fixture, gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `\u001b]0;owned\u0007${hostile}\n` })) };
+  for (const report of [fixture, evil]) {
+    const text = summaryText(report, plain);
+    assert.deepEqual(rawCharacters(text), []);
+    const coloured = summaryText(report, { ...plain, colour: true });
+    assert.notEqual(coloured, text);
+    assert.deepEqual(rawCharacters(coloured.replace(/\u001b\[\d+m/g, '')), []);
+    assert.equal(stripVTControlCharacters(coloured), text);
+  }
+});
+
+test('a value too long to read is cut, and says so; a curl line is not', () => {
+  const long = 'x'.repeat(100_000);
+  const requirements = fixture.requirements.map((result) => ({
+    ...result,
+    failures: result.failures.map((failure) => ({ ...failure, smallestCase: long, curl: `curl ${long}` })),
+  }));
+  const report: Report = { ...fixture, requirements };
+  const text = summaryText(report, plain);
+  assert.match(text, /smallest case {2}x{1500}\n +… \(98,500 more characters\)\n/);
+  assert.ok(text.includes(`curl ${long}\n`));
+});
+
+test('progress has one line a requirement, with a sign and words', () => {
+  const line = (id: string, changes: Partial<RequirementResult> = {}): string => {
+    const result = fixture.requirements.find((one) => one.id === id);
+    assert.ok(result);
+    return resultLine({ ...result, ...changes }, { colour: false });
+  };
+  assert.equal(line('list.answers'), '  ✓ list.answers                  GET /pets is answered with 200 and Pets.   (31 answers)');
+  assert.equal(line('list.answers', { judged: 1 }).slice(-10), '(1 answer)');
+  assert.equal(line('list.limit'), '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED: 7 failures, 31 answers)');
+  assert.match(line('list.default-limit'), /^ {2}\? list\.default-limit .* \(inconclusive: the list has 12 animals; /);
+  assert.match(line('limits.refuses'), /^ {2}– limits\.refuses .* \(skipped: only with --exhaust\)$/);
+  assert.deepEqual(rawCharacters(line('list.limit', { verdict: 'skipped', reason: `${hostile}\n` })), []);
+  assert.doesNotMatch(line('list.limit', { verdict: 'skipped', reason: 'a\nb' }), /\n/);
+});
+
+test('a section is told by number and title, a heading of our own by itself', () => {
+  assert.equal(sectionLine('4.1', { colour: false }), '4.1 List animals');
+  assert.equal(sectionLine('Names of animals', { colour: false }), 'Names of animals');
+  assert.equal(sectionLine('4.1', { colour: true }), '\u001b[1m4.1 List animals\u001b[0m');
+});

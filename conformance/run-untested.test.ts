@@ -1,0 +1,147 @@
+/** Where nothing can be tested the kit says so in one line; and however it ends, it leaves nothing behind. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { assertNoKey, kit, nodeTest, reportIn, startKit, type Ended } from './testing/kit.ts';
+import { apiKey, proxy, scripted, smallServer, temporaryFolder } from './testing/servers.ts';
+
+/** Exit code 2, and one line that says why. */
+function assertUntested({ code, stdout, stderr }: Ended, message: RegExp): void {
+  assert.match(stderr, /^conformance: [^\n]+\n$/);
+  assert.match(stderr, message);
+  assert.equal(code, 2, stdout);
+}
+
+describe('exit 2 with one line', { concurrency: 2 }, () => {
+  test('nobody there', async () =>
+    assertUntested(
+      await kit({ baseUrl: 'http://127.0.0.1:1/v1', apiKey }),
+      /no answer from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/,
+    ));
+  test('no such host', async () =>
+    assertUntested(
+      await kit({ baseUrl: 'http://nobody.invalid/v1', apiKey }),
+      /no answer from http:\/\/nobody\.invalid\/v1: .*(ENOTFOUND|EAI_AGAIN)/,
+    ));
+  test('what is there is no HTTP server', async (t) => {
+    const server = createServer((socket) => void socket.on('error', () => {}).end('220 smtp.example\r\n')).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    assertUntested(
+      await kit({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, apiKey }),
+      /no answer from/,
+    );
+  });
+  test('the key is refused', async (t) =>
+    assertUntested(await kit({ ...(await smallServer(t)), apiKey: 'not_the_key' }), /refuses the key of API_KEY \(401\)/));
+  test('the other key is refused', async (t) =>
+    assertUntested(
+      await kit(await smallServer(t), '--exhaust', '--exhaust-key', 'not_the_key'),
+      /refuses the key of --exhaust-key \(401\)/,
+    ));
+  test('another base URL', async (t) => {
+    const { baseUrl } = await smallServer(t);
+    assertUntested(
+      await kit({ baseUrl: baseUrl.replace('/v1', '/api/v1'), apiKey }),
+      /(answered with 404; is that the base URL|refuses the key)/,
+    );
+    const site = await scripted(
+      t,
+      (_, response) => void response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>'),
+    );
+    assertUntested(await kit(site), /\/pets is answered with 404; is that the base URL\?/);
+  });
+  test('a bad option', async () => assertUntested(await kit(undefined, '--runs', 'many'), /--runs must be a whole number/));
+  test('reports that cannot be written, before anything is sent', async (t) => {
+    const folder = temporaryFolder(t);
+    writeFileSync(join(folder, 'file'), '');
+    const server = await scripted(t, (_, response) => void response.end());
+    assertUntested(await kit(server, '--report', join(folder, 'file', 'reports')), /--report .*ENOTDIR/);
+    mkdirSync(join(folder, 'reports', 'report.json'), { recursive: true });
+    assert.equal(server.arrived.length, 0);
+    assertUntested(
+      await kit(await smallServer(t), '--only', 'list.answers', '--report', join(folder, 'reports')),
+      /--report .*EISDIR/,
+    );
+  });
+  test('an earlier report that is none', async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await scripted(t, (_, response) => void response.end());
+    for (const [name, text] of [
+      ['empty.json', ''],
+      ['other.json', '{"format":1}'],
+    ] as const) {
+      writeFileSync(join(folder, name), text);
+      assertUntested(await kit(server, '--compare', join(folder, name)), /--compare /);
+    }
+    assertUntested(await kit(server, '--compare', join(folder, 'missing.json')), /--compare .*ENOENT/);
+    assert.equal(server.arrived.length, 0);
+  });
+  test('a server that ends in the middle of a run; what was found until then is reported', async (t) => {
+    const folder = temporaryFolder(t);
+    const behind = await smallServer(t);
+    const server = await proxy(t, behind, () => {
+      if (server.arrived.length > 120) server.stop();
+    });
+    const ended = await kit(server, '--report', folder);
+    assertUntested(ended, /answers no more: .*, in (GET|POST) \/pets/);
+    assert.match(ended.stdout, /NOT TESTED TO THE END/);
+    const report = reportIn(folder);
+    assert.match(report.aborted ?? '', /answers no more/);
+    assert.equal(report.conforms, false);
+    assert.equal(report.totals.failed, 0);
+    assert.ok(report.totals.passed > 5 && report.totals.skipped > 20);
+    assertNoKey([ended.stdout, ended.stderr, JSON.stringify(report)]);
+  });
+  test('a server that ends while the key stands in a query', async (t) => {
+    const behind = await smallServer(t);
+    const server = await proxy(t, behind, ({ url }) => {
+      if (url.includes('access_token')) server.stop();
+    });
+    const ended = await kit(server, '--only', 'auth.query');
+    assertUntested(ended, /answers no more: .*access_token=\$API_KEY/);
+    assertNoKey([ended.stdout, ended.stderr]);
+  });
+  test("and under node's own runner such a run is a failure", async (t) => {
+    const server = await proxy(t, await smallServer(t), () => {
+      if (server.arrived.length > 5) server.stop();
+    });
+    const ended = await nodeTest(server, '--only auth.');
+    assert.equal(ended.code, 1, ended.stdout);
+    assert.match(ended.stdout, /answers no more/);
+    assertNoKey([ended.stdout, ended.stderr]);
+  });
+});
+
+describe('a signal', { skip: existsSync('/proc/self/cmdline') ? false : 'it needs /proc to see processes' }, () => {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    test(`${signal} leaves no server and no folder behind`, async (t) => {
+      const folder = temporaryFolder(t);
+      const running = startKit(['--only', 'create.name', '--runs', '50000'], { TMPDIR: folder });
+      await running.printed(/Add an animal/);
+      const processes = () =>
+        readdirSync('/proc')
+          .filter((pid) => /^\d+$/.test(pid))
+          .filter((pid) => {
+            try {
+              return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
+            } catch {
+              return false; // it has ended meanwhile
+            }
+          });
+      assert.equal(processes().length, 1);
+      running.child.kill(signal);
+      assert.equal((await running.ended).code, code);
+      assert.deepEqual(
+        readdirSync(folder).filter((name) => name.startsWith('petstore-')),
+        [],
+      );
+      while (processes().length > 0) await new Promise(setImmediate); // killed, and about to go
+    });
+  }
+});

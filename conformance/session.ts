@@ -1,0 +1,152 @@
+/** One run against one server: its target, what it has found, and whether it can go on. */
+import type { Clock } from './clock.ts';
+import { bearer, inQuery, redactor } from './credentials.ts';
+import { nameOf, type Answer, type Credential } from './exchange.ts';
+import { Fixtures } from './fixtures.ts';
+import { History } from './history.ts';
+import { Ledger } from './ledger.ts';
+import { plans, type Plan } from './pacing.ts';
+import { listPets } from './requests.ts';
+import { requirementsNamed, type Profile, type RequirementId } from './requirements.ts';
+import { referenceRules } from './rules-reference.ts';
+import { rules, type Rule } from './rules.ts';
+import { NoAnswer, Target, type Wait } from './target.ts';
+
+export interface SessionOptions {
+  /** Ends in /v1, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly profile: Profile;
+  /** Ids, or beginnings of ids, of what is to be checked; empty: all. */
+  readonly only: readonly string[];
+  readonly seed: number;
+  readonly path?: string;
+  readonly runs: number;
+  readonly strict: boolean;
+  readonly maxRequests?: number;
+  /** Whether animals may be created; if not, whether the user has said so. */
+  readonly write: boolean;
+  readonly readOnly: boolean;
+  readonly exhaust: boolean;
+  readonly exhaustKey?: string;
+  readonly plan?: Plan;
+  readonly categoryId?: bigint;
+}
+
+/** The server could not be tested. One line that says why. */
+export class Untestable extends Error {
+  override readonly name = 'Untestable';
+}
+
+export class Session {
+  readonly options: SessionOptions;
+  readonly clock: Clock;
+  readonly wait: Wait;
+  readonly target: Target;
+  readonly ledger: Ledger;
+  readonly history = new History();
+  readonly fixtures: Fixtures;
+  readonly redact: (text: string) => string;
+  readonly key: Credential;
+  /** The key that --exhaust drives to its limit. */
+  readonly exhaustKey: Credential;
+  readonly startedAt: number;
+  readonly #rules: readonly Rule[];
+  /** How long the first answer took. */
+  secondsPerRequest = 0;
+  /** Why nothing more is sent, once that is so. */
+  halted: string | undefined;
+  /** The server is gone. */
+  lost: Untestable | undefined;
+
+  constructor(options: SessionOptions, clock: Clock, wait: Wait) {
+    this.options = options;
+    this.clock = clock;
+    this.wait = wait;
+    this.startedAt = clock.now();
+    const keys = [options.apiKey, ...(options.exhaustKey === undefined ? [] : [options.exhaustKey])];
+    // As it is, and as a server may give it back: in JSON, from a URL, from the other scheme.
+    this.redact = redactor([
+      ...new Set(
+        keys.flatMap((key) => [
+          key,
+          JSON.stringify(key).slice(1, -1),
+          encodeURIComponent(key),
+          inQuery(key).text,
+          Buffer.from(`${key}:`).toString('base64'),
+        ]),
+      ),
+    ]);
+    this.key = bearer(options.apiKey);
+    this.exhaustKey = options.exhaustKey === undefined ? this.key : bearer(options.exhaustKey, 'exhaust');
+    this.target = new Target({
+      baseUrl: options.baseUrl,
+      clock,
+      wait,
+      ...(options.maxRequests !== undefined && { maxRequests: options.maxRequests }),
+      ...(options.plan !== undefined && options.exhaustKey === undefined && { perMinute: plans[options.plan].perMinute }),
+    });
+    this.ledger = new Ledger(options.baseUrl, this.redact);
+    this.#rules = options.profile === 'reference' ? [...rules, ...referenceRules(options.baseUrl)] : rules;
+    this.target.onAnswer((answer) => this.#judge(answer));
+    this.fixtures = new Fixtures(this.target, this.history, options, this.key, () => clock.now(), wait);
+  }
+
+  /** Whether a requirement is to be checked. */
+  wants(id: RequirementId): boolean {
+    const { only } = this.options;
+    return only.length === 0 || only.some((start) => requirementsNamed(start).includes(id));
+  }
+
+  /**
+   * The first request: is there a server, and does it take the key?
+   *
+   * @throws Untestable
+   */
+  async open(): Promise<void> {
+    const { baseUrl } = this.options;
+    for (const [key, option] of [
+      [this.key, 'API_KEY'],
+      ...(this.exhaustKey === this.key ? [] : [[this.exhaustKey, '--exhaust-key'] as const]),
+    ] as const) {
+      let answer: Answer;
+      try {
+        answer = await this.target.send(listPets(key, { limit: 100 }));
+      } catch (error) {
+        throw new Untestable(
+          error instanceof NoAnswer ? `no answer from ${baseUrl}: ${error.message}` : (error as Error).message,
+        );
+      }
+      this.secondsPerRequest = (answer.receivedAt - answer.sentAt) / 1000;
+      if (answer.status === 401 || answer.status === 403)
+        throw new Untestable(`${baseUrl} refuses the key of ${option} (${answer.status})`);
+      if (answer.status === 404) throw new Untestable(`${baseUrl}/pets is answered with 404; is that the base URL?`);
+    }
+    this.fixtures.listed();
+  }
+
+  /**
+   * A request broke its connection; is the server still there?
+   *
+   * @throws Untestable where it is not
+   */
+  async seeThatItLives(error: NoAnswer): Promise<void> {
+    try {
+      await this.target.send(listPets(this.key, { limit: 1 }));
+    } catch (second) {
+      if (!(second instanceof NoAnswer)) throw second;
+      this.lost = new Untestable(`${this.options.baseUrl} answers no more: ${error.message}, in ${nameOf(error.request)}`);
+      throw this.lost;
+    }
+  }
+
+  #judge(answer: Answer): void {
+    for (const rule of this.#rules) {
+      const found = rule.judge(answer, this.history);
+      if (found === undefined) continue;
+      if (found === true) this.ledger.kept(rule.id, answer);
+      else this.ledger.broken(rule.id, found, answer.request, answer);
+    }
+    this.history.add(answer);
+  }
+}

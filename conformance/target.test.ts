@@ -1,0 +1,321 @@
+/** The client that paces itself, against servers that make it wait, on a clock that nobody waits for. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { describe, test, type TestContext } from 'node:test';
+import { bearer } from './credentials.ts';
+import { createPet, listPets } from './requests.ts';
+import { fakeClock, start } from './testing/answers.ts';
+import { apiKey, proxy, scripted, smallServer, type Arrived } from './testing/servers.ts';
+import { run, session, told } from './testing/sessions.ts';
+import { NoAnswer, NothingLeft, retryAfterMs, Target } from './target.ts';
+import { answer } from './testing/answers.ts';
+
+const list = listPets(bearer(apiKey), { limit: 1 });
+
+/** A target whose server answers as scripted, on a clock of its own. */
+async function targetOf(
+  t: TestContext,
+  script: (request: Arrived, response: ServerResponse, clock: ReturnType<typeof fakeClock>) => void,
+  maxRequests?: number,
+) {
+  const clock = fakeClock();
+  const server = await scripted(t, (request, response) => {
+    response.setHeader('Date', new Date(clock.now()).toUTCString());
+    script(request, response, clock);
+  });
+  const target = new Target({
+    baseUrl: server.baseUrl,
+    clock,
+    wait: (ms) => clock.sleep(ms),
+    ...(maxRequests !== undefined && { maxRequests }),
+  });
+  t.after(() => target.close());
+  return { ...server, target, clock };
+}
+
+/** Answers 429 with such a Retry-After so often, then 200. */
+const refusing = (retryAfter: string | undefined | ((now: number) => string), times: number) => {
+  let left = times;
+  return (_: Arrived, response: ServerResponse, clock: ReturnType<typeof fakeClock>) => {
+    if (left-- <= 0) return void response.end('[]');
+    const value = typeof retryAfter === 'function' ? retryAfter(clock.now()) : retryAfter;
+    response.writeHead(429, value === undefined ? {} : { 'Retry-After': value }).end();
+  };
+};
+
+describe('429', () => {
+  test('is obeyed for as many seconds as Retry-After says, and the request sent again', async (t) => {
+    const { target, clock, arrived } = await targetOf(t, refusing('7', 1));
+    assert.equal((await target.send(list)).status, 200);
+    assert.deepEqual(clock.waits, [7_000]);
+    assert.equal(arrived.length, 2);
+    assert.deepEqual(target.sent, { withKey: 2, withoutKey: 0, created: 0, unwanted429: 1, secondsWaited: 7 });
+  });
+
+  test("is obeyed until the date that Retry-After says, by the server's clock", async (t) => {
+    for (const ahead of [0, 3_600_000, -3_600_000]) {
+      const { target, clock } = await targetOf(t, (request, response, clock) => {
+        response.setHeader('Date', new Date(clock.now() + ahead).toUTCString());
+        refusing((now) => new Date(now + ahead + 20_000).toUTCString(), clock.waits.length === 0 ? 1 : 0)(
+          request,
+          response,
+          clock,
+        );
+      });
+      await target.send(list);
+      assert.equal(clock.waits.length, 1);
+      // A date has whole seconds.
+      assert.ok(clock.waits[0]! >= 19_000 && clock.waits[0]! <= 20_000, `${clock.waits[0]}`);
+    }
+  });
+
+  test('without Retry-After is answered by 1, 2, 4 … s, at most a minute, each a little longer', async (t) => {
+    const { target, clock } = await targetOf(t, refusing(undefined, 9));
+    await target.send(list);
+    assert.equal(clock.waits.length, 9);
+    clock.waits.forEach((ms, i) => {
+      const least = Math.min(60_000, 1_000 * 2 ** i);
+      assert.ok(ms >= least && ms <= least * 1.25, `${i + 1}: ${ms}`);
+    });
+    assert.ok(
+      clock.waits.some((ms, i) => ms !== Math.min(60_000, 1_000 * 2 ** i)),
+      'no jitter',
+    );
+  });
+
+  for (const value of ['0', 'soon', '-5', '1.5', '', 'Thu, 01 Jan 1970 00:00:00 GMT']) {
+    test(`with Retry-After: ${value} it backs off all the same`, async (t) => {
+      const { target, clock } = await targetOf(t, refusing(value, 3));
+      await target.send(list);
+      assert.equal(clock.waits.length, 3);
+      clock.waits.forEach((ms, i) => assert.ok(ms >= 1_000 * 2 ** i, `${ms}`));
+    });
+  }
+
+  for (const value of ['1', '0', '60', undefined]) {
+    test(`for ever, with Retry-After: ${value}, ends after a quarter of an hour`, async (t) => {
+      const { target, clock, arrived } = await targetOf(t, refusing(value, Infinity));
+      await assert.rejects(target.send(list), NothingLeft);
+      const waited = clock.now() - start;
+      assert.ok(waited <= 900_000 && waited > 700_000, `${waited}`);
+      assert.ok(arrived.length < 30, `${arrived.length} requests`);
+    });
+  }
+
+  test('with a wait longer than a quarter of an hour ends it at once', async (t) => {
+    const { target, clock } = await targetOf(t, refusing('901', 1));
+    await assert.rejects(target.send(list), /the server said 429; the next request would have to wait 16 minutes/);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('of requests sent together is an answer like others', async (t) => {
+    const { target, clock } = await targetOf(t, refusing('9', 2));
+    const answers = await target.together([list, list, list]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429, 429]);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('what Retry-After says, in milliseconds', () => {
+    const says = (...values: string[]) =>
+      retryAfterMs(answer({ status: 429, headers: values.map((value) => ['Retry-After', value] as const) }), start);
+    assert.equal(says(), undefined);
+    assert.equal(says('120'), 120_000);
+    assert.equal(says(new Date(start + 30_000).toUTCString()), 30_000 - (start % 1000));
+    assert.equal(says(new Date(start - 30_000).toUTCString()), 0);
+    assert.equal(says('soon'), undefined);
+  });
+});
+
+describe('the headers', () => {
+  for (const ahead of [0, 3_600_000, -3_600_000, 400]) {
+    test(`a key at its limit waits for the server's minute, whose clock is ${ahead} ms ahead`, async (t) => {
+      const clock = fakeClock();
+      const server = await smallServer(t, { clock: { ...clock, now: () => clock.now() + ahead }, plan: 'free' });
+      const { target } = session(server, {}, clock);
+      t.after(() => target.close());
+      for (let i = 0; i < 150; i++) {
+        assert.equal((await target.send(list)).status, 200);
+        clock.move(7);
+      }
+      assert.equal(target.sent.unwanted429, 0);
+      assert.equal(clock.waits.length, 2);
+      // Hardly later than the turn of the minute by the server's clock.
+      assert.ok((clock.now() + ahead) % 60_000 < 30 * 7 + 1_100);
+    });
+  }
+
+  test('a day that is used up ends the requests of the key', async (t) => {
+    const { target } = await targetOf(t, (_, response, clock) => {
+      const reset = Math.floor(clock.now() / 1000) + 40_000;
+      response
+        .writeHead(200, {
+          'X-RateLimit-Limit': '1000',
+          'X-RateLimit-Remaining': `${Math.max(0, 1 - target.sent.withKey + 1)}`,
+          'X-RateLimit-Reset': `${reset}`,
+        })
+        .end('[]');
+    });
+    await target.send(list);
+    await target.send(list);
+    await assert.rejects(
+      target.send(list),
+      (error) =>
+        error instanceof NothingLeft &&
+        error.forAll &&
+        /no requests left in this window; the next request would have to wait 667 minutes/.test(error.message),
+    );
+    assert.equal(target.sent.withKey, 2);
+  });
+});
+
+describe('a whole default run', () => {
+  for (const plan of ['free', 'business'] as const) {
+    for (const at of plan === 'free' ? [start, start + 54_600] : [start]) {
+      test(`with a ${plan} key that is its own meets no 429, ${(at / 1000) % 60} s into a minute`, async (t) => {
+        const clock = fakeClock(at);
+        const tested = session(await smallServer(t, { clock, plan }), {}, clock);
+        const results = await run(tested);
+        assert.deepEqual(
+          results
+            .filter(({ verdict }) => verdict === 'failed' || verdict === 'inconclusive')
+            .map(({ id, reason }) => `${id} ${reason}`),
+          [],
+          told(results),
+        );
+        assert.equal(tested.target.sent.unwanted429, 0);
+        assert.ok(plan !== 'free' || clock.waits.length >= 5);
+      });
+    }
+  }
+
+  test('that uses up the day of its key is skipped from there on, with the reason', async (t) => {
+    const clock = fakeClock();
+    const tested = session(await smallServer(t, { clock, plan: 'free' }), { runs: 100 }, clock);
+    const results = await run(tested);
+    const skipped = results.filter(
+      ({ verdict, reason }) =>
+        verdict === 'skipped' &&
+        /no requests left in this window; the next request would have to wait \d+ minutes/.test(reason ?? ''),
+    );
+    assert.ok(skipped.length > 5, `${skipped.length}`);
+    assert.deepEqual(
+      results.filter(({ verdict }) => verdict === 'failed'),
+      [],
+      told(results),
+    );
+    assert.equal(tested.target.sent.unwanted429, 0);
+    // One more was refused for its scheme in lower case, which the server does not count.
+    assert.equal(tested.target.sent.withKey, 1_001);
+  });
+
+  test('against a server whose strangers have used up their day still tests the key', async (t) => {
+    const clock = fakeClock();
+    const behind = await smallServer(t, { clock });
+    let strangers = 5;
+    const server = await proxy(t, behind, ({ headers }, answer) => {
+      if (headers.authorization === `Bearer ${apiKey}`) return;
+      const told = {
+        'x-ratelimit-limit': '5',
+        'x-ratelimit-remaining': String(Math.max(0, --strangers)),
+        'x-ratelimit-reset': String(Math.floor(start / 1000) + 50_000),
+      };
+      answer.headers = [...answer.headers.filter(([name]) => !name.startsWith('x-ratelimit')), ...Object.entries(told)];
+    });
+    const results = await run(session(server, {}, clock));
+    const verdictOf = (id: string) => results.find((result) => result.id === id)!.verdict;
+    assert.equal(verdictOf('auth.near-miss'), 'skipped');
+    assert.equal(verdictOf('create.name'), 'passed');
+    assert.equal(verdictOf('list.limit'), 'passed');
+  });
+});
+
+describe('--max-requests', () => {
+  for (const fault of [undefined, 'name-lower']) {
+    for (const maxRequests of fault === undefined ? [1, 40, 61, 200] : [2, 30, 90]) {
+      test(`${maxRequests} is never exceeded, ${fault === undefined ? 'on a server that conforms' : 'nor while a case is made smaller'}`, async (t) => {
+        const server = await proxy(t, await smallServer(t, fault === undefined ? {} : { fault }));
+        const only = fault === undefined ? [] : ['create.name'];
+        const tested = session(server, { maxRequests, only });
+        const results = await run(tested);
+        assert.ok(server.arrived.length <= maxRequests, `${server.arrived.length}`);
+        assert.equal(server.arrived.length, tested.target.sent.withKey + tested.target.sent.withoutKey);
+        if (fault === undefined)
+          assert.ok(
+            results.some(
+              ({ verdict, reason }) => verdict === 'skipped' && new RegExp(`--max-requests ${maxRequests}\\b`).test(reason ?? ''),
+            ),
+          );
+      });
+    }
+  }
+
+  test('holds for requests sent together', async (t) => {
+    const { target, arrived } = await targetOf(t, (_, response) => void response.end('[]'), 3);
+    await assert.rejects(target.together([list, list, list, list, list]), NothingLeft);
+    await assert.rejects(target.send(list), /--max-requests 3 is reached/);
+    assert.ok(arrived.length <= 3);
+  });
+});
+
+describe('connections', () => {
+  /** A server that cuts the connections of which it is told to: by the number of the request, and of it on its connection. */
+  async function cutting(t: TestContext, cuts: (nth: number, onConnection: number) => boolean) {
+    let nth = 0;
+    const server = createServer((socket) => {
+      let onConnection = 0;
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        if (cuts(++nth, ++onConnection)) return void socket.resetAndDestroy();
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n[]');
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const clock = fakeClock();
+    const target = new Target({
+      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+      clock,
+      wait: (ms) => clock.sleep(ms),
+    });
+    t.after(() => {
+      target.close();
+      server.close();
+    });
+    return { target, count: () => nth };
+  }
+
+  test('one that the server has closed meanwhile is replaced, and the request sent again', async (t) => {
+    const { target, count } = await cutting(t, (_, onConnection) => onConnection > 1);
+    for (let i = 0; i < 4; i++) assert.equal((await target.send(list)).status, 200);
+    assert.equal(count(), 7);
+    // Each that may have arrived counts.
+    assert.equal(target.sent.withKey, 7);
+  });
+
+  test('cut twice for one request: no answer', async (t) => {
+    const { target, count } = await cutting(t, (nth) => nth > 1);
+    await target.send(list);
+    await assert.rejects(
+      target.send(list),
+      (error) => error instanceof NoAnswer && error.request === list && /ECONNRESET|socket hang up/.test(error.message),
+    );
+    assert.equal(count(), 3);
+  });
+
+  test('a new one that is cut is not tried again: what was sent may have broken it', async (t) => {
+    const { target, count } = await cutting(t, () => true);
+    await assert.rejects(target.send(createPet(bearer(apiKey), { name: 'x', categoryId: 1n })), NoAnswer);
+    assert.equal(count(), 1);
+  });
+
+  test('nobody there', async () => {
+    const clock = fakeClock();
+    const target = new Target({ baseUrl: 'http://127.0.0.1:1/v1', clock, wait: (ms) => clock.sleep(ms) });
+    await assert.rejects(
+      target.send(list),
+      (error) => error instanceof NoAnswer && /ECONNREFUSED/.test(error.message) && !/\n/.test(error.message),
+    );
+  });
+});

@@ -1,0 +1,225 @@
+/**
+ * The server under test, as a client that lives within its limits: it sends one request at a time, waits while the key has none
+ * left, obeys a 429 and sends again, and never exceeds what the run may send in all.
+ */
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Clock } from './clock.ts';
+import { Answer, urlOf, type Credential, type Moment, type Request } from './exchange.ts';
+import { Pacer } from './pacing.ts';
+import { exchangeRaw } from './raw.ts';
+
+/** How long an answer may take. */
+const answerTimeoutMs = 30_000;
+
+/** The same for a message whose body never comes: it is to be answered at once. */
+const rawTimeoutMs = 10_000;
+
+/** Connections at once, for requests that are to arrive together. */
+const maxConnections = 64;
+
+/** Nobody wants to watch a countdown longer than this: a ban, or a day that is used up. */
+const maxWaitMs = 15 * 60_000;
+
+/** No answer came: the connection broke, or it took too long. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly request: Request;
+
+  constructor(request: Request, cause: Error) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    super(code === undefined || cause.message.includes(code) ? cause.message : `${cause.message} (${code})`);
+    this.request = request;
+  }
+}
+
+/** The run may send no more: the cap of the run is reached, or the key is used up for longer than one waits. */
+export class NothingLeft extends Error {
+  override readonly name = 'NothingLeft';
+  /** Whether it holds for every request; else only for those without the key that was used up. */
+  readonly forAll: boolean;
+
+  constructor(message: string, forAll = true) {
+    super(message);
+    this.forAll = forAll;
+  }
+}
+
+/** Told while the kit waits: for how long in milliseconds, and why. Resolves when the time is over. */
+export type Wait = (ms: number, why: string) => Promise<void>;
+
+export interface TargetOptions {
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly wait: Wait;
+  readonly maxRequests?: number;
+  /** What the main key may do in a minute, where the user has told the plan. */
+  readonly perMinute?: number;
+}
+
+export class Target {
+  readonly baseUrl: string;
+  readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, secondsWaited: 0 };
+  readonly #options: TargetOptions;
+  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #pacers: Record<'main' | 'exhaust' | 'none', Pacer>;
+  #turn = 0;
+  #seen: (answer: Answer) => void = () => {};
+
+  constructor(options: TargetOptions) {
+    this.baseUrl = options.baseUrl;
+    this.#options = options;
+    const Agent = options.baseUrl.startsWith('https:') ? HttpsAgent : HttpAgent;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections });
+    this.#pacers = { main: new Pacer(options.perMinute), exhaust: new Pacer(), none: new Pacer() };
+  }
+
+  /** Whoever must see every answer, those of 429 that are sent again included. */
+  onAnswer(seen: (answer: Answer) => void): void {
+    this.#seen = seen;
+  }
+
+  /** The pace of a key. */
+  pacer(key: 'main' | 'exhaust' | 'none'): Pacer {
+    return this.#pacers[key];
+  }
+
+  /**
+   * Sends a request as soon as the limits allow it, and again after a 429.
+   *
+   * @throws NoAnswer where the connection breaks
+   * @throws NothingLeft where the run may send no more
+   */
+  async send(request: Request): Promise<Answer> {
+    const pacer = this.#pacers[request.credential.key];
+    const { key } = request.credential;
+    for (let refusals = 0, waited = 0; ; refusals++) {
+      await this.room(key, 1);
+      const answer = await this.#exchange(request);
+      if (answer.status !== 429) return answer;
+      this.sent.unwanted429++;
+      const said = retryAfterMs(answer, pacer.serverTime(answer.receivedAt)) ?? 0;
+      // Who came again when he was told to, and was refused, backs off beyond that.
+      const ms = said > 0 && refusals === 0 ? said : Math.max(said, backoffMs(refusals));
+      if (waited > 0 && waited + ms > maxWaitMs)
+        throw new NothingLeft(`the server has said 429 to ${refusals + 1} requests in a row`, key === 'main');
+      waited += ms;
+      await this.#wait(ms, 'the server said 429', key);
+    }
+  }
+
+  /** Sends all at once, over many connections, whatever remains: see `room`. A 429 is an answer like others. */
+  async together(requests: readonly Request[]): Promise<Answer[]> {
+    return Promise.all(requests.map((request) => this.#exchange(request)));
+  }
+
+  /** Waits until `count` requests with that key have room. */
+  async room(key: 'main' | 'exhaust' | 'none', count: number): Promise<void> {
+    const pacer = this.#pacers[key];
+    for (let ms; (ms = pacer.wait(this.#options.clock.now(), count)) > 0;)
+      await this.#wait(ms, 'the key has no requests left in this window', key);
+  }
+
+  /** Closes its connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #moment(): Moment {
+    return { at: this.#options.clock.now(), turn: ++this.#turn };
+  }
+
+  async #wait(ms: number, why: string, key: Credential['key']): Promise<void> {
+    if (ms > maxWaitMs)
+      throw new NothingLeft(`${why}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`, key === 'main');
+    this.sent.secondsWaited += ms / 1000;
+    await this.#options.wait(ms, why);
+  }
+
+  async #exchange(request: Request): Promise<Answer> {
+    const answer = await this.#once(request);
+    // Who is not known is told of the limits of strangers.
+    const { key } = request.credential;
+    if (answer.status !== 401 || key === 'none') this.#pacers[key].answered(answer);
+    if (request.operation === 'createPet' && answer.status === 201) this.sent.created++;
+    this.#seen(answer);
+    return answer;
+  }
+
+  /** One request on the wire. Sent again where a kept connection turned out to be closed by the server meanwhile. */
+  async #once(request: Request, again = false): Promise<Answer> {
+    const max = this.#options.maxRequests;
+    if (max !== undefined && this.sent.withKey + this.sent.withoutKey >= max)
+      throw new NothingLeft(`--max-requests ${max} is reached`);
+    if (request.credential.key === 'none') this.sent.withoutKey++;
+    else this.sent.withKey++;
+    this.#pacers[request.credential.key].sending(this.#options.clock.now());
+    const sent = this.#moment();
+    let sending: ClientRequest | undefined;
+    try {
+      if (request.raw !== undefined) {
+        const { status, headers, body, ...wire } = await exchangeRaw(
+          this.baseUrl,
+          Buffer.from(request.raw, 'latin1'),
+          request.method,
+          rawTimeoutMs,
+        );
+        return new Answer(request, status, headers, body, sent, this.#moment(), wire);
+      }
+      return await new Promise((resolve, reject) => {
+        const send = this.baseUrl.startsWith('https:') ? httpsRequest : httpRequest;
+        const { header } = request.credential;
+        const headers = [...request.headers, ...(header === undefined ? [] : [['Authorization', header] as const])].flat();
+        if (request.body !== undefined) headers.push('Content-Length', String(request.body.length));
+        sending = send(
+          urlOf(request, this.baseUrl),
+          {
+            method: request.method,
+            agent: this.#agent,
+            timeout: answerTimeoutMs,
+            headers: ['Host', new URL(this.baseUrl).host, ...headers],
+          },
+          (response) => {
+            const chunks: Buffer[] = [];
+            response.on('data', (chunk: Buffer) => chunks.push(chunk));
+            response.on('error', reject);
+            response.on('end', () => {
+              const raw = response.rawHeaders;
+              const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
+              resolve(new Answer(request, response.statusCode!, pairs, Buffer.concat(chunks), sent, this.#moment()));
+            });
+          },
+        );
+        sending.on('timeout', () => sending!.destroy(new Error(`no answer within ${answerTimeoutMs / 1000} s`)));
+        sending.on('error', reject);
+        sending.end(request.body);
+      });
+    } catch (error) {
+      if (
+        !again &&
+        sending?.reusedSocket === true &&
+        ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
+      )
+        return this.#once(request, true);
+      throw new NoAnswer(request, error as Error);
+    }
+  }
+}
+
+/**
+ * What Retry-After says (RFC 9110, section 10.2.3: seconds, or a date), in milliseconds from `now`, the server's time; undefined
+ * where it is missing or neither.
+ */
+export function retryAfterMs(answer: Answer, now: number): number | undefined {
+  const value = answer.all('retry-after')[0];
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** 1, 2, 4 … s, at most a minute, each lengthened by up to a quarter, so that clients do not wake together. */
+function backoffMs(refusals: number): number {
+  return Math.min(60_000, 1000 * 2 ** refusals) * (1 + Math.random() / 4);
+}

@@ -1,0 +1,68 @@
+/** Test support: answers that no server had to give, and a clock that only moves when it is waited on. */
+import type { Clock } from '../clock.ts';
+import { bearer } from '../credentials.ts';
+import { Answer, type Request } from '../exchange.ts';
+import { listPets } from '../requests.ts';
+import { apiKey } from './servers.ts';
+
+export const start = Date.UTC(2026, 10, 21, 12, 0, 5, 300);
+
+/** A clock on which waiting takes no time. */
+export interface FakeClock extends Clock {
+  move(ms: number): void;
+  /** Every wait so far, in milliseconds. */
+  readonly waits: readonly number[];
+}
+
+export function fakeClock(now = start): FakeClock {
+  const waits: number[] = [];
+  return {
+    now: () => now,
+    sleep: async (ms) => {
+      waits.push(ms);
+      now += ms;
+    },
+    move: (ms) => void (now += ms),
+    waits,
+  };
+}
+
+export interface Told {
+  /** The kit's clock when the answer came. */
+  readonly at?: number;
+  /** The server's clock then; null: it sends no Date. */
+  readonly serverAt?: number | null;
+  readonly limit?: number;
+  readonly remaining?: number;
+  /** In Unix seconds. */
+  readonly reset?: number;
+  readonly status?: number;
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly request?: Request;
+  /** When it was sent and came, in the order of all such moments. */
+  readonly turns?: readonly [sent: number, received: number];
+}
+
+let turn = 0;
+
+/** An answer with the headers of the limits. */
+export function answer({
+  at = start,
+  serverAt = at,
+  limit,
+  remaining,
+  reset,
+  status = 200,
+  headers = [],
+  request = listPets(bearer(apiKey)),
+  turns = [++turn, ++turn],
+}: Told): Answer {
+  const all = [
+    ...(serverAt === null ? [] : [['Date', new Date(serverAt).toUTCString()] as const]),
+    ...(limit === undefined ? [] : [['X-RateLimit-Limit', `${limit}`] as const]),
+    ...(remaining === undefined ? [] : [['X-RateLimit-Remaining', `${remaining}`] as const]),
+    ...(reset === undefined ? [] : [['X-RateLimit-Reset', `${reset}`] as const]),
+    ...headers,
+  ];
+  return new Answer(request, status, all, new Uint8Array(), { at, turn: turns[0] }, { at, turn: turns[1] });
+}

@@ -1,0 +1,94 @@
+/** Test support: the kit as a process of its own. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Report } from '../report/report.ts';
+import { apiKey, type Server } from './servers.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Ended {
+  /** The exit code, or null after a signal. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The kit under way. */
+export class Kit {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  readonly ended: Promise<Ended>;
+
+  constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+    this.child = spawn(process.execPath, args, {
+      cwd: root,
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.ended = once(this.child, 'close').then(([code]) => ({
+      code: code as number | null,
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }));
+  }
+
+  /** Resolves as soon as stdout matches. */
+  async printed(pattern: RegExp): Promise<void> {
+    let over = false;
+    void this.ended.then(() => (over = true));
+    while (!pattern.test(this.stdout)) {
+      if (over) throw new Error(`ended without printing ${pattern}: ${this.stdout}${this.stderr}`);
+      await Promise.race([once(this.child.stdout!, 'data'), this.ended]);
+    }
+  }
+}
+
+/** Starts `npm run conformance -- …` without the build. */
+export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Kit {
+  return new Kit(
+    ['--import', 'tsx', '--test-reporter=./conformance/report/silent.ts', 'conformance/run.ts', ...args],
+    environment,
+  );
+}
+
+/** Runs the kit to its end; against a server, its key is in the environment. */
+export function kit(server: Server | undefined, ...args: string[]): Promise<Ended> {
+  return startKit(args, server === undefined ? {} : { BASE_URL: server.baseUrl, API_KEY: server.apiKey }).ended;
+}
+
+/** The same checks under node's own test runner. */
+export function nodeTest(server: Server, options = ''): Promise<Ended> {
+  return new Kit(['--import', 'tsx', '--test', '--test-reporter=tap', 'conformance/tests.ts'], {
+    BASE_URL: server.baseUrl,
+    API_KEY: server.apiKey,
+    CONFORMANCE_OPTIONS: options,
+  }).ended;
+}
+
+/** The report that a run has written. */
+export function reportIn(folder: string): Report {
+  return JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
+}
+
+/** Neither the key nor a third of it stands in any of the texts. */
+export function assertNoKey(texts: readonly string[]): void {
+  const third = Math.ceil(apiKey.length / 3);
+  const pieces = [
+    apiKey,
+    Buffer.from(`${apiKey}:`).toString('base64'),
+    ...[0, third, apiKey.length - third].map((at) => apiKey.slice(at, at + third)),
+  ];
+  for (const text of texts) {
+    for (const piece of pieces) {
+      const at = text.toLowerCase().indexOf(piece.toLowerCase());
+      assert.equal(at, -1, `${piece} in: ${text.slice(Math.max(0, at - 200), at + 100)}`);
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/** Fixed windows and others are told apart by the headers alone, whatever their order. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { nobody } from './credentials.ts';
+import { History, type Standing } from './history.ts';
+import { listPets } from './requests.ts';
+import { answer, start, type Told } from './testing/answers.ts';
+import { windowMoves, windowsOf } from './windows.ts';
+
+const second = Math.floor(start / 1000);
+const minuteEnd = (Math.floor(second / 60) + 1) * 60;
+const dayEnd = (Math.floor(second / 86_400) + 1) * 86_400;
+
+/** What a run keeps of such answers. */
+function standings(...told: Told[]): readonly Standing[] {
+  const history = new History();
+  for (const one of told) history.add(answer({ limit: 60, remaining: 30, ...one }));
+  return history.standings;
+}
+
+test('one Reset for many answers, and another after its time: fixed', () => {
+  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd })), false);
+  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 60, at: minuteEnd * 1000 })), false);
+  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 600, at: (minuteEnd + 541) * 1000 })), false);
+});
+
+test('a Date that is late by a second, or kept for one, still is fixed', () => {
+  for (const late of [0, 1, 999, 1_000, 1_999]) {
+    const at = minuteEnd * 1000;
+    assert.equal(
+      windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 60, at, serverAt: at - late })),
+      false,
+      `${late}`,
+    );
+  }
+});
+
+test('a Reset that moves before its time: not fixed', () => {
+  assert.equal(windowMoves(standings({ reset: second + 60 }, { reset: second + 61, at: start + 1_000 })), true);
+  assert.equal(windowMoves(standings({ reset: second + 60 }, { reset: second + 59 })), true, 'backwards');
+  assert.equal(
+    windowMoves(standings({ reset: second + 10 }, { reset: second + 10 }, { reset: second + 30, at: start + 3_000 })),
+    true,
+  );
+});
+
+test('a flicker of one second, as of a Reset that is computed from a duration, is not fixed', () => {
+  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 1 }, { reset: minuteEnd })), true);
+});
+
+test('answers under way together prove nothing by their order', () => {
+  const turned = { reset: minuteEnd + 60, at: minuteEnd * 1000 };
+  assert.equal(
+    windowMoves(
+      standings(
+        { reset: minuteEnd, turns: [1_001, 1_010] },
+        { ...turned, turns: [1_002, 1_011] },
+        { reset: minuteEnd, turns: [1_003, 1_012] },
+      ),
+    ),
+    false,
+  );
+  // But what was sent afterwards does.
+  assert.equal(windowMoves(standings({ ...turned, turns: [1_001, 1_010] }, { reset: minuteEnd, turns: [1_011, 1_012] })), true);
+});
+
+test('minute and day, told in turn, are two windows', () => {
+  const both = standings(
+    ...Array.from({ length: 6 }, (_, i) => (i % 2 === 0 ? { reset: minuteEnd, limit: 60 } : { reset: dayEnd, limit: 1_000 })),
+  );
+  assert.equal(windowMoves(both), false);
+  assert.deepEqual(
+    windowsOf(both).map((window) => window.length),
+    [3, 3],
+  );
+});
+
+test('what requests without a key are told is another matter', () => {
+  const stranger = { request: listPets(nobody), status: 401 };
+  const mixed = standings(
+    { reset: minuteEnd },
+    { ...stranger, reset: second + 1 },
+    { ...stranger, reset: second + 2 },
+    { reset: minuteEnd },
+  );
+  assert.equal(windowMoves(mixed), false);
+  assert.deepEqual(
+    windowsOf(mixed).map((window) => window.length),
+    [2],
+  );
+});
+
+test('aligned windows are fixed, a sliding window of several requests is not, at any pace', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(20_000), { minLength: 3, maxLength: 40 }),
+      fc.nat(1_500),
+      fc.integer({ min: -3_600_000, max: 3_600_000 }),
+      (steps, late, ahead) => {
+        let at = start;
+        const times = steps.map((step) => (at += step));
+        const aligned = times.map((at) => ({
+          at,
+          serverAt: at + ahead - late,
+          reset: (Math.floor((at + ahead) / 60_000) + 1) * 60,
+        }));
+        assert.equal(windowMoves(standings(...aligned)), false);
+        const sliding = times.map((at) => ({ at, serverAt: at + ahead, reset: Math.ceil((at + ahead + 60_000) / 1000) }));
+        const moved = sliding.some(
+          ({ reset, at }, i) =>
+            i > 0 && reset !== sliding[i - 1]!.reset && at + ahead - ((at + ahead) % 1000) < sliding[i - 1]!.reset * 1000 - 2_000,
+        );
+        assert.equal(windowMoves(standings(...sliding)), moved);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

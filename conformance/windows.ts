@@ -1,0 +1,35 @@
+/** What the headers of many answers tell of the windows behind them. */
+import type { Standing } from './history.ts';
+
+/** How late a Date may be against the server's own clock: it has whole seconds, and some servers keep it for one more. */
+const dateSlackMs = 2_000;
+
+/**
+ * Whether the windows are other than fixed: a Reset gave way to another before its time had come.
+ */
+export function windowMoves(standings: readonly Standing[]): boolean {
+  const latest = new Map<string, Standing>();
+  for (const now of standings.filter((s) => s.key !== 'none')) {
+    const window = `${now.key} ${now.limit}`;
+    const before = latest.get(window);
+    // Answers under way together come in any order: only what was sent after the other had come is compared.
+    if (before !== undefined && now.reset !== before.reset && now.answer.sentTurn > before.answer.receivedTurn) {
+      if (now.reset < before.reset || now.time < before.reset * 1000 - dateSlackMs) return true;
+    }
+    latest.set(window, now);
+  }
+  return false;
+}
+
+/** The answers by key, Limit and Reset: those of one fixed window together. */
+export function windowsOf(standings: readonly Standing[]): readonly (readonly Standing[])[] {
+  const windows = new Map<string, Standing[]>();
+  for (const standing of standings) {
+    if (standing.key === 'none') continue;
+    const name = `${standing.key} ${standing.limit} ${standing.reset}`;
+    const window = windows.get(name);
+    if (window === undefined) windows.set(name, [standing]);
+    else window.push(standing);
+  }
+  return [...windows.values()];
+}
