@@ -62,7 +62,7 @@ function changed(key: string, index: number, now: string): Credential {
 /** Another letter for a letter, another digit for a digit, x for the rest: what a check of the form alone would let pass. */
 function successor(c: string): string {
   if (/[0-8a-yA-Y]/.test(c)) return String.fromCharCode(c.charCodeAt(0) + 1);
-  return { '9': '0', z: 'a', Z: 'A' }[c] ?? 'x';
+  return { '9': '0', z: 'a', Z: 'A', '-': '_', _: '-' }[c] ?? 'x';
 }
 
 /** The key for a query: as it is where that is safe there, else every byte of it as %xx. */
@@ -82,7 +82,13 @@ export function redactor(keys: readonly string[]): (text: string) => string {
     const length = Math.min(key.length, Math.max(6, Math.ceil(key.length / 3)));
     return { key, length, starts: new Set(Array.from({ length: key.length - length + 1 }, (_, i) => key.slice(i, i + length))) };
   });
-  return (text) => pieces.reduce(without, text);
+  const redact = (text: string) => pieces.reduce(without, text);
+  return (text) => {
+    // A server may write any character as JSON's escape; who reads the report can read that, too.
+    const unescaped = text.replace(/\\u00([2-7][0-9a-fA-F])/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+    const redacted = redact(unescaped);
+    return redacted === unescaped ? redact(text) : redacted;
+  };
 }
 
 function without(text: string, { key, length, starts }: { key: string; length: number; starts: ReadonlySet<string> }): string {

@@ -208,6 +208,6 @@ test('headers are found in any case; an integer is one value of digits', () => {
       values.map((value) => ['x-RATELIMIT-limit', value]),
     ).integer('X-RateLimit-Limit');
   assert.deepEqual([of('60'), of('-1'), of('0060')], [60, -1, 60]);
-  for (const values of [[], ['60', '60'], ['60, 60'], ['60.0'], ['1e3'], ['0x1'], [' 60'], [''], ['9'.repeat(16)]])
+  for (const values of [[], ['60', '60'], ['60, 60'], ['60.0'], ['1e3'], ['0x1'], [' 60'], ['']])
     assert.equal(of(...values), undefined, `${values}`);
 });

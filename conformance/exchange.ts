@@ -92,7 +92,7 @@ export class Answer {
       request,
       status,
       headers,
-      body.slice(0, 2_500),
+      Uint8Array.from(body.subarray(0, 2_500)),
       { at: this.sentAt, turn: this.sentTurn },
       { at: this.receivedAt, turn: this.receivedTurn },
     );
@@ -106,7 +106,7 @@ export class Answer {
   /** The value of a header that stands there once and is a decimal integer, else undefined. */
   integer(name: string): number | undefined {
     const [value, ...more] = this.all(name);
-    return value !== undefined && more.length === 0 && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+    return value !== undefined && more.length === 0 && /^-?\d+$/.test(value) ? Number(value) : undefined;
   }
 
   /** The time of the Date header in milliseconds, or undefined. */

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 
 /**
  * Names that damage would show in, each for some way in which servers damage text: few requests, many characters. All are
- * ordinary text by `isOrdinary`.
+ * ordinary text by `isOrdinary`, but for the length of some.
  */
 export const tellingNames: readonly string[] = [
   ' leading, trailing and  double spaces ',
@@ -13,6 +13,8 @@ export const tellingNames: readonly string[] = [
   'e\u0301 and \u00e9, a\u030a and \u00e5 and \u212b, \u1100\u1161 and \uac00, \u0041\u030a\u0301',
   'Ελληνικά Кириллица עברית العربية हिन्दी ไทย 日本語 한국어 中文 小花 ქართული',
   '🐈 🐕‍🦺 👩‍👩‍👧 🇩🇪 👍🏽 ☺️ 𝔣𝔩𝔲𝔣𝔣 𠜎 𐍈',
+  'https://example.org/a?b=c ... www.example.org #1 น้ำ ﷺ ﺍ',
+  'REX',
   '007',
   '1e3',
   '1.50',
@@ -38,19 +40,28 @@ export const invisibleName =
 /** Characters that are nobody's: of private use, no characters at all, the replacement character itself. */
 export const oddName = 'a\ue000b\uf8ffc\ufffdd\ufffee\uffffg\ufdd0h\u{f0000}i\u{1fffe}j\u{10ffff}k\u0378l';
 
+/** Half of a surrogate pair, which JSON can only hold as an escape. */
+export const halfName = 'half \ud83d of one';
+
+/** U+0000, where many a string ends. */
+export const nulName = 'before\u0000after';
+
 /** Lines as different systems end them. */
 export const linesName = 'one\r\ntwo\nthree\rfour\tfive\n';
 
 /** Every control character that JSON can hold, U+0000 apart. */
 export const controlName = `a${Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1)).join('b')}c\u007fd\u0085e`;
 
+const longestOrdinary = 64;
+
 /**
- * Whether a server has no reason to refuse the name: 1 to 100 characters, letters, marks, digits, punctuation, symbols, plain
- * spaces between them.
+ * Whether a server has no reason to refuse the name: 1 to 64 UTF-16 units of letters, marks, digits, punctuation, symbols and plain
+ * spaces. How long a name may be is left open.
  */
 export function isOrdinary(name: string): boolean {
-  const length = [...name].length;
-  return length >= 1 && length <= 100 && /^[\p{L}\p{M}\p{N}\p{P}\p{S}\u200d ]+$/u.test(name) && /\S/.test(name);
+  return (
+    name.length >= 1 && name.length <= longestOrdinary && /^[\p{L}\p{M}\p{N}\p{P}\p{S}\u200d ]+$/u.test(name) && /\S/.test(name)
+  );
 }
 
 const codePoints = 0x110000 - 0x800;

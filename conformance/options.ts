@@ -100,7 +100,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     given = parseArgs({ args: [...args], options: flags, allowPositionals: false }).values;
   } catch (error) {
     // Node's message names the flag first, and then explains itself at length.
-    throw new UsageError(`${(error as Error).message.split(/\. |\n/)[0]}; --help shows all options`);
+    throw new UsageError(`${(error as Error).message.split(/\. |\n/)[0]!.replace(/\.$/, '')}; --help shows all options`);
   }
   if (given.help === true) return 'help';
   const profile = oneOf('--profile', given.profile ?? 'spec', ['spec', 'reference'] as const);

@@ -60,6 +60,24 @@ describe('a fixed window', () => {
     );
   });
 
+  test("the server's clock is taken from the answer with the largest difference, whichever it is", () => {
+    const reset = endOfMinute(start);
+    const at = reset * 1000 - 20_000;
+    // Date has whole seconds: the later it is read within its second, the further back it seems.
+    const told = [0, 900, 400].map((late) => ({ at: at + late, serverAt: at + 3_000, limit: 60, remaining: 1, reset }));
+    for (const order of [
+      [0, 1, 2],
+      [1, 0, 2],
+      [2, 1, 0],
+    ]) {
+      const pacer = after(...order.map((i) => told[i]!));
+      assert.equal(pacer.serverTime(at), at + 3_000, `${order}`);
+      pacer.answered(answer({ ...told[1], remaining: 0 }));
+      assert.equal(pacer.serverTime(at), at + 3_000, `${order}`);
+      assert.equal(pacer.wait(at), 17_050, `${order}`);
+    }
+  });
+
   test('without a Date it goes by its own clock, with a second to spare', () => {
     const reset = endOfMinute(start);
     const pacer = after({ limit: 60, remaining: 1, reset, serverAt: null }, { limit: 60, remaining: 0, reset, serverAt: null });

@@ -18,6 +18,9 @@ export type Plan = keyof typeof plans;
 
 const minuteMs = 60_000;
 
+/** Longer than anybody waits: the run ends where such a window has nothing left. */
+export const longWindowMs = 15 * minuteMs;
+
 /** How much later than its Reset a window is taken to have turned: a clock's tick, and 1 s where no Date tells the server's. */
 const marginMs = 50;
 const unknownClockMarginMs = 1_000;
@@ -77,6 +80,12 @@ export class Pacer {
     this.#window = { limit, remaining: same ? Math.min(before.remaining, remaining) : remaining, reset, turnsAt };
     const ofTheDay = Object.values(plans).find((plan) => plan.perDay === limit);
     if (ofTheDay !== undefined && turnsAt - answer.receivedAt > 2 * minuteMs) this.#perMinute ??= ofTheDay.perMinute;
+  }
+
+  /** What remains until a window turns for which nobody waits, such as the day, and when that is; undefined where there is none. */
+  longWindow(now: number): { readonly remaining: number; readonly minutes: number } | undefined {
+    if (this.#window === undefined || this.#window.turnsAt - now <= longWindowMs) return undefined;
+    return { remaining: this.#window.remaining, minutes: Math.ceil((this.#window.turnsAt - now) / minuteMs) };
   }
 
   /** How long `count` requests take at this pace, in milliseconds, as far as the headers have told: 0 where nothing makes them wait. */

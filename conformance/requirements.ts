@@ -89,7 +89,7 @@ const spec = {
   'orders.exists': ['4.4', 'GET /store/orders exists.'],
   'animals.agree': ['4', 'Create, list and get tell the same of an animal, in whatever order they are asked.'],
 
-  'auth.valid': ['5', 'A valid key, as a bearer token, is accepted by every operation.'],
+  'auth.valid': ['5', 'A valid key, as a bearer token, is answered with 401 by no operation.'],
   'auth.missing': ['5', 'Without an Authorization header, every operation answers 401.'],
   'auth.empty': ['5', 'With an empty bearer token, every operation answers 401.'],
   'auth.other-scheme': ['5', 'With the key in another scheme than Bearer, every operation answers 401.'],
@@ -135,6 +135,7 @@ const spec = {
   'limits.backoff': ['8', 'A client backs off exponentially.', "it is the client's duty; the kit itself obeys it"],
   'limits.enterprise': ['8', 'The Enterprise plan has numbers of its own.', 'the specification does not show them'],
 
+  'version.number': ['9', 'The interface version is 1.0.0.', 'no answer of the specification shows it'],
   'version.path': ['9', 'The operations stand under a path that ends in the major version, /v1.'],
 } as const satisfies Record<string, readonly [section: string, text: string, untested?: string]>;
 

@@ -42,7 +42,7 @@ export const rules: readonly Rule[] = [
   {
     id: 'auth.valid',
     judge: ({ request, status }) =>
-      request.operation === 'other' || request.credential.key === 'none'
+      request.operation === 'other' || request.credential.key === 'none' || status === 429 || status >= 500
         ? undefined
         : must(status !== 401, 'no 401, since the key is valid', '401'),
   },
@@ -269,8 +269,10 @@ export const rules: readonly Rule[] = [
       const { date } = answer;
       if (!owes(answer) || reset === undefined || date === undefined) return undefined;
       const ahead = reset * 1000 - date;
+      // The headers may have been made when the request came, and Date when it was answered.
+      const took = answer.receivedAt - answer.sentAt;
       return must(
-        ahead >= -resetSlackMs && ahead <= dayMs + resetSlackMs,
+        ahead >= -resetSlackMs - took && ahead <= dayMs + resetSlackMs,
         'a Reset in Unix seconds, not before Date and at most a day after it',
         `${reset}, where Date is ${date / 1000}`,
       );
@@ -327,7 +329,7 @@ function owes(answer: Answer): boolean {
 
 /** Whether it must have an Error body. The 401 is every operation's, the others those of the operations on animals. */
 function isError({ request, status }: Answer): boolean {
-  return errorStatuses.includes(status) && !request.open && (status === 401 || request.operation !== 'listOrders');
+  return errorStatuses.includes(status) && (status === 401 || request.operation !== 'listOrders');
 }
 
 function errorField(
@@ -366,9 +368,9 @@ function echoed<T>(
   const [created] = answer.pets;
   if (sent === undefined || created === undefined || answer.request.operation !== 'createPet') return undefined;
   const [was, is] = [ofSent(sent), ofPet(created)];
-  return was === undefined
-    ? undefined
-    : must(was === is, `${field} ${inJson(was)}, as it was sent`, is === undefined ? 'none' : inJson(is));
+  // A name and a category are always there; whether a status is shown is left open.
+  if (was === undefined || is === undefined) return undefined;
+  return must(was === is, `${field} ${inJson(was)}, as it was sent`, inJson(is));
 }
 
 function sameAsCreated(answer: Answer, history: History): undefined | true | Violation {

@@ -44,12 +44,19 @@ function listText(): string {
 function prefaceText(session: Session): string {
   const { options } = session;
   const plan = planOf(session);
-  const animals = options.write
+  const animals = session.mayWrite
     ? `It creates about ${count(plan.creates, 'animal')}, which stay: nothing deletes them.`
     : 'Nothing is created.';
+  const day = session.target.pacer('main').longWindow(session.clock.now());
+  const short = day !== undefined && day.remaining < plan.withKey;
   return [
     `${options.baseUrl}, profile ${options.profile}, seed ${options.seed}`,
     `At most ${count(plan.withKey, 'request')} with the key and ${plan.withoutKey} without a valid one, in about ${duration(plan.seconds)}. ${animals}`,
+    ...(short
+      ? [
+          `The key has only ${count(day.remaining, 'request')} left for the next ${count(day.minutes, 'minute')}: what they do not reach is skipped.`,
+        ]
+      : []),
     '',
   ].join('\n');
 }
@@ -104,6 +111,8 @@ async function main(options: Options): Promise<number> {
     console.log(`\nReports: ${join(options.report, 'report.html')}, report.json, junit.xml`);
   }
   if (session.lost !== undefined) throw session.lost;
+  if (report.aborted !== undefined && report.totals.failed === 0)
+    throw new Untestable(`not tested to the end: ${report.aborted}`);
   return report.conforms ? 0 : 1;
 }
 

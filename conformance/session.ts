@@ -6,7 +6,7 @@ import { Fixtures } from './fixtures.ts';
 import { History } from './history.ts';
 import { Ledger } from './ledger.ts';
 import { plans, type Plan } from './pacing.ts';
-import { listPets } from './requests.ts';
+import { createPet, listPets } from './requests.ts';
 import { requirementsNamed, type Profile, type RequirementId } from './requirements.ts';
 import { referenceRules } from './rules-reference.ts';
 import { rules, type Rule } from './rules.ts';
@@ -54,6 +54,8 @@ export class Session {
   readonly #rules: readonly Rule[];
   /** How long the first answer took. */
   secondsPerRequest = 0;
+  /** Why no animal can be created, though it were allowed. */
+  noCategory: string | undefined;
   /** Why nothing more is sent, once that is so. */
   halted: string | undefined;
   /** The server is gone. */
@@ -89,7 +91,14 @@ export class Session {
     this.ledger = new Ledger(options.baseUrl, this.redact);
     this.#rules = options.profile === 'reference' ? [...rules, ...referenceRules(options.baseUrl)] : rules;
     this.target.onAnswer((answer) => this.#judge(answer));
-    this.fixtures = new Fixtures(this.target, this.history, options, this.key, () => clock.now(), wait);
+    this.fixtures = new Fixtures(
+      this.target,
+      this.history,
+      { mayWrite: () => this.mayWrite, ...(options.categoryId !== undefined && { categoryId: options.categoryId }) },
+      this.key,
+      () => clock.now(),
+      wait,
+    );
   }
 
   /** Whether a requirement is to be checked. */
@@ -123,6 +132,21 @@ export class Session {
       if (answer.status === 404) throw new Untestable(`${baseUrl}/pets is answered with 404; is that the base URL?`);
     }
     this.fixtures.listed();
+    if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
+      await this.#tryCategory();
+  }
+
+  /** Whether animals may be created, and the kit knows how. */
+  get mayWrite(): boolean {
+    return this.options.write && this.noCategory === undefined;
+  }
+
+  /** Where no animal is listed whose category could be used, one is guessed; and a server may refuse it. */
+  async #tryCategory(): Promise<void> {
+    const { mustBe: _, ...guess } = createPet(this.key, this.fixtures.newPet());
+    const { status } = await this.target.send(guess);
+    if (status !== 201)
+      this.noCategory = `no category is known that the server takes (${this.fixtures.category} was answered with ${status}): --category-id`;
   }
 
   /**

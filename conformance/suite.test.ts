@@ -4,14 +4,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { totalCost, type Check } from './check.ts';
+import * as fc from 'fast-check';
+import { check, totalCost, type Check } from './check.ts';
 import { Fixtures } from './fixtures.ts';
 import { gaps } from './gaps.ts';
 import { readOptions } from './options.ts';
+import { Inconclusive } from './outcome.ts';
 import type { RequirementResult } from './report/report.ts';
+import { createPet, getPet, listPets } from './requests.ts';
 import { requirements, sections } from './requirements.ts';
 import type { Session } from './session.ts';
-import { groups, planOf, type Plan } from './suite.ts';
+import { groups, planOf, runChecks, type Plan, type Register } from './suite.ts';
 import { ownServer, smallServer } from './testing/servers.ts';
 import { run, session, told, verdicts } from './testing/sessions.ts';
 
@@ -246,6 +249,150 @@ describe('runs against a server with a fault', () => {
     assert.equal(result.verdict, 'inconclusive');
     assert.equal(result.reason, 'the kit itself failed: it knows Bearer [key]');
     assert.equal(failing.lost?.message, 'the kit itself failed in list.answers: it knows Bearer [key]');
+  });
+});
+
+/** Runs checks as node:test would, and gives for each test its title and how it ended, with the results that were told. */
+async function asNode(session: Session, ...checks: readonly Check[]) {
+  const ended: [title: string, end: string][] = [];
+  const progress: [id: string, verdict: string][] = [];
+  const register: Register = async (title, body) => {
+    let end = 'passed';
+    try {
+      await body({ test: register, skip: (reason) => (end = `skipped: ${reason}`) });
+    } catch (error) {
+      end = (error as Error).stack!;
+    }
+    ended.push([title, end]);
+  };
+  try {
+    await session.open();
+    const told = { group: () => {}, result: ({ id, verdict }: RequirementResult) => progress.push([id, verdict]) };
+    await runChecks(session, told, [['one', checks]], register);
+  } finally {
+    session.target.close();
+  }
+  return { ended, progress, last: ended.at(-1)! };
+}
+
+describe("node's own view", () => {
+  // One sees the names of a list, the other those of a get; this server shows no name in a get.
+  const fault = 'pet-name-missing-get';
+  const names = check('pet.name', { requests: 1 }, async (t) => void (await t.send(listPets(t.key))));
+  const gets = check('get.answers', { requests: 1 }, async (t) => void (await t.send(getPet(t.key, 1n))));
+  const last = 'No answer to any check broke another requirement';
+
+  test('a requirement that is broken after its own check fails the last test, and is told again', async (t) => {
+    const { ended, progress } = await asNode(session(await smallServer(t, { fault })), names, gets);
+    assert.deepEqual(
+      ended.map(([title, end]) => [title.split(':')[0], end.split(':')[0]]),
+      [
+        ['pet.name', 'passed'],
+        ['get.answers', 'skipped'],
+        ['one', 'passed'],
+        [last, 'pet.name'],
+      ],
+    );
+    assert.match(ended[3]![1], /^required: a name, a string$\n^came: .*\n^case: GET \/pets\/1$\n^curl /m);
+    assert.deepEqual(progress, [
+      ['pet.name', 'passed'],
+      ['get.answers', 'inconclusive'],
+      ['pet.name', 'failed'],
+    ]);
+  });
+
+  test('one that is broken before its own check fails that one, and only that one', async (t) => {
+    const { ended, progress } = await asNode(session(await smallServer(t, { fault })), gets, names);
+    assert.match(ended[1]![1], /^pet\.name: .*\nrequired: a name, a string\n/);
+    assert.deepEqual(ended[3], [last, 'passed']);
+    assert.deepEqual(progress, [
+      ['get.answers', 'inconclusive'],
+      ['pet.name', 'failed'],
+    ]);
+  });
+
+  test('nothing that was not to be checked fails it', async (t) => {
+    const { ended } = await asNode(session(await smallServer(t, { fault }), { only: ['get.answers'] }), names, gets);
+    assert.deepEqual(
+      ended.map(([title]) => title.split(':')[0]),
+      ['get.answers', 'one', last],
+    );
+    assert.equal(ended[2]![1], 'passed');
+  });
+
+  test('what is inconclusive fails under --strict only', async (t) => {
+    const { ended } = await asNode(
+      session(await smallServer(t), { strict: true }),
+      check('list.limit', {}, async () => {}),
+    );
+    assert.match(ended[0]![1], /^inconclusive: no answer was seen that could have failed it$/);
+  });
+});
+
+describe('many cases of one check', () => {
+  /** Of a server on which a limit from 2 to 10 gives 11 animals, and a few checks. */
+  const failing = async (t: Parameters<typeof smallServer>[0], ...checks: readonly Check[]) =>
+    (await run(session(await smallServer(t, { fault: 'list-limit-ignored-10' })), [['one', checks]])).find(
+      ({ id }) => id === 'list.limit',
+    )!;
+
+  test('each goes on after the first case that fails', async (t) => {
+    const limits = check('list.limit', {}, async (t) => {
+      await t.each([2, 11, 3], async (limit) => void (await t.send(listPets(t.key, { limit }))));
+    });
+    const { verdict, judged, failed, failures } = await failing(t, limits);
+    assert.deepEqual([verdict, judged, failed], ['failed', 3, 2]);
+    assert.deepEqual(
+      failures.map(({ required, came, smallestCase }) => `${required}; ${came}; ${smallestCase}`),
+      ['at most 2 animals; 11; GET /pets?limit=2', 'at most 3 animals; 11; GET /pets?limit=3'],
+    );
+  });
+
+  test('a check does not go on after each, where a case has failed; what is no failure ends it at once', async (t) => {
+    const sent: number[] = [];
+    const ask = (t: Parameters<Check['run']>[0]) => async (limit: number) => {
+      sent.push(limit);
+      if (limit === 12) throw new Inconclusive('enough');
+      await t.send(listPets(t.key, { limit }));
+    };
+    const limits = check('list.limit', {}, async (t) => {
+      await t.each([2, 11], ask(t));
+      await ask(t)(13);
+    });
+    const others = check('list.answers', {}, async (t) => {
+      await t.each([12, 14], ask(t));
+    });
+    assert.equal((await failing(t, limits, others)).verdict, 'failed');
+    assert.deepEqual(sent, [2, 11, 12]);
+  });
+
+  const tries: string[] = [];
+  const created = check('create.name', { perRun: { requests: 1 } }, async (t) => {
+    await t.forAll(fc.string({ maxLength: 60 }), JSON.stringify, async (name) => {
+      tries.push(name);
+      await t.send(createPet(t.key, { name, categoryId: 1n }));
+    });
+  });
+
+  test('a case that fails shrinks to the smallest, which is all that is told; and is generated again by its path', async (t) => {
+    const server = await smallServer(t, { fault: 'name-lower' });
+    const createdWith = async (path?: string) => {
+      tries.length = 0;
+      const results = await run(session(server, path === undefined ? {} : { path }), [['one', [created]]]);
+      return results.find(({ id }) => id === 'create.name')!;
+    };
+    const { verdict, failed, failures } = await createdWith();
+    assert.deepEqual([verdict, failed, failures.length], ['failed', 1, 1]);
+    const { smallestCase, came, curl, replay } = failures[0]!;
+    assert.deepEqual([smallestCase, came], ['"A"', '"a"']);
+    assert.ok(curl.includes(`"name":${smallestCase}`), curl);
+    const shrinks = tries.length;
+    assert.ok(shrinks > 2 && shrinks <= 20 + 100, `${shrinks} cases`);
+
+    const path = /^--only create\.name --seed 42 --path (\S+)$/.exec(replay!)![1]!;
+    const again = await createdWith(path);
+    assert.deepEqual([again.failed, again.failures[0]!.smallestCase], [1, smallestCase]);
+    assert.deepEqual(tries, ['A'], 'nothing else is tried');
   });
 });
 

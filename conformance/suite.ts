@@ -75,22 +75,30 @@ export function chosen(session: Session): readonly Check[] {
 
 /** What the run is going to cost. The session must be open. */
 export function planOf(session: Session): Plan {
-  const { write, runs, exhaust, maxRequests } = session.options;
-  const costs = chosen(session).map(({ cost }) => totalCost(cost, runs));
+  const { runs, exhaust, maxRequests } = session.options;
+  const write = session.mayWrite;
+  const checks = chosen(session);
+  if (checks.length === 0) return { withKey: 0, withoutKey: 0, creates: 0, seconds: 0 };
+  const costs = checks.map(({ cost }) => totalCost(cost, runs));
   const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
   const creates = write ? sum('creates') + Fixtures.cost.creates : 0;
   const crowd = write ? Fixtures.missingFrom(session.history.count() + creates) : 0;
-  const atLimit = exhaust ? (session.target.pacer(session.exhaustKey.key).limit ?? 0) + 10 : 0;
   const most = maxRequests ?? Infinity;
-  const withKey = Math.min(most, sum('requests') + Fixtures.cost.requests + crowd + atLimit);
-  const withoutKey = Math.min(most, sum('keyless'));
-  const waiting = session.target.pacer('main').estimate(session.clock.now(), withKey - atLimit) + (exhaust ? 2 * 60_000 : 0);
+  const driven = exhaust ? atLimit(session) : 0;
+  const withKey = Math.min(most, sum('requests') + Fixtures.cost.requests + crowd + driven);
+  const withoutKey = Math.min(most - withKey, sum('keyless'));
+  const waiting = session.target.pacer('main').estimate(session.clock.now(), withKey - driven) + (exhaust ? 2 * 60_000 : 0);
   return {
     withKey,
     withoutKey,
     creates: Math.min(most, creates + crowd),
     seconds: waiting / 1000 + (withKey + withoutKey) * session.secondsPerRequest,
   };
+}
+
+/** How many requests it takes to drive a key to its limit and beyond. */
+function atLimit(session: Session): number {
+  return (session.target.pacer(session.exhaustKey.key).limit ?? 0) + 20;
 }
 
 /** Told as the run goes on. */
@@ -158,7 +166,8 @@ function whyNot(session: Session, { cost }: Check): string | undefined {
       : 'nothing is created on a server elsewhere without --write';
   if (cost.exhausts === true && !exhaust) return 'no key is driven to its limit without --exhaust';
   if (session.halted !== undefined) return session.halted;
-  const { requests, keyless } = totalCost(cost, runs);
+  const { keyless, ...total } = totalCost(cost, runs);
+  const requests = total.requests + (cost.exhausts === true ? atLimit(session) : 0);
   const { withKey, withoutKey } = session.target.sent;
   if (maxRequests !== undefined && withKey + withoutKey + requests + keyless > maxRequests)
     return `left out by --max-requests ${maxRequests}: it may take ${requests + keyless} requests`;
@@ -173,6 +182,7 @@ async function attempt(session: Session, check: Check): Promise<void> {
   };
   const reason = whyNot(session, check);
   if (reason !== undefined) return leave('skipped', reason);
+  if (check.cost.writes === true && session.noCategory !== undefined) return leave('inconclusive', session.noCategory);
   try {
     await check.run(new Trial(session, check));
     for (const gap of check.gaps) session.ledger.notObserved(gap, 'the answers did not show it');

@@ -6,20 +6,20 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from '
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock } from './clock.ts';
 import { Answer, urlOf, type Credential, type Moment, type Request } from './exchange.ts';
-import { Pacer } from './pacing.ts';
+import { longWindowMs, Pacer } from './pacing.ts';
 import { exchangeRaw } from './raw.ts';
 
-/** How long an answer may take. */
+/** How long an answer may take, to its last byte. */
 const answerTimeoutMs = 30_000;
+
+/** More than any answer of this interface could want. */
+const maxAnswerBytes = 16 * 1024 * 1024;
 
 /** The same for a message whose body never comes: it is to be answered at once. */
 const rawTimeoutMs = 10_000;
 
 /** Connections at once, for requests that are to arrive together. */
 const maxConnections = 64;
-
-/** Nobody wants to watch a countdown longer than this: a ban, or a day that is used up. */
-const maxWaitMs = 15 * 60_000;
 
 /** No answer came: the connection broke, or it took too long. */
 export class NoAnswer extends Error {
@@ -102,7 +102,7 @@ export class Target {
       const said = retryAfterMs(answer, pacer.serverTime(answer.receivedAt)) ?? 0;
       // Who came again when he was told to, and was refused, backs off beyond that.
       const ms = said > 0 && refusals === 0 ? said : Math.max(said, backoffMs(refusals));
-      if (waited > 0 && waited + ms > maxWaitMs)
+      if (waited > 0 && waited + ms > longWindowMs)
         throw new NothingLeft(`the server has said 429 to ${refusals + 1} requests in a row`, key === 'main');
       waited += ms;
       await this.#wait(ms, 'the server said 429', key);
@@ -131,7 +131,7 @@ export class Target {
   }
 
   async #wait(ms: number, why: string, key: Credential['key']): Promise<void> {
-    if (ms > maxWaitMs)
+    if (ms > longWindowMs)
       throw new NothingLeft(`${why}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`, key === 'main');
     this.sent.secondsWaited += ms / 1000;
     await this.#options.wait(ms, why);
@@ -157,6 +157,7 @@ export class Target {
     this.#pacers[request.credential.key].sending(this.#options.clock.now());
     const sent = this.#moment();
     let sending: ClientRequest | undefined;
+    let begun = false;
     try {
       if (request.raw !== undefined) {
         const { status, headers, body, ...wire } = await exchangeRaw(
@@ -177,13 +178,19 @@ export class Target {
           {
             method: request.method,
             agent: this.#agent,
-            timeout: answerTimeoutMs,
             headers: ['Host', new URL(this.baseUrl).host, ...headers],
           },
           (response) => {
+            begun = true;
             const chunks: Buffer[] = [];
-            response.on('data', (chunk: Buffer) => chunks.push(chunk));
+            let bytes = 0;
+            response.on('data', (chunk: Buffer) => {
+              chunks.push(chunk);
+              if ((bytes += chunk.length) > maxAnswerBytes)
+                sending!.destroy(new Error(`an answer of more than ${maxAnswerBytes} bytes`));
+            });
             response.on('error', reject);
+            response.on('aborted', () => reject(new Error('the answer was cut off')));
             response.on('end', () => {
               const raw = response.rawHeaders;
               const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
@@ -191,17 +198,24 @@ export class Target {
             });
           },
         );
-        sending.on('timeout', () => sending!.destroy(new Error(`no answer within ${answerTimeoutMs / 1000} s`)));
+        const late = setTimeout(
+          () => sending!.destroy(new Error(`no answer within ${answerTimeoutMs / 1000} s`)),
+          answerTimeoutMs,
+        );
+        sending.on('close', () => clearTimeout(late));
         sending.on('error', reject);
         sending.end(request.body);
       });
     } catch (error) {
       if (
         !again &&
+        !begun &&
         sending?.reusedSocket === true &&
         ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
       )
         return this.#once(request, true);
+      // A mistake of ours is not the server's silence.
+      if (error instanceof TypeError || error instanceof ReferenceError) throw error;
       throw new NoAnswer(request, error as Error);
     }
   }

@@ -46,7 +46,7 @@ export class Trial {
 
   /** Whether animals may be created. */
   get mayWrite(): boolean {
-    return this.#session.options.write;
+    return this.#session.mayWrite;
   }
 
   get history(): History {

@@ -4,6 +4,18 @@ import type { Standing } from './history.ts';
 /** How late a Date may be against the server's own clock: it has whole seconds, and some servers keep it for one more. */
 const dateSlackMs = 2_000;
 
+/** How long before its Reset a window is not judged any more: the tick of Date, and that of Reset. */
+export const clearMs = 3_000;
+
+/**
+ * Whether an answer can be held against others of the same Reset. Not in the last moments before it: there a window that slides, or
+ * a bucket that is full again, gives back what was used, and a Reset in whole seconds does not show it. Nor where the numbers are so
+ * large that they stand for no limit.
+ */
+export function isClear({ limit, reset, time }: Standing): boolean {
+  return reset * 1000 - time > clearMs && Number.isSafeInteger(limit);
+}
+
 /**
  * Whether the windows are other than fixed: a Reset gave way to another before its time had come.
  */

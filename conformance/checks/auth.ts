@@ -8,10 +8,10 @@ import type { RequirementId } from '../requirements.ts';
 import type { Trial } from '../trial.ts';
 
 /**
- * How many requests without a valid key there are beyond one of each kind on each operation: in a default run so many that there
- * are 40 in all, with more --runs more, until every case has met every operation.
+ * How many requests without a valid key there are beyond one of each kind on each operation: in a default run so many that with
+ * the scheme in lower case, which a server may refuse, there are 40 in all; with more --runs more, until every case has met every operation.
  */
-const nearMisses = 7;
+const nearMisses = 6;
 
 export const authChecks: readonly Check[] = [
   check('auth.valid', { requests: 4, creates: 1 }, async (t) => {
@@ -65,12 +65,8 @@ export const authChecks: readonly Check[] = [
   }),
 
   look(['auth.lower-case'], { requests: 1 }, async (t) => {
-    const { mustBe: _, ...asked } = listPets(t.key);
-    const answer = await t.send({
-      ...asked,
-      operation: 'other',
-      credential: { ...t.key, header: `bearer ${t.secret}`, shell: 'bearer $API_KEY' },
-    });
+    const { mustBe: _, ...asked } = listPets({ ...t.key, header: `bearer ${t.secret}`, shell: 'bearer $API_KEY' });
+    const answer = await t.send({ ...asked, operation: 'other' });
     t.observe('auth.lower-case', answer.status === 200 ? 'yes' : `no: ${answer.status}`, answer);
   }),
 ];
@@ -99,13 +95,15 @@ async function refuseAll(t: Trial, credentials: readonly Credential[], because: 
 
 /** Bearer tokens that differ from the key in one small way, each in its own; those first that are likelier to be let in. */
 function nearMissesOf(key: string): fc.Arbitrary<Credential[]> {
+  // The last character of a token in three parts (RFC 7519) may have bits that say nothing.
+  const end = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(key) ? key.length - 2 : key.length;
   const somewhere = (make: (index: number) => Credential | undefined) => {
-    const made = Array.from(key, (_, i) => make(i)).filter((credential) => credential !== undefined);
+    const made = Array.from({ length: end }, (_, i) => make(i)).filter((credential) => credential !== undefined);
     return fc.constantFrom(...(made.length > 0 ? made : [changedAt(key, 0)]));
   };
   return fc.tuple(
     fc.constant(changedAt(key, Math.floor(key.length / 2))),
-    fc.constant(changedAt(key, key.length - 1)),
+    fc.constant(changedAt(key, end - 1)),
     fc.constant(changedAt(key, 0)),
     somewhere((i) => otherCaseAt(key, i)),
     somewhere((i) => swappedAt(key, i)),

@@ -2,7 +2,7 @@
 import { look, type Check } from '../check.ts';
 import type { Answer } from '../exchange.ts';
 import type { GapId } from '../gaps.ts';
-import { controlName } from '../names.ts';
+import { controlName, halfName, nulName } from '../names.ts';
 import { createPet, createPetOf } from '../requests.ts';
 import type { Trial } from '../trial.ts';
 
@@ -23,8 +23,8 @@ export const borderChecks: readonly Check[] = [
         ['create.empty-name', ''],
         ['create.blank-name', '   '],
         ['create.control-characters', controlName],
-        ['create.nul', 'before\u0000after'],
-        ['create.lone-surrogate', 'half \ud83d of one'],
+        ['create.nul', nulName],
+        ['create.lone-surrogate', halfName],
         ['create.lone-surrogate', '\udc08\ud83d'],
       ] as const;
       for (const [gap, name] of cases) accepted(t, gap, await named(name));

@@ -1,7 +1,7 @@
 /** Section 4.2: adding an animal. What is valid comes back as it was sent, and stays so. */
 import * as fc from 'fast-check';
 import { check, type Check } from '../check.ts';
-import { anyName, invisibleName, isOrdinary, linesName, oddName, tellingNames } from '../names.ts';
+import { anyName, halfName, invisibleName, isOrdinary, linesName, nulName, oddName, tellingNames } from '../names.ts';
 import { Skipped } from '../outcome.ts';
 import { statuses, type NewPet } from '../pet.ts';
 import { createPet, createPetOf, listPets } from '../requests.ts';
@@ -11,7 +11,7 @@ const int64Max = 2n ** 63n - 1n;
 const int64Min = -(2n ** 63n);
 
 /** Tried before any is generated. The last few a server may refuse, but not change. */
-const examples: readonly string[] = [...tellingNames, invisibleName, oddName, linesName];
+const examples: readonly string[] = [...tellingNames, invisibleName, oddName, linesName, halfName, nulName];
 
 /** How many animals at most are got again for `create.stored`. */
 const maxGets = 60;

@@ -3,7 +3,7 @@ import { check, look, type Check } from '../check.ts';
 import { Inconclusive, Skipped } from '../outcome.ts';
 import type { Standing } from '../history.ts';
 import { listOrders, listPets } from '../requests.ts';
-import { windowMoves, windowsOf } from '../windows.ts';
+import { clearMs, isClear, windowMoves, windowsOf } from '../windows.ts';
 import { onEveryAnswer } from './resources.ts';
 
 /** Requests sent at once, over which Remaining must fall. */
@@ -29,10 +29,20 @@ export const limitChecks: readonly Check[] = [
     const { standings } = t.history;
     for (let attempt = 1; attempt <= attempts; attempt++) {
       await t.room(atOnce + 1);
+      if ((t.target.pacer('main').limit ?? Infinity) <= atOnce)
+        throw new Inconclusive(`a limit of ${atOnce} or less has no room for ${atOnce} requests at once`);
       const before = await t.send(listPets(t.key, { limit: 1 }));
       // Orders: the other operations have come ten times in a row elsewhere, and are looked at below.
       const answers = await t.together(Array.from({ length: atOnce }, () => listOrders(t.key)));
       if (windowMoves(standings)) throw new Skipped('Reset moves between answers, so there is no fixed window');
+      const reset = before.integer('x-ratelimit-reset');
+      const ahead = reset === undefined ? undefined : reset * 1000 - t.serverTime();
+      if (ahead !== undefined && ahead <= clearMs) {
+        await t.sleep(Math.max(0, ahead) + 50, 'the window is about to turn');
+        continue;
+      }
+      if (!Number.isSafeInteger(before.integer('x-ratelimit-limit') ?? 0))
+        throw new Skipped('the Limit is so large that it stands for none');
       const left = (a: typeof before) => a.integer('x-ratelimit-remaining');
       const same = (name: string) =>
         answers.every((a) => a.integer(name) !== undefined && a.integer(name) === before.integer(name));
@@ -44,7 +54,7 @@ export const limitChecks: readonly Check[] = [
         `a Remaining below ${left(before)} after ${atOnce} requests more in the same window`,
         `${lowest}`,
       );
-      const still = standsStill(standings);
+      const still = standsStill(standings.filter(isClear));
       if (still !== undefined)
         t.require(
           false,
@@ -60,7 +70,7 @@ export const limitChecks: readonly Check[] = [
     for (let i = 0; i < 2; i++) await t.send(listPets(t.key, { limit: 1 }));
     const { standings } = t.history;
     if (windowMoves(standings)) throw new Skipped('Reset moves between answers, so there is no fixed window');
-    for (const window of windowsOf(standings)) {
+    for (const window of windowsOf(standings.filter(isClear))) {
       // An answer counts against those that were there before its request was sent: of others the order is unknown.
       const earlier = [...window].sort((a, b) => a.answer.receivedTurn - b.answer.receivedTurn);
       let lowest: number | undefined;

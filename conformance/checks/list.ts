@@ -42,16 +42,20 @@ export const listChecks: readonly Check[] = [
   check('list.default-limit', { requests: 3 * attempts }, async (t) => {
     await t.fixtures.crowd();
     if (t.history.count() <= 20) throw new Inconclusive(`only ${t.history.count()} animals are known, and 20 is the default`);
+    // A page may be short, and of another length each time: only what is always so says something of the default.
+    const explicit: (number | undefined)[] = [];
+    const plain: (number | undefined)[] = [];
     for (let attempt = 1; ; attempt++) {
-      const before = await t.send(listPets(t.key, { limit: 20 }));
-      const plain = await t.send(listPets(t.key));
-      const after = await t.send(listPets(t.key, { limit: 20 }));
-      const [expected, same] = [length(before), length(before) === length(after)];
-      if (expected === undefined || length(plain) === undefined)
+      explicit.push(length(await t.send(listPets(t.key, { limit: 20 }))));
+      const answer = await t.send(listPets(t.key));
+      plain.push(length(answer));
+      explicit.push(length(await t.send(listPets(t.key, { limit: 20 }))));
+      if (explicit.includes(undefined) || plain.includes(undefined))
         throw new Inconclusive('the list gives no array; see pets.array');
-      if (!same && attempt < attempts) continue;
-      if (!same) throw new Inconclusive('limit=20 gave another number of animals each time: others write');
-      t.require(length(plain) === expected, plain, `${expected} animals, as limit=20 gives before and after`, `${length(plain)}`);
+      const constant = new Set(explicit).size === 1 && new Set(plain).size === 1;
+      if ((!constant || explicit[0] !== plain[0]) && attempt < attempts) continue;
+      if (!constant) throw new Inconclusive('a list has another number of animals each time');
+      t.require(plain[0] === explicit[0], answer, `${explicit[0]} animals, as limit=20 gives each time`, `${plain[0]}`);
       return;
     }
   }),
@@ -81,10 +85,10 @@ export const listChecks: readonly Check[] = [
     if (contradiction !== undefined)
       t.require(false, contradiction[0], 'animals that have the status asked for', contradiction[1]);
   }),
-  check('list.status-and-limit', { requests: 15, perRun: { requests: 1 } }, async (t) => {
+  check('list.status-and-limit', { requests: 18, perRun: { requests: 1 } }, async (t) => {
     await t.fixtures.crowd();
     for (const status of statuses) {
-      for (const limit of [1, 2, 19, 20, 100]) await t.send(listPets(t.key, { limit, status }));
+      for (const limit of [1, 2, 19, 20, 30, 100]) await t.send(listPets(t.key, { limit, status }));
     }
     const asked = fc.record({ limit: fc.integer({ min: 1, max: 100 }), status: fc.constantFrom(...statuses) });
     await t.forAll(

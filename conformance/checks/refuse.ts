@@ -52,7 +52,7 @@ export const refusalChecks: readonly Check[] = [
     ],
     24,
   ),
-  check('create.unknown-status', { requests: 14, writes: true, perRun: { requests: 1, share: 0.5 } }, async (t) => {
+  check('create.unknown-status', { requests: 15, writes: true, perRun: { requests: 1, share: 0.5 } }, async (t) => {
     const near = [
       '',
       'Available',
@@ -60,6 +60,7 @@ export const refusalChecks: readonly Check[] = [
       ' sold',
       'sold ',
       'sold\n',
+      'sold\u0000',
       'sol',
       'solds',
       'availablepending',

@@ -16,12 +16,7 @@ async function testMutants(...args: string[]): Promise<{ code: number; stdout: s
 }
 
 test('two mutants are caught, one of them by a default run too, and a variant passes', async () => {
-  const { code, stdout } = await testMutants(
-    '--seeds',
-    '1',
-    '--only',
-    'auth-missing-after-404,limits-one-more,replica',
-  );
+  const { code, stdout } = await testMutants('--seeds', '1', '--only', 'auth-missing-after-404,limits-one-more,replica');
   assert.match(stdout, /\| all \| 2 \| 2 \| 1 \|/);
   assert.equal(code, 0, stdout);
 });

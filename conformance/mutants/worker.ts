@@ -55,7 +55,12 @@ async function run(job: Job): Promise<Outcome> {
     { secret: key, plan: full ? ('business' as const) : ('free' as const) },
     ...(full ? [{ secret: exhaustKey, plan: 'free' as const }] : []),
   ];
-  const server = await startServer({ clock, keys, ...(fault && { fault }), ...(variant && { variant }) });
+  const server = await startServer({
+    clock,
+    keys,
+    ...(fault && { fault, animals: fault.animals }),
+    ...(variant && { variant }),
+  });
   const session = new Session(
     {
       baseUrl: server.baseUrl,

@@ -11,6 +11,14 @@ export function buildReport(session: Session): Report {
   const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  // A run that the user has cut short is one; a run that looked at nothing is none.
+  const cutShort = session.halted !== undefined && options.maxRequests === undefined;
+  const nothing =
+    totals.passed + totals.failed === 0 && !(options.strict && totals.inconclusive > 0)
+      ? (requirements.find(({ reason }) => reason !== undefined)?.reason ?? 'nothing was looked at')
+      : undefined;
+  const why = session.lost?.message ?? (cutShort ? session.halted : nothing);
+  const aborted = why === undefined ? undefined : session.redact(why);
   return {
     format: 1,
     kit: { name: 'petstore-conformance', version, node: process.version },
@@ -31,8 +39,8 @@ export function buildReport(session: Session): Report {
     ],
     sent: { ...target.sent, secondsWaited: Math.round(target.sent.secondsWaited) },
     totals,
-    ...(session.lost !== undefined && { aborted: session.redact(session.lost.message) }),
-    conforms: session.lost === undefined && totals.failed === 0 && !(options.strict && totals.inconclusive > 0),
+    ...(aborted !== undefined && { aborted }),
+    conforms: aborted === undefined && totals.failed === 0 && !(options.strict && totals.inconclusive > 0),
     requirements,
     gaps: session.ledger.observations(),
   };

@@ -38,6 +38,7 @@ export interface Told {
   readonly reset?: number;
   readonly status?: number;
   readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: string | Uint8Array;
   readonly request?: Request;
   /** When it was sent and came, in the order of all such moments. */
   readonly turns?: readonly [sent: number, received: number];
@@ -45,7 +46,7 @@ export interface Told {
 
 let turn = 0;
 
-/** An answer with the headers of the limits. */
+/** An answer with the headers of the limits, as far as they are told. */
 export function answer({
   at = start,
   serverAt = at,
@@ -54,6 +55,7 @@ export function answer({
   reset,
   status = 200,
   headers = [],
+  body = new Uint8Array(),
   request = listPets(bearer(apiKey)),
   turns = [++turn, ++turn],
 }: Told): Answer {
@@ -64,5 +66,6 @@ export function answer({
     ...(reset === undefined ? [] : [['X-RateLimit-Reset', `${reset}`] as const]),
     ...headers,
   ];
-  return new Answer(request, status, all, new Uint8Array(), { at, turn: turns[0] }, { at, turn: turns[1] });
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  return new Answer(request, status, all, bytes, { at, turn: turns[0] }, { at, turn: turns[1] });
 }

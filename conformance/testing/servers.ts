@@ -80,7 +80,12 @@ export async function smallServer(
 ): Promise<Server> {
   const found = faults.find(({ id }) => id === fault);
   if (fault !== undefined && found === undefined) throw new Error(`there is no fault ${fault}`);
-  const { baseUrl, close } = await startServer({ clock, keys: [{ secret, plan }], fault: found, animals });
+  const { baseUrl, close } = await startServer({
+    clock,
+    keys: [{ secret, plan }],
+    fault: found,
+    animals: animals ?? found?.animals,
+  });
   t.after(close);
   return { baseUrl, apiKey: secret };
 }

@@ -164,7 +164,7 @@ export const errorChecks: readonly Check[] = [
       await refused(t, request, 404, 'pet_not_found', 'there is no such animal');
     });
   }),
-  check('decided.errors.method', { requests: 6 }, async (t) => {
+  check('decided.errors.method', { requests: 6, writes: true }, async (t) => {
     // Were there such an operation, it would find nothing to change.
     const nothing = t.fixtures.unknownId();
     const [list, one] = [

@@ -72,7 +72,7 @@ export const orderChecks: readonly Check[] = [
       },
     );
   }),
-  check('decided.order.length-at-once', { requests: 2 }, async (t) => {
+  check('decided.order.length-at-once', { requests: 2, writes: true }, async (t) => {
     await t.each(
       [
         { method: 'POST', headers: [json, tooLong] },
@@ -141,7 +141,7 @@ export const orderChecks: readonly Check[] = [
       );
     });
   }),
-  check('decided.order.public-methods', { requests: 4 * publicPaths.length }, async (t) => {
+  check('decided.order.public-methods', { requests: 4 * publicPaths.length, writes: true }, async (t) => {
     const allow = ['GET', 'HEAD', 'OPTIONS'];
     await t.each(publicPaths, async (path) => {
       const got = await t.send(outside(t.key, 'GET', path));

@@ -174,6 +174,15 @@ export const errorFaults: readonly Fault[] = [
     ),
   },
   {
+    id: 'content-type-twice',
+    requirement: 'service.json',
+    text: 'A 404 carries Content-Type twice, each time the same.',
+    hooks: answers(
+      (answer) => answer.status === 404,
+      (answer) => void answer.headers.push(['Content-Type', 'application/json']),
+    ),
+  },
+  {
     id: 'type-orders',
     requirement: 'service.json',
     text: 'Orders are of type application/jsonp.',

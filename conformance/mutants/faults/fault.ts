@@ -14,6 +14,8 @@ export interface Fault {
   readonly shares?: string;
   /** What a run needs to see it, other than a key and the right to create animals. */
   readonly needs?: Need;
+  /** How many animals the server has from the start, where that matters; else as many as any other. */
+  readonly animals?: number;
   readonly hooks: Partial<Hooks>;
 }
 

@@ -282,6 +282,12 @@ export const headerFaults: readonly Fault[] = [
     hooks: as(status(400), reset, (value) => String(value + 2 * daySeconds)),
   },
   {
+    id: 'reset-25-hours',
+    requirement: 'limits.reset-time',
+    text: 'Reset of a 404 is 25 hours ahead.',
+    hooks: as(status(404), reset, (_value, { now }) => String(Math.floor(now / 1000) + 25 * 3600)),
+  },
+  {
     id: 'remaining-rises-twenty-fifth',
     requirement: 'limits.remaining-never-rises',
     text: 'Every twenty-fifth answer tells three more as Remaining than there are.',

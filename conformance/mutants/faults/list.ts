@@ -162,6 +162,14 @@ export const listFaults: readonly Fault[] = [
     hooks: fitting((pet, status) => (status === 'available' ? pet.status !== 'sold' : pet.status === status)),
   },
   {
+    id: 'empty-filter-ignored',
+    requirement: 'list.status',
+    text: 'The filter is ignored, on a server that began without animals.',
+    shares: 'filter',
+    animals: 0,
+    hooks: fitting(() => true),
+  },
+  {
     id: 'list-filter-truth-hidden',
     requirement: 'list.status',
     text: 'status=sold lists all animals, each shown as sold.',

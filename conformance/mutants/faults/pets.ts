@@ -121,6 +121,13 @@ export const petFaults: readonly Fault[] = [
     },
   },
   {
+    id: 'empty-one-id',
+    requirement: 'pet.unique-id',
+    text: 'Every animal has id 1, in place of the one before it, on a server that began without animals.',
+    animals: 0,
+    hooks: { newId: () => '1' },
+  },
+  {
     id: 'list-filter-loses-status',
     requirement: 'pet.status',
     text: 'A filtered list shows the number of the status, as a string.',

@@ -1,6 +1,6 @@
 /** Retry-After and Reset, and what happens when they are obeyed: section 8. */
 import { base, type Answer, type Exchange, type Hooks } from '../hooks.ts';
-import { answers, setHeader, type Fault } from './fault.ts';
+import { answers, integerOf, setHeader, type Fault } from './fault.ts';
 
 const refused = (answer: Answer): boolean => answer.status === 429;
 const minuteMs = 60_000;
@@ -29,6 +29,13 @@ export const recoveryFaults: readonly Fault[] = [
     shares: 'no Retry-After',
     needs: 'exhaust',
     hooks: { retryAfter: (ms, exchange) => (exchange.operation === 'orders' ? undefined : base.retryAfter(ms, exchange)) },
+  },
+  {
+    id: 'retry-after-twice',
+    requirement: 'limits.retry-after',
+    text: 'A 429 carries Retry-After twice, each time the same.',
+    needs: 'exhaust',
+    hooks: answers(refused, (answer) => void answer.headers.push(['Retry-After', String(integerOf(answer, 'Retry-After'))])),
   },
   {
     id: 'retry-after-unit',

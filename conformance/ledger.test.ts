@@ -1,0 +1,223 @@
+/** What was found stays found: a failure above all, each told once, and no key in any of it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { bearer, redactor } from './credentials.ts';
+import { Ledger } from './ledger.ts';
+import type { Failure } from './report/report.ts';
+import { createPetOf, listPets } from './requests.ts';
+import { requirements } from './requirements.ts';
+import { answer } from './testing/answers.ts';
+import { assertNoKey } from './testing/kit.ts';
+import { apiKey } from './testing/servers.ts';
+
+const id = 'list.limit';
+const key = bearer(apiKey);
+const smallest: Failure = { required: 'the least', came: 'less', smallestCase: 'a', curl: 'curl', answer: 'HTTP 200' };
+
+const newLedger = () => new Ledger('http://127.0.0.1:1/v1', redactor([apiKey]));
+
+/** Breaks the requirement once for each of these: what came, and the limit asked for. */
+function broken(ledger: Ledger, ...times: readonly (readonly [came: string, limit: number])[]): void {
+  for (const [came, limit] of times) {
+    const request = listPets(key, { limit });
+    ledger.broken(id, { required: 'few animals', came }, request, answer({ request }));
+  }
+}
+
+/** What came in each failure that is told. */
+const told = (ledger: Ledger) => ledger.result(id).failures.map(({ came }) => came);
+
+describe('verdicts', () => {
+  test('what was never looked at is inconclusive, and says so; one answer judged is enough to pass', () => {
+    const ledger = newLedger();
+    const { verdict, reason, judged, evidence } = ledger.result(id);
+    assert.deepEqual([verdict, judged, evidence], ['inconclusive', 0, []]);
+    assert.equal(reason, 'no answer was seen that could have failed it');
+    ledger.kept(id, answer({ request: listPets(key, { limit: 1 }) }));
+    const after = ledger.result(id);
+    assert.deepEqual([after.verdict, after.judged, after.evidence], ['passed', 1, ['GET /pets?limit=1 → 200, 0 animals']]);
+    assert.ok(!('reason' in after));
+    assert.equal(ledger.result('list.answers').verdict, 'inconclusive', 'another requirement');
+  });
+
+  for (const verdict of ['inconclusive', 'skipped'] as const) {
+    test(`${verdict} with its reason, although answers have kept it`, () => {
+      const ledger = newLedger();
+      ledger.kept(id, answer({}));
+      ledger.leave(id, verdict, 'only 12 animals are known');
+      const result = ledger.result(id);
+      assert.deepEqual([result.verdict, result.reason, result.judged], [verdict, 'only 12 animals are known', 1]);
+    });
+
+    test(`a failure stays one, whether ${verdict} was said before or after it`, () => {
+      const [before, after] = [newLedger(), newLedger()];
+      before.leave(id, verdict, 'too few');
+      broken(before, ['2', 1]);
+      broken(after, ['2', 1]);
+      after.leave(id, verdict, 'too few');
+      for (const ledger of [before, after]) {
+        ledger.kept(id, answer({}));
+        const result = ledger.result(id);
+        assert.deepEqual([result.verdict, result.failed, result.judged], ['failed', 1, 2]);
+        assert.ok(!('reason' in result));
+      }
+    });
+  }
+
+  test('what cannot be tested is skipped for that reason, whatever came', () => {
+    const ledger = newLedger();
+    for (const { id, untested } of requirements.filter((r): r is typeof r & { untested: string } => 'untested' in r)) {
+      ledger.kept(id, answer({}));
+      const { verdict, reason } = ledger.result(id);
+      assert.deepEqual([verdict, reason], ['skipped', `cannot be tested: ${untested}`]);
+    }
+  });
+
+  test('of much evidence a dozen pieces are kept, each once, and all answers are counted', () => {
+    const ledger = newLedger();
+    for (let i = 0; i < 40; i++) ledger.kept(id, answer({ request: listPets(key, { limit: 1 + (i >> 1) }) }));
+    const { judged, evidence } = ledger.result(id);
+    assert.equal(judged, 40);
+    assert.deepEqual(
+      evidence,
+      Array.from({ length: 12 }, (_, i) => `GET /pets?limit=${i + 1} → 200, 0 animals`),
+    );
+  });
+});
+
+describe('failures', () => {
+  test('each that differs is told, three at most; all are counted', () => {
+    const ledger = newLedger();
+    broken(ledger, ['2', 1], ['2', 1], ['2', 5]);
+    assert.deepEqual(told(ledger), ['2']);
+    broken(ledger, ['3', 1], ['2', 1], ['4', 1], ['3', 1], ['5', 1]);
+    assert.deepEqual(told(ledger), ['2', '3', '4']);
+    assert.equal(ledger.result(id).failed, 8);
+    assert.equal(ledger.failed(id), 8);
+    assert.equal(ledger.result(id).judged, 8);
+    assert.equal(ledger.latest(id).came, '5', 'also one that is not told');
+  });
+
+  test('what came alike where something else was required is another one', () => {
+    const ledger = newLedger();
+    for (const required of ['at most 1', 'at most 2'])
+      ledger.broken(id, { required, came: '3' }, listPets(key), answer({ request: listPets(key) }));
+    assert.deepEqual(
+      ledger.result(id).failures.map(({ required }) => required),
+      ['at most 1', 'at most 2'],
+    );
+  });
+
+  test('the first of those alike is told, with its case, its curl line and its answer', () => {
+    const ledger = newLedger();
+    broken(ledger, ['2', 1], ['2', 7]);
+    ledger.broken('list.answers', { required: 'an answer', came: 'none' }, listPets(key), undefined);
+    assert.deepEqual(ledger.result(id).failures, [
+      {
+        required: 'few animals',
+        came: '2',
+        smallestCase: 'GET /pets?limit=1',
+        curl: `curl -i -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:1/v1/pets?limit=1'`,
+        answer: 'HTTP 200\nDate: Sat, 21 Nov 2026 12:00:05 GMT',
+      },
+    ]);
+    assert.equal(ledger.result('list.answers').failures[0]!.answer, 'no answer');
+  });
+
+  test('settle keeps one of those since the mark, and all before it', () => {
+    const ledger = newLedger();
+    broken(ledger, ['2', 1], ['2', 1]);
+    const mark = ledger.mark(id);
+    broken(ledger, ['3', 1], ['2', 1], ['4', 1], ['5', 1]);
+    ledger.settle(id, mark, smallest);
+    assert.deepEqual(told(ledger), ['2', 'less']);
+    assert.equal(ledger.result(id).failed, 3);
+    assert.equal(ledger.result(id).failures[1], smallest);
+    broken(ledger, ['6', 1], ['7', 1]);
+    assert.deepEqual(told(ledger), ['2', 'less', '6']);
+    assert.equal(ledger.result(id).failed, 5);
+  });
+
+  test('settle where nothing had failed before leaves just that one', () => {
+    const ledger = newLedger();
+    const mark = ledger.mark(id);
+    broken(ledger, ['3', 1], ['4', 1]);
+    ledger.settle(id, mark, smallest);
+    assert.deepEqual(ledger.result(id).failures, [smallest]);
+    assert.deepEqual([ledger.result(id).failed, ledger.result(id).verdict], [1, 'failed']);
+  });
+
+  test('settle never makes more of them than are told', () => {
+    const ledger = newLedger();
+    broken(ledger, ['1', 1], ['2', 1], ['3', 1]);
+    const mark = ledger.mark(id);
+    broken(ledger, ['4', 1]);
+    ledger.settle(id, mark, smallest);
+    assert.deepEqual(told(ledger), ['1', '2', '3']);
+    assert.equal(ledger.result(id).failed, 4);
+  });
+});
+
+test('no key stands in any text', () => {
+  const ledger = newLedger();
+  const request = { ...createPetOf(key, `{"name":"${apiKey}"}`), target: `/pets?api_key=${apiKey}` };
+  const echo = answer({ status: 400, request, headers: [['X-Echo', apiKey]], body: `"${apiKey.toUpperCase()}"` });
+  ledger.kept(id, echo);
+  ledger.broken(id, { required: `not ${apiKey}`, came: `but ${apiKey}` }, request, echo);
+  ledger.leave('list.answers', 'skipped', `since ${apiKey}`);
+  ledger.observe('list.order', `by ${apiKey}`, echo);
+  ledger.notObserved('list.paging', `without ${apiKey}`);
+
+  const { failures, evidence } = ledger.result(id);
+  const seen = (wanted: string) => ledger.observations().find((o) => o.id === wanted)!;
+  const { answer: filled, example } = seen('list.order');
+  const texts = {
+    ...failures[0],
+    evidence: evidence[0],
+    reason: ledger.result('list.answers').reason,
+    filled,
+    example,
+    notObserved: seen('list.paging').reason,
+  };
+  assert.equal(Object.keys(texts).length, 10);
+  for (const [name, text] of Object.entries(texts)) assert.match(text ?? '', /\[key\]/, name);
+  assert.equal(texts.answer?.match(/\[key\]/g)?.length, 2, 'header and body');
+  assertNoKey(Object.values(texts).map(String));
+});
+
+describe('gaps', () => {
+  const gap = 'list.order';
+  const found = (ledger: Ledger) => {
+    const { answer, example, reason } = ledger.observations().find((o) => o.id === gap)!;
+    return { answer, example, reason };
+  };
+
+  test('what nobody looked at says so', () => {
+    assert.deepEqual(found(newLedger()), {
+      answer: undefined,
+      example: undefined,
+      reason: 'no check of this run looked at it',
+    });
+  });
+
+  test('the first observation stands, whatever is said after it', () => {
+    const ledger = newLedger();
+    ledger.observe(gap, 'ascending ids', answer({ request: listPets(key, { limit: 9 }) }));
+    ledger.observe(gap, 'descending ids', answer({ request: listPets(key) }));
+    ledger.notObserved(gap, 'the answers did not show it');
+    assert.deepEqual(found(ledger), {
+      answer: 'ascending ids',
+      example: 'GET /pets?limit=9 → 200, 0 animals',
+      reason: undefined,
+    });
+  });
+
+  test('an observation replaces the reason why there was none; of reasons the first stands', () => {
+    const ledger = newLedger();
+    ledger.notObserved(gap, 'first');
+    ledger.notObserved(gap, 'second');
+    assert.equal(found(ledger).reason, 'first');
+    ledger.observe(gap, 'ascending ids');
+    assert.deepEqual(found(ledger), { answer: 'ascending ids', example: undefined, reason: undefined });
+  });
+});
