@@ -15,7 +15,7 @@ import type { RequirementId } from './requirements.ts';
 import type { Trial } from './trial.ts';
 
 /** What a check sends at most, retries and shrinking apart. What all share (fixtures.ts) is counted once for all. */
-export interface Cost {
+interface Cost {
   readonly requests?: number;
   /** Requests without a valid key, not counted in `requests`. */
   readonly keyless?: number;
@@ -52,6 +52,11 @@ export function check(requirement: RequirementId, cost: Cost, run: (t: Trial) =>
 /** A look at gaps: `run` observes each of them, and judges nothing. */
 export function look(gaps: readonly GapId[], cost: Cost, run: (t: Trial) => Promise<void>): Check {
   return { gaps, cost, run };
+}
+
+/** A check of which the rules of every answer are all there is. */
+export function onEveryAnswer(id: RequirementId): Check {
+  return check(id, {}, async (t) => t.fixtures.tour());
 }
 
 /** How many cases are generated for a check under `--runs`. */

@@ -3,7 +3,7 @@ import type { Answer, Credential, Request } from './exchange.ts';
 import type { History } from './history.ts';
 import { newPetText, statuses, type NewPet, type Pet } from './pet.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
-import { Inconclusive } from './outcome.ts';
+import { Inconclusive, Skipped } from './outcome.ts';
 import type { Target } from './target.ts';
 
 /** More than the largest limit. */
@@ -138,6 +138,15 @@ export class Fixtures {
       const answer = await this.#target.send({ ...getPet(this.#key, (await this.animal()).id), operation: 'other', open: true });
       return answer.status !== 200;
     });
+  }
+
+  /**
+   * For checks of that operation.
+   *
+   * @throws Skipped where it has been removed
+   */
+  async needGet(): Promise<void> {
+    if (await this.getIsGone()) throw new Skipped('the server has removed GET /pets/{petId}, as it may from 5 December 2030 on');
   }
 
   /** Sees to it that each status has two animals at least, where animals may be created. */

@@ -9,7 +9,7 @@ import { compare, comparisonText, readReport } from './report/compare.ts';
 import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
 import type { Report } from './report/report.ts';
-import { resultLine, summaryText } from './report/terminal.ts';
+import { resultLine, sectionLine, summaryText } from './report/terminal.ts';
 import { count, duration } from './report/words.ts';
 import { requirements } from './requirements.ts';
 import { Untestable, type Session } from './session.ts';
@@ -97,7 +97,7 @@ async function main(options: Options): Promise<number> {
   try {
     console.log(prefaceText(session));
     await runChecks(session, {
-      group: (title) => console.log(title),
+      group: (title) => console.log(sectionLine(title, { colour })),
       result: (result) => console.log(resultLine(result, { colour })),
     });
   } finally {

@@ -48,7 +48,7 @@ export class NothingLeft extends Error {
 /** Told while the kit waits: for how long in milliseconds, and why. Resolves when the time is over. */
 export type Wait = (ms: number, why: string) => Promise<void>;
 
-export interface TargetOptions {
+interface TargetOptions {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly clock: Clock;

@@ -47,7 +47,7 @@ const tickMs = 50;
 const sameMomentMs = 1_500;
 
 /** What came of driving a key to its limit. */
-export interface Exhaustion {
+interface Exhaustion {
   /** What remained, and the answer that said so. */
   readonly remaining: number;
   readonly told: Answer;

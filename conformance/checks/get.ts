@@ -2,16 +2,14 @@
 import * as fc from 'fast-check';
 import { check, look, type Check } from '../check.ts';
 import type { Answer, Request } from '../exchange.ts';
-import { Skipped } from '../outcome.ts';
 import { getPet, other } from '../requests.ts';
-import type { Trial } from '../trial.ts';
 
 /** How many animals of the list are got one by one. */
 const maxGets = 12;
 
 export const getChecks: readonly Check[] = [
   check('get.answers', { requests: maxGets + 1 }, async (t) => {
-    await mustExist(t);
+    await t.fixtures.needGet();
     await t.fixtures.animal();
     const ids = t.history.ids().filter((id) => t.history.listed(id) !== undefined || t.history.created(id) !== undefined);
     const some = ids.filter((_, i) => i < maxGets / 2 || i >= ids.length - maxGets / 2);
@@ -25,7 +23,7 @@ export const getChecks: readonly Check[] = [
     });
   }),
   check('get.not-found', { requests: 7, perRun: { requests: 1, share: 0.25 } }, async (t) => {
-    await mustExist(t);
+    await t.fixtures.needGet();
     const [first] = t.history.ids();
     const unknown = t.fixtures.unknownId();
     const seen = new Set(t.history.ids());
@@ -83,11 +81,6 @@ export const getChecks: readonly Check[] = [
 ];
 
 /** @throws Skipped where the operation is gone, as it may be by then */
-export async function mustExist(t: Trial): Promise<void> {
-  if (await t.fixtures.getIsGone())
-    throw new Skipped('the server has removed GET /pets/{petId}, as it may from 5 December 2030 on');
-}
-
 /** Which of the headers an answer has, in words. */
 function headersAmong(answer: Answer, names: readonly string[]): string {
   const present = names.filter((name) => answer.all(name).length > 0);

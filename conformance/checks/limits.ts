@@ -1,10 +1,9 @@
 /** Section 8: the headers of the limits, within them. What happens at the limit is in exhaust.ts. */
-import { check, look, type Check } from '../check.ts';
+import { check, look, onEveryAnswer, type Check } from '../check.ts';
 import { Inconclusive, Skipped } from '../outcome.ts';
 import type { Standing } from '../history.ts';
 import { listOrders, listPets } from '../requests.ts';
 import { clearMs, isClear, windowMoves, windowsOf } from '../windows.ts';
-import { onEveryAnswer } from './resources.ts';
 
 /** Requests sent at once, over which Remaining must fall. */
 const atOnce = 10;

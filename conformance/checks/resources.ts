@@ -1,9 +1,8 @@
 /** Sections 1, 2, 3 and 7: what every answer must look like. The rules judge; here it is seen that there are answers. */
-import { check, look, type Check } from '../check.ts';
+import { check, look, onEveryAnswer, type Check } from '../check.ts';
 import { JsonObject } from '../json.ts';
 import { nobody } from '../credentials.ts';
 import { createPet, listPets } from '../requests.ts';
-import type { RequirementId } from '../requirements.ts';
 
 /** Fields of the specification; others are a server's own. */
 const petFields = ['id', 'name', 'categoryId', 'status'];
@@ -55,11 +54,6 @@ export const resourceChecks: readonly Check[] = [
     }
   }),
 ];
-
-/** A check of which the rules of every answer are all there is. */
-export function onEveryAnswer(id: RequirementId): Check {
-  return check(id, {}, async (t) => t.fixtures.tour());
-}
 
 function others(objects: readonly JsonObject[], known: readonly string[]): string {
   const names = new Set(objects.flatMap((o) => o.members.map(([name]) => name)).filter((name) => !known.includes(name)));

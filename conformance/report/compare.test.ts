@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compare, comparisonText, isUnchanged, readReport } from './compare.ts';
-import { fixture, hostile } from './fixture.ts';
+import { fixture, hostile } from '../testing/report.ts';
 import type { Report, Verdict } from './report.ts';
-import { rawCharacters } from './wellformed.ts';
+import { rawCharacters } from '../testing/wellformed.ts';
 
 const changed: Partial<Record<string, Verdict>> = {
   'list.limit': 'passed',

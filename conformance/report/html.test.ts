@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compare } from './compare.ts';
-import { fixture } from './fixture.ts';
+import { fixture } from '../testing/report.ts';
 import { reportHtml } from './html.ts';
 import { escaped } from './markup.ts';
 import type { Report } from './report.ts';
 import { palettes } from './style.ts';
 import { visible, visibleLines } from './visible.ts';
-import { malformed, rawCharacters } from './wellformed.ts';
+import { malformed, rawCharacters } from '../testing/wellformed.ts';
 import { verdicts } from './words.ts';
 
 const kept: Report = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { fixture } from './fixture.ts';
+import { fixture } from '../testing/report.ts';
 import { reportJunit } from './junit.ts';
 import type { Report } from './report.ts';
-import { malformed, rawCharacters } from './wellformed.ts';
+import { malformed, rawCharacters } from '../testing/wellformed.ts';
 
 const strict: Report = { ...fixture, mode: ['strict'] };
 const xml = reportJunit(fixture);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { stripVTControlCharacters } from 'node:util';
 import { test } from 'node:test';
-import { fixture, hostile } from './fixture.ts';
+import { fixture, hostile } from '../testing/report.ts';
 import type { Report, RequirementResult } from './report.ts';
 import { resultLine, sectionLine, summaryText } from './terminal.ts';
-import { rawCharacters } from './wellformed.ts';
+import { rawCharacters } from '../testing/wellformed.ts';
 
 const plain = { colour: false, columns: 100 };
 const summary = summaryText(fixture, plain);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { clipped, visible, visibleLines } from './visible.ts';
-import { rawCharacters } from './wellformed.ts';
+import { rawCharacters } from '../testing/wellformed.ts';
 
 const anyUnit = fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit));
 const anyString = fc.string({ unit: fc.oneof(anyUnit, fc.constantFrom('\ufeff', '\u202e', '\u001b', '\ud800', '😀', '\u{e0041}')) });

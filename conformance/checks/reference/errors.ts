@@ -6,7 +6,6 @@ import type { Answer, Request } from '../../exchange.ts';
 import { createPetOf, listPets, listPetsAnyhow, other } from '../../requests.ts';
 import type { RequirementId } from '../../requirements.ts';
 import type { Trial } from '../../trial.ts';
-import { mustExist } from '../get.ts';
 import { answered, inShort, json, maxBodyBytes, outside, postWith, raw, refused, requireAllow, withHeaders } from './common.ts';
 
 const int64Max = 2n ** 63n - 1n;
@@ -149,7 +148,7 @@ export const errorChecks: readonly Check[] = [
     });
   }),
   check('decided.errors.pet-not-found', { requests: 8 }, async (t) => {
-    await mustExist(t);
+    await t.fixtures.needGet();
     const { id } = await t.fixtures.animal();
     const ids = [t.fixtures.unknownId(), 0, 'cat', `0${id}`, `+${id}`, `${id}.0`, `%20${id}`, int64Max + 1n + BigInt(id)];
     await t.each(ids, async (petId) => {

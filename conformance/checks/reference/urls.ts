@@ -3,12 +3,11 @@ import { check, type Check } from '../../check.ts';
 import type { Request } from '../../exchange.ts';
 import { createPetOf, getPet, listPetsAnyhow, other } from '../../requests.ts';
 import type { Trial } from '../../trial.ts';
-import { mustExist } from '../get.ts';
 import { answered, basePath, raw, refused, withBody } from './common.ts';
 
 export const urlChecks: readonly Check[] = [
   check('decided.urls.decoded-once', { requests: 4 }, async (t) => {
-    await mustExist(t);
+    await t.fixtures.needGet();
     const { id } = await t.fixtures.animal();
     const [first = '', ...rest] = String(id);
     const escaped = `${first.charCodeAt(0).toString(16)}${rest.join('')}`;

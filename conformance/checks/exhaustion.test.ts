@@ -1,0 +1,56 @@
+/** Driving a key to its limit: nobody who keeps his word sees more than five refusals in a window, and every operation is refused. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startServer } from '../mutants/server.ts';
+import { variants } from '../mutants/variants.ts';
+import { fakeClock } from '../testing/answers.ts';
+import { run, session, told, verdicts } from '../testing/sessions.ts';
+
+const apiKey = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';
+
+for (const variant of [undefined, ...variants.filter(({ id }) => ['lax', 'sliding', 'first request'].includes(id))]) {
+  for (const write of [true, false]) {
+    test(`${variant?.id ?? 'a server that conforms'}, ${write ? 'creating' : 'reading only'}`, async (t) => {
+      const clock = fakeClock();
+      const refusals = new Map<number, number>();
+      const refused = new Set<string>();
+      const server = await startServer({
+        clock,
+        keys: [{ secret: apiKey, plan: 'free' }],
+        variant: {
+          id: 'counting',
+          text: 'counts what it refuses',
+          hooks: {
+            ...variant?.hooks,
+            answer: (answer, exchange) => {
+              const minute = Math.floor(clock.now() / 60_000);
+              if (answer.status === 429) {
+                refusals.set(minute, (refusals.get(minute) ?? 0) + 1);
+                refused.add(exchange.operation);
+              }
+              return variant?.hooks.answer?.(answer, exchange) ?? answer;
+            },
+          },
+        },
+      });
+      t.after(() => server.close());
+      const options = { write, readOnly: !write, exhaust: true, plan: 'free', only: ['limits.'] } as const;
+      const tested = session({ baseUrl: server.baseUrl, apiKey }, options, clock);
+      const results = await run(tested);
+      assert.deepEqual(
+        results.filter(({ verdict }) => verdict === 'failed'),
+        [],
+        told(results),
+      );
+      assert.ok(Math.max(...refusals.values()) <= 5, `${[...refusals.values()]} refusals`);
+      if (variant === undefined) {
+        assert.equal(verdicts(results)['limits.all-operations'], 'passed');
+        assert.deepEqual([...refused].sort(), write ? ['create', 'get', 'list', 'orders'] : ['get', 'list', 'orders']);
+        assert.equal(
+          [...refusals.values()].reduce((sum, count) => sum + count),
+          write ? 4 : 3,
+        );
+      }
+    });
+  }
+}
