@@ -152,7 +152,10 @@ async function once(t: Trial, operations: readonly Request[]): Promise<Exhaustio
   };
 }
 
-/** Sends as many requests as remain, and three more; of every kind, and those at the end of as many kinds as can be. */
+/**
+ * Sends as many requests as remain, and three more: one of every kind first, and those at the end of as many kinds as can be.
+ * Between them stands the first kind alone, so that a server which counts each kind by itself comes to its limit, too.
+ */
 async function overdraw(
   t: Trial,
   remaining: number,
@@ -160,19 +163,20 @@ async function overdraw(
 ): Promise<{ admitted: Answer[]; refused: Answer[] }> {
   const admitted: Answer[] = [];
   const refused: Answer[] = [];
-  const send = async (count: number, last: readonly Request[]) => {
-    const requests = [...Array.from({ length: count }, (_, i) => kinds[i < kinds.length ? i : 0]!), ...last];
+  const send = async (requests: readonly Request[]) => {
     const answers = await t.together(requests);
     for (const answer of answers) (answer.status < 300 ? admitted : refused).push(answer);
     return answers;
   };
+  const plain = (count: number) => Array.from({ length: count }, () => kinds[0]!);
   let left = remaining;
   while (left > lastFew && refused.length === 0) {
     const count = Math.ceil(left / 2);
-    const lowest = Math.min(...(await send(count, [])).map((answer) => answer.integer('x-ratelimit-remaining') ?? Infinity));
+    const requests = left === remaining ? [...kinds, ...plain(count)].slice(0, count) : plain(count);
+    const lowest = Math.min(...(await send(requests)).map((answer) => answer.integer('x-ratelimit-remaining') ?? Infinity));
     left = Math.min(lowest, left - count);
   }
-  if (refused.length === 0) await send(left, [...kinds.slice(1), kinds[0]!, kinds[0]!].slice(0, overdraft));
+  if (refused.length === 0) await send([...plain(left), ...[...kinds.slice(1), ...plain(2)].slice(0, overdraft)]);
   return { admitted, refused };
 }
 
