@@ -9,8 +9,8 @@ import type { Target } from './target.ts';
 /** More than the largest limit. */
 const crowd = 101;
 
-/** A new animal may take 5 s to appear, since replicas lag: when one looks again. */
-const lagStepsMs = [100, 200, 400, 800, 1_600, 1_900];
+/** How long a new animal may take to appear, since replicas lag. */
+const lagMs = 5_000;
 
 /** From then on `GET /pets/{petId}` may be gone (section 4.3). */
 const removal = Date.UTC(2030, 11, 5);
@@ -117,16 +117,15 @@ export class Fixtures {
     return guess < 2n ** 53n ? guess : 999_999_999_989n;
   }
 
-  /**
-   * Gets an animal that has just been created: for as long as replicas may lag, 404 is tried again.
-   */
+  /** Gets an animal that has been shown: for as long after that as replicas may lag, 404 is tried again. */
   async getCreated(id: bigint): Promise<Answer> {
-    for (const ms of [...lagStepsMs, undefined]) {
+    const until = (this.#history.seenAt(id) ?? this.#now()) + lagMs;
+    for (let ms = 100; ; ms *= 2) {
       const answer = await this.#target.send(getPet(this.#key, id));
-      if (answer.status !== 404 || ms === undefined) return answer;
-      await this.#sleep(ms, 'a new animal may take a moment to appear');
+      const left = until - this.#now();
+      if (answer.status !== 404 || left <= 0) return answer;
+      await this.#sleep(Math.min(ms, left), 'a new animal may take a moment to appear');
     }
-    throw new Error('unreachable');
   }
 
   /** Whether `GET /pets/{petId}` has been removed, as it may be from 5 December 2030 on by the server's clock. */

@@ -1,5 +1,5 @@
 /** What the answers so far have told, so that one answer can be held against another. Other clients may write meanwhile. */
-import type { Answer } from './exchange.ts';
+import type { Answer, Moment } from './exchange.ts';
 import { JsonObject } from './json.ts';
 import { statuses, type NewPet, type Pet, type PetStatus } from './pet.ts';
 
@@ -20,7 +20,7 @@ const maxShown = 300;
 export class History {
   readonly #created = new Map<bigint, { readonly sent: NewPet; readonly answered: Pet }>();
   readonly #listed = new Map<bigint, Pet>();
-  readonly #firstSeen = new Map<bigint, number>();
+  readonly #firstSeen = new Map<bigint, Moment>();
   readonly #known = new Map<bigint, PetStatus | undefined>();
   readonly #shown: JsonObject[] = [];
   readonly #errors: JsonObject[] = [];
@@ -72,10 +72,15 @@ export class History {
     return [...this.#firstSeen.keys()].sort((a, b) => (a < b ? -1 : 1));
   }
 
+  /** When an answer showed an animal of that id first, by the kit's clock in milliseconds, or undefined. */
+  seenAt(id: bigint): number | undefined {
+    return this.#firstSeen.get(id)?.at;
+  }
+
   /** Whether an animal of that id had been shown when the request of an answer was sent. */
   seenBefore(id: bigint, answer: Answer): boolean {
     const seen = this.#firstSeen.get(id);
-    return seen !== undefined && seen < answer.sentTurn;
+    return seen !== undefined && seen.turn < answer.sentTurn;
   }
 
   /** The animals that answers have shown, as the objects they came as; not all of a long run. */
@@ -91,7 +96,7 @@ export class History {
   /** Takes in an answer, after it was judged. */
   add(answer: Answer): void {
     for (const pet of answer.pets) {
-      if (!this.#firstSeen.has(pet.id)) this.#firstSeen.set(pet.id, answer.receivedTurn);
+      if (!this.#firstSeen.has(pet.id)) this.#firstSeen.set(pet.id, { at: answer.receivedAt, turn: answer.receivedTurn });
       if (answer.request.operation === 'listPets') this.#listed.set(pet.id, pet);
       const sent = answer.request.sent;
       if (answer.request.operation === 'createPet' && sent !== undefined)
