@@ -1,4 +1,4 @@
-/** Requests that show every fault: each is asked of the base server and of the broken one, and some answer differs. */
+/** Requests of every kind, each of which every variant must answer as the specification has it. */
 
 export const secrets = { business: 'bk_Q7rT2mXv9LdK4nWs8ZbC3hYf', free: 'fk_u5JgE8tRw1PzN6cVq3XaM9Hk' } as const;
 
