@@ -1,8 +1,10 @@
 /** Section 8: the headers of the limits, within them. What happens at the limit is in exhaust.ts. */
 import { check, look, onEveryAnswer, type Check } from '../check.ts';
 import { Inconclusive, Skipped } from '../outcome.ts';
+import type { Answer } from '../exchange.ts';
 import type { Standing } from '../history.ts';
 import { listOrders, listPets } from '../requests.ts';
+import type { Trial } from '../trial.ts';
 import { clearMs, isClear, windowMoves, windowsOf } from '../windows.ts';
 
 /** Requests sent at once, over which Remaining must fall. */
@@ -31,15 +33,10 @@ export const limitChecks: readonly Check[] = [
       if ((t.target.pacer('main').limit ?? Infinity) <= atOnce)
         throw new Inconclusive(`a limit of ${atOnce} or less has no room for ${atOnce} requests at once`);
       const before = await t.send(listPets(t.key, { limit: 1 }));
+      if (!windowMoves(standings) && (await turned(t, before))) continue;
       // Orders: the other operations have come ten times in a row elsewhere, and are looked at below.
       const answers = await t.together(Array.from({ length: atOnce }, () => listOrders(t.key)));
       if (windowMoves(standings)) throw new Skipped('Reset moves between answers, so there is no fixed window');
-      const reset = before.integer('x-ratelimit-reset');
-      const ahead = reset === undefined ? undefined : reset * 1000 - t.serverTime();
-      if (ahead !== undefined && ahead <= clearMs) {
-        await t.sleep(Math.max(0, ahead) + 50, 'the window is about to turn');
-        continue;
-      }
       if (!Number.isSafeInteger(before.integer('x-ratelimit-limit') ?? 0))
         throw new Skipped('the Limit is so large that it stands for none');
       const left = (a: typeof before) => a.integer('x-ratelimit-remaining');
@@ -65,7 +62,8 @@ export const limitChecks: readonly Check[] = [
     }
     throw new Inconclusive(`no ${atOnce + 1} answers in a row spoke of one window`);
   }),
-  check('limits.remaining-never-rises', { requests: 2 }, async (t) => {
+  check('limits.remaining-never-rises', { requests: 3 }, async (t) => {
+    await turned(t, await t.send(listPets(t.key, { limit: 1 })));
     for (let i = 0; i < 2; i++) await t.send(listPets(t.key, { limit: 1 }));
     const { standings } = t.history;
     if (windowMoves(standings)) throw new Skipped('Reset moves between answers, so there is no fixed window');
@@ -105,6 +103,15 @@ export const limitChecks: readonly Check[] = [
     if (stranger !== undefined) t.observe('limits.without-key', `a Limit of ${stranger.limit}`, stranger.answer);
   }),
 ];
+
+/** Where the window of an answer is about to turn, waits until it has, and gives true: so late in it nothing is judged. */
+async function turned(t: Trial, answer: Answer): Promise<boolean> {
+  const reset = answer.integer('x-ratelimit-reset');
+  const ahead = reset === undefined ? Infinity : reset * 1000 - t.serverTime();
+  if (ahead > clearMs) return false;
+  await t.sleep(Math.max(0, ahead) + 50, 'the window is about to turn');
+  return true;
+}
 
 /** An answer before which ten of the same operation have said the same Remaining of the same window, one after the other. */
 function standsStill(standings: readonly Standing[]): Standing | undefined {
