@@ -1,6 +1,10 @@
 /** The specification's types (section 2), as the kit reads and writes them. */
 import { JsonNumber, JsonObject, kindOf } from './json.ts';
 
+/** The ends of the 64-bit integers. */
+export const int64Max = 2n ** 63n - 1n;
+export const int64Min = -(2n ** 63n);
+
 export const statuses = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof statuses)[number];
 

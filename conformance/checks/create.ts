@@ -2,12 +2,9 @@
 import * as fc from 'fast-check';
 import { check, type Check } from '../check.ts';
 import { anyName, halfName, invisibleName, isOrdinary, linesName, nulName, oddName, tellingNames } from '../names.ts';
-import { statuses, type NewPet } from '../pet.ts';
+import { int64Max, int64Min, statuses, type NewPet } from '../pet.ts';
 import { createPet, createPetOf, listPets } from '../requests.ts';
 import type { Trial } from '../trial.ts';
-
-const int64Max = 2n ** 63n - 1n;
-const int64Min = -(2n ** 63n);
 
 /** Tried before any is generated. The last few a server may refuse, but not change. */
 const examples: readonly string[] = [...tellingNames, invisibleName, oddName, linesName, halfName, nulName];

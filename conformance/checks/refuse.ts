@@ -1,13 +1,10 @@
 /** Section 4.2: bodies that are no NewPet are refused with 400, each with one fault. */
 import * as fc from 'fast-check';
 import { check, type Check } from '../check.ts';
-import { statuses } from '../pet.ts';
+import { int64Max, int64Min, statuses } from '../pet.ts';
 import { createPetOf } from '../requests.ts';
 import type { RequirementId } from '../requirements.ts';
 import type { Trial } from '../trial.ts';
-
-const int64Max = 2n ** 63n - 1n;
-const int64Min = -(2n ** 63n);
 
 /** Pieces of a body, each valid but for what a case replaces. */
 interface Members {

@@ -6,9 +6,8 @@ import type { Answer, Request } from '../../exchange.ts';
 import { createPetOf, listPets, listPetsAnyhow, other } from '../../requests.ts';
 import type { RequirementId } from '../../requirements.ts';
 import type { Trial } from '../../trial.ts';
+import { int64Max } from '../../pet.ts';
 import { answered, inShort, json, maxBodyBytes, outside, postWith, raw, refused, requireAllow, withHeaders } from './common.ts';
-
-const int64Max = 2n ** 63n - 1n;
 
 /** What no server reads as one head. */
 const farTooLong = '0'.repeat(64 * 1024);

@@ -3,15 +3,12 @@ import { check, type Check } from '../../check.ts';
 import type { Answer, Request } from '../../exchange.ts';
 import { controlName, invisibleName } from '../../names.ts';
 import { Inconclusive } from '../../outcome.ts';
-import { type NewPet, type PetStatus } from '../../pet.ts';
+import { int64Max, int64Min, type NewPet, type PetStatus } from '../../pet.ts';
 import { createPet, createPetOf, listPets } from '../../requests.ts';
 import { codeOf } from '../../rules-reference.ts';
 import { inJson } from '../../rules.ts';
 import type { Trial } from '../../trial.ts';
 import { basePath, inShort, links } from './common.ts';
-
-const int64Max = 2n ** 63n - 1n;
-const int64Min = -(2n ** 63n);
 
 /** So many pages one follows: 1,200 animals. */
 const maxPages = 12;
