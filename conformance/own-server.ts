@@ -10,6 +10,8 @@ import { UsageError } from './options.ts';
 export interface OwnServer {
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** Its data folder, by which `petstore` makes further keys. */
+  readonly folder: string;
   stop(): Promise<void>;
 }
 
@@ -54,5 +56,5 @@ export async function startOwnServer(): Promise<OwnServer> {
   });
   const found = await ready;
   if (found === undefined) throw new UsageError(`this project's server did not start: ${complaints.trim() || 'it said nothing'}`);
-  return { ...found, stop };
+  return { ...found, folder, stop };
 }
