@@ -140,15 +140,20 @@ export class Journal {
 
   async #run(): Promise<void> {
     let synced = false;
-    while (this.#waiting.length > 0 || this.#rotation !== null) {
-      await nextTurn(); // whoever arrives in this turn of the event loop is in the group
+    let group: Waiting[];
+    do {
+      await nextTurn(); // whoever arrives in this turn of the event loop is in the group, and the answers to the one before leave
       const rotate = this.#rotation;
       this.#rotation = null;
-      await rotate?.();
-      const group = this.#waiting;
+      if (rotate !== null) {
+        if (synced) this.#appendMarker();
+        synced = false;
+        await rotate();
+      }
+      group = this.#waiting;
       this.#waiting = [];
       if (group.length > 0) synced = await this.#commit(group);
-    }
+    } while (group.length > 0 || this.#waiting.length > 0 || this.#rotation !== null);
     // Nothing waits: let the file itself say that its last record has been synced.
     if (synced) this.#appendMarker();
     this.#running = null; // no await since the loop ended: whoever comes from now on starts anew

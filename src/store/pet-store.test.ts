@@ -77,7 +77,7 @@ test('an animal is there as soon as it is created, in its page, by its id, by it
   const { body, next } = store.page({ limit: 2, after: 3n, status: 'available' });
   assert.equal(Buffer.concat(body).toString(), `[${[4, 5].map((id) => petLine(id, rex)).join(',\n')}]`);
   assert.equal(next, null);
-  assert.equal(store.page({ ...all, limit: 4 }).next, 4n);
+  assert.equal(store.page({ ...all, limit: 4 }).next, '4');
   await store.close();
 });
 
@@ -356,7 +356,7 @@ test('a damaged store is refused, naming file and line, and nothing is touched',
     ['pets.json', '"id":33', 34],
     ['pets.json', '"lastId"', 1],
     ['pets.81.journal', '"id":81', 2],
-    ['pets.81.journal', '"id":82', 4], // with a marker before it
+    ['pets.81.journal', '"id":82', 3],
   ];
   for (const [name, find, line] of damages) {
     const text = good.get(name)!;
