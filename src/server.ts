@@ -14,8 +14,13 @@ import { Service } from './service.ts';
 import { OrderStore } from './store/order-store.ts';
 import { PetStore } from './store/pet-store.ts';
 
+/** Pages are copied into pieces of this pool: of Node's own 8 KiB, every fifth page would need a new one. */
+Buffer.poolSize = 256 * 1024;
+
 const headTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
+/** Longer than the 60 s that proxies keep idle connections, so that it is they who close them. */
+const keepAliveMs = 65_000;
 /** How long requests under way may take once the server is told to stop. */
 const stopGraceMs = 10_000;
 
@@ -79,7 +84,7 @@ async function lockFolder(folder: string, answer: (question: unknown) => Promise
 
 async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
   try {
-    return await Listener.open(service, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs, monotonic: () => performance.now() });
+    return await Listener.open(service, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs, keepAliveMs, monotonic: () => performance.now() });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const advice =

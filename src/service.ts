@@ -2,12 +2,12 @@
  * What a request goes through: the order of checks of decisions.md, from 2 on. (1, the head of the message, is the
  * listener's: http/head.ts.)
  */
-import { ApiError } from './domain/api-error.ts';
+import { ApiError, refusal, type ErrorAnswer } from './domain/api-error.ts';
 import { clientAddress } from './http/client-address.ts';
 import type { Handler } from './http/listener.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
 import { errorReply, type Reply } from './http/reply.ts';
-import type { Request, Sender } from './http/request.ts';
+import { emptyBody, type Request, type Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { parseQuery, splitPath } from './http/url.ts';
 import type { KeyRing } from './keys/key-ring.ts';
@@ -58,14 +58,14 @@ export class Service implements Handler {
     this.#log = log;
     this.#base = basePath.slice(1).split('/');
     this.#secured = new Router<Operation>()
-      .add('GET', 'pets', listPets(pets, basePath))
-      .add('POST', 'pets', createPet(pets, basePath))
-      .add('GET', 'pets/{petId}', getPet(pets, basePath))
-      .add('GET', 'store/orders', listOrders(orders, basePath));
+      .add('GET', `${basePath}/pets`, listPets(pets, basePath))
+      .add('POST', `${basePath}/pets`, createPet(pets, basePath))
+      .add('GET', `${basePath}/pets/{petId}`, getPet(pets, basePath))
+      .add('GET', `${basePath}/store/orders`, listOrders(orders, basePath));
     this.#public = new Router<Operation>()
-      .add('GET', 'healthz', health())
-      .add('GET', 'readyz', readiness(pets, () => this.#stopping))
-      .add('GET', 'openapi.json', openApi(basePath));
+      .add('GET', '/healthz', health())
+      .add('GET', '/readyz', readiness(pets, () => this.#stopping))
+      .add('GET', '/openapi.json', openApi(basePath));
   }
 
   /** From now on requests are refused: the process is about to end. */
@@ -73,95 +73,96 @@ export class Service implements Handler {
     this.#stopping = true;
   }
 
-  /** Answers a request whose head is good, and which arrived `waitedMs` ago. Never rejects. */
-  async answer(request: Request, waitedMs: number): Promise<Reply> {
+  /** Answers a request whose head is good, and which arrived `waitedMs` ago. Neither throws nor rejects. */
+  answer(request: Request, waitedMs: number): Reply | Promise<Reply> {
     const now = this.#now();
-    const path = splitPath(request.path);
-    const secured = this.#base.every((segment, index) => segment === path[index]);
-    const route =
-      request.path === '*' ? wholeServer
-      : secured ? this.#secured.find(path.slice(this.#base.length))
-      : this.#public.find(path);
-    let headers: readonly string[] = [];
+    const operations = this.#secured.find(request.path);
+    const secured = operations !== null || this.#isUnderBase(request.path);
+    const route = secured ? operations : this.#findPublic(request.path);
+    let admission = nobody;
     try {
-      if (secured) {
-        const admission = this.#admit(request, route, now, waitedMs);
-        headers = admission.headers;
-        if (admission.refusal !== null) throw admission.refusal;
-      } else {
-        headers = this.#addressHeaders(request, now);
-      }
-      const reply = await this.#operate(request, route, now);
-      return { ...reply, headers: [...headers, ...reply.headers] };
+      admission = secured ? this.#admit(request, route, now, waitedMs) : this.#visit(request, now);
+      if (admission.refusal !== null) return complete(errorReply(admission.refusal), admission);
+      const reply = this.#operate(request, route, now);
+      return reply instanceof Promise ? this.#whenDone(reply, request, admission) : complete(reply, admission);
     } catch (error) {
-      return replyTo(error instanceof ApiError ? error : this.#bug(request, error), headers);
+      return this.#failed(error, request, admission);
     }
   }
 
   /** Answers a message whose head is broken. It counts, but it always gets its own status. */
   answerBroken(sender: Sender, fault: ApiError): Reply {
-    return replyTo(fault, limitHeaders(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
+    return complete(errorReply(fault), admitted(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
   }
 
   /** Answers where the listener serves nobody. */
-  answerUnserved(sender: Sender, refusal: ApiError): Reply {
-    return replyTo(refusal, this.#addressHeaders(sender, this.#now()));
+  answerUnserved(sender: Sender, refused: ApiError): Reply {
+    return complete(errorReply(refused), this.#visit(sender, this.#now()));
   }
 
-  /** 2. and 3.: whether the request is let in, and the headers that its answer then has in any case. */
-  #admit(request: Request, route: Route<Operation> | null, now: number, waitedMs: number): { headers: readonly string[]; refusal: ApiError | null } {
+  /** Whether a path is under the base path, where a key is asked for before all else. */
+  #isUnderBase(path: string): boolean {
+    const segments = splitPath(path);
+    return this.#base.every((segment, index) => segment === segments[index]);
+  }
+
+  #findPublic(path: string): Route<Operation> | null {
+    return path === '*' ? wholeServer : this.#public.find(path);
+  }
+
+  /** 2. and 3.: whether the request is let in. */
+  #admit(request: Request, route: Route<Operation> | null, now: number, waitedMs: number): Admission {
     const key = this.#authenticate(request, now);
-    if (key instanceof ApiError) {
+    if ('code' in key) {
       const standing = this.#limiter.admitAddress(this.#addressOf(request), now);
-      return { headers: limitHeaders(standing), refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
+      return { standing, headers: noHeaders, refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
     }
     const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
-    const refusal = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
-    return { headers: [...limitHeaders(standing), ...this.#answerHeaders(request, route, now)], refusal };
+    const refused = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
+    return { standing, headers: operationOf(route, request)?.answerHeaders?.(now) ?? noHeaders, refusal: refused };
+  }
+
+  /** Where no key is asked for and nothing is counted: the numbers are the address's. */
+  #visit(sender: Sender, now: number): Admission {
+    return admitted(this.#limiter.standingOf(this.#addressOf(sender), now));
   }
 
   /** 2. The API key (specification.md section 5; RFC 6750): the key, or why there is none. */
-  #authenticate(request: Request, now: number): Key | ApiError {
-    const [given, second] = request.headerLines('authorization');
-    const credentials = /^bearer +(.+)$/i.exec(given ?? '')?.[1];
-    const key = credentials === undefined || second !== undefined ? null : this.#keys.find(credentials, now);
+  #authenticate(request: Request, now: number): Key | ErrorAnswer {
+    const lines = request.headerLines('authorization');
+    const credentials = lines.length === 0 ? null : bearerToken(lines[0]!);
+    const key = credentials === null || lines.length > 1 ? null : this.#keys.find(credentials, now);
     if (key !== null) return key;
     // RFC 6750 section 3.1: no error code for a request that presents no bearer token at all.
-    if (credentials === undefined && second === undefined) {
-      const message = 'Send your API key: Authorization: Bearer <API_KEY>.';
-      return new ApiError('missing_api_key', message, ['WWW-Authenticate', challenge]);
-    }
-    return new ApiError('invalid_api_key', 'The API key is not valid.', ['WWW-Authenticate', `${challenge}, error="invalid_token"`]);
+    return credentials === null && lines.length < 2 ? missingKey : invalidKey;
   }
 
   /** 4. Path, method, expectation, content type, parameters, body; then the operation itself. */
-  async #operate(request: Request, route: Route<Operation> | null, now: number): Promise<Reply> {
+  #operate(request: Request, route: Route<Operation> | null, now: number): Reply | Promise<Reply> {
     if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
-    const operation = route.operations.get(request.method === 'HEAD' ? 'GET' : request.method);
-    if (operation === undefined && request.method !== 'OPTIONS') {
-      throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, ['Allow', route.allow]);
-    }
+    const operation = request.method === 'OPTIONS' ? tellAllow(route) : operationOf(route, request);
+    if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, ['Allow', route.allow]);
     checkExpectation(request);
-    if (operation?.takesJson) checkContentType(request);
-    const query = parseQuery(request.query);
-    const finish = operation?.begin({ parameter: route.parameter, query, now });
-    const body = await request.readBody();
-    return finish === undefined ? noContent(route.allow) : finish(body);
-  }
-
-  /** The headers of every answer to this operation. */
-  #answerHeaders(request: Request, route: Route<Operation> | null, now: number): readonly string[] {
-    const operation = route?.operations.get(request.method === 'HEAD' ? 'GET' : request.method);
-    return operation?.answerHeaders?.(now) ?? [];
+    if (operation.takesJson) checkContentType(request);
+    if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also where no parameter is known
+    const finish = operation.begin({ parameter: route.parameter, query: request.query, now });
+    return request.hasBody ? request.readBody().then(finish) : finish(emptyBody);
   }
 
   #addressOf(sender: Sender): string {
     return clientAddress(sender, this.#trustedProxies);
   }
 
-  /** The numbers of an answer for which no key is known, where nothing is counted. */
-  #addressHeaders(sender: Sender, now: number): readonly string[] {
-    return limitHeaders(this.#limiter.standingOf(this.#addressOf(sender), now));
+  async #whenDone(reply: Promise<Reply>, request: Request, admission: Admission): Promise<Reply> {
+    try {
+      return complete(await reply, admission);
+    } catch (error) {
+      return this.#failed(error, request, admission);
+    }
+  }
+
+  #failed(error: unknown, request: Request, admission: Admission): Reply {
+    return complete(errorReply(error instanceof ApiError ? error : this.#bug(request, error)), admission);
   }
 
   #bug(request: Request, error: unknown): ApiError {
@@ -172,37 +173,65 @@ export class Service implements Handler {
 }
 
 const challenge = 'Bearer realm="petstore"';
+const missingKey = refusal('missing_api_key', 'Send your API key: Authorization: Bearer <API_KEY>.', ['WWW-Authenticate', challenge]);
+const invalidKey = refusal('invalid_api_key', 'The API key is not valid.', ['WWW-Authenticate', `${challenge}, error="invalid_token"`]);
 /** Where `OPTIONS *` leads. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
 
-function replyTo(error: ApiError, headers: readonly string[]): Reply {
-  const reply = errorReply(error);
-  return { ...reply, headers: [...headers, ...reply.headers] };
+/** Whether a request is let in, and what its answer then says in any case. */
+interface Admission {
+  readonly standing: Standing | null;
+  /** The headers of every answer of the operation. */
+  readonly headers: readonly string[];
+  readonly refusal: ErrorAnswer | null;
 }
 
-/** The headers of specification.md section 8. */
-function limitHeaders({ limit, remaining, reset }: Standing): readonly string[] {
-  return ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', String(reset)];
+const noHeaders: readonly string[] = [];
+/** What is known of a request before anything is. */
+const nobody: Admission = { standing: null, headers: noHeaders, refusal: null };
+
+function admitted(standing: Standing): Admission {
+  return { standing, headers: noHeaders, refusal: null };
+}
+
+/** Adds what every answer carries: the headers of specification.md section 8, and those of the operation. */
+function complete(reply: Reply, { standing, headers }: Admission): Reply {
+  if (standing !== null) {
+    const { limit, remaining, reset } = standing;
+    reply.headers.push('X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', String(reset));
+  }
+  for (const text of headers) reply.headers.push(text);
+  return reply;
+}
+
+/** The token in credentials of the bearer scheme, or null where there is none. */
+function bearerToken(credentials: string): string | null {
+  if (!credentials.startsWith('Bearer ') && !/^bearer /i.test(credentials)) return null;
+  let start = 'Bearer '.length;
+  while (credentials[start] === ' ') start++;
+  return start < credentials.length ? credentials.slice(start) : null;
 }
 
 /** 3. The refusal by the key's ban, or by its limits. */
-function keyLimited(standing: Standing, now: number): ApiError {
+function keyLimited(standing: Standing, now: number): ErrorAnswer {
   const seconds = retryAfter(standing, now);
   const headers = ['Retry-After', String(seconds)];
   if (standing.refusedBy === 'window') {
-    return new ApiError('rate_limited', `The key's ${standing.limit} requests a ${standing.window} are used up; try again in ${seconds} s.`, headers);
+    return refusal('rate_limited', `The key's ${standing.limit} requests a ${standing.window} are used up; try again in ${seconds} s.`, headers);
   }
-  return new ApiError('key_banned', `The key is banned, as requests went on and on after 429; try again in ${seconds} s.`, headers);
+  return refusal('key_banned', `The key is banned, as requests went on and on after 429; try again in ${seconds} s.`, headers);
 }
 
-function strangerLimited(standing: Standing, now: number): ApiError {
+function strangerLimited(standing: Standing, now: number): ErrorAnswer {
   const seconds = retryAfter(standing, now);
   const message = `Too many requests without a valid API key came from this address; try again in ${seconds} s.`;
-  return new ApiError('rate_limited', message, ['Retry-After', String(seconds)]);
+  return refusal('rate_limited', message, ['Retry-After', String(seconds)]);
 }
 
 function checkExpectation(request: Request): void {
-  const expectations = request.headerLines('expect').join(',').toLowerCase().split(',').map((text) => text.trim());
+  const lines = request.headerLines('expect');
+  if (lines.length === 0) return;
+  const expectations = lines.join(',').toLowerCase().split(',').map((text) => text.trim());
   if (expectations.some((expectation) => expectation !== '' && expectation !== '100-continue')) {
     throw new ApiError('expectation_failed', 'The only expectation this server knows is 100-continue.');
   }
@@ -219,6 +248,12 @@ function checkContentType(request: Request): void {
   }
 }
 
-function noContent(allow: string): Reply {
-  return { status: 204, headers: ['Allow', allow], body: null };
+/** The operation that a method asks for: HEAD is a GET whose body is left out. */
+function operationOf(route: Route<Operation> | null, { method }: Request): Operation | undefined {
+  return route?.operations.get(method === 'HEAD' ? 'GET' : method);
+}
+
+/** OPTIONS (RFC 9110 section 9.3.7). */
+function tellAllow({ allow }: Route<Operation>): Operation {
+  return { takesJson: false, begin: () => () => ({ status: 204, headers: ['Allow', allow], body: null }) };
 }

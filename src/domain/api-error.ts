@@ -30,11 +30,24 @@ const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** An error that is an answer: what the client is told, by code and in words. */
-export class ApiError extends Error {
+/** What a client is told of an error, by code and in words. */
+export interface ErrorAnswer {
   readonly code: ErrorCode;
+  readonly message: string;
   readonly status: number;
   /** Response headers that belong to this error (name, value, name, value, …). */
+  readonly headers: readonly string[];
+}
+
+/** A refusal that is no exception but the rule, and costs no stack trace. */
+export function refusal(code: ErrorCode, message: string, headers: readonly string[]): ErrorAnswer {
+  return { code, message, status: STATUS_OF[code], headers };
+}
+
+/** An error that is an answer. */
+export class ApiError extends Error implements ErrorAnswer {
+  readonly code: ErrorCode;
+  readonly status: number;
   readonly headers: readonly string[];
 
   constructor(code: ErrorCode, message: string, headers: readonly string[] = []) {

@@ -14,6 +14,7 @@ const INTEGER_IN_URL = /^-?(?:0|[1-9]\d{0,18})$/;
  * int64. The value counts, not the spelling: 1.0 and 10e-1 are 1, -0 is 0.
  */
 export function int64OfJsonNumber(text: string): bigint | null {
+  if (INTEGER_IN_URL.test(text)) return withinInt64(BigInt(text)); // as nearly all are written
   const [mantissa = '', exponent = '0'] = text.split(/[eE]/);
   const [integer = '', fraction = ''] = mantissa.split('.');
   const negative = integer.startsWith('-');

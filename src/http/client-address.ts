@@ -7,13 +7,16 @@ import type { Sender } from './request.ts';
  * the last one known.
  */
 export function clientAddress(sender: Sender, trustedProxies: number): string {
-  if (trustedProxies === 0) return sender.address;
-  const hops = sender.headerLines('x-forwarded-for').join(',').split(',').reverse();
-  let address = sender.address;
-  for (const hop of hops.slice(0, trustedProxies)) {
-    const given = withoutPort(hop.trim());
+  let { address } = sender;
+  if (trustedProxies === 0) return address;
+  const hops = sender.headerLines('x-forwarded-for').join(',');
+  for (let end = hops.length, proxies = 0; end > 0 && proxies < trustedProxies; proxies++) {
+    const begin = hops.lastIndexOf(',', end - 1) + 1;
+    const hop = hops.slice(begin, end).trim();
+    const given = isIP(hop) === 0 ? withoutPort(hop) : hop;
     if (isIP(given) === 0) break;
     address = given;
+    end = begin - 1;
   }
   return address;
 }

@@ -213,7 +213,7 @@ test('a client that has closed its side still gets its answers', async (t) => {
 test('a reset within a body ends the wait for it', async (t) => {
   for (const before of ['', 'ab']) {
     const { called, release, handler } = held(echo);
-    let reply: Promise<Reply> | null = null;
+    let reply: Reply | Promise<Reply> | null = null;
     const site = await serve(t, (request, waitedMs) => (reply = handler(request, waitedMs)));
     const client = await site.connect().send(post('/', 'Content-Length: 3'), before);
     await called;

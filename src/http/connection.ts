@@ -37,6 +37,9 @@ export class Connection {
   /** The same once reading was paused, for too many waiting requests or too many unread answers: until nothing comes. */
   #train = false;
   #bytesRead = 0;
+  /** What `idleMs` saw, and since when it has seen nothing else. */
+  #bytesSeen = -1;
+  #idleSince = 0;
   /** The request whose head arrived last. */
   latest: Request | undefined;
 
@@ -65,6 +68,16 @@ export class Connection {
   /** Whether nothing is being answered or on its way: neither a request, as far as one can see, nor an answer. */
   get atRest(): boolean {
     return !this.#busy && !this.#closing && this.#socket.bytesRead === this.#bytesAtRest;
+  }
+
+  /** For how long it has been at rest, as far as the calls of this have seen; `now` on a clock that only goes forward, in milliseconds. */
+  idleMs(now: number): number {
+    const { bytesRead } = this.#socket;
+    if (!this.atRest || bytesRead !== this.#bytesSeen) {
+      this.#bytesSeen = bytesRead;
+      this.#idleSince = now;
+    }
+    return now - this.#idleSince;
   }
 
   /** Runs `work` when everything enqueued before it is `done`; never, if the connection ends before. */
@@ -98,7 +111,8 @@ export class Connection {
     if (this.#waiting.length === maxWaiting - 1) this.#socket.resume();
     if (next !== undefined && !this.#closing) return next();
     this.#busy = false;
-    this.#bytesAtRest = this.#socket.bytesRead;
+    // A body has come since the head; and to ask the socket takes as long as the rest of this.
+    this.#bytesAtRest = this.latest?.hasBody === false ? this.#bytesRead : this.#socket.bytesRead;
     if (this.#train) this.#noteIfDry();
   }
 

@@ -46,6 +46,24 @@ test('beyond 1,000 refused connections nothing is said any more', async (t) => {
   await site.connect().end();
 });
 
+test('a connection that is idle is kept for a while, and closed', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler, { keepAliveMs: 40 });
+  const busy = await site.connect().send(get('/busy'));
+  await called;
+  const idle = await site.connect().send(get('/idle'));
+  const silent = site.connect();
+  await silent.end();
+  release();
+  const { headers } = await idle.answer();
+  assert.equal(headers.get('keep-alive'), 'timeout=0.04');
+  await idle.end();
+  await echoed(busy, '/busy');
+  await busy.end();
+  const last = await site.connect().send(get('/', 'Connection: close'));
+  assert.equal((await last.answer()).headers.get('keep-alive'), undefined);
+});
+
 // The end.
 
 test('a stop closes what is idle, silent or refused, and nobody can connect any more', async (t) => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
@@ -6,12 +5,13 @@ import { ArrivalClock } from './arrival.ts';
 import { Connection } from './connection.ts';
 import { headFault, maxHeadBytes, wireError } from './head.ts';
 import { sendReply, type Reply } from './reply.ts';
+import { newRequestId } from './request-id.ts';
 import { linesOf, Request, type Sender } from './request.ts';
 
 /** What the listener asks of the service behind it. */
 export interface Handler {
   /** The answer to a request whose head is good, and which arrived `waitedMs` ago. Never rejects. */
-  answer(request: Request, waitedMs: number): Promise<Reply>;
+  answer(request: Request, waitedMs: number): Reply | Promise<Reply>;
   /** The answer to a message whose head is broken, in this way. */
   answerBroken(sender: Sender, fault: ApiError): Reply;
   /** The answer where the listener serves nobody, whatever they ask for. */
@@ -28,13 +28,15 @@ export interface ListenerOptions {
   readonly headTimeoutMs: number;
   /** The longest a whole request, head and body, may take. */
   readonly requestTimeoutMs: number;
+  /** Connections that are idle for so long are closed, up to 5 s later. */
+  readonly keepAliveMs: number;
   /** A clock that only goes forward, in milliseconds. */
   readonly monotonic: () => number;
 }
 
-/** Longer than the 60 s that proxies keep idle connections, so that it is they who close them. */
-const keepAliveTimeoutMs = 65_000;
-/** A connection on which nothing moves for so long, in the middle of an answer too, is dropped. */
+/** How often idle connections are looked for. Node's own way, a timer begun and ended with every request, takes a tenth of its time. */
+const sweepMs = 5_000;
+/** A client that takes nothing of its answer for so long is dropped. */
 const stalledTimeoutMs = 120_000;
 /** So many connections over `maxConnections` are told so; more are dropped without a word. */
 const maxRefusedConnections = 1_000;
@@ -46,6 +48,8 @@ export class Listener {
   readonly #monotonic: () => number;
   readonly #arrivals: ArrivalClock;
   readonly #maxConnections: number;
+  readonly #keepAliveMs: number;
+  readonly #sweeper: NodeJS.Timeout;
   readonly #connections = new Map<Socket, Connection>();
   #refusedConnections = 0;
   #stopping = false;
@@ -55,16 +59,17 @@ export class Listener {
     this.#monotonic = options.monotonic;
     this.#arrivals = new ArrivalClock(options.monotonic);
     this.#maxConnections = options.maxConnections;
+    this.#keepAliveMs = options.keepAliveMs;
+    this.#sweeper = setInterval(() => this.#sweep(), Math.min(sweepMs, options.keepAliveMs)).unref();
     this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
       headersTimeout: options.headTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       connectionsCheckingInterval: Math.min(1_000, options.headTimeoutMs),
-      keepAliveTimeout: keepAliveTimeoutMs,
+      keepAliveTimeout: 0, // #sweep does it
       requireHostHeader: false, // headFault does it, with our own answer
     });
     const server = this.#server;
-    server.timeout = stalledTimeoutMs;
     server.maxHeadersCount = 0; // no limit but the head's size: a limit would drop headers without a word
     server.maxConnections = options.maxConnections + maxRefusedConnections;
     // A client may close its side once it has sent its request; its answer is still due.
@@ -92,7 +97,7 @@ export class Listener {
       listener.#server.on('error', reject).listen({ host, port, backlog }, resolve);
     });
     await listening.catch((error: unknown) => {
-      listener.#arrivals.close();
+      listener.#close();
       throw error;
     });
     return listener;
@@ -124,8 +129,20 @@ export class Listener {
     }, graceMs);
     await closed;
     clearTimeout(timer);
-    this.#arrivals.close();
+    this.#close();
     return allAnswered;
+  }
+
+  #close(): void {
+    clearInterval(this.#sweeper);
+    this.#arrivals.close();
+  }
+
+  /** Closes the connections that have been idle for too long. */
+  #sweep(): void {
+    for (const [socket, connection] of this.#connections) {
+      if (connection.idleMs(this.#monotonic()) >= this.#keepAliveMs) socket.destroy();
+    }
   }
 
   #connected(socket: Socket): void {
@@ -151,24 +168,26 @@ export class Listener {
     const arrivedAt = connection.arrival(this.#arrivals.read());
     connection.latest = request;
     connection.enqueue(() => {
-      response.once('close', () => {
+      response.on('close', () => {
         connection.done();
         // Its answer may have been written, without `Connection: close`, before the stop began.
         if (this.#stopping && connection.atRest) message.socket.destroy();
       });
-      void this.#answer(request, response, connection, arrivedAt);
+      const fault = headFault(request);
+      const reply = fault === null ? this.#handler.answer(request, this.#monotonic() - arrivedAt) : this.#handler.answerBroken(request, fault);
+      if (reply instanceof Promise) void reply.then((late) => this.#send(late, request, response, connection, fault));
+      else this.#send(reply, request, response, connection, fault);
     });
   }
 
-  async #answer(request: Request, response: ServerResponse, connection: Connection, arrivedAt: number): Promise<void> {
-    const fault = headFault(request);
-    const reply = fault === null ? await this.#handler.answer(request, this.#monotonic() - arrivedAt) : this.#handler.answerBroken(request, fault);
+  #send(reply: Reply, request: Request, response: ServerResponse, connection: Connection, fault: ApiError | null): void {
     // Node's parser loses what comes in one piece with a request that asks for an upgrade.
     const unsure = !request.bodyRead || request.header('upgrade') !== undefined;
     const last = fault !== null || unsure || request.httpVersion === '1.0' || this.#stopping;
     if (last) connection.close();
-    sendReply(response, reply, request.id, last);
+    sendReply(response, reply, request.id, last ? null : this.#keepAliveMs);
     if (!response.shouldKeepAlive) connection.close(); // as its client asked, or as Node had to decide
+    if (response.writableLength > 0) dropIfStalled(response);
   }
 
   /** What Node's parser or its clock found: a fault of the request whose body is arriving, or of the next head. */
@@ -192,7 +211,14 @@ export class Listener {
         socket.destroySoon();
         connection.done();
       });
-      sendReply(response, answer({ address: connection.address, headerLines: (name) => linesOf(rawHeaders, name) }), randomUUID(), true);
+      sendReply(response, answer({ address: connection.address, headerLines: (name) => linesOf(rawHeaders, name) }), newRequestId(), null);
     });
   }
+}
+
+/** Watches the sending of an answer that did not leave at once. */
+function dropIfStalled(response: ServerResponse): void {
+  const { socket } = response;
+  socket?.setTimeout(stalledTimeoutMs); // Node destroys it then
+  response.once('close', () => socket?.setTimeout(0));
 }

@@ -8,6 +8,7 @@ const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(?:(${token})|"((?:[\
  * be utf-8; case and quotes as in RFC 9110 section 8.3.1. What does not fit its grammar is refused.
  */
 export function isJsonInUtf8(contentType: string): boolean {
+  if (contentType === 'application/json') return true;
   const type = mediaType.exec(contentType)?.[1];
   if (type?.toLowerCase() !== 'application/json') return false;
   parameter.lastIndex = type.length;

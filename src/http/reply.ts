@@ -1,47 +1,43 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiError } from '../domain/api-error.ts';
+import type { ErrorAnswer } from '../domain/api-error.ts';
 
 /** An answer before it is on the wire. */
 export interface Reply {
   readonly status: number;
-  /** Header lines of this answer alone: name, value, name, value, … */
-  readonly headers: readonly string[];
+  /** Header lines of this answer: name, value, name, value, … The list is this reply's own: those it passes through add to it. */
+  readonly headers: string[];
   /** A JSON text, whole or as bytes in pieces that will not change; null for an answer without content (204). */
   readonly body: string | Buffer | readonly Buffer[] | null;
 }
 
 /** The answer that tells of an error: an Error body (specification.md section 2) and the error's own headers. */
-export function errorReply(error: ApiError): Reply {
-  const body = JSON.stringify({ code: error.code, message: error.message, status: error.status });
-  return { status: error.status, headers: error.headers, body };
+export function errorReply({ code, message, status, headers }: ErrorAnswer): Reply {
+  return { status, headers: [...headers], body: `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}` };
 }
 
 /**
  * Writes a reply. The headers that every answer carries are written here and nowhere else.
- * `close` says that no further request is served on the connection.
+ * `keepAliveMs` is how long the connection is kept for further requests, or null if it is closed.
  */
-export function sendReply(response: ServerResponse, reply: Reply, requestId: string, close: boolean): void {
-  const headers = ['X-Request-Id', requestId, 'Cache-Control', 'no-store', ...reply.headers];
-  if (close) headers.push('Connection', 'close');
-  if (reply.body === null) {
-    response.writeHead(reply.status, headers);
+export function sendReply(response: ServerResponse, { status, headers, body }: Reply, requestId: string, keepAliveMs: number | null): void {
+  headers.push('X-Request-Id', requestId, 'Cache-Control', 'no-store');
+  if (keepAliveMs === null) headers.push('Connection', 'close');
+  else if (response.shouldKeepAlive) headers.push('Keep-Alive', `timeout=${keepAliveMs / 1000}`);
+  if (body === null) {
+    response.writeHead(status, headers);
     response.end();
     return;
   }
-  const pieces = joinedIfSmall(reply.body);
-  const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-  headers.push('Content-Type', 'application/json', 'Content-Length', String(length));
-  response.writeHead(reply.status, headers);
+  headers.push('Content-Type', 'application/json', 'Content-Length', String(byteLength(body)));
+  response.writeHead(status, headers);
   // For HEAD, Node leaves the body out and keeps its length, as RFC 9110 section 9.3.2 asks.
-  for (const piece of pieces.slice(0, -1)) response.write(piece);
-  response.end(pieces.at(-1));
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return void response.end(body);
+  const last = body.length - 1;
+  for (let i = 0; i < last; i++) response.write(body[i]!);
+  response.end(body[last]);
 }
 
-/** Below this, one write of a copy is cheaper than several; above, a copy for each slow reader would fill the memory. */
-const maxJoinedBytes = 64 * 1024;
-
-function joinedIfSmall(body: string | Buffer | readonly Buffer[]): readonly (string | Buffer)[] {
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return [body];
-  const size = body.reduce((sum, piece) => sum + piece.length, 0);
-  return size <= maxJoinedBytes ? [Buffer.concat(body, size)] : body;
+function byteLength(body: string | Buffer | readonly Buffer[]): number {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return Buffer.byteLength(body);
+  return body.reduce((sum, piece) => sum + piece.length, 0);
 }

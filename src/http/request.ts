@@ -1,9 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '../domain/api-error.ts';
+import { newRequestId } from './request-id.ts';
 
 /** The most bytes a request's body may have (decisions.md, `payload_too_large`). */
 export const maxBodyBytes = 64 * 1024;
+
+/** The body of a request that has none. */
+export const emptyBody = Buffer.alloc(0);
 
 /** Where a message came from, as far as it can be told. */
 export interface Sender {
@@ -16,7 +19,7 @@ export interface Sender {
 /** One request: its head, and the right to read its body once. */
 export class Request implements Sender {
   /** Made by the server; the answer carries it as `X-Request-Id`, the log names it. */
-  readonly id = randomUUID();
+  readonly id = newRequestId();
   readonly address: string;
   readonly method: string;
   /** The path as it was sent: still percent-encoded, without the query. */
@@ -56,7 +59,9 @@ export class Request implements Sender {
     const { url = '', rawHeaders } = this.#message;
     const requestLine = this.method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
     // Each name is followed by ": ", each value by a line's end.
-    return rawHeaders.reduce((size, text) => size + text.length + 2, requestLine);
+    let size = requestLine;
+    for (const text of rawHeaders) size += text.length + 2;
+    return size;
   }
 
   /** Whether nothing of the body is left to come. */
@@ -73,7 +78,7 @@ export class Request implements Sender {
     return undefined;
   }
 
-  headerLines(name: string): string[] {
+  headerLines(name: string): readonly string[] {
     return linesOf(this.#message.rawHeaders, name);
   }
 
@@ -82,7 +87,7 @@ export class Request implements Sender {
    * Gives its bytes. Throws ApiError: 413 over 64 KiB (at once where Content-Length says so), and what `break` was told.
    */
   async readBody(): Promise<Buffer> {
-    if (this.#bodyRead) return Buffer.alloc(0);
+    if (this.#bodyRead) return emptyBody;
     if (Number(this.header('content-length') ?? 0) > maxBodyBytes) throw tooLarge();
     if (this.header('expect') !== undefined && this.httpVersion === '1.1') this.#response.writeContinue();
     const message = this.#message;
@@ -93,12 +98,9 @@ export class Request implements Sender {
       const closed = (): ApiError => new ApiError('malformed_request', 'The connection closed within the body.');
       if (this.#broken !== null) return reject(this.#broken);
       if (message.destroyed) return reject(closed());
-      const settle = (): void => {
+      const fail = (error: ApiError): void => {
         message.off('data', onData).off('end', onEnd).off('close', onClose);
         this.#onBroken = null;
-      };
-      const fail = (error: ApiError): void => {
-        settle();
         reject(error);
       };
       const onData = (chunk: Buffer): void => {
@@ -107,11 +109,13 @@ export class Request implements Sender {
         else chunks.push(chunk);
       };
       const onEnd = (): void => {
-        settle();
+        this.#onBroken = null;
         this.#bodyRead = true;
         resolve();
       };
-      const onClose = (): void => fail(closed());
+      const onClose = (): void => {
+        if (!this.#bodyRead) fail(closed());
+      };
       this.#onBroken = fail;
       message.on('data', onData).on('end', onEnd).on('close', onClose);
     });
@@ -131,9 +135,15 @@ export class Request implements Sender {
 }
 
 /** The values of all lines of a header (`name` in lower case) in raw headers: name, value, name, value, … */
-export function linesOf(rawHeaders: readonly string[], name: string): string[] {
-  return rawHeaders.filter((_, i) => i % 2 === 1 && sameName(rawHeaders[i - 1]!, name));
+export function linesOf(rawHeaders: readonly string[], name: string): readonly string[] {
+  let lines: string[] | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (sameName(rawHeaders[i]!, name)) (lines ??= []).push(rawHeaders[i + 1]!);
+  }
+  return lines ?? noLines;
 }
+
+const noLines: readonly string[] = [];
 
 function tooLarge(): ApiError {
   return new ApiError('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`);

@@ -5,16 +5,19 @@ import { ApiError } from '../domain/api-error.ts';
  * is an empty last segment. A segment with a broken escape is null.
  */
 export function splitPath(path: string): (string | null)[] {
-  return path.slice(1).split('/').map(decode);
+  const segments = path.slice(1).split('/');
+  return path.includes('%') ? segments.map(decode) : segments;
 }
 
+/** The parameters of a query, percent-decoded: each name with all its values. */
+export type Parameters = ReadonlyMap<string, readonly string[]>;
+
 /**
- * The parameters of a query, percent-decoded: each name with all its values.
+ * Reads a query.
  * Throws ApiError `invalid_parameter` for a broken percent-escape.
  */
-export function parseQuery(query: string): ReadonlyMap<string, readonly string[]> {
+export function parseQuery(query: string): Parameters {
   const parameters = new Map<string, string[]>();
-  if (query === '') return parameters;
   for (const pair of query.split('&')) {
     if (pair === '') continue;
     const sign = pair.indexOf('=');

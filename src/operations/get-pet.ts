@@ -1,7 +1,7 @@
 import { ApiError } from '../domain/api-error.ts';
 import { int64OfUrl } from '../domain/int64.ts';
 import type { PetStore } from '../store/pet-store.ts';
-import type { Operation } from './operation.ts';
+import { whenThere, type Operation } from './operation.ts';
 
 /** When the operation is removed (specification.md section 4.3), and since when it is deprecated (decisions.md). */
 export const getPetRemoval = Date.parse('2030-12-05T00:00:00Z');
@@ -21,11 +21,12 @@ export function getPet(pets: PetStore, basePath: string): Operation {
       if (now >= getPetRemoval) {
         throw new ApiError('operation_removed', `This operation was removed; use GET ${basePath}/pets with the status filter.`);
       }
-      return async () => {
+      return () => {
         const id = int64OfUrl(parameter);
-        const body = id === null ? null : await pets.get(id);
-        if (body === null) throw new ApiError('pet_not_found', 'There is no such animal.');
-        return { status: 200, headers: [], body };
+        return whenThere(id === null ? null : pets.get(id), (body) => {
+          if (body === null) throw new ApiError('pet_not_found', 'There is no such animal.');
+          return { status: 200, headers: [], body };
+        });
       };
     },
   };

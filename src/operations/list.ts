@@ -2,8 +2,9 @@
 import { ApiError } from '../domain/api-error.ts';
 import { int64OfUrl } from '../domain/int64.ts';
 import type { Reply } from '../http/reply.ts';
+import { parseQuery, type Parameters } from '../http/url.ts';
 import type { Page, PageQuery } from '../store/line-table.ts';
-import type { Call, Operation } from './operation.ts';
+import { whenThere, type Call, type Operation } from './operation.ts';
 
 /** Bounds of `limit` (specification.md section 4.1). */
 const minLimit = 1;
@@ -19,35 +20,80 @@ export function listOperation(
   statuses: readonly string[],
   pageOf: (query: PageQuery) => Page | Promise<Page>,
 ): Operation {
+  // rel="next" (RFC 8288): the same question, behind the page's last record. Up to there, it is put together once.
+  const linkStarts = new Map([undefined, ...statuses].map((status) => [status, startsOfLinks(path, status)]));
+  const linkOf = ({ limit, status }: PageQuery, next: string): string => `${linkStarts.get(status)![limit]!}${next}>; rel="next"`;
+  const firstPages = new FirstPages();
   return {
     takesJson: false,
     begin({ query }: Call) {
-      const asked = { limit: limitOf(query), after: afterOf(query), status: statusOf(query, statuses) };
-      return async (): Promise<Reply> => {
-        const { body, next } = await pageOf(asked);
-        return { status: 200, headers: next === null ? [] : ['Link', nextLink(path, asked, next)], body };
-      };
+      const known = firstPages.get(query);
+      if (known !== undefined) return () => pageReply(known);
+      const parameters = parseQuery(query);
+      const asked = { limit: limitOf(parameters), after: afterOf(parameters), status: statusOf(parameters, statuses) };
+      return () =>
+        whenThere(pageOf(asked), ({ body, next }) => {
+          const page = { body, link: next === null ? null : linkOf(asked, next) };
+          if (asked.after === undefined) firstPages.keep(query, page);
+          return pageReply(page);
+        });
     },
   };
 }
 
-/** `rel="next"` (RFC 8288): the same question, behind the page's last record. */
-function nextLink(path: string, { limit, status }: PageQuery, after: bigint): string {
-  const filter = status === undefined ? '' : `&status=${status}`;
-  return `<${path}?limit=${limit}${filter}&after=${after}>; rel="next"`;
+/** A page as it is answered. */
+interface LinkedPage {
+  readonly body: readonly Buffer[];
+  /** The value of `Link`, or null on the last page. */
+  readonly link: string | null;
 }
 
-function limitOf(query: Call['query']): number {
+function pageReply({ body, link }: LinkedPage): Reply {
+  return { status: 200, headers: link === null ? [] : ['Link', link], body };
+}
+
+/**
+ * The first pages that were asked for, by the query as it was sent: what most clients ask for, time and again. A page
+ * that others follow never changes, as records are only added behind all others.
+ */
+class FirstPages {
+  readonly #pages = new Map<string, LinkedPage>();
+
+  get(query: string): LinkedPage | undefined {
+    return this.#pages.get(query);
+  }
+
+  keep(query: string, { body, link }: LinkedPage): void {
+    const [only, second] = body;
+    if (link === null || second !== undefined || only!.length > maxKeptBytes || query.length > maxKeptQuery) return;
+    if (this.#pages.size >= maxKeptPages) this.#pages.clear();
+    const bytes = Buffer.allocUnsafeSlow(only!.length); // a piece of the pool would keep all of it
+    only!.copy(bytes);
+    this.#pages.set(query, { body: [bytes], link });
+  }
+}
+
+const maxKeptPages = 100;
+const maxKeptBytes = 16 * 1024;
+const maxKeptQuery = 100;
+
+/** How the link behind a page begins, by the page's `limit`. */
+function startsOfLinks(path: string, status: string | undefined): readonly string[] {
+  const filter = status === undefined ? '' : `&status=${status}`;
+  return Array.from({ length: maxLimit + 1 }, (_, limit) => `<${path}?limit=${limit}${filter}&after=`);
+}
+
+function limitOf(query: Parameters): number {
   const text = single(query, 'limit');
   if (text === undefined) return defaultLimit;
-  const limit = int64OfUrl(text);
-  if (limit === null || limit < minLimit || limit > maxLimit) {
+  const limit = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
+  if (limit < minLimit || limit > maxLimit) {
     throw new ApiError('invalid_parameter', `limit must be an integer from ${minLimit} to ${maxLimit}.`);
   }
-  return Number(limit);
+  return limit;
 }
 
-function afterOf(query: Call['query']): bigint | undefined {
+function afterOf(query: Parameters): bigint | undefined {
   const text = single(query, 'after');
   if (text === undefined) return undefined;
   const after = int64OfUrl(text);
@@ -55,13 +101,13 @@ function afterOf(query: Call['query']): bigint | undefined {
   return after;
 }
 
-function statusOf(query: Call['query'], statuses: readonly string[]): string | undefined {
+function statusOf(query: Parameters, statuses: readonly string[]): string | undefined {
   const text = single(query, 'status');
   if (text === undefined || statuses.includes(text)) return text;
   throw new ApiError('invalid_parameter', `status must be one of ${statuses.join(', ')}.`);
 }
 
-function single(query: Call['query'], name: string): string | undefined {
+function single(query: Parameters, name: string): string | undefined {
   const values = query.get(name);
   if (values !== undefined && values.length > 1) {
     throw new ApiError('invalid_parameter', `${name} is given more than once.`);

@@ -4,10 +4,18 @@ import type { Reply } from '../http/reply.ts';
 export interface Call {
   /** The path's parameter, percent-decoded: the text in place of `{petId}`. */
   readonly parameter: string;
-  /** The query's parameters, percent-decoded: each name with all its values. */
-  readonly query: ReadonlyMap<string, readonly string[]>;
+  /** The query as it was sent, without the `?`; its percent-escapes are sound. */
+  readonly query: string;
   /** When its turn came, in milliseconds since the epoch. */
   readonly now: number;
+}
+
+/**
+ * Goes on with a value that is there, or with what a promise brings. Most answers are at hand, and to wait for a
+ * promise costs as much as to make them.
+ */
+export function whenThere<T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /** One operation of the interface. */

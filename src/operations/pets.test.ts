@@ -22,6 +22,28 @@ test('create: 201, the animal, its Location; the fields in the order of the spec
   assert.equal((await post(service, '{"name":"","categoryId":-1}')).body, '{"id":2,"name":"","categoryId":-1,"status":"available"}');
 });
 
+test('the first page is told anew as long as it grows, and keeps what it has once it is full', async (t) => {
+  const service = await openService(t);
+  const page = async (query: string): Promise<[number[], string | undefined]> => {
+    const answer = await service.call('GET', `/v1/pets${query}`);
+    return [ids(answer), answer.headers.get('link')];
+  };
+  for (let count = 1; count <= 12; count += 1) {
+    await fill(service, 1);
+    const all = Array.from({ length: count }, (_, i) => i + 1);
+    for (let again = 0; again < 2; again += 1) {
+      const link = count > 4 ? '</v1/pets?limit=4&after=4>; rel="next"' : undefined;
+      assert.deepEqual(await page('?limit=4'), [all.slice(0, 4), link]);
+      assert.deepEqual(await page('?limit=4&after=4'), [all.slice(4, 8), count > 8 ? '</v1/pets?limit=4&after=8>; rel="next"' : undefined]);
+      assert.deepEqual(await page('?limit=2&status=available'), [all.slice(0, 2), count > 2 ? '</v1/pets?limit=2&status=available&after=2>; rel="next"' : undefined]);
+      assert.deepEqual(await page('?limit=2&status=sold'), [[], undefined]);
+    }
+  }
+  // However many queries ask for it, and whatever else they say.
+  for (let i = 0; i < 250; i += 1) assert.deepEqual((await page(`?limit=4&x=${i}`))[0], [1, 2, 3, 4]);
+  for (const name of ['limit', 'status', 'after']) assert.equal((await service.call('GET', `/v1/pets?limit=4&${name}=`)).status, 400);
+});
+
 test('int64 to the last digit: in, on the disk, out', async (t) => {
   const service = await openService(t);
   const values = { '9223372036854775807': '9223372036854775807', '-9223372036854775808': '-9223372036854775808', '9007199254740993': '9007199254740993', '1.0': '1', '10e-1': '1', '1e2': '100', '-0': '0', '0e999999999': '0', '922337203685477580700e-2': '9223372036854775807', [`1${'0'.repeat(30_000)}e-30000`]: '1', [`${'0.'}${'0'.repeat(60_000)}`]: '0' };

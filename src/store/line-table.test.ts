@@ -27,10 +27,10 @@ function tableOf(rows: readonly Row[]): LineTable {
 }
 
 /** The same of a plain array. */
-function pageOf(rows: readonly Row[], { limit, after, status }: PageQuery): { body: string; next: bigint | null } {
+function pageOf(rows: readonly Row[], { limit, after, status }: PageQuery): { body: string; next: string | null } {
   const all = rows.filter((row) => (after === undefined || row.id > after) && (status === undefined || row.status === status));
   const page = all.slice(0, limit);
-  return { body: `[${page.map(({ line }) => line).join(',\n')}]`, next: all.length > page.length ? page.at(-1)!.id : null };
+  return { body: `[${page.map(({ line }) => line).join(',\n')}]`, next: all.length > page.length ? String(page.at(-1)!.id) : null };
 }
 
 function holdAgainst(rows: readonly Row[], table: LineTable, query: PageQuery): void {
@@ -84,8 +84,8 @@ test('following next gives every record once, in order', () => {
     fc.property(rowsOf(fc.constant(0)), fc.integer({ min: 1, max: 9 }), fc.constantFrom(undefined, ...statuses), (rows, limit, status) => {
       const table = tableOf(rows);
       const seen: bigint[] = [];
-      for (let after: bigint | null | undefined; after !== null; ) {
-        const page = table.page({ limit, after, status });
+      for (let after: string | null | undefined; after !== null; ) {
+        const page = table.page({ limit, after: after === undefined ? after : BigInt(after), status });
         const records = JSON.parse(Buffer.concat(page.body).toString('latin1').replace(/"id":(-?\d+)/g, '"id":"$1"')) as { id: string }[];
         seen.push(...records.map(({ id }) => BigInt(id)));
         after = page.next;

@@ -21,10 +21,10 @@ export interface PageQuery {
 }
 
 export interface Page {
-  /** A JSON array of the records, in UTF-8, in pieces. */
+  /** A JSON array of the records, in UTF-8, in pieces: one, if it is not large. */
   readonly body: readonly Buffer[];
-  /** The `after` of the next page, or null if no record follows. */
-  readonly next: bigint | null;
+  /** The `after` of the next page, in digits, or null if no record follows. */
+  readonly next: string | null;
 }
 
 interface Block {
@@ -39,6 +39,7 @@ const shortLineBytes = 256;
 const separator = ',\n';
 const idPrefix = '{"id":';
 const comma = 0x2c;
+const zero = 0x30;
 const lineFeed = 0x0a;
 
 export class LineTable {
@@ -81,8 +82,11 @@ export class LineTable {
 
   /** The record with this id as its JSON line, or null. */
   get(id: bigint): Buffer | null {
-    const row = this.#rowAfter(id) - 1;
-    if (row < 0 || this.#idAt(row) !== id) return null;
+    let row = this.#usualRow(id);
+    if (row < 0) {
+      row = this.#rowAfter(id) - 1;
+      if (row < 0 || this.#idAt(row) !== id) return null;
+    }
     const block = this.#blockOf(row);
     return block.bytes.subarray(this.#places.at(row), this.#endOf(row, block) - separator.length);
   }
@@ -121,7 +125,8 @@ export class LineTable {
   /** The page of `count` entries from `first` on, of a list of `length` entries that `rowAt` turns into rows. */
   #pageOf(first: number, count: number, length: number, rowAt: (entry: number) => number): Page {
     if (count <= 0) return emptyPage;
-    const runs: Buffer[] = [openBracket];
+    const runs: Run[] = [];
+    let size = 0;
     for (let entry = first; entry < first + count; ) {
       const row = rowAt(entry);
       const block = this.#blockOf(row);
@@ -131,24 +136,41 @@ export class LineTable {
         last++;
         entry++;
       }
-      runs.push(block.bytes.subarray(this.#places.at(row), this.#endOf(last, block)));
+      const run = { bytes: block.bytes, start: this.#places.at(row), end: this.#endOf(last, block) };
+      size += run.end - run.start;
+      runs.push(run);
     }
-    runs.push(runs.pop()!.subarray(0, -separator.length), closeBracket);
     const more = first + count < length;
-    return { body: runs, next: more ? this.#idAt(rowAt(first + count - 1)) : null };
+    return { body: bodyOf(runs, size), next: more ? this.#digitsAt(rowAt(first + count - 1)) : null };
   }
 
   /** The first row whose id is larger than `id`. */
   #rowAfter(id: bigint): number {
-    // Where no id was skipped, the record is at row id - 1.
-    if (id > 0n && id <= BigInt(this.count) && this.#idAt(Number(id) - 1) === id) return Number(id);
-    return firstIndex(this.count, (row) => this.#idAt(row) > id);
+    const row = this.#usualRow(id);
+    return row >= 0 ? row + 1 : firstIndex(this.count, (row) => this.#idAt(row) > id);
+  }
+
+  /** The row with this id if it is where it stands as long as no id was skipped, at row id - 1; else -1. */
+  #usualRow(id: bigint): number {
+    const row = Number(id) - 1;
+    if (!(row >= 0 && row < this.count)) return -1;
+    // Digit by digit, as far as it has so many: the text of an id, or its BigInt, is dear to make.
+    const { bytes } = this.#blockOf(row);
+    let at = this.#places.at(row) + idPrefix.length;
+    let found = 0;
+    for (; bytes[at] !== comma && found <= row; at++) found = found * 10 + (bytes[at]! - zero);
+    return bytes[at] === comma && found === row + 1 ? row : -1;
   }
 
   #idAt(row: number): bigint {
+    return BigInt(this.#digitsAt(row));
+  }
+
+  /** The row's id as it stands in its line. */
+  #digitsAt(row: number): string {
     const { bytes } = this.#blockOf(row);
     const start = this.#places.at(row) + idPrefix.length;
-    return BigInt(bytes.toString('latin1', start, bytes.indexOf(comma, start)));
+    return bytes.toString('latin1', start, bytes.indexOf(comma, start));
   }
 
   #blockOf(row: number): Block {
@@ -166,6 +188,29 @@ export class LineTable {
   }
 }
 
-const openBracket = Buffer.from('[');
-const closeBracket = Buffer.from(']');
-const emptyPage: Page = { body: [openBracket, closeBracket], next: null };
+/** A stretch of a block: lines, each with its separator. */
+interface Run {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Below this, a copy is cheaper than several writes; above, a copy for each slow reader would fill the memory. */
+const maxCopiedBytes = 64 * 1024;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const emptyPage: Page = { body: [Buffer.from('[]')], next: null };
+
+/** The JSON array of the lines in `runs`, which are `size` bytes long: a bracket before them, and one in place of the last separator. */
+function bodyOf(runs: readonly Run[], size: number): readonly Buffer[] {
+  if (size > maxCopiedBytes) {
+    const pieces = runs.map(({ bytes, start, end }) => bytes.subarray(start, end));
+    return [Buffer.of(openBracket), ...pieces.slice(0, -1), pieces.at(-1)!.subarray(0, -separator.length), Buffer.of(closeBracket)];
+  }
+  const body = Buffer.allocUnsafe(size - separator.length + 2);
+  body[0] = openBracket;
+  let length = 1;
+  for (const { bytes, start, end } of runs) length += bytes.copy(body, length, start, end);
+  body[body.length - 1] = closeBracket;
+  return [body];
+}

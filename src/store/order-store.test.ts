@@ -31,7 +31,7 @@ test('orders come in ascending id, by pages and by status, every int64 digit for
   for (const [index, id] of sorted.entries()) {
     const page = store.page({ ...all, limit: 1, after: index === 0 ? undefined : BigInt(sorted[index - 1]!) });
     assert.equal(Buffer.concat(page.body).toString(), `[${order(id, status(id))}]`);
-    assert.equal(page.next, id === sorted.at(-1) ? null : BigInt(id));
+    assert.equal(page.next, id === sorted.at(-1) ? null : id);
   }
   assert.equal(Buffer.concat(store.page({ ...all, status: 'delivered' }).body).toString(), `[${order('9223372036854775807', 'delivered')}]`);
   assert.equal(Buffer.concat(store.page({ ...all, status: 'approved' }).body).toString(), '[]');

@@ -34,7 +34,7 @@ export async function serve(t: TestContext, answer: Handler['answer'] = echo, op
     answerBroken: (_, fault) => errorReply(fault),
     answerUnserved: (_, refusal) => errorReply(refusal),
   };
-  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, ...options });
+  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, keepAliveMs: 65_000, ...options });
   const clients: Client[] = [];
   t.after(async () => {
     for (const { socket } of clients) socket.destroy();
@@ -216,7 +216,7 @@ export class Client {
 
 function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: string, method: string): void {
   const id = headers.get('x-request-id') ?? '';
-  assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  assert.match(id, /^[0-9a-f]{16}-[1-9][0-9]*$/);
   assert(!requestIds.has(id), 'every answer has its own id');
   requestIds.add(id);
   assert.equal(headers.get('cache-control'), 'no-store');
