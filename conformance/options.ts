@@ -163,8 +163,12 @@ export function isLoopback(baseUrl: string): boolean {
   );
 }
 
-/** Without its trailing slash. */
-function baseUrlOf(text: string): string {
+/**
+ * The base URL without its trailing slash.
+ *
+ * @throws UsageError if it is none
+ */
+export function baseUrlOf(text: string): string {
   let url;
   try {
     url = new URL(text);
@@ -181,7 +185,12 @@ function baseUrlOf(text: string): string {
   return url.origin + path;
 }
 
-function integer(flag: string, text: string, min: number, max: number): number {
+/**
+ * The whole number that a flag gives.
+ *
+ * @throws UsageError if it is none from `min` to `max`
+ */
+export function integer(flag: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (!/^-?\d+$/.test(text) || value < min || value > max)
     throw new UsageError(`${flag} must be a whole number from ${min} to ${max}, not ${text}`);
@@ -194,7 +203,12 @@ function int64(flag: string, text: string): bigint {
   return BigInt(text);
 }
 
-function oneOf<T extends string>(flag: string, text: string, values: readonly T[]): T {
+/**
+ * The one of `values` that a flag names.
+ *
+ * @throws UsageError if it is none of them
+ */
+export function oneOf<T extends string>(flag: string, text: string, values: readonly T[]): T {
   const value = values.find((v) => v === text);
   if (value === undefined) throw new UsageError(`${flag} must be ${values.join(' or ')}, not ${text}`);
   return value;

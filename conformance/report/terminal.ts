@@ -6,7 +6,8 @@ import type { Failure, Report, RequirementResult, Verdict } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import { bySection, count, duration, requestsSent, sectionTitle, signs } from './words.ts';
 
-type Paint = (style: keyof typeof styles, text: string) => string;
+/** Gives a text a style, or leaves it as it is where there are no colours. */
+export type Paint = (style: keyof typeof styles, text: string) => string;
 
 const styles = { bold: '1', soft: '2', passed: '32', failed: '31', inconclusive: '33', skipped: '2' } satisfies Record<Verdict | 'bold' | 'soft', string>;
 
@@ -117,7 +118,7 @@ function lastLine(report: Report, paint: Paint): string {
 }
 
 /** Broken at spaces where it can be; a word longer than the line is left for the terminal to break. Inner spaces stay. */
-function wrapped(text: string, columns: number, before: string): readonly string[] {
+export function wrapped(text: string, columns: number, before: string): readonly string[] {
   const lines: string[] = [];
   let line = '';
   for (const piece of text.split(/(?<= )(?! )/)) {
@@ -130,6 +131,7 @@ function wrapped(text: string, columns: number, before: string): readonly string
   return [...lines, line].map((one) => before + one);
 }
 
-function painter(colour: boolean): Paint {
+/** Puts colours around a text, or leaves it as it is. */
+export function painter(colour: boolean): Paint {
   return (style, text) => (colour ? `\u001b[${styles[style]}m${text}\u001b[0m` : text);
 }

@@ -9,10 +9,10 @@ export function malformed(markup: string, empty: readonly string[] = []): string
       continue;
     }
     if (/^<(\?xml [^<]*\?|!doctype html)>$/.test(piece)) continue;
-    const tag = /^<(\/?)([a-z][a-z0-9-]*)((?: [a-z-]+="[^"<]*")*)(\/?)>$/.exec(piece);
+    const tag = /^<(\/?)([a-z][a-z0-9-]*)((?: [a-zA-Z0-9-]+="[^"<]*")*)(\/?)>$/.exec(piece);
     if (tag === null) return `tag: ${piece}`;
     const [, end, name = '', attributes = '', closed] = tag;
-    const names = [...attributes.matchAll(/ ([a-z-]+)="/g)].map(([, attribute]) => attribute);
+    const names = [...attributes.matchAll(/ ([a-zA-Z0-9-]+)="/g)].map(([, attribute]) => attribute);
     if (new Set(names).size < names.length) return `an attribute twice: ${piece}`;
     if (badText.test(attributes)) return `attribute: ${piece}`;
     if (end === '/') {

@@ -1,0 +1,93 @@
+/** One answer, as far as the bench looks at it: what its status and its headers of section 8 say, when it came, and how long it took. */
+
+/** The three headers that every answer carries. */
+export interface Standing {
+  readonly limit: number;
+  readonly remaining: number;
+  /** In Unix seconds, by the server's clock. */
+  readonly reset: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** By the bench's clock, in milliseconds since 1970. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  /** When it was sent and came, in the order of all such moments. */
+  readonly sentTurn: number;
+  readonly receivedTurn: number;
+  readonly latencyMs: number;
+  /** The first on its connection: its latency holds the connection's opening, too. */
+  readonly opening: boolean;
+  /** Undefined where one of the three is missing or no integer. */
+  readonly standing: Standing | undefined;
+  /** The server's clock when it wrote the answer, in milliseconds, as far as its Date tells: whole seconds. */
+  readonly date: number | undefined;
+  /** Retry-After as it stands there. */
+  readonly retryAfter: string | undefined;
+}
+
+/** When an answer was under way. */
+export type Timing = Pick<Answer, 'sentAt' | 'receivedAt' | 'sentTurn' | 'receivedTurn' | 'latencyMs' | 'opening'>;
+
+/** The answer that a status and raw headers (name, value, name, value, …) make. */
+export function answerOf(status: number, headers: readonly string[], timing: Timing): Answer {
+  const value = (name: string): string | undefined => {
+    const at = headers.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name);
+    return at < 0 ? undefined : headers[at + 1];
+  };
+  const [limit, remaining, reset] = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) =>
+    integerOf(value(name)),
+  );
+  const whole = limit !== undefined && remaining !== undefined && reset !== undefined;
+  const date = Date.parse(value('date') ?? '');
+  return {
+    ...timing,
+    status,
+    standing: whole ? { limit, remaining, reset } : undefined,
+    date: Number.isNaN(date) ? undefined : date,
+    retryAfter: value('retry-after'),
+  };
+}
+
+export function isAdmitted({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}
+
+export function isRefused({ status }: Answer): boolean {
+  return status === 429;
+}
+
+/** How long Retry-After says to wait, in milliseconds from a moment of the server's clock; undefined if it is missing or neither form. */
+export function retryAfterMs({ retryAfter }: Answer, serverNow: number): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  // An HTTP date begins with the day's name; Date.parse alone would take nearly anything.
+  const date = /^[A-Z][a-z]{2}/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - serverNow);
+}
+
+/** The answers counted by how they ended. */
+export interface Counts {
+  readonly admitted: number;
+  readonly refused: number;
+  /** Neither 2xx nor 429, by status: `503` → 3. */
+  readonly other: Readonly<Record<string, number>>;
+}
+
+export function countsOf(answers: readonly Answer[]): Counts {
+  const other: Record<string, number> = {};
+  for (const answer of answers)
+    if (!isAdmitted(answer) && !isRefused(answer)) other[answer.status] = (other[answer.status] ?? 0) + 1;
+  return { admitted: answers.filter(isAdmitted).length, refused: answers.filter(isRefused).length, other };
+}
+
+/** `2 answered 503`, or undefined where nothing was answered otherwise than 2xx and 429. */
+export function otherInWords({ other }: Counts): string | undefined {
+  const parts = Object.entries(other).map(([status, count]) => `${count} answered ${status}`);
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+function integerOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}

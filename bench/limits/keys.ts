@@ -1,0 +1,57 @@
+/** The keys of a run, and whom they belong to: given by whoever started it, or made for our own server as they are needed. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { redactor } from '../../conformance/credentials.ts';
+import type { Promised } from './settings.ts';
+
+export interface Key {
+  readonly secret: string;
+  /** The day of such a key is nobody's concern: it was made for this run. */
+  readonly own: boolean;
+}
+
+export interface Keys {
+  /** The key that is measured. */
+  readonly main: Key;
+  /** A key that nobody has used yet, or the main one where there is no other. */
+  spare(): Promise<Key>;
+  /** A second key, whose holder keeps quiet; undefined where there is none. */
+  quiet(): Promise<Key | undefined>;
+  /** Whether keys cost nothing: made as they are needed. */
+  readonly plenty: boolean;
+  /** Takes every key out of a text. */
+  redact(text: string): string;
+}
+
+/** Keys that were given. */
+export function givenKeys(main: string, neighbour: string | undefined): Keys {
+  const [key, quiet] = [main, neighbour].map((secret) => (secret === undefined ? undefined : { secret, own: false }));
+  return {
+    main: key!,
+    spare: async () => key!,
+    quiet: async () => quiet,
+    plenty: false,
+    redact: redactor([main, neighbour].filter((secret) => secret !== undefined)),
+  };
+}
+
+/** Keys that `make` makes. */
+export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
+  const secrets: string[] = [];
+  const spare = async (): Promise<Key> => {
+    const secret = await make();
+    secrets.push(secret);
+    return { secret, own: true };
+  };
+  return { main: await spare(), spare, quiet: spare, plenty: true, redact: (text) => redactor(secrets)(text) };
+}
+
+/** Makes a key of these numbers in a data folder of our own server, whether it runs or not. */
+export async function makeKey(folder: string, { plan, perMinute, perDay }: Promised): Promise<string> {
+  const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+  const numbers = plan === undefined ? ['enterprise', '--per-minute', String(perMinute), '--per-day', String(perDay)] : [plan];
+  const args = [program, 'keys', 'create', '--name', 'bench', '--data', folder, '--plan', ...numbers];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: {} });
+  return stdout.trim();
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UsageError } from '../../conformance/options.ts';
+import { help, readOptions, secretsIn, type Options } from './options.ts';
+import { scenarios } from './scenarios.ts';
+
+const key = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';
+const given = ['--base-url', 'http://localhost:8080/v1', '--api-key', key];
+
+const options = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Options => {
+  const read = readOptions(args, environment);
+  assert.notEqual(read, 'help');
+  return read as Options;
+};
+
+test('nothing given: our own server, keys of the plan free, all scenarios', () => {
+  assert.deepEqual(options([]), {
+    promised: { plan: 'free', perMinute: 60, perDay: 1_000 },
+    ...{ connections: 10, duration: 10, rate: 100, untilBan: false },
+    names: scenarios.map(({ name }) => name),
+  });
+});
+
+test('everything given', () => {
+  const flags = [
+    ...given,
+    '--neighbour-key',
+    'other_Yw5mQ1jG',
+    '--plan',
+    'pro',
+    '--connections',
+    '3',
+    '--duration',
+    '4',
+    '--rate',
+    '5',
+    '--until-ban',
+    '--report',
+    'x',
+  ];
+  assert.deepEqual(options([...flags, '--scenario', 'ban,exact', 'recovery']), {
+    ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, neighbourKey: 'other_Yw5mQ1jG' },
+    promised: { plan: 'pro', perMinute: 300, perDay: 10_000 },
+    ...{ connections: 3, duration: 4, rate: 5, untilBan: true, report: 'x' },
+    names: ['exact', 'recovery', 'ban'],
+  });
+});
+
+test('the environment, flags before it, and numbers of their own', () => {
+  const environment = { BASE_URL: 'http://127.0.0.1:1/v1/', API_KEY: key, NEIGHBOUR_KEY: 'other_Yw5mQ1jG' };
+  const read = options(['--api-key', 'another_key', '--per-minute', '7', '--per-day', '70'], environment);
+  assert.deepEqual([read.baseUrl, read.apiKey, read.neighbourKey], ['http://127.0.0.1:1/v1', 'another_key', 'other_Yw5mQ1jG']);
+  assert.deepEqual(read.promised, { perMinute: 7, perDay: 70 });
+  assert.equal(options(given).promised, undefined);
+  assert.equal(options([...given, '--neighbour-key', 'other_Yw5mQ1jG', 'neighbour']).names[0], 'neighbour');
+  assert.equal(
+    options(['--base-url', 'https://staging.example/v1', '--api-key', key, '--remote']).baseUrl,
+    'https://staging.example/v1',
+  );
+});
+
+test('whatever is wrong: one line that names the flag and the rule', () => {
+  const wrong: readonly (readonly [args: readonly string[], line: RegExp])[] = [
+    [['--base-url', 'http://localhost/v1'], /^--base-url needs a key: API_KEY/],
+    [['--api-key', key], /^a key without a server: --base-url URL/],
+    [['--neighbour-key', key], /^--neighbour-key is for --base-url/],
+    [[...given, '--neighbour-key', key], /^--neighbour-key must be another key/],
+    [['--base-url', 'http://localhost', '--api-key', key], /^--base-url must end in \/v1/],
+    [['--base-url', 'ftp://localhost/v1', '--api-key', key], /^--base-url must begin with http/],
+    [['--base-url', 'https://staging.example/v1', '--api-key', key], /^staging\.example is not this machine: --remote /],
+    [['--base-url', 'http://localhost/v1', '--api-key', 'a b c d e f'], /^--api-key must be 6 or more printable/],
+    [['--plan', 'enterprise'], /^--plan must be free or pro or business, not enterprise$/],
+    [['--plan', 'pro', '--per-minute', '5'], /^--plan and --per-minute exclude each other/],
+    [['--per-minute', '5'], /^--per-minute and --per-day belong together/],
+    [['--per-minute', '0', '--per-day', '5'], /^--per-minute must be a whole number from 1 /],
+    [['--per-minute', '5', '--per-day', 'x'], /^--per-day must be a whole number/],
+    [['--connections', '0'], /^--connections must be a whole number from 1 to 1000, not 0$/],
+    [['--duration', '1.5'], /^--duration must be a whole number/],
+    [['--rate', '-1'], /^Option '--rate'|^--rate must be a whole number/],
+    [['--rate', '1e3'], /^--rate must be a whole number from 1 to 100000, not 1e3$/],
+    [['--scenario', 'exact,bann'], /^--scenario bann: there are exact, recovery, /],
+    [['perfect'], /^--scenario perfect: there are /],
+    [['--scenario', 'ban'], /^--scenario ban needs --until-ban/],
+    [[...given, 'neighbour'], /^--scenario neighbour needs a second key: NEIGHBOUR_KEY/],
+    [['--until'], /^Unknown option '--until'; --help shows all options$/],
+    [['--report'], /^Option '--report <value>' argument missing; --help/],
+  ];
+  for (const [args, line] of wrong) {
+    assert.throws(
+      () => readOptions(args, {}),
+      (error) => {
+        assert.ok(error instanceof UsageError, `${args.join(' ')}: ${String(error)}`);
+        assert.match(error.message, line);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      },
+    );
+  }
+});
+
+test('a key that lost its flag is not repeated', () => {
+  assert.throws(
+    () => readOptions([key], {}),
+    (error) => error instanceof UsageError && !error.message.includes(key.slice(0, 9)),
+  );
+  const args = ['--api-key', key, '--neighbour-key=quiet_key_1'];
+  assert.deepEqual(secretsIn(args, { API_KEY: 'environment_key', NEIGHBOUR_KEY: 'x' }), [key, 'quiet_key_1', 'environment_key']);
+});
+
+test('the help tells of every flag, scenario and exit code', () => {
+  assert.equal(readOptions(['--help'], {}), 'help');
+  for (const flag of [
+    'base-url',
+    'api-key',
+    'neighbour-key',
+    'plan',
+    'per-minute',
+    'per-day',
+    'remote',
+    'scenario',
+    'connections',
+    'duration',
+    'rate',
+    'until-ban',
+    'report',
+  ])
+    assert.ok(help.includes(`--${flag} `), flag);
+  for (const { name, text } of scenarios) assert.ok(help.includes(`  ${name}`) && help.includes(text), name);
+  assert.ok(
+    help.split('\n').every((line) => line.length <= 140),
+    'lines one can read',
+  );
+});

@@ -1,0 +1,116 @@
+/** The bench as its users meet it: a process, its output, its reports and its exit code. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { systemClock } from '../../conformance/clock.ts';
+import { faults } from '../../conformance/mutants/faults.ts';
+import { startServer } from '../../conformance/mutants/server.ts';
+import { variants } from '../../conformance/mutants/variants.ts';
+import { assertNoKey, Kit, type Ended } from '../../conformance/testing/kit.ts';
+import { apiKey, proxy, temporaryFolder, type Server } from '../../conformance/testing/servers.ts';
+import type { LimitsReport } from './report.ts';
+
+const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Kit =>
+  new Kit(['--import', 'tsx', 'bench/limits.ts', ...args], environment);
+
+const bench = ({ baseUrl }: Server, ...args: string[]): Promise<Ended> =>
+  start(args, { BASE_URL: baseUrl, API_KEY: apiKey }).ended;
+
+const reportIn = (folder: string): LimitsReport => JSON.parse(readFileSync(join(folder, 'limits.json'), 'utf8')) as LimitsReport;
+
+const leftBehind = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('petstore-'));
+
+/** A server whose windows begin with the first request, so that no minute of the machine's clock must be waited for. */
+async function server(t: TestContext, fault?: string): Promise<Server> {
+  const { baseUrl, close } = await startServer({
+    clock: systemClock,
+    keys: [{ secret: apiKey, plan: 'free' }],
+    variant: variants.find(({ id }) => id === 'first request'),
+    fault: faults.find(({ id }) => id === fault),
+  });
+  t.after(close);
+  return { baseUrl, apiKey };
+}
+
+/** Resolves as soon as stderr matches. */
+async function complained({ child, ended }: Kit, pattern: RegExp): Promise<void> {
+  let text = '';
+  child.stderr!.on('data', (more: string) => (text += more));
+  while (!pattern.test(text)) {
+    const over = await Promise.race([once(child.stderr!, 'data').then(() => false), ended.then(() => true)]);
+    if (over) throw new Error(`ended without saying ${pattern}: ${text}`);
+  }
+}
+
+test('every demand met: exit 0, the table, both reports, and no key in any of it', async (t) => {
+  const folder = join(temporaryFolder(t), 'new', 'folder');
+  const { code, stdout, stderr } = await bench(await server(t), '--scenario', 'refusal', '--plan', 'free', '--report', folder);
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /^One request to http:\S+\/v1, to see where the key stands\.\n/);
+  assert.match(stdout, /At most \d+ requests in all, .* Of its day \(1,000\) they take \d+ at most\./);
+  assert.match(stdout, /\nscenario +demanded +seen +200 +429\n/);
+  assert.match(stdout, /\nALL DEMANDS MET: 1 passed, 0 failed, .*\n\nReports: /);
+  assert.match(stderr, /^ {2}refusal: begins, about \d+ s left\n/);
+  assert.deepEqual(readdirSync(folder).sort(), ['limits.html', 'limits.json']);
+  const report = reportIn(folder);
+  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [1, 0, 5]);
+  const [, told] = /At most (\d+) requests in all/.exec(stdout)!;
+  assert.deepEqual([report.sent.most, report.sent.withKey <= Number(told)], [Number(told), true]);
+  assertNoKey([stdout, stderr, ...readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))]);
+});
+
+test('a demand that is not met: exit 1', async (t) => {
+  const { code, stdout } = await bench(await server(t, 'limits-403'), 'refusal');
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /✗ refusal +FAILED: 5 answered 403/);
+  assert.match(stdout, /\nNOT ALL DEMANDS MET: 0 passed, 1 failed/);
+});
+
+test('what cannot be tested: exit 2, in one line, without the key', async () => {
+  const nowhere = { baseUrl: 'http://127.0.0.1:1/v1', apiKey };
+  const runs: readonly (readonly [Promise<Ended>, RegExp])[] = [
+    [bench(nowhere, 'exact'), /^bench:limits: http:\/\/127\.0\.0\.1:1\/v1 does not answer: .*ECONNREFUSED/],
+    [bench(nowhere, '--rate', apiKey), /^bench:limits: --rate must be a whole number .*\[key\]/],
+  ];
+  for (const [ended, line] of runs) {
+    const { code, stderr, stdout } = await ended;
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, line);
+    assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+    assertNoKey([stdout, stderr]);
+  }
+});
+
+test('a server elsewhere: only with --remote, and then no more requests than it says', async (t) => {
+  const address = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  if (address === undefined) return t.skip('this machine has no address but those of its loopback');
+  const local = await proxy(t, await server(t), undefined, '0.0.0.0');
+  const remote = { baseUrl: `http://${address}:${local.port}/v1`, apiKey };
+  const refused = await bench(remote, 'refusal');
+  assert.deepEqual([refused.code, local.arrived.length], [2, 0]);
+  assert.match(refused.stderr, /^bench:limits: \S+ is not this machine: --remote says/);
+  const allowed = await bench(remote, 'refusal', '--remote');
+  assert.equal(allowed.code, 0, allowed.stdout + allowed.stderr);
+  const [, most] = /At most (\d+) requests in all/.exec(allowed.stdout)!;
+  assert.ok(local.arrived.length > 60 && local.arrived.length <= Number(most), `${local.arrived.length} of ${most}`);
+});
+
+test('Ctrl-C: the report of what was seen, exit 2, and nothing of our own server left behind', async (t) => {
+  const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
+  const run = start(['recovery', 'boundary', '--report', report], { TMPDIR: folder });
+  await complained(run, /recovery: .*waiting \d+ s/);
+  assert.equal(leftBehind(folder).length, 1);
+  run.child.kill('SIGINT');
+  const { code, stdout, stderr } = await run.ended;
+  assert.equal(code, 2, stdout + stderr);
+  assert.match(stdout, /\? recovery +inconclusive: it was interrupted\n– boundary +skipped: it was interrupted\n/);
+  assert.match(stdout, /\nNOT TESTED TO THE END: .*; it was interrupted\n\nReports: /);
+  assert.equal(reportIn(report).aborted, 'it was interrupted');
+  assert.match(readFileSync(join(report, 'limits.html'), 'utf8'), /Not tested to the end: it was interrupted\./);
+  assert.deepEqual(leftBehind(folder), []);
+});

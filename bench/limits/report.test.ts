@@ -1,0 +1,213 @@
+/** The report in its forms, and what it is made of. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fakeClock } from '../../conformance/testing/answers.ts';
+import { malformed, rawCharacters } from '../../conformance/testing/wellformed.ts';
+import { answerOf, retryAfterMs, type Answer } from './answer.ts';
+import { Interrupted } from './bench.ts';
+import { limitsHtml } from './html.ts';
+import { givenKeys } from './keys.ts';
+import { latencyOf, milliseconds } from './latency.ts';
+import { Progress } from './progress.ts';
+import type { LimitsReport, Second } from './report.ts';
+import { ServerClock } from './server-clock.ts';
+import { prefaceText, resultLine, summaryText } from './terminal.ts';
+import { about, mainSecret, quietSecret, reportOf, runAgainst, silent } from './testing.ts';
+import { timelineSvg } from './timeline.ts';
+import { mostAdmittedIn } from './windows.ts';
+
+const emptyTags = ['meta', 'br'];
+const hostile = `<script>alert("x")</script>&amp;'\u001b[2J\u0000\u202eevil\ud800`;
+
+function answer(times: Partial<Answer> = {}): Answer {
+  const timing = { sentAt: 0, receivedAt: 0, sentTurn: 1, receivedTurn: 2, latencyMs: 1, opening: false };
+  return { ...answerOf(200, [], timing), ...times };
+}
+
+let report: LimitsReport;
+before(async () => {
+  report = await reportOf({ after }, { fault: 'limits-one-more' });
+});
+
+/** The report of a true run, with a ban, and with texts that would harm a reader. */
+function harmful(): LimitsReport {
+  const [first, ...rest] = report.scenarios;
+  return {
+    ...report,
+    target: `http://127.0.0.1/${hostile}/v1`,
+    scenarios: [{ ...first!, seen: hostile, reason: hostile, failures: [hostile], figures: { [hostile]: hostile } }, ...rest],
+    timeline: { ...report.timeline, bans: [{ from: rest.at(-2)!.at, to: rest.at(-2)!.at + 300 }] },
+  };
+}
+
+test('limits.html: well-formed, nothing from outside, no script, and harmless whatever it holds', () => {
+  const page = limitsHtml(harmful());
+  assert.equal(malformed(page, emptyTags), undefined);
+  assert.deepEqual(rawCharacters(page), []);
+  assert.match(page, /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'/);
+  assert.doesNotMatch(page, /<script|<link|<img|<iframe|url\(|@import|\son[a-z]+=/);
+  assert.deepEqual(
+    [...page.matchAll(/(?:href|src)="([^#"]{1,26})/g)].map(([, to]) => to),
+    ['data:image/svg+xml;base64,'],
+  );
+});
+
+test('the time line: one SVG that stands for itself', () => {
+  const svg = timelineSvg(report)!.text;
+  assert.equal(malformed(svg), undefined);
+  assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 \d+ \d+"/);
+  assert.match(svg, /<title id="timeline-title">[\s\S]*<desc id="timeline-desc">exact from 0:00, failed: \d+ admitted/);
+  assert.match(svg, /<rect class="t-ground" [^>]*fill="#ffffff"/);
+  for (const name of ['exact', 'recovery', 'neighbour', 'refusal', 'strangers', 'boundary'])
+    assert.match(svg, new RegExp(`[✓✗] ${name}<`));
+  for (const text of ['admitted (2xx)', 'refused (429)', 'X-RateLimit-Remaining', 'window border (Reset)', 'requests a second'])
+    assert.ok(svg.includes(text), text);
+  assert.match(svg, /X-RateLimit-Reset \d+: 2026-11-21T12:01:00/);
+  assert.doesNotMatch(svg, /style=|var\(|NaN|undefined|Infinity/);
+  assert.match(timelineSvg(harmful())!.text, />ban</);
+});
+
+test('the time line of a long run stays as wide as one can look at; of an empty one there is none', () => {
+  const seconds = Array.from({ length: 3_000 }, (_, at): Second => ({
+    at,
+    scenario: 'exact',
+    admitted: 5,
+    refused: 0,
+    other: 0,
+    withoutKey: 0,
+  }));
+  const long = timelineSvg({ ...report, timeline: { ...report.timeline, seconds } })!.text;
+  assert.ok(Number(/viewBox="0 0 (\d+)/.exec(long)![1]) < 2_200, /viewBox="[^"]*"/.exec(long)![0]);
+  assert.equal(malformed(long), undefined);
+  const empty = { ...report, timeline: { seconds: [], borders: [], bans: [] } };
+  assert.equal(timelineSvg(empty), undefined);
+  assert.match(limitsHtml(empty), /Nothing was answered\./);
+});
+
+test('in a terminal: a table where there is room, else one block a scenario; no escape of a server', () => {
+  const report = harmful();
+  for (const columns of [60, 120, 200]) {
+    const text = summaryText(report, { colour: false, columns });
+    assert.deepEqual(rawCharacters(text), []);
+    for (const { name, verdict } of report.scenarios)
+      assert.match(text, new RegExp(`${name}[\\s\\S]*${verdict}|${verdict} ${name}`));
+    assert.ok(
+      text
+        .split('\n')
+        .slice(0, -1)
+        .every((line) => line.length <= columns || line.includes('<script>')),
+      `at most ${columns} wide`,
+    );
+    assert.match(text, /\nNOT ALL DEMANDS MET: \d passed, \d failed, \d inconclusive, 1 skipped \(\d+ of at most \d+ requests, /);
+  }
+  assert.deepEqual(rawCharacters(resultLine(report.scenarios[0]!, { colour: false })), []);
+});
+
+test('what is said beforehand covers what is sent, scenario by scenario', async (t) => {
+  const run = await runAgainst(t, { settings: { untilBan: true } });
+  const plan = await run.open();
+  const text = prefaceText(plan, {
+    ...about,
+    target: 'http://127.0.0.1/v1',
+    settings: { promised: { plan: 'free', perMinute: 60, perDay: 1_000 }, connections: 1, duration: 1, rate: 1, untilBan: true },
+  });
+  assert.match(text, /plan free: 60 requests a minute, 1,000 a day/);
+  assert.match(text, /At most [\d,]+ requests in all, .* Of its day \(1,000\) they take \d+ at most\.\n/);
+  assert.match(
+    prefaceText(
+      { ...plan, dayLeft: 99 },
+      { ...about, target: '', settings: { connections: 1, duration: 1, rate: 1, untilBan: false } },
+    ),
+    /nothing is promised.* they take \d+ at most, and only 99 are left: what does not fit is skipped\./s,
+  );
+  await run.run();
+  const report = run.report(about);
+  for (const { scenario, cost } of plan.scenarios) {
+    const result = report.scenarios.find(({ name }) => name === scenario.name)!;
+    const sent = result.admitted + result.refused + result.other;
+    assert.ok(sent <= cost.withKey + (cost.quiet ?? 0), `${scenario.name}: ${sent}`);
+    assert.ok(result.withoutKey <= (cost.withoutKey ?? 0), scenario.name);
+  }
+});
+
+test('an interruption: what was seen so far is told, and the rest skipped', async (t) => {
+  const abort = new AbortController();
+  const clock = fakeClock();
+  const watcher = {
+    ...silent,
+    waiting: (why: string) => void (/early retry/.test(why) && abort.abort(new Interrupted('it was interrupted'))),
+  };
+  const report = await reportOf(t, { clock, watcher, signal: abort.signal });
+  assert.deepEqual(
+    report.scenarios.map(({ verdict }) => verdict),
+    ['passed', 'inconclusive', ...Array.from({ length: 5 }, () => 'skipped')],
+  );
+  assert.deepEqual([report.aborted, report.exitCode], ['it was interrupted', 2]);
+  assert.ok(report.timeline.seconds.length > 0, 'seconds are told');
+});
+
+test('no key in a report, also where the address holds it', async (t) => {
+  const run = await runAgainst(t, { names: ['refusal', 'neighbour'] });
+  await run.run();
+  const report = run.report(about);
+  const text = JSON.stringify(report) + limitsHtml(report) + summaryText(report, { colour: false, columns: 120 });
+  for (const secret of [mainSecret, quietSecret]) assert.ok(!text.includes(secret.slice(0, 10)), 'no key');
+  assert.equal(
+    givenKeys(mainSecret, quietSecret).redact(`http://127.0.0.1/${mainSecret.toUpperCase()}/v1`),
+    'http://127.0.0.1/[key]/v1',
+  );
+});
+
+test('progress: what is measured, admitted and refused so far, and the time left', () => {
+  let now = 0;
+  let text = '';
+  const progress = new Progress({ isTTY: false, write: (more) => (text += more) }, () => now);
+  progress.begin('exact', 100);
+  for (const status of [200, 200, 429]) progress.answered(answer({ status }), true);
+  progress.answered(answer({ status: 401 }), false);
+  progress.waiting('a fresh window of the key', 25_000);
+  now += 2_000;
+  assert.equal(
+    progress.line(),
+    'exact: 2 admitted, 1 refused, 1 without a key; about 1 min 38 s left; waiting 23 s: a fresh window of the key',
+  );
+  progress.end();
+  assert.match(text, /^ {2}exact: begins, about 1 min 40 s left\n {2}exact: .*waiting 25 s/);
+});
+
+test('latencies: nearest rank, without those that opened a connection', () => {
+  const all = Array.from({ length: 200 }, (_, i) => answer({ latencyMs: i + 1 }));
+  assert.deepEqual(latencyOf([...all, answer({ latencyMs: 9_999, opening: true })]), { n: 200, p50: 100, p99: 198 });
+  assert.equal(latencyOf([answer({ opening: true })]), undefined);
+  assert.deepEqual([0.234, 12.34, 1_234.5].map(milliseconds), ['0.23 ms', '12.3 ms', '1,235 ms']);
+});
+
+test('the most admitted in any minute', () => {
+  const at = (...times: number[]) => times.map((receivedAt) => answer({ receivedAt }));
+  assert.equal(mostAdmittedIn(60_000, at(0, 1, 59_999, 60_000, 60_000)), 4);
+  assert.equal(mostAdmittedIn(60_000, [...at(0), answer({ status: 429 })]), 1);
+  assert.equal(mostAdmittedIn(60_000, []), 0);
+});
+
+test("the server's clock: ours where Date allows it, else as late as Date says", () => {
+  const [same, ahead] = [new ServerClock(), new ServerClock()];
+  same.answered(answer({ date: 10_000, sentAt: 10_700, receivedAt: 10_800 }));
+  assert.deepEqual([same.at(20_000), same.marginMs], [20_000, 50]);
+  ahead.answered(answer({ date: 70_000, sentAt: 10_700, receivedAt: 10_800 }));
+  assert.deepEqual([ahead.at(10_800), ahead.ours(70_000), ahead.marginMs > 1_000], [70_000, 10_800, true]);
+  assert.equal(new ServerClock().marginMs, 1_000);
+});
+
+test('Retry-After: whole seconds or an HTTP date, and nothing else', () => {
+  const now = Date.UTC(2026, 10, 21, 12);
+  const of = (retryAfter?: string) => retryAfterMs(answer({ retryAfter }), now);
+  assert.deepEqual(['30', 'Sat, 21 Nov 2026 12:00:30 GMT', '30.5', '30s', '2026-11-21T12:00:30Z', '-5'].map(of), [
+    30_000,
+    30_000,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.equal(of(undefined), undefined);
+});

@@ -1,0 +1,85 @@
+/**
+ * What one key can push through across a border: all that remains just before the server's own `Reset`, and all
+ * that has come back just after it.
+ *
+ * The specification promises requests per minute and leaves open how minutes are cut. Fixed windows let through two limits in a few
+ * seconds across a border, a bucket that fills lets through two in a minute, a sliding window only one: none is more than two.
+ */
+import { Inconclusive } from '../../../conformance/outcome.ts';
+import { count } from '../../../conformance/report/words.ts';
+import { countsOf, isAdmitted, otherInWords, type Answer } from '../answer.ts';
+import { freshCost, type Told } from '../bench.ts';
+import type { Finding, Scenario } from '../scenario.ts';
+import { mostAdmittedIn, windowMoves } from '../windows.ts';
+
+/** Requests beyond the limit, on either side, so that the limit shows. */
+const overdraft = 2;
+
+/** The requests before the border must have been answered by then. */
+const leadMs = 1_000;
+
+/** How often it is tried, where they were not. */
+const attempts = 2;
+
+const minuteMs = 60_000;
+
+export const boundary = {
+  name: 'boundary',
+  text: "what one key can push through in any 60 s: its whole limit just before the server's own Reset, and again just after",
+  demanded: 'no more than the limit admitted in either window, and so no more than twice the limit in any 60 s',
+  cost: ({ limit }) => ({ withKey: attempts * (2 * (limit + overdraft) + freshCost), seconds: 50 }),
+
+  async run(bench) {
+    const { connections } = bench.settings;
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const key = await bench.keys.spare();
+      const told = await bench.fresh(key);
+      const { limit, remaining, reset } = told.standing;
+      // As long as it takes, if each answer takes as long as the slower of twice the first, and 2 ms.
+      const burstMs = Math.ceil(remaining / connections) * Math.max(2, 2 * told.latencyMs);
+      const start = bench.serverClock.ours(reset * 1_000) - bench.serverClock.marginMs - leadMs - burstMs;
+      await bench.sleep(start - bench.clock.now(), "the last moment before the server's own Reset");
+      bench.doing(`${remaining + overdraft} requests before the border`);
+      const before = await bench.send({ key, amount: remaining + overdraft, connections });
+      const late = bench.serverClock.at(bench.clock.now()) >= reset * 1_000;
+      await bench.untilServer(reset * 1_000, "the server's own Reset");
+      bench.doing(`${limit} requests after the border`);
+      // Where nothing has come back, a whole limit of refusals would ask for a ban.
+      const first = await bench.probe(key);
+      const room = isAdmitted(first) ? Math.min(first.standing?.remaining ?? 0, limit - 1) + overdraft : 0;
+      const rest = await bench.send({ key, amount: room, connections });
+      if (before.lost + rest.lost > 0) throw new Inconclusive(`${count(before.lost + rest.lost, 'request')} got no answer`);
+      const after = [first, ...rest.answers];
+      const moves = windowMoves([told, ...before.answers, ...after], bench.serverClock);
+      if (!late || moves) return judged(told, before.answers, after, moves);
+    }
+    throw new Inconclusive(`the requests before the border took longer than until it came, ${attempts} times`);
+  },
+} as const satisfies Scenario<'boundary'>;
+
+function judged(told: Told, before: readonly Answer[], after: readonly Answer[], moves: boolean): Finding {
+  const { limit, remaining } = told.standing;
+  const all = [told, ...before, ...after];
+  // What others used of the window counts, too.
+  const [first, second] = [limit - remaining + before.filter(isAdmitted).length, after.filter(isAdmitted).length];
+  const most = mostAdmittedIn(minuteMs, all);
+  const failures: string[] = [];
+  if (!moves && first > limit)
+    failures.push(`${first} requests were admitted in the window before the border, ${first - limit} more than its limit`);
+  if (!moves && second > limit)
+    failures.push(`${second} requests were admitted in the window after the border, ${second - limit} more than its limit`);
+  if (most > 2 * limit) failures.push(`${most} requests were admitted within 60 s, more than twice the limit of ${limit}`);
+  const other = otherInWords(countsOf(all));
+  if (other !== undefined) failures.push(`${other}, where only 2xx and 429 were due`);
+  return {
+    seen: `${most} admitted in the fullest 60 s (limit ${limit}): ${first} before the border, ${second} after it${moves ? '; the window moves' : ''}`,
+    failures,
+    figures: {
+      limit,
+      'admitted before the border': first,
+      'admitted after the border': second,
+      'most admitted in any 60 s': most,
+      windows: moves ? 'move' : 'fixed',
+    },
+  };
+}

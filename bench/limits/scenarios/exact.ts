@@ -1,0 +1,114 @@
+/**
+ * From a fresh window one answer says how many requests remain. That many, and three more, are sent at once over many connections:
+ * as many as were promised must be admitted, and `Remaining` must have taken every value on the way down once.
+ *
+ * Where windows move (they slide, or are buckets that fill), room comes back while the requests are under way: then as many more
+ * may be admitted as a minute's limit gives in that time, and one; and the values of `Remaining` are told, not judged.
+ */
+import { Inconclusive } from '../../../conformance/outcome.ts';
+import { count } from '../../../conformance/report/words.ts';
+import { countsOf, isAdmitted, otherInWords, type Answer } from '../answer.ts';
+import { freshCost, type Bench, type Told } from '../bench.ts';
+import type { Finding, Scenario } from '../scenario.ts';
+import { windowMoves } from '../windows.ts';
+
+/** Requests beyond what remains. */
+const overdraft = 3;
+
+/** How often it is tried, where the window turned or somebody else used the key meanwhile. */
+const attempts = 2;
+
+/** So long nothing is sent, to see whether somebody else uses the key. */
+const idleMs = 2_000;
+
+export const exact = {
+  name: 'exact',
+  text: 'from a fresh window, as many requests as remain and three more at once: how many are admitted',
+  demanded:
+    'as many requests admitted as Remaining said, and the rest answered 429; Remaining took every value on the way down once',
+  cost: ({ limit, plenty }) => ({ withKey: attempts * (limit + overdraft + freshCost), seconds: plenty ? 3 : 40 }),
+
+  async run(bench) {
+    const known = bench.told(bench.keys.main);
+    const unpromised = known && bench.unpromised(known);
+    if (unpromised !== undefined) return { seen: 'nothing more was sent', failures: [unpromised], figures: {} };
+    let why = '';
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const told = await bench.fresh(bench.keys.main);
+      const start = await undisturbed(bench, told);
+      if (start === undefined) {
+        why = 'somebody else used the key meanwhile';
+        continue;
+      }
+      const { connections } = bench.settings;
+      bench.doing(`${start.standing.remaining + overdraft} requests at once over ${count(connections, 'connection')}`);
+      const { answers, lost } = await bench.send({
+        key: bench.keys.main,
+        amount: start.standing.remaining + overdraft,
+        connections,
+      });
+      if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no answer`);
+      const moves = windowMoves([told, ...answers], bench.serverClock);
+      if (moves || answers.every(({ standing }) => standing?.reset === start.standing.reset))
+        return judged(start, answers, moves);
+      why = 'the window turned while the requests were under way';
+    }
+    throw new Inconclusive(`${why}, ${attempts} times`);
+  },
+} as const satisfies Scenario<'exact'>;
+
+/** What was admitted against what was promised. */
+export function judged({ standing: { limit, remaining } }: Told, answers: readonly Answer[], moves: boolean): Finding {
+  const { admitted, refused, ...rest } = countsOf(answers);
+  const seconds = (Math.max(...answers.map((a) => a.receivedAt)) - Math.min(...answers.map((a) => a.sentAt))) / 1_000;
+  const tolerance = moves ? Math.ceil((seconds * limit) / 60) + 1 : 0;
+  const values = answers.filter(isAdmitted).map(({ standing }) => standing?.remaining);
+  const expected = Array.from({ length: remaining }, (_, i) => remaining - 1 - i);
+  const missing = expected.filter((value) => !values.includes(value));
+  const repeated = [...new Set(values.filter((value, i) => values.indexOf(value) !== i))];
+
+  const failures: string[] = [];
+  if (admitted > remaining + tolerance) failures.push(`${admitted} requests were admitted, where ${remaining} remained`);
+  if (admitted < remaining) failures.push(`only ${count(admitted, 'request')} of the ${remaining} that remained were admitted`);
+  const other = otherInWords({ admitted, refused, ...rest });
+  if (other !== undefined) failures.push(`${other}, where only 2xx and 429 were due`);
+  if (!moves && missing.length > 0) failures.push(`Remaining never said ${listed(missing)}`);
+  if (!moves && repeated.length > 0) failures.push(`Remaining said ${listed(repeated)} more than once`);
+  return {
+    seen: [
+      `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused`,
+      moves
+        ? `the window moves: up to ${tolerance} more may be admitted in ${seconds.toFixed(1)} s`
+        : missing.length + repeated.length === 0
+          ? `Remaining took every value from ${remaining - 1} to 0 once`
+          : `of ${remaining} values Remaining took ${remaining - missing.length}`,
+    ].join('; '),
+    failures,
+    figures: {
+      remained: remaining,
+      admitted,
+      refused,
+      'values of Remaining missing': missing.length,
+      'values of Remaining repeated': repeated.length,
+      windows: moves ? 'move' : 'fixed',
+    },
+  };
+}
+
+/** Where the key stands after a pause in which nobody used it; undefined where somebody did. */
+async function undisturbed(bench: Bench, told: Told): Promise<Told | undefined> {
+  if (bench.keys.main.own) return told;
+  await bench.sleep(idleMs, 'to see whether somebody else uses the key');
+  const after = await bench.probe(bench.keys.main);
+  const { standing } = after;
+  if (standing === undefined) return undefined;
+  const taken = told.standing.remaining - standing.remaining;
+  // Room may come back meanwhile, where windows move; and a server that counts twice shows itself below.
+  return standing.reset === told.standing.reset && taken > 2 ? undefined : { ...after, standing };
+}
+
+/** `59, 58, 57 and 9 more`. */
+function listed(values: readonly (number | undefined)[]): string {
+  const [shown, rest] = [values.slice(0, 3).map((value) => value ?? 'nothing'), values.length - 3];
+  return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
+}

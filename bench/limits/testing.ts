@@ -1,0 +1,104 @@
+/** Test support: runs of the bench in this process, against servers on a clock on which nobody waits. */
+import type { Clock } from '../../conformance/clock.ts';
+import { faults } from '../../conformance/mutants/faults.ts';
+import type { Fault } from '../../conformance/mutants/faults/fault.ts';
+import type { Hooks, Plan } from '../../conformance/mutants/hooks.ts';
+import { startServer } from '../../conformance/mutants/server.ts';
+import { variants, type Variant } from '../../conformance/mutants/variants.ts';
+import { fakeClock } from '../../conformance/testing/answers.ts';
+import { givenKeys, madeKeys, type Keys } from './keys.ts';
+import type { Watcher } from './progress.ts';
+import type { LimitsReport, ScenarioResult } from './report.ts';
+import { Run, type RunOptions } from './run.ts';
+import { scenarios, type ScenarioName } from './scenarios.ts';
+
+interface Ending {
+  after(end: () => unknown): void;
+}
+
+export const silent: Watcher = { doing: () => {}, waiting: () => {}, answered: () => {} };
+
+export const about = { bench: { name: 'petstore-bench-limits', version: '0.1.0', node: 'v20.0.0' }, ownServer: false } as const;
+
+/** Keys of the form that many services use: none holds a third of another. */
+export const [mainSecret, quietSecret] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'demo-Yw5mQ1jGf6UuEo0iRx9BtCn7'];
+
+export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'watcher'>> {
+  readonly fault?: string | Partial<Hooks>;
+  readonly variant?: string | Variant;
+  readonly plan?: Plan;
+  readonly settings?: Partial<RunOptions['settings']>;
+  readonly clock?: Clock;
+  /** Keys as they are needed, as with our own server; else two that are given. */
+  readonly plenty?: boolean;
+  /** What the server's keys may do is not told to the bench. */
+  readonly unpromised?: boolean;
+}
+
+const numbers = {
+  free: { plan: 'free', perMinute: 60, perDay: 1_000 },
+  pro: { plan: 'pro', perMinute: 300, perDay: 10_000 },
+  business: { plan: 'business', perMinute: 1_000, perDay: 100_000 },
+} as const;
+
+/** A run that is about to begin, and its clock. */
+export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<Run> {
+  const { fault, variant, plan = 'free', settings, plenty = false, unpromised = false } = options;
+  const clock = options.clock ?? fakeClock();
+  const spare = Array.from({ length: 40 }, (_, i) => `spare${String(i).padStart(2, '0')}-${quietSecret.slice(5)}`);
+  const { baseUrl, close } = await startServer({
+    clock,
+    keys: [mainSecret, quietSecret, ...spare].map((secret) => ({ secret, plan })),
+    fault: faultOf(fault),
+    variant: typeof variant === 'string' ? variants.find(({ id }) => id === variant)! : variant,
+  });
+  t.after(close);
+  const keys: Keys = plenty ? await madeKeys(async () => spare.shift()!) : givenKeys(mainSecret, quietSecret);
+  const run = new Run({
+    baseUrl,
+    keys,
+    settings: {
+      ...(unpromised ? {} : { promised: numbers[plan] }),
+      ...{ connections: 10, duration: 1, rate: 100, untilBan: false },
+      ...settings,
+    },
+    names: options.names ?? scenarios.map(({ name }) => name),
+    clock,
+    signal: options.signal ?? new AbortController().signal,
+    watcher: options.watcher ?? silent,
+    paced: false,
+  });
+  t.after(() => run.close());
+  return run;
+}
+
+/** The report of a run to its end. */
+export async function reportOf(t: Ending, options: TestOptions = {}): Promise<LimitsReport> {
+  const run = await runAgainst(t, options);
+  await run.run();
+  return run.report(about);
+}
+
+/** What became of one scenario. */
+export async function resultOf(t: Ending, name: ScenarioName, options: TestOptions = {}): Promise<ScenarioResult> {
+  return (await reportOf(t, { ...options, names: [name] })).scenarios[0]!;
+}
+
+/** Verdicts by scenario: `exact` → `passed`. */
+export function verdicts({ scenarios: results }: LimitsReport): Record<string, string> {
+  return Object.fromEntries(results.map(({ name, verdict }) => [name, verdict]));
+}
+
+/** What a run said, for the message of an assertion. */
+export function told(results: readonly ScenarioResult[]): string {
+  return results
+    .map(({ name, verdict, reason, failures, seen }) => [name, verdict, reason, ...failures, seen].join(' | '))
+    .join('\n');
+}
+
+function faultOf(fault: string | Partial<Hooks> | undefined): Fault | undefined {
+  if (typeof fault !== 'string') return fault && { id: 'of the test', requirement: 'limits.refuses', text: '', hooks: fault };
+  const found = faults.find(({ id }) => id === fault);
+  if (found === undefined) throw new Error(`there is no fault ${fault}`);
+  return found;
+}
