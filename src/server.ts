@@ -21,6 +21,7 @@ const headTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 /** Longer than the 60 s that proxies keep idle connections, so that it is they who close them. */
 const keepAliveMs = 65_000;
+const stallTimeoutMs = 120_000;
 /** How long requests under way may take once the server is told to stop. */
 const stopGraceMs = 10_000;
 
@@ -84,7 +85,8 @@ async function lockFolder(folder: string, answer: (question: unknown) => Promise
 
 async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
   try {
-    return await Listener.open(service, { host, port, maxConnections, headTimeoutMs, requestTimeoutMs, keepAliveMs, monotonic: () => performance.now() });
+    const timeouts = { headTimeoutMs, requestTimeoutMs, keepAliveMs, stallTimeoutMs };
+    return await Listener.open(service, { host, port, maxConnections, ...timeouts, monotonic: () => performance.now() });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const advice =

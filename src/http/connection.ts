@@ -70,10 +70,13 @@ export class Connection {
     return !this.#busy && !this.#closing && this.#socket.bytesRead === this.#bytesAtRest;
   }
 
-  /** For how long it has been at rest, as far as the calls of this have seen; `now` on a clock that only goes forward, in milliseconds. */
+  /**
+   * For how long nothing has been answered or has come, as far as the calls of this have seen, in milliseconds. `now` is the time
+   * on a clock that only goes forward.
+   */
   idleMs(now: number): number {
     const { bytesRead } = this.#socket;
-    if (!this.atRest || bytesRead !== this.#bytesSeen) {
+    if (this.#busy || bytesRead !== this.#bytesSeen) {
       this.#bytesSeen = bytesRead;
       this.#idleSince = now;
     }

@@ -64,6 +64,23 @@ test('a connection that is idle is kept for a while, and closed', async (t) => {
   assert.equal((await last.answer()).headers.get('keep-alive'), undefined);
 });
 
+test('a client that takes nothing of its answer is dropped, and one that is slow is not', async (t) => {
+  const length = 30_000_000; // more than the kernel keeps between the two
+  const site = await serve(t, async () => ({ ...json(null), body: Buffer.alloc(length, ' ') }), { stallTimeoutMs: 400 });
+  const stalled = await site.connect().send(get('/'));
+  await happened(stalled.socket, 'data');
+  stalled.socket.pause();
+  const slow = await site.connect().send(get('/'));
+  slow.socket.on('data', () => {
+    slow.socket.pause();
+    setTimeout(() => slow.socket.resume(), 1);
+  });
+  await stalled.forgotten();
+  assert.equal((await slow.answer()).body.length, length);
+  await slow.send(get('/'));
+  assert.equal((await slow.answer()).status, 200);
+});
+
 // The end.
 
 test('a stop closes what is idle, silent or refused, and nobody can connect any more', async (t) => {

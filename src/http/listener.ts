@@ -30,14 +30,14 @@ export interface ListenerOptions {
   readonly requestTimeoutMs: number;
   /** Connections that are idle for so long are closed, up to 5 s later. */
   readonly keepAliveMs: number;
+  /** A client that takes nothing of its answer for so long is dropped. */
+  readonly stallTimeoutMs: number;
   /** A clock that only goes forward, in milliseconds. */
   readonly monotonic: () => number;
 }
 
 /** How often idle connections are looked for. Node's own way, a timer begun and ended with every request, takes a tenth of its time. */
 const sweepMs = 5_000;
-/** A client that takes nothing of its answer for so long is dropped. */
-const stalledTimeoutMs = 120_000;
 /** So many connections over `maxConnections` are told so; more are dropped without a word. */
 const maxRefusedConnections = 1_000;
 
@@ -49,6 +49,7 @@ export class Listener {
   readonly #arrivals: ArrivalClock;
   readonly #maxConnections: number;
   readonly #keepAliveMs: number;
+  readonly #stallTimeoutMs: number;
   readonly #sweeper: NodeJS.Timeout;
   readonly #connections = new Map<Socket, Connection>();
   #refusedConnections = 0;
@@ -60,6 +61,7 @@ export class Listener {
     this.#arrivals = new ArrivalClock(options.monotonic);
     this.#maxConnections = options.maxConnections;
     this.#keepAliveMs = options.keepAliveMs;
+    this.#stallTimeoutMs = options.stallTimeoutMs;
     this.#sweeper = setInterval(() => this.#sweep(), Math.min(sweepMs, options.keepAliveMs)).unref();
     this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
@@ -187,7 +189,14 @@ export class Listener {
     if (last) connection.close();
     sendReply(response, reply, request.id, last ? null : this.#keepAliveMs);
     if (!response.shouldKeepAlive) connection.close(); // as its client asked, or as Node had to decide
-    if (response.writableLength > 0) dropIfStalled(response);
+    if (response.writableLength > 0) this.#dropIfStalled(response);
+  }
+
+  /** Watches the sending of an answer that did not leave at once. */
+  #dropIfStalled(response: ServerResponse): void {
+    const { socket } = response;
+    socket?.setTimeout(this.#stallTimeoutMs); // Node destroys it then
+    response.once('close', () => socket?.setTimeout(0));
   }
 
   /** What Node's parser or its clock found: a fault of the request whose body is arriving, or of the next head. */
@@ -214,11 +223,4 @@ export class Listener {
       sendReply(response, answer({ address: connection.address, headerLines: (name) => linesOf(rawHeaders, name) }), newRequestId(), null);
     });
   }
-}
-
-/** Watches the sending of an answer that did not leave at once. */
-function dropIfStalled(response: ServerResponse): void {
-  const { socket } = response;
-  socket?.setTimeout(stalledTimeoutMs); // Node destroys it then
-  response.once('close', () => socket?.setTimeout(0));
 }

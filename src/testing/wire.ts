@@ -34,7 +34,7 @@ export async function serve(t: TestContext, answer: Handler['answer'] = echo, op
     answerBroken: (_, fault) => errorReply(fault),
     answerUnserved: (_, refusal) => errorReply(refusal),
   };
-  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, keepAliveMs: 65_000, ...options });
+  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, keepAliveMs: 65_000, stallTimeoutMs: 120_000, ...options });
   const clients: Client[] = [];
   t.after(async () => {
     for (const { socket } of clients) socket.destroy();
