@@ -76,9 +76,9 @@ export class Service implements Handler {
   /** Answers a request whose head is good, and which arrived `waitedMs` ago. Neither throws nor rejects. */
   answer(request: Request, waitedMs: number): Reply | Promise<Reply> {
     const now = this.#now();
-    const operations = this.#secured.find(request.path);
-    const secured = operations !== null || this.#isUnderBase(request.path);
-    const route = secured ? operations : this.#findPublic(request.path);
+    const securedRoute = this.#secured.find(request.path);
+    const secured = securedRoute !== null || this.#isUnderBase(request.path);
+    const route = secured ? securedRoute : this.#findPublic(request.path);
     let admission = nobody;
     try {
       admission = secured ? this.#admit(request, route, now, waitedMs) : this.#visit(request, now);

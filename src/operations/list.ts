@@ -4,6 +4,7 @@ import { int64OfUrl } from '../domain/int64.ts';
 import type { Reply } from '../http/reply.ts';
 import { parseQuery, type Parameters } from '../http/url.ts';
 import type { Page, PageQuery } from '../store/line-table.ts';
+import { FirstPages, type LinkedPage } from './first-pages.ts';
 import { whenThere, type Call, type Operation } from './operation.ts';
 
 /** Bounds of `limit` (specification.md section 4.1). */
@@ -20,9 +21,6 @@ export function listOperation(
   statuses: readonly string[],
   pageOf: (query: PageQuery) => Page | Promise<Page>,
 ): Operation {
-  // rel="next" (RFC 8288): the same question, behind the page's last record. Up to there, it is put together once.
-  const linkStarts = new Map([undefined, ...statuses].map((status) => [status, startsOfLinks(path, status)]));
-  const linkOf = ({ limit, status }: PageQuery, next: string): string => `${linkStarts.get(status)![limit]!}${next}>; rel="next"`;
   const firstPages = new FirstPages();
   return {
     takesJson: false,
@@ -33,7 +31,7 @@ export function listOperation(
       const asked = { limit: limitOf(parameters), after: afterOf(parameters), status: statusOf(parameters, statuses) };
       return () =>
         whenThere(pageOf(asked), ({ body, next }) => {
-          const page = { body, link: next === null ? null : linkOf(asked, next) };
+          const page = { body, link: next === null ? null : nextLink(path, asked, next) };
           if (asked.after === undefined) firstPages.keep(query, page);
           return pageReply(page);
         });
@@ -41,46 +39,14 @@ export function listOperation(
   };
 }
 
-/** A page as it is answered. */
-interface LinkedPage {
-  readonly body: readonly Buffer[];
-  /** The value of `Link`, or null on the last page. */
-  readonly link: string | null;
-}
-
 function pageReply({ body, link }: LinkedPage): Reply {
   return { status: 200, headers: link === null ? [] : ['Link', link], body };
 }
 
-/**
- * The first pages that were asked for, by the query as it was sent: what most clients ask for, time and again. A page
- * that others follow never changes, as records are only added behind all others.
- */
-class FirstPages {
-  readonly #pages = new Map<string, LinkedPage>();
-
-  get(query: string): LinkedPage | undefined {
-    return this.#pages.get(query);
-  }
-
-  keep(query: string, { body, link }: LinkedPage): void {
-    const [only, second] = body;
-    if (link === null || second !== undefined || only!.length > maxKeptBytes || query.length > maxKeptQuery) return;
-    if (this.#pages.size >= maxKeptPages) this.#pages.clear();
-    const bytes = Buffer.allocUnsafeSlow(only!.length); // a piece of the pool would keep all of it
-    only!.copy(bytes);
-    this.#pages.set(query, { body: [bytes], link });
-  }
-}
-
-const maxKeptPages = 100;
-const maxKeptBytes = 16 * 1024;
-const maxKeptQuery = 100;
-
-/** How the link behind a page begins, by the page's `limit`. */
-function startsOfLinks(path: string, status: string | undefined): readonly string[] {
+/** `rel="next"` (RFC 8288): the same question, behind the page's last record. */
+function nextLink(path: string, { limit, status }: PageQuery, after: string): string {
   const filter = status === undefined ? '' : `&status=${status}`;
-  return Array.from({ length: maxLimit + 1 }, (_, limit) => `<${path}?limit=${limit}${filter}&after=`);
+  return `<${path}?limit=${limit}${filter}&after=${after}>; rel="next"`;
 }
 
 function limitOf(query: Parameters): number {

@@ -1,0 +1,34 @@
+/** A page as it is answered. */
+export interface LinkedPage {
+  /** A JSON array, in pieces. */
+  readonly body: readonly Buffer[];
+  /** The value of `Link`, or null on the last page. */
+  readonly link: string | null;
+}
+
+const maxPages = 100;
+const maxBytes = 16 * 1024;
+const maxQueryLength = 100;
+
+/**
+ * The first pages that were asked for lately, by the query as it was sent: what most clients ask for, time and again.
+ * A page that others follow never changes, as records are only added behind all others; any other is not kept.
+ */
+export class FirstPages {
+  readonly #pages = new Map<string, LinkedPage>();
+
+  /** The first page that this query asks for, or undefined. */
+  get(query: string): LinkedPage | undefined {
+    return this.#pages.get(query);
+  }
+
+  /** Keeps a first page, if it is final and not large. */
+  keep(query: string, { body, link }: LinkedPage): void {
+    const [only, second] = body;
+    if (link === null || second !== undefined || only!.length > maxBytes || query.length > maxQueryLength) return;
+    if (this.#pages.size >= maxPages) this.#pages.clear();
+    const bytes = Buffer.allocUnsafeSlow(only!.length); // a piece of Node's pool would keep the whole pool
+    only!.copy(bytes);
+    this.#pages.set(query, { body: [bytes], link });
+  }
+}
