@@ -47,14 +47,14 @@ export function petLine(id: number, pet: NewPet): string {
   return `{"id":${id},"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
 }
 
-/** The status in a line that `petLine` made, in UTF-8; null if it is no such line. */
-export function statusOfLine(line: Buffer): PetStatus | null {
+/** The status in a line that `petLine` made, in UTF-8, from `start` to `end` of `bytes`; null if it is no such line. */
+export function statusOfLine(bytes: Uint8Array, start = 0, end = bytes.length): PetStatus | null {
   // At a start this is asked of every animal: bytes are compared in place, from the end on, where the statuses differ.
   for (let index = 0; index < statusTails.length; index++) {
     const tail = statusTails[index]!;
     let same = 0;
-    while (same < tail.length && line[line.length - 1 - same] === tail[tail.length - 1 - same]) same++;
-    if (same === tail.length) return petStatuses[index]!;
+    while (same < tail.length && bytes[end - 1 - same] === tail[tail.length - 1 - same]) same++;
+    if (same === tail.length && same <= end - start) return petStatuses[index]!;
   }
   return null;
 }

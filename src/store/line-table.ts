@@ -57,9 +57,10 @@ export class LineTable {
     return this.count === 0 ? null : this.#idAt(this.count - 1);
   }
 
-  /** Adds a record: its JSON line in UTF-8, whose id is larger than all before it. */
-  append(line: Uint8Array, status: string): void {
-    const needed = line.length + separator.length;
+  /** Adds a record: its JSON line in UTF-8, from `start` to `end` of `line`, whose id is larger than all before it. */
+  append(line: Uint8Array, status: string, start = 0, end = line.length): void {
+    const length = end - start;
+    const needed = length + separator.length;
     let block = this.#blocks.at(-1);
     if (block === undefined || block.used + needed > block.bytes.length) {
       const bytes = Buffer.allocUnsafeSlow(Math.max(blockBytes, needed));
@@ -69,10 +70,10 @@ export class LineTable {
     const row = this.count;
     const { bytes, used } = block;
     this.#places.push(used);
-    if (line.length > shortLineBytes) bytes.set(line, used);
-    else for (let i = 0; i < line.length; i++) bytes[used + i] = line[i]!;
-    bytes[used + line.length] = comma;
-    bytes[used + line.length + 1] = lineFeed;
+    if (length > shortLineBytes) bytes.set(line.subarray(start, end), used);
+    else for (let i = 0; i < length; i++) bytes[used + i] = line[start + i]!;
+    bytes[used + length] = comma;
+    bytes[used + length + 1] = lineFeed;
     block.used += needed;
 
     let rows = this.#rowsByStatus.get(status);

@@ -33,10 +33,10 @@ export class PetStore {
   /** Reads the store in `folder`. Throws OperatorError that names file and line where it is damaged. */
   static async open(folder: string, log: (line: string) => void): Promise<PetStore> {
     const store = new PetStore(folder, log);
-    const apply = (line: Buffer): boolean => store.#apply(line);
-    const snapshot = readSnapshot(store.#path, apply);
+    const snapshot = readSnapshot(store.#path, (bytes, start, end) => store.#apply(bytes, start, end));
     store.#snapshotBytes = snapshot?.bytes ?? 0;
     store.#snapshotSequence = snapshot?.sequence ?? 0;
+    const apply = (line: Buffer): boolean => store.#apply(line, 0, line.length);
     store.#journal = await Journal.open({ folder, snapshotSequence: snapshot?.sequence ?? 0, apply, log });
     store.#lastId = Math.max(snapshot?.lastId ?? 0, Number(store.#table.lastId ?? 0));
     return store;
@@ -97,9 +97,9 @@ export class PetStore {
     await this.#journal.close();
   }
 
-  #apply(line: Buffer): boolean {
-    const status = statusOfLine(line);
-    if (status !== null) this.#table.append(line, status);
+  #apply(bytes: Buffer, start: number, end: number): boolean {
+    const status = statusOfLine(bytes, start, end);
+    if (status !== null) this.#table.append(bytes, status, start, end);
     return status !== null;
   }
 

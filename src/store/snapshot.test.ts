@@ -37,7 +37,8 @@ async function write(path: string, list: readonly NewPet[], count = list.length)
 /** What is read, as lines; `null` for a snapshot that is not there. */
 function read(path: string): { head: ReturnType<typeof readSnapshot>; lines: string[] } {
   const lines: string[] = [];
-  const head = readSnapshot(path, (pet) => {
+  const head = readSnapshot(path, (bytes, start, end) => {
+    const pet = bytes.subarray(start, end);
     lines.push(pet.toString());
     return statusOfLine(pet) !== null;
   });

@@ -79,13 +79,13 @@ export async function writeSnapshot(path: string, table: LineTable, count: numbe
 }
 
 /**
- * Reads the snapshot, giving each animal's line to `apply`, which says whether it is one.
+ * Reads the snapshot, giving each animal's line, from `start` to `end` of `bytes`, to `apply`, which says whether it is one.
  * Gives the head and the length in bytes, or null if there is no snapshot.
  * Throws OperatorError that names the damaged line; what `apply` was given is worthless then.
  */
 export function readSnapshot(
   path: string,
-  apply: (pet: Buffer) => boolean,
+  apply: (bytes: Buffer, start: number, end: number) => boolean,
 ): (SnapshotHead & { readonly bytes: number }) | null {
   if (!existsSync(path)) return null;
   const lines = readLines(path);
@@ -109,9 +109,9 @@ export function readSnapshot(
     for (let row = 1; row <= count; row++) {
       const { bytes, start, end } = take();
       const hasComma = bytes[end - 1] === comma;
-      const pet = bytes.subarray(start, hasComma ? end - 1 : end);
-      if (hasComma !== row < count || !apply(pet)) throw bad(unsound(path) ?? number, 'this is not the line of an animal');
-      checksums[row] = crc32(pet);
+      const petEnd = hasComma ? end - 1 : end;
+      if (hasComma !== row < count || !apply(bytes, start, petEnd)) throw bad(unsound(path) ?? number, 'this is not the line of an animal');
+      checksums[row] = crc32(bytes, start, petEnd);
     }
     if (textOf(take()) !== petsEnd) throw bad(unsound(path) ?? number, `here the line ${petsEnd} is due`);
     for (let row = 0; row <= count; ) {
