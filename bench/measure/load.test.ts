@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { load, WrongAnswers } from './load.ts';
+import { complaintIn, NotStarted, Program } from './program.ts';
+
+const floor = new URL('../speed/floor.mjs', import.meta.url);
+
+/** A server that answers with the status it is told, and all that came to it. */
+async function serve(t: TestContext, statusOf: (nth: number) => number): Promise<{ readonly url: string; readonly seen: readonly IncomingMessage[] }> {
+  const seen: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    seen.push(request);
+    response.writeHead(statusOf(seen.length)).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, seen };
+}
+
+describe('a load', () => {
+  it('counts every request that the server has worked for', async (t) => {
+    const { url, seen } = await serve(t, () => 201);
+    const { requests, seconds, latencies } = await load({ url, method: 'POST', body: '{}', connections: 64, seconds: 0.05, status: 201 });
+    assert.equal(requests, seen.length);
+    assert.equal(latencies.length, requests);
+    assert.ok(requests >= 64 && seconds > 0 && seconds < 5);
+  });
+
+  it('takes headers in turn, each as often as any other', async (t) => {
+    const { url, seen } = await serve(t, () => 200);
+    const headersInTurn = Array.from({ length: 10 }, (_, i) => ({ 'X-Number': String(i) }));
+    await load({ url, headers: { 'X-Every': 'one' }, headersInTurn, connections: 4, seconds: 0.05, status: 200 });
+    assert.ok(seen.every(({ headers }) => headers['x-every'] === 'one'));
+    assert.equal(new Set(seen.map(({ headers }) => headers['x-number'])).size, 10);
+  });
+
+  it('is worth nothing with one wrong answer', async (t) => {
+    const { url } = await serve(t, (nth) => (nth === 20 ? 429 : 200));
+    await assert.rejects(load({ url, connections: 16, seconds: 0.1, status: 200 }), (error: Error) => {
+      assert.ok(error instanceof WrongAnswers);
+      assert.match(error.message, /must be answered with 200, and came: \d+ × 200, 1 × 429/);
+      return true;
+    });
+  });
+});
+
+describe('a measured program', () => {
+  it('tells what it has used, and is missed when it has ended', async () => {
+    const program = await Program.start(floor, { env: { FLOOR_ANSWER: '{"status":200,"headers":[],"body":"{}"}' } });
+    const { user, resident } = await program.usage();
+    assert.ok(user > 1_000 && resident > 1e6);
+    await program.stop();
+    await assert.rejects(program.usage(), /the server ended while it was measured/);
+    await assert.rejects(load({ url: program.address, connections: 2, seconds: 0.02, status: 200 }), /no answer/);
+  });
+
+  it('that cannot start says why', async () => {
+    await assert.rejects(Program.start(floor), (error) => error instanceof NotStarted && /^SyntaxError: .* not valid JSON$/.test(error.message));
+  });
+
+  it('has its complaint found among what it printed', () => {
+    assert.equal(complaintIn('at x\nError: no such thing\n    at y\n\nNode.js v20\n'), 'Error: no such thing');
+    assert.equal(complaintIn('starting\npetstore: the folder is held\n'), 'petstore: the folder is held');
+    assert.equal(complaintIn(''), undefined);
+  });
+});

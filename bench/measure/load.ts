@@ -1,0 +1,91 @@
+/** One load on a server, by autocannon: so many connections, each with one request under way at a time. */
+import autocannon from 'autocannon';
+
+export interface LoadOptions {
+  readonly url: string;
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Requests a second in all; as many as it can unless told. */
+  readonly rate?: number;
+  /** More headers, which the requests take in turn. They are written beforehand: the load is not to wait for its own generator. */
+  readonly headersInTurn?: readonly Readonly<Record<string, string>>[];
+  /** The path of each next request, behind `url`, where it changes. */
+  readonly nextPath?: () => string;
+  /** The status that every answer must have. */
+  readonly status: number;
+}
+
+/** What came of it. */
+export interface Load {
+  readonly requests: number;
+  /** From the first request to the last answer. */
+  readonly seconds: number;
+  /** From each request to its answer, in milliseconds. */
+  readonly latencies: readonly number[];
+}
+
+/** An answer had another status, or none came: such figures are worth nothing. */
+export class WrongAnswers extends Error {
+  override readonly name = 'WrongAnswers';
+}
+
+/** What autocannon's connections have, and its types do not tell. */
+interface Connection {
+  readonly reqsMade: number;
+  /** It closes itself before it would send one more. */
+  responseMax?: number;
+}
+
+/** How long the last answers may take once no more is sent, in seconds. */
+const lastAnswersS = 30;
+
+/**
+ * Sends requests for a while, then waits for the answers under way: what the server has worked for is counted, and nothing of it is
+ * left to disturb the next measurement.
+ *
+ * @throws WrongAnswers
+ */
+export async function load(options: LoadOptions): Promise<Load> {
+  const { url, method = 'GET', headers = {}, body, connections, seconds, rate, headersInTurn, nextPath, status } = options;
+  const root = new URL(url).pathname.replace(/\/$/, '');
+  const latencies: number[] = [];
+  const open: Connection[] = [];
+  let [first, last] = [Infinity, 0];
+  // A connection that waits for its turn has nothing under way: with a rate autocannon's own end is right.
+  const timer = rate !== undefined ? undefined : setTimeout(() => {
+    for (const connection of open) connection.responseMax = connection.reqsMade;
+  }, seconds * 1000);
+  const result = await autocannon({
+    url: url + (nextPath?.() ?? ''),
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+    ...(rate !== undefined && { overallRate: rate }),
+    connections,
+    duration: rate === undefined ? seconds + lastAnswersS : seconds,
+    sampleInt: 20,
+    setupClient: (client) => {
+      // Each connection has its share of them.
+      const share = headersInTurn?.filter((_, i) => i % connections === open.length);
+      if (share !== undefined) client.setRequests(share.map((more) => ({ headers: { ...headers, ...more } })));
+      open.push(client as unknown as Connection);
+      client.on('response', (_status, _bytes, duration) => {
+        latencies.push(duration);
+        last = performance.now();
+        first = Math.min(first, last - duration);
+        // Not setRequest: autocannon goes back to the first request after each.
+        if (nextPath !== undefined) client.setRequests([{ path: root + nextPath() }]);
+      });
+    },
+  });
+  clearTimeout(timer);
+  const statuses = Object.entries(result.statusCodeStats ?? {}).map(([code, { count }]) => `${count} × ${code}`);
+  if (result.errors > 0) statuses.push(`${result.errors} × no answer`);
+  if (statuses.length !== 1 || !statuses[0]!.endsWith(` ${status}`)) {
+    throw new WrongAnswers(`${method} ${url} must be answered with ${status}, and came: ${statuses.join(', ') || 'nothing'}`);
+  }
+  return { requests: latencies.length, seconds: (last - first) / 1000, latencies };
+}

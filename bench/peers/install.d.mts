@@ -1,0 +1,2 @@
+/** For the type check, which knows nothing of plain JavaScript: see install.mjs. */
+export function installPeers(): string | null;

@@ -1,0 +1,116 @@
+/** What `npm run bench` and `npm run bench:peers` have in common: their face, the run, the files, the exit code. */
+import { parseArgs } from 'node:util';
+import { barChart, type BarGroup } from '../chart.ts';
+import { exitOnSignals } from '../measure/at-exit.ts';
+import { pinGenerator } from '../measure/cores.ts';
+import { NotStarted } from '../measure/program.ts';
+import { endProgress, progress } from '../measure/progress.ts';
+import { machine, machineLine, writeResults } from '../results.ts';
+import { contest, type Outcome } from './contest.ts';
+import type { Field } from './field.ts';
+import { animals } from './rows.ts';
+
+export interface Bench {
+  /** Of its files: `speed`. */
+  readonly name: string;
+  /** The npm script that starts it. */
+  readonly script: string;
+  /** What it does, for --help. */
+  readonly about: string;
+  /** How many rounds are counted. */
+  readonly rounds: number;
+  /** How long each entry is measured in a round. */
+  readonly seconds: number;
+  /** Starts who takes part. Rejects with NotStarted if there is nothing to measure. */
+  readonly open: (watch: (text: string) => void) => Promise<Field>;
+  /** What to say of the outcomes. */
+  readonly report: (outcomes: readonly Outcome[]) => Report;
+  /** The versions of whatever else is measured, by name. */
+  readonly versions?: () => Readonly<Record<string, string>>;
+}
+
+export interface Report {
+  /** Printed one after the other, with a line between. */
+  readonly texts: readonly string[];
+  /** The ratios that matter. */
+  readonly groups: readonly BarGroup[];
+  /** Of those, what the chart shows, and its title. */
+  readonly chart: readonly BarGroup[];
+  readonly title: string;
+}
+
+class UsageError extends Error {}
+
+const options = { quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
+
+/** A run from the command line, to the end of the process. It reports and does not judge: 0 if it ran, 2 if it could not. */
+export async function runBench(bench: Bench): Promise<void> {
+  exitOnSignals();
+  try {
+    const { quick = false, help = false } = flags();
+    if (help) process.stdout.write(helpOf(bench));
+    else await run(bench, quick);
+    process.exit(0);
+  } catch (error) {
+    endProgress();
+    const expected = error instanceof UsageError || error instanceof NotStarted;
+    process.stderr.write(`${bench.script}: ${expected ? error.message : `the bench itself failed: ${(error as Error).stack}`}\n`);
+    process.exit(2);
+  }
+}
+
+async function run(bench: Bench, quick: boolean): Promise<void> {
+  // A quick one shows that all works; its figures are worth little.
+  const { rounds, seconds, warmUp } = quick ? { rounds: 1, seconds: 0.05, warmUp: 1 } : { ...bench, warmUp: 10_000 };
+  const here = machine();
+  const pinned = pinGenerator();
+  if (!pinned) process.stderr.write('  server and load could not be pinned to cores of their own: expect more noise\n');
+  const { entries, absent, notes, order } = await bench.open(progress);
+  if (entries.length === 0) throw new NotStarted(`there is nothing to measure: ${absent[0]?.problem}`);
+  // Between two loads there are connections to be opened, and the warm-up is longer.
+  const minutes = ((rounds + 2) * entries.length * (seconds + 0.1)) / 60;
+  progress(`${rounds} rounds of ${entries.length} loads, ${seconds} s each: about ${Math.ceil(minutes)} min`);
+  const measured = await contest(entries, {
+    rounds,
+    seconds,
+    warmUp,
+    watch: (round, { row, contestant }) => progress(round === 0 ? 'warming up' : `round ${round} of ${rounds}`, `${row}, ${contestant}`),
+  });
+  endProgress();
+  const outcomes = [
+    ...measured.map((outcome, i) => {
+      const note = notes.get(entries[i]!);
+      return note === undefined ? outcome : { ...outcome, note };
+    }),
+    ...absent,
+  ].sort((a, b) => order.indexOf(a.contestant) - order.indexOf(b.contestant));
+  const { texts, groups, chart, title } = bench.report(outcomes);
+  const settings = { animals, rounds, secondsPerRound: seconds, pinned };
+  const method = `${animals} animals, ${rounds} interleaved rounds of ${seconds} s. Numbers: all rounds together; whiskers: quartiles of the rounds.`;
+  const svg = barChart(title, `${method} ${machineLine(here)}`, chart);
+  const versions = bench.versions?.() ?? {};
+  const results = { format: 1, bench: bench.name, machine: here, settings, versions, ratios: groups, outcomes };
+  const files = writeResults(bench.name, results, svg);
+  const pinning = pinned ? 'server and load on cores of their own' : 'server and load NOT on cores of their own';
+  const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ');
+  console.log([...texts, [`${machineLine(here)}; ${pinning}`, others].filter((line) => line !== '').join('\n'), files.join('\n')].join('\n\n'));
+}
+
+function flags(): { readonly quick?: boolean; readonly help?: boolean } {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message.split('. ')[0]!.replace(/\.$/, '')}: --help shows what there is`);
+  }
+}
+
+function helpOf({ script, about, name }: Bench): string {
+  return `Usage: npm run ${script} [-- --quick]
+
+${about}
+Writes bench/results/${name}.json and ${name}.svg (BENCH_RESULTS=DIR writes them elsewhere). The exit code is 0 if it ran, 2 if not.
+
+  --quick   one short round, to see that everything works: the figures are worth little
+  --help    this
+`;
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { animal } from '../measure/animal.mjs';
+import type { Program } from '../measure/program.ts';
+import { check, type Demand } from './check.ts';
+import { createRow, getRow, knownId, listRow, refusedRow, unauthorizedRow, type Row } from './rows.ts';
+import { newAnimal, spend, type Site } from './site.ts';
+
+interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1795262460' };
+const failure = (status: number): Reply => ({ status, body: { code: 'some_code', message: 'Why.', status } });
+
+/** What a right server answers. */
+function right({ method, url, headers }: IncomingMessage, body: string): Reply {
+  const key = headers.authorization;
+  if (key === 'Bearer spent') return { ...failure(429), headers: { 'Retry-After': '7' } };
+  if (key !== 'Bearer full') return failure(401);
+  if (method === 'POST') return body.includes('categoryId') ? { status: 201, body: { id: 1001, ...newAnimal } } : failure(400);
+  if (url === '/v1/pets/1001') return { status: 200, body: { id: 1001, ...newAnimal } };
+  if (url === `/v1/pets/${knownId}`) return { status: 200, body: { ...animal(knownId), id: knownId } };
+  return { status: 200, body: Array.from({ length: 20 }, (_, i) => ({ id: i + 1, ...animal(i + 1) })) };
+}
+
+/** A server that answers as told. */
+async function serve(t: TestContext, answer: (request: IncomingMessage, body: string) => Reply): Promise<Site> {
+  const server = createServer(async (request, response) => {
+    const { status, body, headers } = answer(request, await text(request));
+    response.writeHead(status, { ...limits, ...headers }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, key: 'full', spentKey: 'spent', program: undefined as unknown as Program };
+}
+
+describe('before a server is measured', () => {
+  it('right answers pass', async (t) => {
+    const site = await serve(t, right);
+    for (const row of [listRow, getRow, createRow, unauthorizedRow, refusedRow]) await check(site, row, 'service');
+  });
+
+  /** A fault in some answer, the row that sees it, and what is said of it. */
+  const faults: readonly (readonly [string, Row, (reply: Reply, request: IncomingMessage) => Reply, RegExp])[] = [
+    ['a wrong status', listRow, (reply) => ({ ...reply, status: 500 }), /must be answered 200, and was 500/],
+    ['nineteen animals', listRow, (reply) => ({ ...reply, body: (reply.body as unknown[]).slice(1) }), /GET \/pets\?limit=20 must give/],
+    ['another animal', getRow, (reply) => ({ ...reply, body: { ...(reply.body as object), name: 'Rex' } }), /must give .*Animal 500.* and gave .*Rex/],
+    ['no id', createRow, (reply) => (reply.status === 201 ? { ...reply, body: newAnimal } : reply), /must have an id/],
+    ['a created animal that is gone', createRow, (reply, { method }) => (method === 'GET' ? failure(404) : reply), /GET \/pets\/1001 .* was 404/],
+    ['no validation', createRow, (reply) => (reply.status === 400 ? { ...reply, status: 201 } : reply), /without a category must be answered 400/],
+    ['any key', unauthorizedRow, (reply, { headers }) => (headers.authorization === undefined ? reply : { ...reply, status: 200 }), /wrong key must be answered 401/],
+    ['no error body', unauthorizedRow, (reply) => ({ ...reply, body: { error: 'no' } }), /must have an Error/],
+    ['no Retry-After', refusedRow, (reply) => ({ status: reply.status, body: reply.body }), /Retry-After/],
+    ['no limit', listRow, (reply) => ({ ...reply, headers: { 'X-RateLimit-Limit': 'none' } }), /x-ratelimit-limit/],
+  ];
+  for (const [title, row, fault, said] of faults) {
+    it(`${title} is found and named`, async (t) => {
+      const site = await serve(t, (request, body) => fault(right(request, body), request));
+      await assert.rejects(check(site, row, 'service'), said);
+    });
+  }
+
+  it('no more is asked than was demanded', async (t) => {
+    const site = await serve(t, (request, body) => ({ ...right(request, body), headers: { 'X-RateLimit-Limit': '' } }));
+    for (const demand of ['animals', 'status'] as readonly Demand[]) await check(site, listRow, demand);
+  });
+
+  it('a key is spent until it is refused, or said to be endless', async (t) => {
+    let left = 1;
+    await spend(await serve(t, (request, body) => (left-- > 0 ? { status: 200, body: [] } : right(request, body))), refusedRow);
+    await assert.rejects(spend(await serve(t, () => ({ status: 200, body: [] })), refusedRow), /answered 200, 200, 200, 200, never 429/);
+  });
+});
+
+describe('without sync', () => {
+  it('nothing waits for the disk', () => {
+    // No such file is open, so each of them would fail.
+    const script = `
+      import { fdatasync, fsync, fdatasyncSync, fsyncSync } from 'node:fs';
+      import { open } from 'node:fs/promises';
+      fdatasyncSync(9999); fsyncSync(9999);
+      for (const sync of [fdatasync, fsync]) await new Promise((resolve, reject) => sync(9999, (error) => error ? reject(error) : resolve()));
+      const file = await open(process.execPath);
+      await file.close();
+      await file.sync(); await file.datasync();
+      console.log('fine');`;
+    const preload = new URL('no-sync.mjs', import.meta.url).href;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--import', preload, '--input-type=module', '--eval', script], { encoding: 'utf8' });
+    assert.equal(stdout, 'fine\n', stderr);
+  });
+});

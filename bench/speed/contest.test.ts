@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { WrongAnswers } from '../measure/load.ts';
+import { median, quantile } from '../measure/statistics.ts';
+import { contest, type Entry, type Outcome, type Round } from './contest.ts';
+import { overall, p99Ratio, rateRatio, requestsPerSecond, userCpu } from './figures.ts';
+import { group } from './groups.ts';
+import { listRow, refusedRow } from './rows.ts';
+import { costTable, durableTable } from './view.ts';
+
+const round = (figures: Partial<Round> = {}): Round => (
+  { requests: 1_000, seconds: 1, p50: 1, p99: 2, user: 50_000, system: 10_000, resident: 60e6, ...figures }
+);
+
+const outcome = (contestant: string, rounds: readonly Round[], more: Partial<Outcome> = {}): Outcome => ({ row: 'list', contestant, rounds, ...more });
+
+describe('a contest', () => {
+  /** Entries that note when they are measured; `answers` may throw. */
+  function fakes(names: readonly string[], answers: (name: string, nth: number) => Round = () => round(), prime?: () => Promise<void>) {
+    const order: string[] = [];
+    const entries = names.map((name): Entry => ({
+      row: name,
+      contestant: 'x',
+      measure: async () => {
+        order.push(name);
+        return answers(name, order.filter((other) => other === name).length);
+      },
+      ...(prime !== undefined && { prime }),
+    }));
+    return { order, entries };
+  }
+
+  it('measures everyone once a round, odd rounds backwards, and does not count the first', async () => {
+    const { order, entries } = fakes(['a', 'b', 'c'], (_name, nth) => round({ requests: nth }));
+    const outcomes = await contest(entries, { rounds: 2, seconds: 1, warmUp: 1 });
+    assert.equal(order.join(''), 'abccbaabc');
+    assert.deepEqual(outcomes.map(({ rounds }) => rounds.map(({ requests }) => requests)), [[2, 3], [2, 3], [2, 3]]);
+  });
+
+  it('warms up until there were requests enough, three times at most', async () => {
+    const { order, entries } = fakes(['slow', 'fast'], (name) => round({ requests: name === 'slow' ? 10 : 600 }));
+    await contest(entries, { rounds: 0, seconds: 1, warmUp: 1_000 });
+    assert.deepEqual(order, ['slow', 'slow', 'slow', 'fast', 'fast']);
+  });
+
+  it('tells what it is about to measure', async () => {
+    const { entries } = fakes(['a', 'b']);
+    const told: string[] = [];
+    await contest(entries, { rounds: 1, seconds: 1, warmUp: 1, watch: (number, { row }) => told.push(`${number}${row}`) });
+    assert.deepEqual(told, ['0a', '0b', '1b', '1a']);
+  });
+
+  it('makes of a failure an outcome without figures, and goes on with the others', async () => {
+    const { order, entries } = fakes(['a', 'b'], (name, nth) => {
+      if (name === 'a' && nth === 2) throw new WrongAnswers('200 wanted, 500 came');
+      return round();
+    });
+    const [a, b] = await contest(entries, { rounds: 2, seconds: 1, warmUp: 1 });
+    assert.deepEqual(a, { row: 'a', contestant: 'x', rounds: [], problem: '200 wanted, 500 came' });
+    assert.equal(b?.rounds.length, 2);
+    assert.equal(order.filter((name) => name === 'a').length, 2);
+  });
+
+  it('primes and measures again where a window turned', async () => {
+    let primed = 0;
+    const { entries } = fakes(['429'], (_name, nth) => {
+      if (nth === 2 || nth === 3) throw new WrongAnswers('a 200 among them');
+      return round();
+    }, async () => void primed++);
+    const [only] = await contest(entries, { rounds: 1, seconds: 1, warmUp: 1 });
+    assert.equal(only?.rounds.length, 1);
+    assert.equal(primed, 4);
+  });
+
+  it('gives that up after three times', async () => {
+    const { order, entries } = fakes(['429'], () => {
+      throw new WrongAnswers('a 200 among them');
+    }, async () => {});
+    const [only] = await contest(entries, { rounds: 5, seconds: 1, warmUp: 1 });
+    assert.equal(only?.problem, 'a 200 among them');
+    assert.equal(order.length, 3);
+  });
+});
+
+describe('figures', () => {
+  it('have medians and quantiles', () => {
+    assert.equal(median([3, 1, 2]), 2);
+    assert.equal(median([4, 1, 2, 3]), 2.5);
+    assert.deepEqual([0, 0.25, 0.99, 1].map((share) => quantile([10, 20, 30, 40, 50], share)), [10, 20, 49.6, 50]);
+    assert.ok(Number.isNaN(median([])));
+  });
+
+  it('are those of all rounds together, not the mean of the rounds', () => {
+    const rounds = [round({ requests: 100, user: 100 }), round({ requests: 900, user: 1_800, seconds: 4 })];
+    assert.equal(overall(rounds, userCpu), 1.9);
+    assert.equal(overall(rounds, requestsPerSecond), 200);
+  });
+
+  it('are compared by the ratio of sums, with the quartiles of the rounds', () => {
+    const one = outcome('one', [round({ user: 10, requests: 10 }), round({ user: 60, requests: 20 }), round({ user: 50, requests: 10 })]);
+    const other = outcome('other', [round({ user: 10, requests: 10 }), round({ user: 20, requests: 20 }), round({ user: 10, requests: 10 })]);
+    assert.deepEqual(rateRatio(one, other, userCpu), { ratio: 3, low: 2, high: 4 });
+  });
+
+  it('compare p99 round by round', () => {
+    const one = outcome('one', [1, 2, 90].map((p99) => round({ p99 })));
+    const other = outcome('other', [10, 10, 10].map((p99) => round({ p99 })));
+    assert.equal(p99Ratio(one, other).ratio, 0.2);
+  });
+});
+
+describe('what is shown of it', () => {
+  const outcomes = [
+    outcome('node:http', [round({ user: 40_000 })]),
+    outcome('petstore', [round()]),
+    outcome('fastify', [round({ user: 100_000, p99: 20 })], { note: 'as recommended' }),
+    outcome('express', [], { problem: 'it has no limits' }),
+    outcome('prism', [], { problem: 'GET /pets must be answered 200, and was 500, which nobody expected' }),
+    outcome('json-server', [], { problem: 'GET /pets must be answered 200, and was 500, which nobody expected' }),
+  ];
+  const cells = (text: string) => text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+
+  it('has a line for each contestant, with its ratio to the floor and ours to it', () => {
+    const [, , floor, own, fastify] = cells(costTable(outcomes, [listRow, refusedRow], 'petstore'));
+    assert.deepEqual(floor?.slice(1, -1), ['list of 20: node:http', '1000', '1.00', '2.00', '40.0', '10.0', '60', '–', '', '1.25', '1.25–1.25']);
+    assert.deepEqual(own?.slice(8, 12), ['1.25', '1.25–1.25', '–', '']);
+    assert.deepEqual(fastify?.slice(1, 2), ['list of 20: fastify (as recommended)']);
+    assert.deepEqual(fastify?.slice(8, 12), ['2.50', '2.50–2.50', '0.50', '0.50–0.50']);
+  });
+
+  it('says in a row why there are no figures, a long reason once below', () => {
+    const lines = cells(costTable(outcomes, [listRow]));
+    assert.equal(lines[5]?.[1], 'list of 20: express: it has no limits');
+    assert.equal(lines[6]?.[1], 'list of 20: prism: not measured [1]');
+    assert.equal(lines[7]?.[1], 'list of 20: json-server: not measured [1]');
+    assert.deepEqual(lines.slice(8), [['[1] GET /pets must be answered 200, and was 500, which nobody expected']]);
+  });
+
+  it('compares rates and waits of durable creates', () => {
+    const [, , , , fastify] = cells(durableTable(outcomes, [listRow], 'petstore'));
+    assert.deepEqual(fastify?.slice(2, -1), ['1000', '1.00', '20.0', '1.00', '1.00–1.00', '0.10', '0.10–0.10']);
+  });
+
+  it('makes bars of the pairs that were both measured', () => {
+    const pairs = ['petstore', 'express', 'nobody'].map((name) => ({ label: name, one: ['list', name], other: ['list', 'node:http'] }) as const);
+    const { bars } = group('title', outcomes, pairs, (one, other) => rateRatio(one, other, userCpu));
+    assert.deepEqual(bars, [{ label: 'petstore', ratio: 1.25, low: 1.25, high: 1.25 }]);
+  });
+});

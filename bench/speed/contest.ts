@@ -1,0 +1,95 @@
+/**
+ * Who is compared is measured in turn, a second or less at a time, round after round: what disturbs the machine for a while disturbs
+ * all of them. Odd rounds go backwards, so that nobody always comes after the same one. A first round warms up, and is not counted.
+ */
+import { WrongAnswers } from '../measure/load.ts';
+
+/** What one load has cost. */
+export interface Round {
+  readonly requests: number;
+  /** From the first request to the last answer. */
+  readonly seconds: number;
+  /** From a request to its answer, in milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** CPU time of the server for all of them, in microseconds: in its own code, and in the kernel. */
+  readonly user: number;
+  readonly system: number;
+  /** The server's resident memory afterwards, in bytes. */
+  readonly resident: number;
+}
+
+/** One server under one load. */
+export interface Entry {
+  /** The load's id. */
+  readonly row: string;
+  readonly contestant: string;
+  /** Sends the load for so many seconds. Rejects if an answer is not what the row names. */
+  readonly measure: (seconds: number) => Promise<Round>;
+  /**
+   * Brings the server's limits to where the load wants them. Where there is such, other answers may mean that a window turned
+   * meanwhile: then it is measured again.
+   */
+  readonly prime?: () => Promise<void>;
+}
+
+/** What came of it: a round for each that was counted, or why there is none. */
+export interface Outcome {
+  readonly row: string;
+  readonly contestant: string;
+  readonly rounds: readonly Round[];
+  readonly problem?: string;
+  /** What one must know to read the figures. */
+  readonly note?: string;
+}
+
+export interface ContestOptions {
+  /** How many are counted. */
+  readonly rounds: number;
+  /** How long each entry is measured in a round. */
+  readonly seconds: number;
+  /** So many requests an entry gets in the warm-up, if it answers them in three times its turn: until then Node still compiles. */
+  readonly warmUp: number;
+  /** Hears what is about to be measured; round 0 is the warm-up. */
+  readonly watch?: (round: number, entry: Entry) => void;
+}
+
+/** So often an entry is measured, if windows turn. */
+const mostTries = 3;
+
+/** So often an entry is measured to warm it up. */
+const mostWarmUps = 3;
+
+/** Measures all entries in all rounds. An entry that fails once is measured no more: it has a problem, and no figures. */
+export async function contest(entries: readonly Entry[], { rounds, seconds, warmUp, watch }: ContestOptions): Promise<readonly Outcome[]> {
+  const counted = new Map<Entry, Round[]>(entries.map((entry) => [entry, []]));
+  const problems = new Map<Entry, string>();
+  for (let round = 0; round <= rounds; round++) {
+    for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
+      if (problems.has(entry)) continue;
+      watch?.(round, entry);
+      try {
+        if (round > 0) counted.get(entry)!.push(await measured(entry, seconds));
+        else for (let i = 0, sent = 0; i < mostWarmUps && sent < warmUp; i++) sent += (await measured(entry, seconds)).requests;
+      } catch (error) {
+        problems.set(entry, (error as Error).message);
+      }
+    }
+  }
+  return entries.map((entry) => {
+    const { row, contestant } = entry;
+    const problem = problems.get(entry);
+    return problem === undefined ? { row, contestant, rounds: counted.get(entry)! } : { row, contestant, rounds: [], problem };
+  });
+}
+
+async function measured(entry: Entry, seconds: number): Promise<Round> {
+  for (let tries = 1; ; tries++) {
+    await entry.prime?.();
+    try {
+      return await entry.measure(seconds);
+    } catch (error) {
+      if (!(error instanceof WrongAnswers) || entry.prime === undefined || tries === mostTries) throw error;
+    }
+  }
+}
