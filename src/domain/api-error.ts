@@ -30,18 +30,19 @@ const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** What a client is told of an error, by code and in words. */
+/** What a client is told of an error. */
 export interface ErrorAnswer {
   readonly code: ErrorCode;
-  readonly message: string;
   readonly status: number;
   /** Response headers that belong to this error (name, value, name, value, …). */
   readonly headers: readonly string[];
+  /** The Error body (specification.md section 2). */
+  readonly body: string;
 }
 
-/** A refusal that is no exception but the rule, and costs no stack trace. */
+/** A refusal that is no exception but the rule: it has no stack trace, and its body is at hand each time it is given. */
 export function refusal(code: ErrorCode, message: string, headers: readonly string[]): ErrorAnswer {
-  return { code, message, status: STATUS_OF[code], headers };
+  return { code, status: STATUS_OF[code], headers, body: errorBody(code, message) };
 }
 
 /** An error that is an answer. */
@@ -56,4 +57,12 @@ export class ApiError extends Error implements ErrorAnswer {
     this.status = STATUS_OF[code];
     this.headers = headers;
   }
+
+  get body(): string {
+    return errorBody(this.code, this.message);
+  }
+}
+
+function errorBody(code: ErrorCode, message: string): string {
+  return `{"code":"${code}","message":${JSON.stringify(message)},"status":${STATUS_OF[code]}}`;
 }

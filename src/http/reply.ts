@@ -10,9 +10,9 @@ export interface Reply {
   readonly body: string | Buffer | readonly Buffer[] | null;
 }
 
-/** The answer that tells of an error: an Error body (specification.md section 2) and the error's own headers. */
-export function errorReply({ code, message, status, headers }: ErrorAnswer): Reply {
-  return { status, headers: [...headers], body: `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}` };
+/** The answer that tells of an error. */
+export function errorReply({ status, headers, body }: ErrorAnswer): Reply {
+  return { status, headers: [...headers], body };
 }
 
 /**

@@ -4,13 +4,13 @@ import { minuteMs, Window } from './windows.ts';
 
 /** Requests without a valid key that an address may send in a minute. */
 const { perMinute } = limitsOf({ name: 'free' });
-/** So many addresses are remembered; beyond that, the one that has been silent for longest is forgotten. */
+/** So many addresses are remembered; from then on, the one that has been silent for longest is forgotten for each new one. */
 const maxAddresses = 10_000;
 
 /** How many requests without a valid key came from each address in this minute. */
 export class AddressCounts {
   readonly #minute = new Window(minuteMs);
-  /** By network, the longest silent first. */
+  /** By network, as they came; since there are as many as are remembered, the longest silent first. */
   readonly #counts = new Map<string, number>();
 
   /** Counts a request from an IP address at `time`, or refuses it. */
@@ -18,7 +18,7 @@ export class AddressCounts {
     const network = networkOf(address);
     const before = this.#countOf(network, time);
     const count = Math.min(before + 1, perMinute);
-    this.#counts.delete(network);
+    if (this.#counts.size >= maxAddresses) this.#counts.delete(network); // to the end: as long as there is room, it is dear and of no use
     this.#counts.set(network, count);
     if (this.#counts.size > maxAddresses) this.#counts.delete(this.#counts.keys().next().value!);
     return this.#standing(count, before === perMinute ? 'window' : null);
