@@ -242,8 +242,8 @@ function checkContentType(request: Request): void {
   if (type === undefined || second !== undefined || !isJsonInUtf8(type)) {
     throw new ApiError('unsupported_media_type', 'The Content-Type of the body must be application/json, in UTF-8.');
   }
-  const codings = request.headerLines('content-encoding').join(',').toLowerCase().split(',');
-  if (codings.some((coding) => coding.trim() !== '' && coding.trim() !== 'identity')) {
+  const codings = request.headerLines('content-encoding');
+  if (codings.length > 0 && codings.join(',').toLowerCase().split(',').some((coding) => coding.trim() !== '' && coding.trim() !== 'identity')) {
     throw new ApiError('unsupported_media_type', 'The body must have no Content-Encoding.');
   }
 }

@@ -39,7 +39,7 @@ export interface Growth {
   readonly folds: readonly Fold[];
 }
 
-/** A round of creates must be too short for two snapshots of the small shop: it writes one after some 30,000 creates. */
+/** A round of creates must be too short for two snapshots of the small shop: it writes one after some 240,000 creates. */
 const lengths = {
   full: { starts: 7, rounds: 8, seconds: 1, creates: { rounds: 16, seconds: 0.5 }, folds: 5 },
   quick: { starts: 1, rounds: 1, seconds: 0.05, creates: { rounds: 1, seconds: 0.05 }, folds: 1 },

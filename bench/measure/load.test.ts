@@ -27,7 +27,7 @@ describe('a load', () => {
     const { url, seen } = await serve(t, () => 201);
     const { requests, seconds, latencies } = await load({ url, method: 'POST', body: '{}', connections: 64, seconds: 0.05, status: 201 });
     assert.equal(requests, seen.length);
-    assert.equal(latencies.length, requests);
+    assert.equal(latencies.length, requests - 64); // but those that opened a connection
     assert.ok(requests >= 64 && seconds > 0 && seconds < 5);
   });
 

@@ -35,6 +35,9 @@ interface Waiting {
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
 const probeBytes = 128 * 1024;
 
+/** However many keep coming: so many turns of the event loop are waited for records before they are written. */
+const maxGatherTurns = 3;
+
 interface OpenSegment {
   readonly segment: Segment;
   readonly file: AppendFile;
@@ -142,7 +145,7 @@ export class Journal {
     let synced = false;
     let group: Waiting[];
     do {
-      await nextTurn(); // whoever arrives in this turn of the event loop is in the group, and the answers to the one before leave
+      await this.#gather();
       const rotate = this.#rotation;
       this.#rotation = null;
       if (rotate !== null) {
@@ -157,6 +160,17 @@ export class Journal {
     // Nothing waits: let the file itself say that its last record has been synced.
     if (synced) this.#appendMarker();
     this.#running = null; // no await since the loop ended: whoever comes from now on starts anew
+  }
+
+  /**
+   * Waits a turn of the event loop, in which the answers to the group before leave; and as long as each turn brings more records,
+   * as the clients that were answered send their next ones, another: one sync for all of them takes less than two for half each.
+   */
+  async #gather(): Promise<void> {
+    for (let turn = 0, before = -1; turn < maxGatherTurns && this.#waiting.length > before; turn++) {
+      before = this.#waiting.length;
+      await nextTurn();
+    }
   }
 
   async #commit(group: readonly Waiting[]): Promise<boolean> {

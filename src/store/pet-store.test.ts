@@ -15,11 +15,11 @@ const all = { limit: 100, after: undefined, status: undefined };
 const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'available' };
 /** So large that 70 of them are more than 4 MiB, and 69 are not. */
 const large: NewPet = { name: 'x'.repeat(60_000), categoryId: -9223372036854775808n, status: 'pending' };
-const foldBytes = 4 * 1024 * 1024; // of pet-store.ts
+const foldBytes = 4 * 1024 * 1024;
 
 async function openStore(folder: string): Promise<{ store: PetStore; logged: string[] }> {
   const logged: string[] = [];
-  return { store: await PetStore.open(folder, (line) => logged.push(line)), logged };
+  return { store: await PetStore.open(folder, (line) => logged.push(line), foldBytes), logged };
 }
 
 /** What a start finds: the animals' lines. It must have nothing to say. */
@@ -165,7 +165,7 @@ test('a create that works says so too', async (t) => {
   await store.close();
 });
 
-test('past 4 MiB, and not before, the journal folds into a snapshot, which gives all back', async (t) => {
+test('past the least length, and not before, the journal folds into a snapshot, which gives all back', async (t) => {
   const folder = temporaryFolder(t);
   const snapshot = join(folder, 'pets.json');
   const { store, logged } = await openStore(folder);

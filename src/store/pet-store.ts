@@ -6,8 +6,8 @@ import { LineTable, type Page, type PageQuery } from './line-table.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
 
 const snapshotName = 'pets.json';
-/** A smaller journal is not worth a snapshot. */
-const minFoldBytes = 4 * 1024 * 1024;
+/** A smaller journal is not worth a snapshot: to read it back takes a fraction of a second, to write one makes creates wait. */
+const defaultMinFoldBytes = 32 * 1024 * 1024;
 
 export interface CreatedPet {
   readonly id: number;
@@ -20,19 +20,23 @@ export class PetStore {
   readonly #table: LineTable;
   readonly #path: string;
   readonly #log: (line: string) => void;
+  readonly #minFoldBytes: number;
   #journal!: Journal;
   #lastId = 0;
   #snapshotBytes = 0;
   #snapshotSequence = 0;
   /** The journal's length below which no snapshot is written. */
-  #foldAbove = minFoldBytes;
+  #foldAbove: number;
   #folding: Promise<void> | null = null;
   #writeFailed = false;
   #closing = false;
 
-  /** Reads the store in `folder`. Throws OperatorError that names file and line where it is damaged. */
-  static async open(folder: string, log: (line: string) => void): Promise<PetStore> {
-    const store = new PetStore(folder, log);
+  /**
+   * Reads the store in `folder`. Throws OperatorError that names file and line where it is damaged.
+   * A journal of up to `minFoldBytes` is not folded into a snapshot before the end.
+   */
+  static async open(folder: string, log: (line: string) => void, minFoldBytes = defaultMinFoldBytes): Promise<PetStore> {
+    const store = new PetStore(folder, log, minFoldBytes);
     const snapshot = readSnapshot(store.#path, (bytes, start, end) => store.#apply(bytes, start, end));
     store.#snapshotBytes = snapshot?.bytes ?? 0;
     store.#snapshotSequence = snapshot?.sequence ?? 0;
@@ -42,7 +46,9 @@ export class PetStore {
     return store;
   }
 
-  private constructor(folder: string, log: (line: string) => void) {
+  private constructor(folder: string, log: (line: string) => void, minFoldBytes: number) {
+    this.#minFoldBytes = minFoldBytes;
+    this.#foldAbove = minFoldBytes;
     this.#table = new LineTable();
     this.#path = join(folder, snapshotName);
     this.#log = log;
@@ -124,9 +130,9 @@ export class PetStore {
   async #tryFold(): Promise<void> {
     try {
       await this.#fold();
-      this.#foldAbove = minFoldBytes;
+      this.#foldAbove = this.#minFoldBytes;
     } catch (error) {
-      this.#foldAbove = this.#journal.bytes + minFoldBytes;
+      this.#foldAbove = this.#journal.bytes + this.#minFoldBytes;
       this.#log(`no new snapshot: ${reason(error)}; the journal keeps the animals instead`);
     }
   }
