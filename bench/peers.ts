@@ -10,12 +10,12 @@ import { durablePeers, durableRows, peers, peerVersions } from './speed/peers.ts
 import { createsAt, rows } from './speed/rows.ts';
 import { costTable, durableTable, find, speedRatio, userRatio } from './speed/view.ts';
 
-async function open(watch: (text: string) => void): Promise<Field> {
+async function open(servers: number, watch: (text: string) => void): Promise<Field> {
   watch('installing the peers, where they are not yet');
   const failure = installPeers();
   watch(`filling a folder for ${ours}`);
   const own = await ownServers();
-  return openField([[own.ours, [...rows, ...createsAt]], ...peers(failure)], rows, watch);
+  return openField([[own.ours, [...rows, ...createsAt]], ...peers(failure)], rows, servers, watch);
 }
 
 function report(outcomes: readonly Outcome[]): Report {
@@ -53,6 +53,7 @@ await runBench({
 the description of the interface; bench/peers/ shows how each is set up. Installs them on first use. About six minutes.`,
   rounds: 6,
   seconds: 1,
+  servers: 2,
   open,
   report,
   versions: peerVersions,

@@ -7,10 +7,10 @@ import { group } from './speed/groups.ts';
 import { createRow, listRow, refusedRow, rows, unauthorizedRow } from './speed/rows.ts';
 import { costTable, ratioTable, speedRatio, userRatio } from './speed/view.ts';
 
-async function open(watch: (text: string) => void): Promise<Field> {
+async function open(servers: number, watch: (text: string) => void): Promise<Field> {
   watch(`filling a folder for ${ours}`);
   const own = await ownServers();
-  return openField([[own.ours, rows], [own.withoutSync, [createRow]]], rows, watch);
+  return openField([[own.ours, rows], [own.withoutSync, [createRow]]], rows, servers, watch);
 }
 
 function report(outcomes: readonly Outcome[]): Report {
@@ -35,8 +35,9 @@ await runBench({
   script: 'bench',
   about: `Compares this project's own server with the floor: bare ${floor} that answers the same bytes and headers with no logic at all.
 About two minutes. Judge by the ratios of user CPU per request: requests per second swing with whatever else the machine does.`,
-  rounds: 10,
-  seconds: 1,
+  rounds: 12,
+  seconds: 0.8,
+  servers: 3,
   open,
   report,
 });

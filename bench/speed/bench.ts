@@ -21,8 +21,10 @@ export interface Bench {
   readonly rounds: number;
   /** How long each entry is measured in a round. */
   readonly seconds: number;
+  /** How many servers of each contestant take turns. */
+  readonly servers: number;
   /** Starts who takes part. Rejects with NotStarted if there is nothing to measure. */
-  readonly open: (watch: (text: string) => void) => Promise<Field>;
+  readonly open: (servers: number, watch: (text: string) => void) => Promise<Field>;
   /** What to say of the outcomes. */
   readonly report: (outcomes: readonly Outcome[]) => Report;
   /** The versions of whatever else is measured, by name. */
@@ -61,14 +63,14 @@ export async function runBench(bench: Bench): Promise<void> {
 
 async function run(bench: Bench, quick: boolean): Promise<void> {
   // A quick one shows that all works; its figures are worth little.
-  const { rounds, seconds, warmUp } = quick ? { rounds: 1, seconds: 0.05, warmUp: 1 } : { ...bench, warmUp: 10_000 };
+  const { rounds, seconds, servers, warmUp } = quick ? { rounds: 1, seconds: 0.05, servers: 1, warmUp: 1 } : { ...bench, warmUp: 10_000 };
   const here = machine();
   const pinned = pinGenerator();
   if (!pinned) process.stderr.write('  server and load could not be pinned to cores of their own: expect more noise\n');
-  const { entries, absent, notes, order } = await bench.open(progress);
+  const { entries, absent, notes, order } = await bench.open(servers, progress);
   if (entries.length === 0) throw new NotStarted(`there is nothing to measure: ${absent[0]?.problem}`);
   // Between two loads there are connections to be opened, and the warm-up is longer.
-  const minutes = ((rounds + 2) * entries.length * (seconds + 0.1)) / 60;
+  const minutes = ((rounds + 1 + servers) * entries.length * (seconds + 0.1)) / 60;
   progress(`${rounds} rounds of ${entries.length} loads, ${seconds} s each: about ${Math.ceil(minutes)} min`);
   const measured = await contest(entries, {
     rounds,
@@ -85,8 +87,8 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
     ...absent,
   ].sort((a, b) => order.indexOf(a.contestant) - order.indexOf(b.contestant));
   const { texts, groups, chart, title } = bench.report(outcomes);
-  const settings = { animals, rounds, secondsPerRound: seconds, pinned };
-  const method = `${animals} animals, ${rounds} interleaved rounds of ${seconds} s. Numbers: all rounds together; whiskers: quartiles of the rounds.`;
+  const settings = { animals, rounds, secondsPerRound: seconds, serversOfEach: servers, pinned };
+  const method = `${animals} animals, ${rounds} interleaved rounds of ${seconds} s, ${servers} servers of each in turn. Numbers: all rounds together; whiskers: quartiles of the rounds.`;
   const svg = barChart(title, `${method} ${machineLine(here)}`, chart);
   const versions = bench.versions?.() ?? {};
   const results = { format: 1, bench: bench.name, machine: here, settings, versions, ratios: groups, outcomes };

@@ -21,11 +21,13 @@ describe('a contest', () => {
     const entries = names.map((name): Entry => ({
       row: name,
       contestant: 'x',
-      measure: async () => {
-        order.push(name);
-        return answers(name, order.filter((other) => other === name).length);
-      },
-      ...(prime !== undefined && { prime }),
+      servers: [{
+        measure: async () => {
+          order.push(name);
+          return answers(name, order.filter((other) => other === name).length);
+        },
+        ...(prime !== undefined && { prime }),
+      }],
     }));
     return { order, entries };
   }
@@ -41,6 +43,13 @@ describe('a contest', () => {
     const { order, entries } = fakes(['slow', 'fast'], (name) => round({ requests: name === 'slow' ? 10 : 600 }));
     await contest(entries, { rounds: 0, seconds: 1, warmUp: 1_000 });
     assert.deepEqual(order, ['slow', 'slow', 'slow', 'fast', 'fast']);
+  });
+
+  it('warms up every server, and takes them in turn', async () => {
+    const order: number[] = [];
+    const servers = [0, 1, 2].map((number) => ({ measure: async () => round({ requests: order.push(number) * 0 + 500 }) }));
+    await contest([{ row: 'a', contestant: 'x', servers }], { rounds: 6, seconds: 1, warmUp: 1_000 });
+    assert.deepEqual(order, [0, 0, 1, 1, 2, 2, 1, 2, 0, 1, 2, 0]);
   });
 
   it('tells what it is about to measure', async () => {

@@ -1,6 +1,9 @@
 /**
  * Who is compared is measured in turn, a second or less at a time, round after round: what disturbs the machine for a while disturbs
  * all of them. Odd rounds go backwards, so that nobody always comes after the same one. A first round warms up, and is not counted.
+ *
+ * Two processes of one program differ by a tenth and more, for as long as they live: by how V8 happened to compile them, and where
+ * they lie in memory. So a contestant has several servers, of which each round takes the next.
  */
 import { WrongAnswers } from '../measure/load.ts';
 
@@ -19,11 +22,17 @@ export interface Round {
   readonly resident: number;
 }
 
-/** One server under one load. */
+/** One contestant under one load. */
 export interface Entry {
   /** The load's id. */
   readonly row: string;
   readonly contestant: string;
+  /** At least one. */
+  readonly servers: readonly Server[];
+}
+
+/** One of its processes. */
+export interface Server {
   /** Sends the load for so many seconds. Rejects if an answer is not what the row names. */
   readonly measure: (seconds: number) => Promise<Round>;
   /**
@@ -48,7 +57,7 @@ export interface ContestOptions {
   readonly rounds: number;
   /** How long each entry is measured in a round. */
   readonly seconds: number;
-  /** So many requests an entry gets in the warm-up, if it answers them in three times its turn: until then Node still compiles. */
+  /** So many requests a server gets in the warm-up, if it answers them in three times its turn: until then Node still compiles. */
   readonly warmUp: number;
   /** Hears what is about to be measured; round 0 is the warm-up. */
   readonly watch?: (round: number, entry: Entry) => void;
@@ -57,7 +66,7 @@ export interface ContestOptions {
 /** So often an entry is measured, if windows turn. */
 const mostTries = 3;
 
-/** So often an entry is measured to warm it up. */
+/** So often a server is measured to warm it up. */
 const mostWarmUps = 3;
 
 /** Measures all entries in all rounds. An entry that fails once is measured no more: it has a problem, and no figures. */
@@ -69,8 +78,9 @@ export async function contest(entries: readonly Entry[], { rounds, seconds, warm
       if (problems.has(entry)) continue;
       watch?.(round, entry);
       try {
-        if (round > 0) counted.get(entry)!.push(await measured(entry, seconds));
-        else for (let i = 0, sent = 0; i < mostWarmUps && sent < warmUp; i++) sent += (await measured(entry, seconds)).requests;
+        const { servers } = entry;
+        if (round > 0) counted.get(entry)!.push(await measured(servers[round % servers.length]!, seconds));
+        else for (const server of servers) await warmed(server, seconds, warmUp);
       } catch (error) {
         problems.set(entry, (error as Error).message);
       }
@@ -83,13 +93,17 @@ export async function contest(entries: readonly Entry[], { rounds, seconds, warm
   });
 }
 
-async function measured(entry: Entry, seconds: number): Promise<Round> {
+async function warmed(server: Server, seconds: number, requests: number): Promise<void> {
+  for (let i = 0, sent = 0; i < mostWarmUps && sent < requests; i++) sent += (await measured(server, seconds)).requests;
+}
+
+async function measured(server: Server, seconds: number): Promise<Round> {
   for (let tries = 1; ; tries++) {
-    await entry.prime?.();
+    await server.prime?.();
     try {
-      return await entry.measure(seconds);
+      return await server.measure(seconds);
     } catch (error) {
-      if (!(error instanceof WrongAnswers) || entry.prime === undefined || tries === mostTries) throw error;
+      if (!(error instanceof WrongAnswers) || server.prime === undefined || tries === mostTries) throw error;
     }
   }
 }

@@ -3,7 +3,7 @@ import { load } from '../measure/load.ts';
 import { NotStarted } from '../measure/program.ts';
 import { quantile } from '../measure/statistics.ts';
 import { check } from './check.ts';
-import type { Entry, Outcome, Round } from './contest.ts';
+import type { Entry, Outcome, Round, Server } from './contest.ts';
 import { floor, type Contestant } from './contestants.ts';
 import { startFloor } from './floor.ts';
 import type { Row } from './rows.ts';
@@ -19,14 +19,15 @@ export interface Field {
 }
 
 /**
- * Starts and checks everyone: a server for the rows that only read, another for creates, so that what is listed stays what it was.
- * The first contestant is our own server: its answers are the floor's, in the rows in `floorRows`.
+ * Starts and checks everyone: so many servers for the rows that only read, as many others for creates, so that what is listed stays
+ * what it was. The first contestant is our own server: its answers are the floor's, in the rows in `floorRows`.
  *
  * @throws NotStarted if the first contestant cannot be started
  */
 export async function openField(
   pairs: readonly (readonly [contestant: Contestant, rows: readonly Row[]])[],
   floorRows: readonly Row[],
+  servers: number,
   watch: (text: string) => void,
 ): Promise<Field> {
   const entries: Entry[] = [];
@@ -40,16 +41,18 @@ export async function openField(
   const own = pairs[0]?.[0];
   for (const [contestant, rows] of pairs) {
     watch(`starting and checking ${contestant.name}`);
-    const siteOf = sitesOf(contestant);
+    const sitesFor = sitesOf(contestant, servers);
     for (const row of rows) {
       try {
         const cannot = contestant.cannot?.(row);
         if (cannot !== undefined) throw new Error(cannot);
-        const site = await siteOf(row);
-        if (row.key === 'spent') await spend(site, row);
-        await check(site, row, contestant.demand);
-        if (contestant === own) models.set(row, site);
-        add(entryOf(contestant.name, site, row), contestant.note?.(row));
+        const sites = await sitesFor(row);
+        for (const site of sites) {
+          if (row.key === 'spent') await spend(site, row);
+          await check(site, row, contestant.demand);
+        }
+        if (contestant === own) models.set(row, sites[0]!);
+        add(entryOf(contestant.name, sites, row), contestant.note?.(row));
       } catch (error) {
         if (error instanceof NotStarted && contestant === own) throw error;
         absent.push({ row: row.id, contestant: contestant.name, rounds: [], problem: (error as Error).message });
@@ -61,7 +64,9 @@ export async function openField(
     const model = models.get(row);
     try {
       if (model === undefined) throw new Error(`${own?.name} gave no right answer to repeat`);
-      add(entryOf(floor, await startFloor(model, row), row));
+      const sites = [];
+      for (let server = 0; server < servers; server++) sites.push(await startFloor(model, row));
+      add(entryOf(floor, sites, row));
     } catch (error) {
       absent.push({ row: row.id, contestant: floor, rounds: [], problem: (error as Error).message });
     }
@@ -73,21 +78,23 @@ export async function openField(
   return { entries, absent, notes, order };
 }
 
-/** Starts a contestant's two servers, each when it is first needed. */
-function sitesOf({ start }: Contestant): (row: Row) => Promise<Site> {
-  const started = new Map<string, Promise<Site>>();
+/** Starts a contestant's servers, for reads and for creates, when they are first needed. */
+function sitesOf({ start }: Contestant, servers: number): (row: Row) => Promise<readonly Site[]> {
+  const started = new Map<string, Promise<readonly Site[]>>();
   return ({ method }) => {
-    const site = started.get(method) ?? start();
-    started.set(method, site);
-    return site;
+    const sites = started.get(method) ?? Promise.all(Array.from({ length: servers }, start));
+    started.set(method, sites);
+    return sites;
   };
 }
 
-function entryOf(contestant: string, site: Site, row: Row): Entry {
+function entryOf(contestant: string, sites: readonly Site[], row: Row): Entry {
+  return { row: row.id, contestant, servers: sites.map((site) => serverOf(site, row)) };
+}
+
+function serverOf(site: Site, row: Row): Server {
   const options = loadOn(site, row);
   return {
-    row: row.id,
-    contestant,
     measure: async (seconds): Promise<Round> => {
       const before = await site.program.usage();
       const { requests, seconds: taken, latencies } = await load({ ...options, seconds });

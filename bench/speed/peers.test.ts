@@ -9,7 +9,7 @@ const nobody: Contestant = { name: 'petstore', demand: 'service', start: () => P
 
 describe('the peers', () => {
   it('that could not be installed are rows that say so', async () => {
-    const { entries, absent, order } = await openField([[nobody, []], ...peers('npm is not there')], [], () => {});
+    const { entries, absent, order } = await openField([[nobody, []], ...peers('npm is not there')], [], 1, () => {});
     assert.deepEqual(entries, []);
     assert.deepEqual(order, ['node:http', 'petstore', 'fastify + SQLite', 'express + SQLite', 'json-server', 'Prism']);
     const said = (contestant: string, row: string) => absent.find((outcome) => outcome.contestant === contestant && outcome.row === row)?.problem;
