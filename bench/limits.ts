@@ -1,10 +1,11 @@
 /** `npm run bench:limits`: how a server behaves at its rate limits, with a face, a report, and an exit code. */
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../conformance/clock.ts';
 import { redactor } from '../conformance/credentials.ts';
 import { UsageError } from '../conformance/options.ts';
 import { startOwnServer, type OwnServer } from '../conformance/own-server.ts';
+import { makeFolder } from '../conformance/report/folder.ts';
 import { Interrupted } from './limits/bench.ts';
 import { limitsHtml } from './limits/html.ts';
 import { givenKeys, madeKeys, makeKey, type Keys } from './limits/keys.ts';
@@ -25,16 +26,6 @@ const interruption = new AbortController();
 let redact = (text: string): string => text;
 
 const say = (text: string): void => console.log(redact(text));
-
-/** Now rather than after a long run: there is a folder that one can write to. */
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw new UsageError(`--report ${folder}: ${(error as Error).message}`);
-  }
-}
 
 function writeReports(folder: string, report: LimitsReport): void {
   try {

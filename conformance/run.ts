@@ -1,11 +1,12 @@
 /** `npm run conformance`: the checks of suite.ts with a face, reports, and an exit code. */
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { begin, type Begun } from './begin.ts';
 import { systemClock } from './clock.ts';
 import { help, readOptions, UsageError, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
 import { compare, comparisonText, readReport } from './report/compare.ts';
+import { makeFolder } from './report/folder.ts';
 import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
 import type { Report } from './report/report.ts';
@@ -59,16 +60,6 @@ function prefaceText(session: Session): string {
       : []),
     '',
   ].join('\n');
-}
-
-/** Now rather than after a long run: there is a folder that one can write to. */
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw new UsageError(`--report ${folder}: ${(error as Error).message}`);
-  }
 }
 
 function writeReports(folder: string, report: Report, earlier: Report | undefined): void {

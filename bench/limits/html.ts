@@ -1,9 +1,6 @@
-/**
- * limits.html: one file, for somebody who did not run the bench. The verdict first, then the time line, then each scenario in full.
- * No script and no network; the Content-Security-Policy says so, should an escape ever be missing.
- */
+/** limits.html, for somebody who did not run the bench: the verdict first, then the time line, then each scenario in full. */
 import { attribute, html, Markup } from '../../conformance/report/markup.ts';
-import { styleSheet } from '../../conformance/report/style.ts';
+import { pageHtml } from '../../conformance/report/page.ts';
 import { count, dateText, duration, grouped, signs, verdicts } from '../../conformance/report/words.ts';
 import { milliseconds, type Latency } from './latency.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
@@ -33,32 +30,14 @@ ${timelineStyle}`;
 
 /** The report as one HTML file. */
 export function limitsHtml(report: LimitsReport): string {
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>${attribute(`Rate limits of ${report.target}`)}</title>
-<style>${new Markup(styleSheet + ownStyle)}</style>
-</head>
-<body>
-<header>
-${summary(report)}
-</header>
-<main>
-${timelineSection(report)}
-${scenariosSection(report)}
-</main>
-<footer>
-<p>Written by ${report.bench.name} ${report.bench.version} on Node ${report.bench.node}. The same, for programs, is in limits.json. Latencies are those of autocannon’s clients, in the bench’s own process; the first answer on each connection is left out of them.</p>
-</footer>
-</body>
-</html>
-`;
-  return page.text;
+  return pageHtml({
+    title: `Rate limits of ${report.target}`,
+    style: ownStyle,
+    header: summary(report),
+    main: html`${timelineSection(report)}
+${scenariosSection(report)}`,
+    footer: html`<p>Written by ${report.bench.name} ${report.bench.version} on Node ${report.bench.node}. The same, for programs, is in limits.json. Latencies are those of autocannon’s clients, in the bench’s own process; the first answer on each connection is left out of them.</p>`,
+  });
 }
 
 function summary(report: LimitsReport): Markup {

@@ -1,46 +1,24 @@
-/**
- * report.html: one file, for somebody who did not run the kit. What failed comes first, in full; then everything that was
- * looked at. No script and no network; the Content-Security-Policy says so, should an escape ever be missing.
- */
+/** report.html, for somebody who did not run the kit: what failed comes first, in full; then everything that was looked at. */
 import { isUnchanged, type Comparison } from './compare.ts';
 import { comparisonSection, gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';
 import { attribute, html, lines, Markup } from './markup.ts';
+import { pageHtml } from './page.ts';
 import type { Failure, Report, RequirementResult, Verdict } from './report.ts';
-import { styleSheet } from './style.ts';
 import { conclusion, count, dateText, duration, grouped, isStrict, requestsSent, sectionTitle, signs, verdicts } from './words.ts';
 
 /** The report, and if given the comparison with another, as one HTML file. */
 export function reportHtml(report: Report, comparison?: Comparison): string {
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>${attribute(`${report.conforms ? 'Conforms' : 'Does not conform'}: ${report.target}`)}</title>
-<style>${new Markup(styleSheet)}</style>
-</head>
-<body>
-<header>
-${summary(report)}
-${navigation(report, comparison)}
-</header>
-<main>
-${failuresSection(report)}
+  return pageHtml({
+    title: `${report.conforms ? 'Conforms' : 'Does not conform'}: ${report.target}`,
+    header: html`${summary(report)}
+${navigation(report, comparison)}`,
+    main: html`${failuresSection(report)}
 ${inconclusiveSection(report)}
 ${requirementsSection(report)}
 ${gapsSection(report)}
-${comparison && comparisonSection(comparison)}
-</main>
-<footer>
-<p>Written by ${report.kit.name} ${report.kit.version} on Node ${report.kit.node}. The same, for programs, is in report.json. Characters that cannot be seen are written out and marked, <span class="unseen">\\u202e</span> for instance.</p>
-</footer>
-</body>
-</html>
-`;
-  return page.text;
+${comparison && comparisonSection(comparison)}`,
+    footer: html`<p>Written by ${report.kit.name} ${report.kit.version} on Node ${report.kit.node}. The same, for programs, is in report.json. Characters that cannot be seen are written out and marked, <span class="unseen">\\u202e</span> for instance.</p>`,
+  });
 }
 
 function summary(report: Report): Markup {
