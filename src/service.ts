@@ -14,7 +14,8 @@ import type { KeyRing } from './keys/key-ring.ts';
 import type { Key } from './keys/key.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { limitsOf } from './limits/plans.ts';
-import { retryAfter, type Standing } from './limits/standing.ts';
+import { keyLimited, strangerLimited } from './limits/refusals.ts';
+import type { Standing } from './limits/standing.ts';
 import { createPet } from './operations/create-pet.ts';
 import { getPet } from './operations/get-pet.ts';
 import { health, readiness, shuttingDown } from './operations/health.ts';
@@ -210,22 +211,6 @@ function bearerToken(credentials: string): string | null {
   let start = 'Bearer '.length;
   while (credentials[start] === ' ') start++;
   return start < credentials.length ? credentials.slice(start) : null;
-}
-
-/** 3. The refusal by the key's ban, or by its limits. */
-function keyLimited(standing: Standing, now: number): ErrorAnswer {
-  const seconds = retryAfter(standing, now);
-  const headers = ['Retry-After', String(seconds)];
-  if (standing.refusedBy === 'window') {
-    return refusal('rate_limited', `The key's ${standing.limit} requests a ${standing.window} are used up; try again in ${seconds} s.`, headers);
-  }
-  return refusal('key_banned', `The key is banned, as requests went on and on after 429; try again in ${seconds} s.`, headers);
-}
-
-function strangerLimited(standing: Standing, now: number): ErrorAnswer {
-  const seconds = retryAfter(standing, now);
-  const message = `Too many requests without a valid API key came from this address; try again in ${seconds} s.`;
-  return refusal('rate_limited', message, ['Retry-After', String(seconds)]);
 }
 
 function checkExpectation(request: Request): void {

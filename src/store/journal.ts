@@ -18,12 +18,12 @@
  * Failures: what a failed write or sync left is cut off before anything else is written, back to the last sync that
  * succeeded. For after a failed sync the kernel may take for written what never reached the disk.
  */
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
-import { diskError } from '../files/disk-error.ts';
 import { syncFolder } from '../files/replace.ts';
-import { encodeMarker, encodeRecords, segmentPath, type Segment } from './journal-format.ts';
+import { encodeMarker, encodeRecords, type Segment } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
+import { firstSegment, openSegment, startSegment, type OpenSegment } from './journal-segment.ts';
 
 interface Waiting {
   /** The animal's line, or null to learn only whether the disk takes writes. */
@@ -37,11 +37,6 @@ const probeBytes = 128 * 1024;
 
 /** However many keep coming: so many turns of the event loop are waited for records before they are written. */
 const maxGatherTurns = 3;
-
-interface OpenSegment {
-  readonly segment: Segment;
-  readonly file: AppendFile;
-}
 
 export class Journal {
   readonly #folder: string;
@@ -230,37 +225,6 @@ export class Journal {
     this.#unsettled = true;
     await this.#settle();
   }
-}
-
-function openSegment(segment: Segment): OpenSegment {
-  return { segment, file: new AppendFile(segment.path, segment.bytes) };
-}
-
-/** `startSegment` where nobody but the operator is there to be told. Throws OperatorError. */
-async function firstSegment(folder: string, first: number): Promise<OpenSegment> {
-  try {
-    return await startSegment(folder, first);
-  } catch (error) {
-    throw diskError('write', segmentPath(folder, first), error);
-  }
-}
-
-/** Makes a new segment that begins by telling how far the journal reached. Only its name is not durable yet. */
-async function startSegment(folder: string, first: number): Promise<OpenSegment> {
-  const path = segmentPath(folder, first);
-  const temporary = `${path}.tmp`;
-  await rm(temporary, { force: true }); // what an attempt left that did not get this far
-  const file = AppendFile.create(temporary);
-  try {
-    file.append(encodeMarker(first - 1));
-    await file.sync();
-    await rename(temporary, path);
-  } catch (error) {
-    file.close();
-    await rm(temporary, { force: true }).catch(() => {});
-    throw error;
-  }
-  return { segment: { path, first, bytes: file.size }, file };
 }
 
 function nextTurn(): Promise<void> {
