@@ -15,6 +15,25 @@ test('a new file is for its owner only, and nothing is made in place of one that
   file.close();
 });
 
+test('zeros stand ready behind the content, until they are cut off', (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const file = AppendFile.create(path);
+  file.append(Buffer.from('a'));
+  const { size: length } = statSync(path);
+  assert(length > 100_000);
+  assert(readFileSync(path).equals(Buffer.concat([Buffer.from('a')], length)));
+  file.append(Buffer.alloc(length - 1, 'b'));
+  assert.equal(statSync(path).size, length, 'it grows where they end, not before');
+  file.append(Buffer.from('c'));
+  assert(statSync(path).size > length + 100_000);
+  file.trim();
+  assert.equal(file.size, length + 1);
+  assert(readFileSync(path).equals(Buffer.from(`a${'b'.repeat(length - 1)}c`)));
+  file.append(Buffer.from('d'));
+  assert.equal(readFileSync(path)[length + 1], 'd'.charCodeAt(0));
+  file.close();
+});
+
 test('what is appended stands behind what was there, and what is cut off gives its place', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   writeFileSync(path, 'old');
@@ -24,11 +43,12 @@ test('what is appended stands behind what was there, and what is cut off gives i
   file.append(Buffer.from('er'));
   assert.equal(file.size, 9);
   await file.sync();
-  assert.equal(readFileSync(path, 'utf8'), 'old newer');
+  assert.equal(readFileSync(path, 'utf8').replace(/\0+$/, ''), 'old newer');
   file.truncate(4);
   assert.equal(file.size, 4);
   assert.equal(readFileSync(path, 'utf8'), 'old ');
   file.append(Buffer.from('end'));
+  file.trim();
   assert.equal(readFileSync(path, 'utf8'), 'old end');
   file.close();
 });
@@ -39,6 +59,7 @@ test('a large append is written whole', (t) => {
   const bytes = Buffer.alloc(3_000_001, 'abcdefg');
   file.append(bytes);
   file.append(bytes.subarray(5, 12));
+  file.trim();
   file.close();
   assert.equal(file.size, 3_000_008);
   assert(readFileSync(path).equals(Buffer.concat([bytes, bytes.subarray(5, 12)])));

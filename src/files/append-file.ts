@@ -3,15 +3,26 @@ import { promisify } from 'node:util';
 
 const fdatasyncAsync = promisify(fdatasync);
 
-/** A file that only grows. What `append` wrote is on the disk when `sync` has resolved. */
+/** What a file is made longer by, ahead of its content. Four times as much makes the one sync that brings it to the disk felt. */
+const reserve = Buffer.alloc(256 * 1024);
+
+/**
+ * A file that only grows. What `append` wrote is on the disk when `sync` has resolved.
+ *
+ * Zeros stand behind its content, until `trim`: a sync of bytes that only replace others takes a third less than one that must also
+ * make the file's new length and its new blocks durable.
+ */
 export class AppendFile {
   readonly #descriptor: number;
   #size: number;
+  /** The file's length, reserve included. */
+  #length: number;
 
-  /** Opens a file that is `size` bytes long. Throws what the disk reports. */
+  /** Opens a file whose content is `size` bytes long: nothing else may stand behind it. Throws what the disk reports. */
   constructor(path: string, size: number, flags: 'r+' | 'wx' = 'r+') {
     this.#descriptor = openSync(path, flags, 0o600);
     this.#size = size;
+    this.#length = size;
   }
 
   /** Makes a new file of mode 0600. Throws what the disk reports, also if it exists. */
@@ -19,18 +30,20 @@ export class AppendFile {
     return new AppendFile(path, 0, 'wx');
   }
 
-  /** Bytes appended so far. */
+  /** The length of its content. */
   get size(): number {
     return this.#size;
   }
 
-  /** Writes `bytes` at the end. Throws what the disk reports; `size` is then what it was. */
+  /** Writes `bytes` behind the content. Throws what the disk reports; `size` is then what it was. */
   append(bytes: Uint8Array): void {
-    let written = 0;
-    while (written < bytes.length) {
-      written += writeSync(this.#descriptor, bytes, written, bytes.length - written, this.#size + written);
+    const end = this.#size + bytes.length;
+    this.#write(bytes, this.#size);
+    if (end > this.#length) {
+      this.#write(reserve, end);
+      this.#length = end + reserve.length;
     }
-    this.#size += bytes.length;
+    this.#size = end;
   }
 
   /** Makes durable what was appended. Rejects with what the disk reports. */
@@ -38,13 +51,26 @@ export class AppendFile {
     return fdatasyncAsync(this.#descriptor);
   }
 
-  /** Cuts the file back to its first `size` bytes. */
+  /** Cuts the file back to its first `size` bytes. Throws what the disk reports. */
   truncate(size: number): void {
     ftruncateSync(this.#descriptor, size);
     this.#size = size;
+    this.#length = size;
+  }
+
+  /** Cuts off the reserve. Throws what the disk reports. */
+  trim(): void {
+    this.truncate(this.#size);
   }
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  #write(bytes: Uint8Array, position: number): void {
+    let written = 0;
+    while (written < bytes.length) {
+      written += writeSync(this.#descriptor, bytes, written, bytes.length - written, position + written);
+    }
   }
 }

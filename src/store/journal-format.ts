@@ -5,7 +5,7 @@ export interface Segment {
   readonly path: string;
   /** The number of the first record in it. */
   readonly first: number;
-  /** Its length when it was opened. */
+  /** The length of what stood in it when it was opened. */
   readonly bytes: number;
 }
 

@@ -92,6 +92,10 @@ function linesOf(bytes: Buffer): Line[] {
   });
 }
 
+function withoutZeros(bytes: Buffer): Buffer {
+  return bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
+}
+
 const only = 'pets.1.journal';
 const pets = (count: number): string[] => Array.from({ length: count }, (_, index) => petOf(index + 1));
 const folderOf = (t: TestContext): string => join(temporaryFolder(t), 'store');
@@ -171,16 +175,46 @@ test('a hole in a group that no sync had reached is set aside with what stands b
     const holed = Buffer.from(good!).fill(0, from, to);
     fill(folder, { [only]: holed.subarray(0, groupEnd) });
     const kept = lines.filter(({ end }) => end <= from);
+    const keptEnd = kept.at(-1)!.end;
+    const torn = withoutZeros(holed.subarray(keptEnd, groupEnd));
     const { pets: found, logged } = await recover(folder);
     assert.deepEqual(found, pets(kept.filter(({ isRecord }) => isRecord).length));
-    assert.equal(logged.length, 1);
-    assert.deepEqual(filesOf(folder), {
-      [only]: good!.subarray(0, kept.at(-1)!.end),
-      [`${only}.torn-1`]: holed.subarray(kept.at(-1)!.end, groupEnd),
-    });
+    assert.equal(logged.length, torn.length > 0 ? 1 : 0);
+    const expected = torn.length > 0 ? { [only]: good!.subarray(0, keptEnd), [`${only}.torn-1`]: torn } : { [only]: holed.subarray(0, groupEnd) };
+    assert.deepEqual(filesOf(folder), expected);
     fill(folder, { [only]: holed }); // with the marker behind
     assert.deepEqual(await refusal(folder), { name: only, line: kept.length + 1 });
   }
+});
+
+test('zeros behind the last line are no tear, however many; those behind a tear are not set aside with it', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good } = await written(folder, [2, 3]);
+  const lines = linesOf(good!);
+  const zeros = Buffer.alloc(2_000_000);
+  for (const count of [1, 100, zeros.length]) {
+    fill(folder, { [only]: Buffer.concat([good!, zeros.subarray(0, count)]) });
+    const { segments, last } = await recoverJournal({ folder, snapshotSequence: 0, apply: () => true, log: assert.fail });
+    assert.deepEqual([segments.map(({ bytes }) => bytes), last], [[good!.length], 5]);
+    assert.deepEqual(readdirSync(folder), [only]);
+  }
+  const record = lines.findLast(({ isRecord }) => isRecord)!;
+  for (const length of [record.end - 1, record.end - 9, record.start + 1]) {
+    fill(folder, { [only]: Buffer.concat([good!.subarray(0, length), zeros]) });
+    const { pets: found, logged } = await recover(folder);
+    assert.deepEqual([found, logged.length], [pets(4), 1]);
+    assert.deepEqual(filesOf(folder), { [only]: good!.subarray(0, record.start), [`${only}.torn-1`]: good!.subarray(record.start, length) });
+  }
+});
+
+test('zeros in the place of what had been synced are damage', async (t) => {
+  const folder = folderOf(t);
+  const { [only]: good, ...others } = await written(folder, [2, 0, 1]);
+  fill(folder, { [only]: Buffer.alloc(good!.length), ...others });
+  assert.deepEqual(await refusal(folder), { name: only, line: 1 });
+  const second = linesOf(good!).filter(({ isRecord }) => isRecord)[1]!;
+  fill(folder, { [only]: Buffer.from(good!).fill(0, second.start), ...others });
+  assert.deepEqual(await refusal(folder), { name: 'pets.3.journal', line: 1 }); // the first that shows it
 });
 
 test('a record behind a damaged line feed still shows what had been synced', async (t) => {
@@ -193,8 +227,10 @@ test('a record behind a damaged line feed still shows what had been synced', asy
     bad[end - 1] = 0x20;
     // All between the damaged record and the last one become one line with it.
     for (const line of lines) if (line.start > start && line.end < last.end) bad[line.end - 1] = 0x20;
-    fill(folder, { [only]: bad });
-    assert.equal((await refusal(folder)).line, lines.findIndex((line) => line.start === start) + 1);
+    for (const file of [bad, Buffer.concat([bad.subarray(0, -1), Buffer.alloc(9)])]) {
+      fill(folder, { [only]: file });
+      assert.equal((await refusal(folder)).line, lines.findIndex((line) => line.start === start) + 1);
+    }
   }
 });
 
@@ -412,7 +448,7 @@ test('any damage, anywhere: refused with nothing touched, or every record known 
         outcomes.torn++;
         const last = names.at(-1)!;
         assert.deepEqual(aside, [`${last}.torn-1`]);
-        assert(Buffer.concat([after[last]!, after[aside[0]!]!]).equals(bad[last]!), 'cut in two, and no byte lost');
+        assert(Buffer.concat([after[last]!, after[aside[0]!]!]).equals(withoutZeros(bad[last]!)), 'cut in two, and no byte lost');
         assert.deepEqual({ ...after, [last]: null, [aside[0]!]: null }, { ...bad, [last]: null, [aside[0]!]: null });
       }
       assert.deepEqual(await recover(folder), { pets: found.pets, logged: [] }, 'a second recovery has nothing to do');

@@ -1,6 +1,8 @@
 /**
  * Reading the journal back.
  *
+ * Behind the last line zeros may stand, into which the next would have been written: they are no part of it.
+ *
  * After a crash its end may be torn: a group was being written, and any part of it may be missing. Nobody was told of
  * these records, so they may go, and the tail is set aside. Damage of another kind must never be mistaken for this, for
  * then acknowledged records would go too. What tells them apart is what had been synced, and so no crash can have torn
@@ -41,8 +43,12 @@ export async function recoverJournal(options: RecoveryOptions): Promise<{ segmen
     if (first !== last + 1) throw damaged(path, 1, `it begins with record ${first}, but ${last + 1} comes next`);
     if (segment.bytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been saved for good');
     let torn: { readonly number: number; readonly offset: number } | null = null;
+    let contentBytes = segment.bytes;
     for (const line of readLines(path)) {
-      const { bytes, start, end, number, offset, complete } = line;
+      const { bytes, start, number, offset, complete } = line;
+      const end = complete ? line.end : endWithoutZeros(line);
+      if (!complete) contentBytes = offset + end - start;
+      if (!complete && end === start && number > 1) break;
       if (torn === null) {
         const entry = decodeLine(bytes, start, end);
         if (entry !== null && complete && entry.seq === (entry.pet === null ? last : last + 1)) {
@@ -56,10 +62,11 @@ export async function recoverJournal(options: RecoveryOptions): Promise<{ segmen
       }
       // A segment has its name only once its first line has been synced, and a next one once it has been as a whole.
       const proven = torn.number === 1 || index < segments.length - 1;
-      const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableIn(line));
+      const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableIn(bytes, start, end));
       if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been saved for good');
     }
-    if (torn !== null) segments[index] = await tearOff(segment, torn, log);
+    segments[index] = { ...segment, bytes: contentBytes };
+    if (torn !== null) segments[index] = await tearOff(segments[index], torn, log);
   }
   if (last < snapshotSequence && segments.length > 0) {
     // They end before the snapshot does: they have nothing to add, and their numbers do not lead on.
@@ -71,9 +78,14 @@ export async function recoverJournal(options: RecoveryOptions): Promise<{ segmen
 }
 
 /** The number that a line knows to be on the disk, or 0. Line feeds before it may be damaged: then it is the last of several. */
-function durableIn({ bytes, start, end }: Line): number {
+function durableIn(bytes: Buffer, start: number, end: number): number {
   const from = bytes.subarray(start, end).lastIndexOf('{"seq":');
   return (from < 0 ? null : decodeLine(bytes, start + from, end))?.durable ?? 0;
+}
+
+function endWithoutZeros({ bytes, start, end }: Line): number {
+  while (end > start && bytes[end - 1] === 0) end--;
+  return end;
 }
 
 function listSegments(folder: string): Segment[] {
@@ -96,7 +108,7 @@ async function tearOff(
   const { path } = segment;
   const aside = asideName(path, 'torn');
   await replaceFile(aside, async (copy) => {
-    for await (const piece of createReadStream(path, { start: offset })) await copy.writeFile(piece as Buffer);
+    for await (const piece of createReadStream(path, { start: offset, end: segment.bytes - 1 })) await copy.writeFile(piece as Buffer);
   });
   await truncate(path, offset);
   log(`${path}: a crash tore off the end, from line ${number} on; nothing acknowledged was in it. It is kept as ${aside}.`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
@@ -35,9 +35,15 @@ interface Line {
   readonly pet?: { readonly id: number };
 }
 
+/** What stands in a segment before the zeros into which it grows. */
+function contentOf(path: string): Buffer {
+  const bytes = readFileSync(path);
+  return bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
+}
+
 /** The lines of a segment, each parsed as the JSON it must be. */
 function linesOf(path: string): Line[] {
-  const text = readFileSync(path, 'utf8');
+  const text = contentOf(path).toString();
   assert(text === '' || text.endsWith('\n'));
   return text.split('\n').slice(0, -1).map((line) => JSON.parse(line) as Line);
 }
@@ -80,6 +86,33 @@ test('every line is JSON with a sequence number, what is durable, and a checksum
     assert.equal(crc, crcByDefinition(before!));
   }
   assert(readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800').toString()},"crc"`), 'the animal stands in it byte for byte');
+});
+
+test('while it runs, zeros stand behind the last line; a close and a rotation cut them off, and a killed process leaves no tear', async (t) => {
+  const root = temporaryFolder(t);
+  const [folder, killed] = [join(root, 'store'), join(root, 'killed')];
+  mkdirSync(folder);
+  const path = join(folder, 'pets.1.journal');
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  await journal.append(pet(2));
+  const length = statSync(path).size;
+  assert(length > contentOf(path).length + 100_000);
+  for (const id of numbers(3, 20)) await journal.append(pet(id));
+  assert.equal(statSync(path).size, length, 'the file does not grow with each record');
+  cpSync(folder, killed, { recursive: true });
+
+  const again = await openJournal(killed);
+  assert.deepEqual([again.applied, again.logged], [numbers(1, 20), []]);
+  await again.journal.append(pet(21));
+  await again.journal.close();
+  assert.deepEqual(readdirSync(killed), ['pets.1.journal'], 'nothing is set aside');
+  assert.deepEqual(linesOf(join(killed, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), numbers(1, 21));
+
+  await journal.rotate();
+  await journal.append(pet(21));
+  await journal.close();
+  for (const name of readdirSync(folder)) assert.equal(readFileSync(join(folder, name)).indexOf(0), -1, name);
 });
 
 test('a promise resolves after the sync of its line, and nothing is applied before', async (t) => {
@@ -231,7 +264,7 @@ test('segments: a new one only where the old holds records, and the old go only 
   }
   assert.deepEqual(names(), ['pets.1.journal', 'pets.3.journal', 'pets.5.journal']);
   assert.deepEqual(linesOf(join(folder, 'pets.3.journal')).map(({ seq, durable }) => [seq, durable]).slice(0, 2), [[2, 2], [3, 2]]);
-  const size = (): number => names().reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  const size = (): number => names().reduce((sum, name) => sum + contentOf(join(folder, name)).length, 0);
   await turns(2);
   assert.equal(journal.bytes, size());
   await journal.removeClosed(1);
@@ -340,7 +373,7 @@ test('a failed write rejects its group alone; what it left is cut off', async (t
   const { journal, applied } = await openJournal(folder);
   await journal.append(pet(1));
   await turns(2);
-  const before = readFileSync(path);
+  const before = contentOf(path);
   const marker = before.subarray(0, -1).lastIndexOf('\n') + 1;
 
   const faults: Record<string, () => void> = {
@@ -544,15 +577,15 @@ test('a disk that takes no more: a real failure in the middle of a write', { ski
     const pet = (id, bytes) => Buffer.from(\`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`);
     const said = [];
     const settle = async (...promises) => said.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
-    await settle(journal.append(pet(1, 100)), journal.append(pet(2, 40_000)));
-    await settle(journal.append(pet(3, 10)), journal.append(pet(4, 40_000)), journal.append(pet(5, 10)));
+    await settle(journal.append(pet(1, 100)), journal.append(pet(2, 300_000)));
+    await settle(journal.append(pet(3, 10)), journal.append(pet(4, 300_000)), journal.append(pet(5, 10)));
     await settle(journal.probe());
     await settle(journal.append(pet(6, 10)));
-    await settle(journal.append(pet(7, 40_000)));
+    await settle(journal.append(pet(7, 300_000)));
     process.stdout.write(JSON.stringify(said), () => process.kill(process.pid, 'SIGKILL'));
   `;
   const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, folder];
-  const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node], {
+  const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 580; exec "$@"', 'bash', ...node], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, TSX_DISABLE_CACHE: '1' },
   });

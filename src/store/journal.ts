@@ -12,8 +12,9 @@
  * record's promise resolves after the sync that covers it, never before.
  *
  * Segments: the journal is a row of files `pets.<n>.journal`, n being the number of the first record in each. Only the
- * last one grows. A snapshot starts a new segment, and removes those before it when it is done (journal-recovery.ts
- * reads them back). A segment gets its name only when all before it is on the disk: a crash can tear the last one alone.
+ * last one grows, into zeros that stand ready behind its last line. A snapshot starts a new segment, and removes those
+ * before it when it is done (journal-recovery.ts reads them back). A segment gets its name only when all before it is on
+ * the disk: a crash can tear the last one alone.
  *
  * Failures: what a failed write or sync left is cut off before anything else is written, back to the last sync that
  * succeeded. For after a failed sync the kernel may take for written what never reached the disk.
@@ -119,6 +120,7 @@ export class Journal {
   async close(): Promise<void> {
     while (this.#running !== null) await this.#running;
     try {
+      this.#file.trim();
       await this.#file.sync();
     } finally {
       this.#file.close();
@@ -214,7 +216,8 @@ export class Journal {
   async #rotate(): Promise<void> {
     if (this.#active.first === this.#durable + 1) return; // it holds no record yet
     await this.#settle();
-    await this.#file.sync(); // the last marker
+    this.#file.trim();
+    await this.#file.sync(); // the last marker, too
     const { segment, file } = await startSegment(this.#folder, this.#durable + 1);
     // Its name stands: from here on the old segment must not grow, whatever fails.
     this.#closed.push({ ...this.#active, bytes: this.#file.size });
