@@ -4,8 +4,11 @@
 /** The folder for a peer's files: BENCH_DATA, which exists. */
 export const folder = process.env.BENCH_DATA;
 
-/** How many requests a key may send in a minute, by key: BENCH_KEYS. (`perDay` is for servers that keep two windows.) */
-export const perMinute = new Map(JSON.parse(process.env.BENCH_KEYS ?? '[]').map((key) => [key.key, key.perMinute]));
+/** What each key may send, `{ perMinute, perDay }` by key: BENCH_KEYS. */
+export const limits = new Map(JSON.parse(process.env.BENCH_KEYS ?? '[]').map(({ key, perMinute, perDay }) => [key, { perMinute, perDay }]));
+
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
 
 /** How many requests without a valid key an address may send in a minute. */
 export const perMinuteOfStrangers = 60;
@@ -69,7 +72,7 @@ export const bodyAjvOptions = { coerceTypes: false, useDefaults: true };
 export function validKey(authorization) {
   if (authorization === undefined || !authorization.startsWith('Bearer ')) return undefined;
   const key = authorization.slice('Bearer '.length);
-  return perMinute.has(key) ? key : undefined;
+  return limits.has(key) ? key : undefined;
 }
 
 /** The id in a path; null if it cannot be an animal's. */

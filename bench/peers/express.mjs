@@ -2,15 +2,14 @@
 // and express-rate-limit's README. Express checks and validates nothing itself: the key is looked up in a Map, the query and
 // the body are checked by Ajv, compiled from the schemas that fastify is given.
 //
-// It cannot: limit a key by the day as well (one window a limiter, begun by the key's first request, not by the clock; a
-// second limiter would double its cost); hold a categoryId beyond 2^53 (400).
+// It cannot: begin a window by the clock (a key's first request does); ban a key; hold a categoryId beyond 2^53 (400).
 import { randomUUID } from 'node:crypto';
 import { Ajv } from 'ajv';
 import express from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import {
-  announce, basePath, bodyAjvOptions, closeServer, deprecationHeaders, errorBody, listQuerySchema, maxBodyBytes,
-  newPetSchema, nextLink, perMinute, perMinuteOfStrangers, petIdOf, queryAjvOptions, trustedProxies, validKey,
+  announce, basePath, bodyAjvOptions, closeServer, dayMs, deprecationHeaders, errorBody, limits, listQuerySchema, maxBodyBytes,
+  minuteMs, newPetSchema, nextLink, perMinuteOfStrangers, petIdOf, queryAjvOptions, trustedProxies, validKey,
 } from './contract.mjs';
 import { openPets } from './sqlite.mjs';
 
@@ -30,14 +29,39 @@ app.use((request, response, next) => {
 // The limits come first, so that strangers are limited too, and an answer 401 tells them how many more they have.
 app.use(rateLimit({
   keyGenerator: (request) => request.apiKey ?? ipKeyGenerator(request.ip, 64),
-  limit: (request) => perMinute.get(request.apiKey) ?? perMinuteOfStrangers,
-  windowMs: 60_000,
+  limit: (request) => limits.get(request.apiKey)?.perMinute ?? perMinuteOfStrangers,
+  windowMs: minuteMs,
   legacyHeaders: true, // X-RateLimit-Limit, -Remaining, -Reset; Retry-After
   standardHeaders: false,
-  handler: (request, response) => sendError(response, 429, 'rate_limited', 'Too many requests.'),
+  handler: refuse,
+}));
+app.use(rateLimit({
+  skip: (request) => request.apiKey === undefined,
+  keyGenerator: (request) => request.apiKey,
+  limit: (request) => limits.get(request.apiKey).perDay,
+  windowMs: dayMs,
+  legacyHeaders: false,
+  standardHeaders: false,
+  requestPropertyName: 'day',
+  handler: (request, response) => {
+    tellOf(request.day, response);
+    response.setHeader('Retry-After', Math.ceil((request.day.resetTime.getTime() - Date.now()) / 1000));
+    refuse(request, response);
+  },
 }));
 
+function tellOf({ limit, remaining, resetTime }, response) {
+  response.setHeader('X-RateLimit-Limit', limit);
+  response.setHeader('X-RateLimit-Remaining', remaining);
+  response.setHeader('X-RateLimit-Reset', Math.ceil(resetTime.getTime() / 1000));
+}
+
+function refuse(request, response) {
+  sendError(response, 429, 'rate_limited', 'Too many requests.');
+}
+
 app.use((request, response, next) => {
+  if (request.day?.remaining < request.rateLimit.remaining) tellOf(request.day, response); // the window with less room
   if (request.apiKey === undefined) sendError(response, 401, 'invalid_api_key', 'The API key is missing or not valid.');
   else next();
 });

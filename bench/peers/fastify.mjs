@@ -1,15 +1,15 @@
 // fastify 5 with @fastify/bearer-auth, @fastify/rate-limit and better-sqlite3, after fastify's documentation (Getting Started,
 // "Validation and Serialization": a schema for every query, body and answer; "Recommendations") and the plugins' READMEs.
 //
-// It cannot: limit a key by the day as well (one window a route is what the plugin has, begun by the key's first request,
-// not by the clock); give X-RateLimit-Reset as a moment (it is the seconds left); hold a categoryId beyond 2^53 (400).
+// It cannot: begin a window by the clock (a key's first request does); give X-RateLimit-Reset as a moment (it is the seconds
+// left); ban a key; hold a categoryId beyond 2^53 (400).
 import bearerAuth from '@fastify/bearer-auth';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import { Ajv } from 'ajv';
 import fastify from 'fastify';
 import {
-  announce, basePath, bodyAjvOptions, deprecationHeaders, errorBody, errorSchema, listQuerySchema, maxBodyBytes,
-  newPetSchema, nextLink, perMinute, perMinuteOfStrangers, petIdOf, petSchema, queryAjvOptions, trustedProxies, validKey,
+  announce, basePath, bodyAjvOptions, dayMs, deprecationHeaders, errorBody, errorSchema, limits, listQuerySchema, maxBodyBytes,
+  minuteMs, newPetSchema, nextLink, perMinuteOfStrangers, petIdOf, petSchema, queryAjvOptions, trustedProxies, validKey,
 } from './contract.mjs';
 import { openPets } from './sqlite.mjs';
 
@@ -22,8 +22,11 @@ const server = fastify({
 
 server.removeContentTypeParser('text/plain'); // bodies are JSON, or 415
 
-// Synchronous hooks and handlers throughout: fastify serves them without a promise.
+server.decorateRequest('apiKey', undefined);
+
+// Synchronous hooks and handlers, where the plugins are: fastify serves them without a promise.
 server.addHook('onRequest', (request, reply, done) => {
+  request.apiKey = validKey(request.headers.authorization);
   reply.header('x-request-id', request.id);
   reply.header('cache-control', 'no-store');
   done();
@@ -31,15 +34,32 @@ server.addHook('onRequest', (request, reply, done) => {
 
 // The limits come first, so that strangers are limited too, and an answer 401 tells them how many more they have.
 await server.register(rateLimit, {
-  keyGenerator: (request) => validKey(request.headers.authorization) ?? normalizeIP(request.ip),
-  max: (request, key) => perMinute.get(key) ?? perMinuteOfStrangers,
-  timeWindow: 60_000,
+  keyGenerator: (request) => request.apiKey ?? normalizeIP(request.ip),
+  max: (request, key) => limits.get(key)?.perMinute ?? perMinuteOfStrangers,
+  timeWindow: minuteMs,
   cache: 10_000, // so many keys and addresses are remembered, as in our server
-  errorResponseBuilder: (request, { after }) => new ServiceError(429, 'rate_limited', `Too many requests: try again in ${after}.`),
+  errorResponseBuilder: (request, { ttl }) => tooMany(Math.ceil(ttl / 1000)),
+});
+
+// A route has one limit in the plugin: the day's is its README's "Manual Rate Limit". The answer tells of the window with less room.
+const countDay = server.createRateLimit({
+  keyGenerator: (request) => request.apiKey,
+  max: (request, key) => limits.get(key).perDay,
+  timeWindow: dayMs,
+});
+server.addHook('preParsing', async (request, reply) => {
+  if (request.apiKey === undefined) return;
+  const { max, remaining, ttlInSeconds, isExceeded } = await countDay(request);
+  if (remaining < reply.getHeader('x-ratelimit-remaining')) {
+    reply.headers({ 'x-ratelimit-limit': max, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': ttlInSeconds });
+  }
+  if (!isExceeded) return;
+  reply.header('retry-after', ttlInSeconds);
+  throw tooMany(ttlInSeconds);
 });
 await server.register(bearerAuth, {
   addHook: 'preParsing', // the hook after the limits', and before the body is read
-  auth: (key) => perMinute.has(key),
+  auth: (key) => limits.has(key),
   errorResponse: ({ message }) => errorBody(401, 'invalid_api_key', `The API key is missing or not valid: ${message}.`),
 });
 
@@ -49,6 +69,10 @@ class ServiceError extends Error {
     this.statusCode = statusCode;
     this.code = code;
   }
+}
+
+function tooMany(seconds) {
+  return new ServiceError(429, 'rate_limited', `Too many requests: try again in ${seconds} s.`);
 }
 
 server.setErrorHandler((error, request, reply) => {
