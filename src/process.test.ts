@@ -252,13 +252,13 @@ test('a full disk: 503 storage_unavailable and /readyz says no; with room again 
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   // A limit on the size of files (soft, so that it can be raised again) makes writes fail as a full disk does.
-  const limited = new Program(t, 'bash', ['-c', `ulimit -S -f 300; exec "$0" "$@"`, process.execPath, serverPath, '--port', '0', '--data', folder]);
+  const limited = new Program(t, 'bash', ['-c', `ulimit -S -f 8; exec "$0" "$@"`, process.execPath, serverPath, '--port', '0', '--data', folder]);
   const [, address] = await limited.printed(/listening on (\S+)\n/);
   const server = Object.assign(limited, { address: address! });
   const saved: string[] = [];
   let refused: Answer | null = null;
   for (let i = 0; refused === null; i++) {
-    const answer = await create(server, key, `animal ${i} ${'x'.repeat(20_000)}`);
+    const answer = await create(server, key, `animal ${i} ${'x'.repeat(500)}`);
     if (answer.status === 201) saved.push(`animal ${i}`);
     else refused = answer;
   }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { temporaryFolder } from '../testing/programs.ts';
 import { AppendFile } from './append-file.ts';
 
@@ -51,6 +54,38 @@ test('what is appended stands behind what was there, and what is cut off gives i
   file.trim();
   assert.equal(readFileSync(path, 'utf8'), 'old end');
   file.close();
+});
+
+test('what is rewritten is written, and stays what it was', (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  writeFileSync(path, 'content');
+  const file = new AppendFile(path, 7);
+  for (const [from, written] of [[7, false], [3, true], [0, true]] as const) {
+    utimesSync(path, 1, 1);
+    file.rewrite(from);
+    assert.equal(statSync(path).mtimeMs > 1_000, written);
+    assert.equal(readFileSync(path, 'utf8'), 'content');
+  }
+  file.close();
+});
+
+test('without room for zeros, it takes what there is room for', { skip: process.platform === 'win32' }, async (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const script = `
+    import { AppendFile } from ${JSON.stringify(new URL('append-file.ts', import.meta.url).href)};
+    const file = AppendFile.create(process.argv[1]);
+    let count = 0;
+    try {
+      for (;;) file.append(Buffer.alloc(1000, 'a')), count++;
+    } catch (error) {
+      process.stdout.write(\`\${count} \${error.code}\`);
+    }
+  `;
+  const { stdout } = await promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, path], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { ...process.env, TSX_DISABLE_CACHE: '1' },
+  });
+  assert.equal(stdout, '65 EFBIG');
 });
 
 test('a large append is written whole', (t) => {

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const fdatasyncAsync = promisify(fdatasync);
@@ -37,13 +37,23 @@ export class AppendFile {
 
   /** Writes `bytes` behind the content. Throws what the disk reports; `size` is then what it was. */
   append(bytes: Uint8Array): void {
-    const end = this.#size + bytes.length;
     this.#write(bytes, this.#size);
-    if (end > this.#length) {
-      this.#write(reserve, end);
-      this.#length = end + reserve.length;
+    this.#size += bytes.length;
+    if (this.#size > this.#length) this.#lengthen();
+  }
+
+  /**
+   * Writes what stands behind the first `from` bytes once more. For after a sync that failed, the kernel may take for written what
+   * never reached the disk, and a process that opens the file then reads it all the same. Throws what the disk reports.
+   */
+  rewrite(from: number): void {
+    const bytes = Buffer.allocUnsafe(this.#size - from);
+    for (let read = 0; read < bytes.length; ) {
+      const got = readSync(this.#descriptor, bytes, read, bytes.length - read, from + read);
+      if (got === 0) throw new Error('the file has become shorter');
+      read += got;
     }
-    this.#size = end;
+    this.#write(bytes, from);
   }
 
   /** Makes durable what was appended. Rejects with what the disk reports. */
@@ -65,6 +75,16 @@ export class AppendFile {
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  #lengthen(): void {
+    this.#length = this.#size;
+    try {
+      this.#write(reserve, this.#size);
+      this.#length += reserve.length;
+    } catch {
+      // It goes without. If the disk is at fault, and not just full, the next sync tells.
+    }
   }
 
   #write(bytes: Uint8Array, position: number): void {

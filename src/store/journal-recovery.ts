@@ -1,7 +1,8 @@
 /**
  * Reading the journal back.
  *
- * Behind the last line zeros may stand, into which the next would have been written: they are no part of it.
+ * Behind the last line zeros may stand, into which the next would have been written: they are no part of it. (A disk that
+ * lost its last writes, although it had confirmed their sync, looks the same. No journal can show that.)
  *
  * After a crash its end may be torn: a group was being written, and any part of it may be missing. Nobody was told of
  * these records, so they may go, and the tail is set aside. Damage of another kind must never be mistaken for this, for
@@ -26,24 +27,34 @@ export interface RecoveryOptions {
   readonly log: (line: string) => void;
 }
 
+export interface Recovery {
+  /** The segments that can go on; none where a new one must begin. */
+  readonly segments: Segment[];
+  /** The number of the last record. */
+  readonly last: number;
+  /** The length of the last segment's part of which a line behind it shows that it had been synced. */
+  readonly provenBytes: number;
+}
+
 /**
  * Gives each record behind the snapshot to `apply`, and sets a torn tail aside with one line in the log.
- * Gives the segments that can go on (none where a new one must begin) and the number of the last record.
  * Throws OperatorError where the journal is damaged, or does not fit the snapshot.
  */
-export async function recoverJournal(options: RecoveryOptions): Promise<{ segments: Segment[]; last: number }> {
+export async function recoverJournal(options: RecoveryOptions): Promise<Recovery> {
   const { folder, snapshotSequence, apply, log } = options;
   const segments = listSegments(folder);
   if (segments.length === 0 && snapshotSequence > 0) {
     log(`${folder} has a snapshot but no journal; if that was lost, so are the animals added since the snapshot`);
   }
   let last = Math.min(snapshotSequence, (segments[0]?.first ?? Infinity) - 1);
+  let provenBytes = 0;
   for (const [index, segment] of segments.entries()) {
     const { path, first } = segment;
     if (first !== last + 1) throw damaged(path, 1, `it begins with record ${first}, but ${last + 1} comes next`);
     if (segment.bytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been saved for good');
     let torn: { readonly number: number; readonly offset: number } | null = null;
     let contentBytes = segment.bytes;
+    let durable = -1;
     for (const line of readLines(path)) {
       const { bytes, start, number, offset, complete } = line;
       const end = complete ? line.end : endWithoutZeros(line);
@@ -52,6 +63,10 @@ export async function recoverJournal(options: RecoveryOptions): Promise<{ segmen
       if (torn === null) {
         const entry = decodeLine(bytes, start, end);
         if (entry !== null && complete && entry.seq === (entry.pet === null ? last : last + 1)) {
+          if (entry.durable > durable) {
+            durable = entry.durable;
+            provenBytes = offset; // where its group begins
+          }
           if (entry.pet === null) continue;
           last = entry.seq;
           const pet = bytes.subarray(entry.pet.start, entry.pet.end);
@@ -74,7 +89,7 @@ export async function recoverJournal(options: RecoveryOptions): Promise<{ segmen
     await syncFolder(folder);
     segments.length = 0;
   }
-  return { segments, last: Math.max(last, snapshotSequence) };
+  return { segments, last: Math.max(last, snapshotSequence), provenBytes };
 }
 
 /** The number that a line knows to be on the disk, or 0. Line feeds before it may be damaged: then it is the last of several. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
@@ -431,6 +431,62 @@ test('what a failed write left never stands before a new segment', async (t) => 
   await again.journal.close();
 });
 
+test('a marker whose sync failed in a rotation is cut off before anything else is written', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  await turns(2);
+  t.mock.method(AppendFile.prototype, 'sync', () => Promise.reject(new Error('EIO')));
+  await assert.rejects(journal.rotate(), { message: 'EIO' });
+  t.mock.restoreAll();
+  await journal.append(pet(2));
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).map(({ seq, durable }) => [seq, durable]), [[0, 0], [1, 0], [2, 1]]);
+  await journal.close();
+});
+
+test('close cuts off what was refused, if that could not be done before', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  for (const method of ['sync', 'truncate'] as const) {
+    t.mock.method(AppendFile.prototype, method, () => {
+      throw new Error('EIO');
+    });
+  }
+  await assert.rejects(journal.append(pet(2)), { message: 'EIO' });
+  t.mock.restoreAll();
+  await journal.close();
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1]);
+});
+
+test('a start writes again, and syncs, all of which no line shows that it had been synced', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'pets.1.journal');
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  await Promise.all([journal.append(pet(2)), journal.append(pet(3))]);
+  const whole = contentOf(path);
+  await journal.close();
+  const group = whole.indexOf('{"seq":2,"durable":1,');
+  for (const [content, from] of [[whole, group], [readFileSync(path), whole.length], [whole.subarray(0, group), 0]] as const) {
+    writeFileSync(path, content);
+    const calls: unknown[] = [];
+    const { rewrite, sync } = AppendFile.prototype;
+    t.mock.method(AppendFile.prototype, 'rewrite', function (this: AppendFile, offset: number) {
+      calls.push(offset);
+      rewrite.call(this, offset);
+    });
+    t.mock.method(AppendFile.prototype, 'sync', function (this: AppendFile) {
+      calls.push('sync');
+      return sync.call(this);
+    });
+    const again = await openJournal(folder);
+    t.mock.restoreAll();
+    assert.deepEqual(calls, [from, 'sync']);
+    await again.journal.close();
+  }
+});
+
 test('a probe writes more than any record and leaves nothing', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
@@ -577,15 +633,15 @@ test('a disk that takes no more: a real failure in the middle of a write', { ski
     const pet = (id, bytes) => Buffer.from(\`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`);
     const said = [];
     const settle = async (...promises) => said.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
-    await settle(journal.append(pet(1, 100)), journal.append(pet(2, 300_000)));
-    await settle(journal.append(pet(3, 10)), journal.append(pet(4, 300_000)), journal.append(pet(5, 10)));
+    await settle(journal.append(pet(1, 100)), journal.append(pet(2, 40_000)));
+    await settle(journal.append(pet(3, 10)), journal.append(pet(4, 40_000)), journal.append(pet(5, 10)));
     await settle(journal.probe());
     await settle(journal.append(pet(6, 10)));
-    await settle(journal.append(pet(7, 300_000)));
+    await settle(journal.append(pet(7, 40_000)));
     process.stdout.write(JSON.stringify(said), () => process.kill(process.pid, 'SIGKILL'));
   `;
   const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, folder];
-  const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 580; exec "$@"', 'bash', ...node], {
+  const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, TSX_DISABLE_CACHE: '1' },
   });

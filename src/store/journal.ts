@@ -17,7 +17,8 @@
  * the disk: a crash can tear the last one alone.
  *
  * Failures: what a failed write or sync left is cut off before anything else is written, back to the last sync that
- * succeeded. For after a failed sync the kernel may take for written what never reached the disk.
+ * succeeded. For after a failed sync the kernel may take for written what never reached the disk. The process may end
+ * before it has cut it off: so a start writes again what no line shows to have been synced.
  */
 import { rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
@@ -57,11 +58,12 @@ export class Journal {
 
   /** Reads the journal back, giving each record behind the snapshot to `apply`. Throws OperatorError on damage. */
   static async open(options: RecoveryOptions): Promise<Journal> {
-    const { segments, last } = await recoverJournal(options);
+    const { segments, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
     const end = active === undefined ? await firstSegment(options.folder, last + 1) : openSegment(active);
     const journal = new Journal(options, segments, end, last);
-    // What a killed process had written, no sync may have reached yet; from now on it counts as durable.
+    // What a process had written that was killed, or whose syncs failed, may not be on the disk; from now on it counts as durable.
+    if (active !== undefined) journal.#file.rewrite(provenBytes);
     await journal.#settle();
     await journal.removeClosed(options.snapshotSequence);
     return journal;
@@ -120,6 +122,7 @@ export class Journal {
   async close(): Promise<void> {
     while (this.#running !== null) await this.#running;
     try {
+      await this.#settle();
       this.#file.trim();
       await this.#file.sync();
     } finally {
@@ -195,11 +198,11 @@ export class Journal {
     return true;
   }
 
-  /** Makes the folder's names durable, and cuts off what no sync has reached. Rejects with what the disk reports. */
+  /** Cuts off what no sync has reached, and makes that and the folder's names durable. Rejects with what the disk reports. */
   async #settle(): Promise<void> {
     if (!this.#unsettled) return;
-    await syncFolder(this.#folder);
     this.#file.truncate(this.#syncedBytes);
+    await syncFolder(this.#folder);
     await this.#file.sync();
     this.#unsettled = false;
   }
@@ -216,8 +219,10 @@ export class Journal {
   async #rotate(): Promise<void> {
     if (this.#active.first === this.#durable + 1) return; // it holds no record yet
     await this.#settle();
+    this.#unsettled = true; // until the last marker is on the disk, and then the new segment's name
     this.#file.trim();
-    await this.#file.sync(); // the last marker, too
+    await this.#file.sync();
+    this.#syncedBytes = this.#file.size;
     const { segment, file } = await startSegment(this.#folder, this.#durable + 1);
     // Its name stands: from here on the old segment must not grow, whatever fails.
     this.#closed.push({ ...this.#active, bytes: this.#file.size });
@@ -225,7 +230,6 @@ export class Journal {
     this.#file = file;
     this.#active = segment;
     this.#syncedBytes = file.size;
-    this.#unsettled = true;
     await this.#settle();
   }
 }

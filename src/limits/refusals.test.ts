@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { keyLimited } from './refusals.ts';
+import type { Standing } from './standing.ts';
+
+test('whoever was refused before, each refusal tells of its own window, limit, ban and time', () => {
+  const minute: Standing = { window: 'minute', limit: 60, remaining: 0, reset: 100, refusedBy: 'window' };
+  const day: Standing = { ...minute, window: 'day', limit: 1_000 };
+  const refusals = [
+    [minute, 90_000, 'rate_limited', "The key's 60 requests a minute are used up; try again in 10 s."],
+    [{ ...minute, limit: 300 }, 90_000, 'rate_limited', "The key's 300 requests a minute are used up; try again in 10 s."],
+    [day, 90_000, 'rate_limited', "The key's 1000 requests a day are used up; try again in 10 s."],
+    [{ ...minute, limit: 1_000 }, 90_000, 'rate_limited', "The key's 1000 requests a minute are used up; try again in 10 s."],
+    [{ ...minute, refusedBy: 'ban' }, 90_000, 'key_banned', 'The key is banned, as requests went on and on after 429; try again in 10 s.'],
+    [minute, 90_001, 'rate_limited', "The key's 60 requests a minute are used up; try again in 10 s."],
+    [minute, 91_000, 'rate_limited', "The key's 60 requests a minute are used up; try again in 9 s."],
+    [{ ...minute, reset: 160 }, 151_000, 'rate_limited', "The key's 60 requests a minute are used up; try again in 9 s."],
+  ] as const;
+  for (const [standing, now, code, message] of refusals) {
+    for (const time of [1, 2]) {
+      const answer = keyLimited(standing, now);
+      assert.deepEqual(JSON.parse(answer.body), { code, message, status: 429 }, `${time}: ${message}`);
+      assert.deepEqual(answer.headers, ['Retry-After', /(\d+) s\.$/.exec(message)![1]]);
+    }
+  }
+});
