@@ -4,13 +4,13 @@ import { minuteMs, Window } from './windows.ts';
 
 /** Requests without a valid key that an address may send in a minute. */
 const { perMinute } = limitsOf({ name: 'free' });
-/** So many addresses are remembered; from then on, the one that has been silent for longest is forgotten for each new one. */
+/** So many addresses are remembered; from then on, one is forgotten for each new one: who came first, and not again since then. */
 const maxAddresses = 10_000;
 
 /** How many requests without a valid key came from each address in this minute. */
 export class AddressCounts {
   readonly #minute = new Window(minuteMs);
-  /** By network, as they came; since there are as many as are remembered, the longest silent first. */
+  /** By network, as they came; who comes again goes to the end, once there are as many as are remembered. */
   readonly #counts = new Map<string, number>();
 
   /** Counts a request from an IP address at `time`, or refuses it. */
