@@ -59,6 +59,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     writeFileSync(join(folder, 'file'), '');
     const server = await scripted(t, (_, response) => void response.end());
     assertUntested(await kit(server, '--report', join(folder, 'file', 'reports')), /--report .*ENOTDIR/);
+    assertUntested(await kit(server, '--report', '/proc/petstore/reports'), /--report \/proc\/petstore/);
     mkdirSync(join(folder, 'reports', 'report.json'), { recursive: true });
     assert.equal(server.arrived.length, 0);
     assertUntested(

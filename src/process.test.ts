@@ -280,7 +280,7 @@ test('an unusable data folder is one line', async (t) => {
   const place = temporaryFolder(t);
   writeFileSync(join(place, 'file'), '');
   mkdirSync(join(place, 'x'));
-  for (const folder of [join(place, 'file'), join(place, 'file', 'below'), join(place, 'x'.repeat(120))]) {
+  for (const folder of [join(place, 'file'), join(place, 'file', 'below'), '/proc/petstore', join(place, 'x'.repeat(120))]) {
     const { code, stderr, stdout } = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
     assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2], stderr);
     assert.match(stderr, /^petstore: .+data folder/);

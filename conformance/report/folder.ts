@@ -1,4 +1,5 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { UsageError } from '../options.ts';
 
 /**
@@ -8,9 +9,16 @@ import { UsageError } from '../options.ts';
  */
 export function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeMissing(folder);
     accessSync(folder, constants.W_OK);
   } catch (error) {
     throw new UsageError(`--report ${folder}: ${(error as Error).message}`);
   }
+}
+
+/** As `mkdirSync` with `recursive`, which never ends where the system lets nobody make a folder: below /proc. */
+function makeMissing(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  makeMissing(dirname(folder));
+  mkdirSync(folder);
 }

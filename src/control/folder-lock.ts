@@ -16,8 +16,8 @@
  * For step 4 a holder leaves its socket behind, dead, when it ends: the highest number must stay.
  */
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { ask, Channel, ChannelClosedError } from './channel.ts';
 
@@ -157,10 +157,22 @@ function lockNumbers(folder: string): number[] {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeMissing(folder);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new OperatorError(`cannot make the data folder ${folder}: ${why}; choose another with --data`);
+  }
+}
+
+/** As `mkdirSync` with `recursive`, which never ends where the system lets nobody make a folder: below /proc. */
+function makeMissing(folder: string): void {
+  const isFolder = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder()) return;
+  makeMissing(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!isFolder()) throw error; // another process may have been faster
   }
 }
 
