@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import * as fc from 'fast-check';
+import { AppendFile } from '../files/append-file.ts';
+import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, type Opened } from '../testing/journal.ts';
+import { temporaryFolder } from '../testing/programs.ts';
+
+test('a marker that could be written in part only is cut off', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  const { append } = AppendFile.prototype;
+  t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Buffer) {
+    const isMarker = !bytes.includes('"pet"');
+    append.call(this, isMarker ? bytes.subarray(0, 9) : bytes);
+    if (isMarker) throw new Error('ENOSPC');
+  });
+  for (const id of [1, 2, 3]) {
+    await journal.append(pet(id));
+    await turns(2);
+  }
+  t.mock.restoreAll();
+  await journal.append(pet(4));
+  await journal.close();
+  const again = await openJournal(folder);
+  assert.deepEqual([again.applied, again.logged], [[1, 2, 3, 4], []]);
+  await again.journal.close();
+});
+
+test('a failed write rejects its group alone; what it left is cut off', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'pets.1.journal');
+  const { journal, applied } = await openJournal(folder);
+  await journal.append(pet(1));
+  await turns(2);
+  const before = contentOf(path);
+  const marker = before.subarray(0, -1).lastIndexOf('\n') + 1;
+
+  const faults: Record<string, () => void> = {
+    'half a write': () => {
+      const append = AppendFile.prototype.append;
+      t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Uint8Array) {
+        append.call(this, bytes.subarray(0, bytes.length / 2));
+        throw new Error('ENOSPC');
+      });
+    },
+    'no sync': () => void t.mock.method(AppendFile.prototype, 'sync', () => Promise.reject(new Error('EIO'))),
+  };
+  for (const [name, begin] of Object.entries(faults)) {
+    begin();
+    const results = await Promise.allSettled([journal.append(pet(8)), journal.append(pet(9)), journal.probe()]);
+    assert(results.every(({ status }) => status === 'rejected'), name);
+    await assert.rejects(journal.probe(), name);
+    assert.deepEqual(applied, [1]);
+    // After a failed sync even the marker counts as unwritten, for no sync has reached it.
+    assert(readFileSync(path).equals(before.subarray(0, marker)), name);
+    t.mock.restoreAll();
+    await journal.probe();
+  }
+  await Promise.all([journal.append(pet(2)), journal.append(pet(3))]);
+  await journal.close();
+  const again = await openJournal(folder);
+  assert.deepEqual(again.applied, [1, 2, 3]);
+  assert.deepEqual(again.logged, []);
+  await again.journal.close();
+});
+
+test('what a failed write left never stands before a new segment', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  const { append } = AppendFile.prototype;
+  t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Uint8Array) {
+    append.call(this, bytes.subarray(0, 20));
+    throw new Error('ENOSPC');
+  });
+  const truncate = t.mock.method(AppendFile.prototype, 'truncate', () => {
+    throw new Error('EIO');
+  });
+  await assert.rejects(journal.append(pet(2)), { message: 'ENOSPC' });
+  await assert.rejects(journal.rotate(), { message: 'EIO' });
+  assert.deepEqual(readdirSync(folder), ['pets.1.journal']);
+  truncate.mock.restore();
+  t.mock.restoreAll();
+  await journal.rotate();
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).map(({ seq }) => seq), [0, 1]);
+  await journal.append(pet(3));
+  await journal.close();
+  const again = await openJournal(folder);
+  assert.deepEqual([again.applied, again.logged], [[1, 3], []]);
+  await again.journal.close();
+});
+
+test('a marker whose sync failed in a rotation is cut off before anything else is written', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  await turns(2);
+  t.mock.method(AppendFile.prototype, 'sync', () => Promise.reject(new Error('EIO')));
+  await assert.rejects(journal.rotate(), { message: 'EIO' });
+  t.mock.restoreAll();
+  await journal.append(pet(2));
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).map(({ seq, durable }) => [seq, durable]), [[0, 0], [1, 0], [2, 1]]);
+  await journal.close();
+});
+
+test('close cuts off what was refused, if that could not be done before', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  for (const method of ['sync', 'truncate'] as const) {
+    t.mock.method(AppendFile.prototype, method, () => {
+      throw new Error('EIO');
+    });
+  }
+  await assert.rejects(journal.append(pet(2)), { message: 'EIO' });
+  t.mock.restoreAll();
+  await journal.close();
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1]);
+});
+
+test('a start writes again, and syncs, all of which no line shows that it had been synced', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'pets.1.journal');
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  await Promise.all([journal.append(pet(2)), journal.append(pet(3))]);
+  const whole = contentOf(path);
+  await journal.close();
+  const group = whole.indexOf('{"seq":2,"durable":1,');
+  for (const [content, from] of [[whole, group], [readFileSync(path), whole.length], [whole.subarray(0, group), 0]] as const) {
+    writeFileSync(path, content);
+    const calls: unknown[] = [];
+    const { rewrite, sync } = AppendFile.prototype;
+    t.mock.method(AppendFile.prototype, 'rewrite', function (this: AppendFile, offset: number) {
+      calls.push(offset);
+      rewrite.call(this, offset);
+    });
+    t.mock.method(AppendFile.prototype, 'sync', function (this: AppendFile) {
+      calls.push('sync');
+      return sync.call(this);
+    });
+    const again = await openJournal(folder);
+    t.mock.restoreAll();
+    assert.deepEqual(calls, [from, 'sync']);
+    await again.journal.close();
+  }
+});
+
+test('a probe writes more than any record and leaves nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  let largest = 0;
+  const sync = AppendFile.prototype.sync;
+  t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
+    largest = Math.max(largest, statSync(join(folder, 'pets.1.journal')).size);
+    await sync.call(this);
+  });
+  await journal.probe();
+  assert(largest > 66_000);
+  assert.equal(readFileSync(join(folder, 'pets.1.journal')).indexOf(0), -1);
+  await journal.append(pet(2));
+  await journal.close();
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2]);
+});
+
+type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'fold' | 'crash' | 'reopen'];
+
+test('whatever fails, and whenever it is killed: what was acknowledged is there, and it starts again', async (t) => {
+  const plans = fc.array(
+    fc.oneof(
+      fc.tuple(fc.constant('append' as const), fc.integer({ min: 1, max: 3 })),
+      fc.tuple(fc.constantFrom('probe' as const, 'rotate' as const, 'fold' as const, 'crash' as const, 'reopen' as const)),
+    ),
+    { minLength: 3, maxLength: 10 },
+  );
+  /** From which of the calls that can fail, how many do, and how much of a write is done then. */
+  const faults = fc.array(fc.record({ first: fc.nat(40), count: fc.integer({ min: 1, max: 6 }), part: fc.nat(150) }), { maxLength: 4 });
+  let injecting: { first: number; count: number; part: number }[] | null = null;
+  let calls = 0;
+  let failed = 0;
+  /** Counts a call, and gives how much of it is done before it fails; null if it does not. */
+  const failure = (): number | null => {
+    if (injecting === null) return null;
+    const call = calls++;
+    const found = injecting.find(({ first, count }) => call >= first && call < first + count);
+    if (found === undefined) return null;
+    failed++;
+    return found.part;
+  };
+  const fail = (part: number | null): void => {
+    if (part !== null) throw new Error('EIO');
+  };
+  const { append, sync, truncate } = AppendFile.prototype;
+  t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Uint8Array) {
+    const part = failure();
+    append.call(this, bytes.subarray(0, part ?? bytes.length));
+    fail(part);
+  });
+  t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
+    fail(failure());
+    await sync.call(this);
+  });
+  t.mock.method(AppendFile.prototype, 'truncate', function (this: AppendFile, size: number) {
+    fail(failure());
+    truncate.call(this, size);
+  });
+  await onFolderSync(t, () => fail(failure()));
+  const expected = (error: unknown): undefined => void assert.match(String(error), /EIO/);
+  const root = temporaryFolder(t);
+
+  await fc.assert(
+    fc.asyncProperty(plans, faults, async (plan: Step[], faults) => {
+      const folder = mkdtempSync(join(root, 'store-'));
+      const killed = `${folder}-killed`;
+      let lastId = 0;
+      let snapshot = 0;
+      const inSnapshot = new Set<number>();
+      const acknowledged: number[] = [];
+      const start = (): Promise<Opened | undefined> => openJournal(folder, snapshot).catch(expected);
+      const end = async (opened: Opened | undefined): Promise<void> => {
+        injecting = null;
+        await opened?.journal.close();
+        injecting = faults;
+      };
+      /** What a start finds in a copy of the folder, as kill -9 would leave it; the copy stays. */
+      const hold = async (): Promise<void> => {
+        injecting = null;
+        rmSync(killed, { recursive: true, force: true });
+        cpSync(folder, killed, { recursive: true });
+        const copy = `${killed}-opened`;
+        cpSync(folder, copy, { recursive: true });
+        const { journal, applied } = await openJournal(copy, snapshot);
+        for (const id of acknowledged) assert(inSnapshot.has(id) || applied.includes(id), `${id} was acknowledged`);
+        assert(applied.every((id, index) => !inSnapshot.has(id) && (index === 0 || id > applied[index - 1]!)));
+        assert(readdirSync(copy).every((name) => /^pets\.\d+\.journal(\.torn-\d+|\.tmp)?$/.test(name)));
+        await journal.append(pet(lastId + 1000)); // which is then in `applied` too
+        await journal.close();
+        const again = await openJournal(copy, snapshot);
+        assert.deepEqual([again.applied, again.logged], [applied, []]);
+        await again.journal.close();
+        rmSync(copy, { recursive: true });
+        injecting = faults;
+      };
+
+      calls = 0;
+      injecting = faults;
+      let opened = await start();
+      await hold();
+      for (const [what, count = 0] of plan) {
+        if (opened === undefined) opened = await start();
+        else if (what === 'append') {
+          const ids = numbers(lastId + 1, (lastId += count));
+          const results = await Promise.allSettled(ids.map((id) => opened!.journal.append(pet(id))));
+          for (const [index, result] of results.entries()) {
+            if (result.status === 'fulfilled') acknowledged.push(ids[index]!);
+            else expected(result.reason);
+          }
+        } else if (what === 'probe') await opened.journal.probe().catch(expected);
+        else if (what === 'rotate') await opened.journal.rotate().catch(expected);
+        else if (what === 'fold') {
+          if (await opened.journal.rotate().then(() => true, expected)) {
+            snapshot = opened.journal.durable;
+            for (const id of opened.applied) inSnapshot.add(id);
+            await opened.journal.removeClosed(snapshot).catch(expected);
+          }
+        } else {
+          if (what === 'reopen') await opened.journal.close().catch(expected);
+          else {
+            await end(opened);
+            rmSync(folder, { recursive: true });
+            cpSync(killed, folder, { recursive: true });
+          }
+          opened = await start();
+        }
+        await hold();
+      }
+      await end(opened);
+      await hold();
+      rmSync(folder, { recursive: true });
+    }),
+    { numRuns: 40 },
+  );
+  assert(failed > 20, `faults must be among what is tried: ${failed}`);
+});
+
+test('a disk that takes no more: a real failure in the middle of a write', { skip: process.platform === 'win32' }, async (t) => {
+  const folder = temporaryFolder(t);
+  const script = `
+    import { Journal } from ${JSON.stringify(new URL('journal.ts', import.meta.url).href)};
+    const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, apply: () => true, log: console.error });
+    const pet = (id, bytes) => Buffer.from(\`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`);
+    const said = [];
+    const settle = async (...promises) => said.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
+    await settle(journal.append(pet(1, 100)), journal.append(pet(2, 40_000)));
+    await settle(journal.append(pet(3, 10)), journal.append(pet(4, 40_000)), journal.append(pet(5, 10)));
+    await settle(journal.probe());
+    await settle(journal.append(pet(6, 10)));
+    await settle(journal.append(pet(7, 40_000)));
+    process.stdout.write(JSON.stringify(said), () => process.kill(process.pid, 'SIGKILL'));
+  `;
+  const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, folder];
+  const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { ...process.env, TSX_DISABLE_CACHE: '1' },
+  });
+  const { stdout, stderr } = await limited.catch((error: { stdout: string; stderr: string }) => error);
+  assert.equal(stdout, JSON.stringify([['ok', 'ok'], ['EFBIG', 'EFBIG', 'EFBIG'], ['EFBIG'], ['ok'], ['EFBIG']]), stderr);
+  const { journal, applied, logged } = await openJournal(folder);
+  assert.deepEqual([applied, logged], [[1, 2, 6], []]);
+  await journal.close();
+});

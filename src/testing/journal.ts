@@ -1,0 +1,67 @@
+/** What the tests of the journal share. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import type { TestContext } from 'node:test';
+import { Journal } from '../store/journal.ts';
+
+export interface Opened {
+  readonly journal: Journal;
+  /** The records that `apply` was given, by their ids. */
+  readonly applied: number[];
+  readonly logged: string[];
+}
+
+/** Opens the journal in a folder, behind a snapshot that holds so many records. */
+export async function openJournal(folder: string, snapshotSequence = 0): Promise<Opened> {
+  const applied: number[] = [];
+  const logged: string[] = [];
+  const apply = (pet: Buffer): boolean => applied.push((JSON.parse(pet.toString()) as { id: number }).id) > 0;
+  return { journal: await Journal.open({ folder, snapshotSequence, apply, log: (line) => logged.push(line) }), applied, logged };
+}
+
+/** An animal's line. */
+export function pet(id: number, name = 'Rex'): Buffer {
+  return Buffer.from(`{"id":${id},"name":"${name}","categoryId":9223372036854775807,"status":"sold"}`);
+}
+
+export interface Line {
+  readonly seq: number;
+  readonly durable: number;
+  readonly pet?: { readonly id: number };
+}
+
+/** What stands in a segment before the zeros into which it grows. */
+export function contentOf(path: string): Buffer {
+  const bytes = readFileSync(path);
+  return bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
+}
+
+/** The lines of a segment, each parsed as the JSON it must be. */
+export function linesOf(path: string): Line[] {
+  const text = contentOf(path).toString();
+  assert(text === '' || text.endsWith('\n'));
+  return text.split('\n').slice(0, -1).map((line) => JSON.parse(line) as Line);
+}
+
+/** The whole numbers from the one to the other. */
+export function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+/** Lets so many turns of the event loop pass. */
+export async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets `watch` see each sync of a folder, before it happens: it may throw in its place. */
+export async function onFolderSync(t: TestContext, watch: () => void): Promise<void> {
+  const handle = await open('.', 'r');
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const { sync } = prototype;
+  t.mock.method(prototype, 'sync', async function (this: FileHandle) {
+    if ((await this.stat()).isDirectory()) watch();
+    await sync.call(this);
+  });
+}

@@ -1,0 +1,127 @@
+/**
+ * A disk behind a page cache, of which power can be cut. Files are really written, and what one reads is the cache; here is kept what
+ * of it the disk has. A sync brings all dirty pages to the disk. One that fails brings some of their sectors there, and then the
+ * kernel takes the pages for clean all the same. So does a power cut, of what no sync has reached: any sectors, any length the file has had.
+ */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
+
+const pageBytes = 4096;
+const sectorBytes = 512;
+
+interface Disk {
+  bytes: Buffer;
+  /** The pages that were written since the last sync, failed or not. */
+  readonly dirty: Set<number>;
+  /** The lengths that the file has had since it was last synced. */
+  lengths: number[];
+}
+
+export class PowerCut {
+  readonly #folder: string;
+  readonly #random: () => number;
+  /** Asked at each sync of a file, before it has any effect: whether it fails. */
+  failSync: () => boolean = () => false;
+  #disks = new Map<string, Disk>();
+  readonly #paths = new Map<number, string>();
+
+  /**
+   * Watches how the files in `folder` are written, by modules of this process that are imported from now on. `random` gives numbers
+   * from 0 to 1.
+   */
+  constructor(folder: string, random: () => number) {
+    this.#folder = folder;
+    this.#random = random;
+    const { openSync, closeSync, writeSync, ftruncateSync } = fs;
+    const disk = this;
+    Object.assign(fs, {
+      openSync(path: string, ...more: [string, number]) {
+        const descriptor = openSync(path, ...more);
+        if (dirname(path) === folder) disk.#paths.set(descriptor, path);
+        return descriptor;
+      },
+      closeSync(descriptor: number) {
+        disk.#paths.delete(descriptor);
+        closeSync(descriptor);
+      },
+      writeSync(descriptor: number, bytes: Buffer, offset: number, length: number, position: number) {
+        const written = writeSync(descriptor, bytes, offset, length, position);
+        disk.#changed(descriptor, position, position + written);
+        return written;
+      },
+      ftruncateSync(descriptor: number, length: number) {
+        ftruncateSync(descriptor, length);
+        disk.#changed(descriptor, length, length + 1); // the rest of the last page becomes zeros
+      },
+      fdatasync(descriptor: number, done: (error: Error | null) => void) {
+        const failed = disk.failSync();
+        disk.#synced(descriptor, failed);
+        setImmediate(done, failed ? new Error('EIO') : null);
+      },
+    });
+    syncBuiltinESMExports();
+  }
+
+  /** What is in the folder is on the disk. */
+  begin(): void {
+    this.#paths.clear();
+    this.#disks = new Map(fs.readdirSync(this.#folder).map((name) => {
+      const path = join(this.#folder, name);
+      const bytes = fs.readFileSync(path);
+      return [path, { bytes, dirty: new Set(), lengths: [bytes.length] }];
+    }));
+  }
+
+  /** The files as they are found once power is back. Names that were given are taken to stay. */
+  cut(): Map<string, Buffer> {
+    return new Map(fs.readdirSync(this.#folder).map((name) => {
+      const disk = this.#diskOf(join(this.#folder, name));
+      const length = disk.lengths[Math.floor(this.#random() * disk.lengths.length)]!;
+      return [name, this.#withSome(disk, fs.readFileSync(join(this.#folder, name)), length)];
+    }));
+  }
+
+  #diskOf(path: string): Disk {
+    const final = finalOf(path);
+    let disk = this.#disks.get(final);
+    if (disk === undefined) this.#disks.set(final, (disk = { bytes: Buffer.alloc(0), dirty: new Set(), lengths: [0] }));
+    return disk;
+  }
+
+  #changed(descriptor: number, from: number, to: number): void {
+    const path = this.#paths.get(descriptor);
+    if (path === undefined) return;
+    const disk = this.#diskOf(path);
+    disk.lengths.push(fs.fstatSync(descriptor).size);
+    for (let page = Math.floor(from / pageBytes); page * pageBytes < to; page++) disk.dirty.add(page);
+  }
+
+  #synced(descriptor: number, failed: boolean): void {
+    const path = this.#paths.get(descriptor);
+    if (path === undefined) return;
+    const disk = this.#diskOf(path);
+    const cache = fs.readFileSync(fs.existsSync(path) ? path : finalOf(path));
+    disk.bytes = this.#withSome(disk, cache, cache.length, failed ? 0.5 : 1);
+    disk.dirty.clear();
+    disk.lengths = [cache.length];
+  }
+
+  /** The disk's bytes with such a share of the sectors that only the cache has. */
+  #withSome({ bytes, dirty }: Disk, cache: Buffer, length: number, share = this.#random()): Buffer {
+    const result = Buffer.alloc(length);
+    bytes.copy(result);
+    for (const page of dirty) {
+      const end = Math.min((page + 1) * pageBytes, cache.length, length);
+      for (let at = page * pageBytes; at < end; at += sectorBytes) {
+        if (this.#random() < share) cache.copy(result, at, at, at + sectorBytes);
+      }
+    }
+    return result;
+  }
+}
+
+/** What a file is renamed to. */
+function finalOf(path: string): string {
+  return path.replace(/\.tmp$/, '');
+}
