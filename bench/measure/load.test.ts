@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { load, WrongAnswers } from './load.ts';
@@ -7,12 +7,17 @@ import { complaintIn, NotStarted, Program } from './program.ts';
 
 const floor = new URL('../speed/floor.mjs', import.meta.url);
 
-/** A server that answers with the status it is told, and all that came to it. */
-async function serve(t: TestContext, statusOf: (nth: number) => number): Promise<{ readonly url: string; readonly seen: readonly IncomingMessage[] }> {
+type Answer = (response: ServerResponse, nth: number) => void;
+
+/** Answers with this status. */
+const as = (statusOf: (nth: number) => number): Answer => (response, nth) => void response.writeHead(statusOf(nth)).end('{}');
+
+/** A server that answers as told, and all that came to it. */
+async function serve(t: TestContext, answer: Answer): Promise<{ readonly url: string; readonly seen: readonly IncomingMessage[] }> {
   const seen: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     seen.push(request);
-    response.writeHead(statusOf(seen.length)).end('{}');
+    answer(response, seen.length);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
@@ -24,7 +29,7 @@ async function serve(t: TestContext, statusOf: (nth: number) => number): Promise
 
 describe('a load', () => {
   it('counts every request that the server has worked for', async (t) => {
-    const { url, seen } = await serve(t, () => 201);
+    const { url, seen } = await serve(t, as(() => 201));
     const { requests, seconds, latencies } = await load({ url, method: 'POST', body: '{}', connections: 64, seconds: 0.05, status: 201 });
     assert.equal(requests, seen.length);
     assert.equal(latencies.length, requests - 64); // but those that opened a connection
@@ -32,7 +37,7 @@ describe('a load', () => {
   });
 
   it('takes headers in turn, each as often as any other', async (t) => {
-    const { url, seen } = await serve(t, () => 200);
+    const { url, seen } = await serve(t, as(() => 200));
     const headersInTurn = Array.from({ length: 10 }, (_, i) => ({ 'X-Number': String(i) }));
     await load({ url, headers: { 'X-Every': 'one' }, headersInTurn, connections: 4, seconds: 0.05, status: 200 });
     assert.ok(seen.every(({ headers }) => headers['x-every'] === 'one'));
@@ -40,12 +45,24 @@ describe('a load', () => {
   });
 
   it('is worth nothing with one wrong answer', async (t) => {
-    const { url } = await serve(t, (nth) => (nth === 20 ? 429 : 200));
+    const { url } = await serve(t, as((nth) => (nth === 20 ? 429 : 200)));
     await assert.rejects(load({ url, connections: 16, seconds: 0.1, status: 200 }), (error: Error) => {
       assert.ok(error instanceof WrongAnswers);
       assert.match(error.message, /must be answered with 200, and came: \d+ × 200, 1 × 429/);
       return true;
     });
+  });
+
+  it('is worth nothing if the server ended a connection in the middle', async (t) => {
+    const ends: readonly Answer[] = [
+      (response) => void response.socket!.destroy(),
+      (response) => void response.socket!.end(),
+      (response) => void response.writeHead(200, { Connection: 'close' }).end('{}'),
+    ];
+    for (const end of ends) {
+      const { url } = await serve(t, (response, nth) => (nth % 10 === 0 ? end : as(() => 200))(response, nth));
+      await assert.rejects(load({ url, connections: 4, seconds: 0.1, status: 200 }), /^WrongAnswers: .* × 200, \d+ × no answer$/);
+    }
   });
 });
 
