@@ -53,6 +53,13 @@ describe('a load', () => {
     });
   });
 
+  it('is worth nothing with one wrong body, if there is a right one', async (t) => {
+    const { url } = await serve(t, (response, nth) => void response.end(nth === 20 ? '[]' : '{}'));
+    const options = { url, connections: 4, seconds: 0.1, status: 200 };
+    await assert.rejects(load({ ...options, expectedBody: '{}' }), /must be answered with 200, and came: \d+ × 200, 1 of them with another body/);
+    await load(options);
+  });
+
   it('is worth nothing if the server ended a connection in the middle', async (t) => {
     const ends: readonly Answer[] = [
       (response) => void response.socket!.destroy(),

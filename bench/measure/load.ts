@@ -15,6 +15,8 @@ export interface LoadOptions {
   readonly nextPath?: () => string;
   /** The status that every answer must have. */
   readonly status: number;
+  /** And the body, where it is always the same. */
+  readonly expectedBody?: string;
 }
 
 /** What came of it. */
@@ -48,7 +50,7 @@ const lastAnswersS = 30;
  * @throws WrongAnswers
  */
 export async function load(options: LoadOptions): Promise<Load> {
-  const { url, method = 'GET', headers = {}, body, connections, seconds, headersInTurn, nextPath, status } = options;
+  const { url, method = 'GET', headers = {}, body, connections, seconds, headersInTurn, nextPath, status, expectedBody } = options;
   const root = new URL(url).pathname.replace(/\/$/, '');
   const latencies: number[] = [];
   const open: Connection[] = [];
@@ -61,6 +63,7 @@ export async function load(options: LoadOptions): Promise<Load> {
     method,
     headers,
     ...(body !== undefined && { body }),
+    ...(expectedBody !== undefined && { expectBody: expectedBody }),
     connections,
     duration: seconds + lastAnswersS,
     sampleInt: 20,
@@ -86,6 +89,7 @@ export async function load(options: LoadOptions): Promise<Load> {
   const statuses = Object.entries(result.statusCodeStats ?? {}).map(([code, { count }]) => `${count} × ${code}`);
   // autocannon's own count of errors is without the connections that a server has closed: it opens others.
   if (sent > requests) statuses.push(`${sent - requests} × no answer`);
+  if (result.mismatches > 0) statuses.push(`${result.mismatches} of them with another body than before`);
   if (statuses.length !== 1 || !statuses[0]!.endsWith(` ${status}`)) {
     throw new WrongAnswers(`${method} ${url} must be answered with ${status}, and came: ${statuses.join(', ') || 'nothing'}`);
   }

@@ -76,7 +76,10 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
     rounds,
     seconds,
     warmUp,
-    watch: (round, { row, contestant }) => progress(round === 0 ? 'warming up' : `round ${round} of ${rounds}`, `${row}, ${contestant}`),
+    watch: (round, { row, contestant }) => {
+      const what = round === 0 ? 'warming up' : round > rounds ? 'checking the answers again' : `round ${round} of ${rounds}`;
+      progress(what, `${row}, ${contestant}`);
+    },
   });
   endProgress();
   const outcomes = [

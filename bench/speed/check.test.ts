@@ -1,53 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { describe, it, type TestContext } from 'node:test';
-import { animal } from '../measure/animal.mjs';
-import type { Program } from '../measure/program.ts';
-import { check, type Demand } from './check.ts';
-import { createRow, getRow, knownId, listRow, refusedRow, unauthorizedRow, type Row } from './rows.ts';
-import { newAnimal, spend, type Site } from './site.ts';
-
-interface Reply {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1795262460' };
-const failure = (status: number): Reply => ({ status, body: { code: 'some_code', message: 'Why.', status } });
-
-/** What a right server answers. */
-function right({ method, url, headers }: IncomingMessage, body: string): Reply {
-  const key = headers.authorization;
-  if (key === 'Bearer spent') return { ...failure(429), headers: { 'Retry-After': '7' } };
-  if (key !== 'Bearer full') return failure(401);
-  if (method === 'POST') return body.includes('categoryId') ? { status: 201, body: { id: 1001, ...newAnimal } } : failure(400);
-  if (url === '/v1/pets/1001') return { status: 200, body: { id: 1001, ...newAnimal } };
-  if (url === `/v1/pets/${knownId}`) return { status: 200, body: { ...animal(knownId), id: knownId } };
-  return { status: 200, body: Array.from({ length: 20 }, (_, i) => ({ id: i + 1, ...animal(i + 1) })) };
-}
-
-/** A server that answers as told. */
-async function serve(t: TestContext, answer: (request: IncomingMessage, body: string) => Reply): Promise<Site> {
-  const server = createServer(async (request, response) => {
-    const { status, body, headers } = answer(request, await text(request));
-    response.writeHead(status, { ...limits, ...headers }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, key: 'full', spentKey: 'spent', program: undefined as unknown as Program };
-}
+import type { IncomingMessage } from 'node:http';
+import { describe, it } from 'node:test';
+import { check, checkKept, createOne, type Demand } from './check.ts';
+import { createRow, getRow, listRow, refusedRow, unauthorizedRow, type Row } from './rows.ts';
+import { askOnce, newAnimal, spend } from './site.ts';
+import { failure, right, serve, type Reply } from './testing.ts';
 
 describe('before a server is measured', () => {
   it('right answers pass', async (t) => {
-    const site = await serve(t, right);
+    const site = await serve(t, right());
     for (const row of [listRow, getRow, createRow, unauthorizedRow, refusedRow]) await check(site, row, 'service');
   });
 
@@ -66,19 +28,33 @@ describe('before a server is measured', () => {
   ];
   for (const [title, row, fault, said] of faults) {
     it(`${title} is found and named`, async (t) => {
-      const site = await serve(t, (request, body) => fault(right(request, body), request));
+      const answer = right();
+      const site = await serve(t, (request, body) => fault(answer(request, body), request));
       await assert.rejects(check(site, row, 'service'), said);
     });
   }
 
   it('no more is asked than was demanded', async (t) => {
-    const site = await serve(t, (request, body) => ({ ...right(request, body), headers: { 'X-RateLimit-Limit': '' } }));
+    const site = await serve(t, (request, body) => ({ ...right()(request, body), headers: { 'X-RateLimit-Limit': '' } }));
     for (const demand of ['animals', 'status'] as readonly Demand[]) await check(site, listRow, demand);
+  });
+
+  it('a create that was answered and not kept is found', async (t) => {
+    const site = await serve(t, right());
+    const before = await createOne(site, createRow);
+    for (let i = 0; i < 30; i++) await askOnce(site, createRow);
+    await checkKept(site, createRow, before, 30);
+    await assert.rejects(checkKept(site, createRow, before, 32), /^Error: 32 creates were answered 201, and 31 animals were added$/);
+    const answer = right();
+    const forgetful = await serve(t, (request, body) => (request.url === '/v1/pets/1016' ? failure(404) : answer(request, body)));
+    const first = await createOne(forgetful, createRow);
+    for (let i = 0; i < 30; i++) await askOnce(forgetful, createRow);
+    await assert.rejects(checkKept(forgetful, createRow, first, 30), /GET \/pets\/1016 of a created animal .* was 404/);
   });
 
   it('a key is spent until it is refused, or said to be endless', async (t) => {
     let left = 1;
-    await spend(await serve(t, (request, body) => (left-- > 0 ? { status: 200, body: [] } : right(request, body))), refusedRow);
+    await spend(await serve(t, (request, body) => (left-- > 0 ? { status: 200, body: [] } : right()(request, body))), refusedRow);
     await assert.rejects(spend(await serve(t, () => ({ status: 200, body: [] })), refusedRow), /answered 200, 200, 200, 200, never 429/);
   });
 });

@@ -4,6 +4,9 @@ import { ask, type Answer } from './ask.ts';
 import { knownId, type Row } from './rows.ts';
 import { askOnce, newAnimal, type Site } from './site.ts';
 
+/** So many of the animals that a load has created are asked for. */
+const samples = 10;
+
 /** How much is asked of it. */
 export type Demand =
   /** All that the specification says of these requests. */
@@ -14,17 +17,44 @@ export type Demand =
   | 'status';
 
 /**
- * Asks a server once for what a row's load will ask it.
+ * Asks a server once for what a row's load asks it. Gives its answer.
  *
  * @throws Error that says what was wrong
  */
-export async function check(site: Site, row: Row, demand: Demand): Promise<void> {
-  const answer = await askOnce(site, row);
-  must(answer.status === row.status, `${row.method} ${row.path} must be answered ${row.status}, and was ${answer.status}`);
-  if (demand === 'status') return;
+export async function check(site: Site, row: Row, demand: Demand): Promise<Answer> {
+  const answer = await askedOnce(site, row);
+  if (demand === 'status') return answer;
   if (row.status === 200) checkAnimals(row, answer);
   if (row.status === 201) await checkCreated(site, row, answer);
   if (demand === 'service') await checkService(site, row, answer);
+  return answer;
+}
+
+/**
+ * Creates an animal as a row's load does. Gives its id.
+ *
+ * @throws Error that says what was wrong
+ */
+export async function createOne(site: Site, row: Row): Promise<number> {
+  return checkCreated(site, row, await askedOnce(site, row));
+}
+
+/**
+ * Whether a server has kept what a load has created since the animal `before`: by one more, whose id tells how many there are, and by
+ * some of them.
+ *
+ * @throws Error that says what was wrong
+ */
+export async function checkKept(site: Site, row: Row, before: number, created: number): Promise<void> {
+  const added = (await createOne(site, row)) - before - 1;
+  must(added === created, `${created} creates were answered ${row.status}, and ${added} animals were added`);
+  for (let i = 1; i <= samples; i++) await checkFound(site, before + Math.ceil((i * created) / samples));
+}
+
+async function askedOnce(site: Site, row: Row): Promise<Answer> {
+  const answer = await askOnce(site, row);
+  must(answer.status === row.status, `${row.method} ${row.path} must be answered ${row.status}, and was ${answer.status}`);
+  return answer;
 }
 
 function checkAnimals(row: Row, answer: Answer): void {
@@ -33,15 +63,19 @@ function checkAnimals(row: Row, answer: Answer): void {
   sameJson(answer, row.path.includes('limit=') ? expected : expected[0], `${row.method} ${row.path}`);
 }
 
-/** The created animal is what was sent, with an id by which it is found. */
-async function checkCreated(site: Site, row: Row, answer: Answer): Promise<void> {
+/** The created animal is what was sent, with an id by which it is found. Gives that. */
+async function checkCreated(site: Site, row: Row, answer: Answer): Promise<number> {
   const { id } = member(answer, `${row.method} ${row.path}`);
   must(Number.isSafeInteger(id), `a created animal must have an id, and came as ${answer.body}`);
-  const created = { id, ...newAnimal };
-  sameJson(answer, created, `${row.method} ${row.path}`);
-  const found = await ask(`${site.baseUrl}/pets/${String(id)}`, { headers: { Authorization: `Bearer ${site.key}` } });
-  must(found.status === 200, `GET /pets/${String(id)} of a created animal must be answered 200, and was ${found.status}`);
-  sameJson(found, created, `GET /pets/${String(id)}`);
+  sameJson(answer, { id, ...newAnimal }, `${row.method} ${row.path}`);
+  await checkFound(site, Number(id));
+  return Number(id);
+}
+
+async function checkFound(site: Site, id: number): Promise<void> {
+  const found = await ask(`${site.baseUrl}/pets/${id}`, { headers: { Authorization: `Bearer ${site.key}` } });
+  must(found.status === 200, `GET /pets/${id} of a created animal must be answered 200, and was ${found.status}`);
+  sameJson(found, { id, ...newAnimal }, `GET /pets/${id}`);
 }
 
 async function checkService(site: Site, row: Row, answer: Answer): Promise<void> {

@@ -56,7 +56,7 @@ describe('a contest', () => {
     const { entries } = fakes(['a', 'b']);
     const told: string[] = [];
     await contest(entries, { rounds: 1, seconds: 1, warmUp: 1, watch: (number, { row }) => told.push(`${number}${row}`) });
-    assert.deepEqual(told, ['0a', '0b', '1b', '1a']);
+    assert.deepEqual(told, ['0a', '0b', '1b', '1a', '2a', '2b']);
   });
 
   it('makes of a failure an outcome without figures, and goes on with the others', async () => {
@@ -68,6 +68,23 @@ describe('a contest', () => {
     assert.deepEqual(a, { row: 'a', contestant: 'x', rounds: [], problem: '200 wanted, 500 came' });
     assert.equal(b?.rounds.length, 2);
     assert.equal(order.filter((name) => name === 'a').length, 2);
+  });
+
+  it('checks every server again after the last round, and takes back the figures of one that is wrong', async () => {
+    const checked: string[] = [];
+    const server = (name: string, problem?: string) => ({
+      measure: async () => round(),
+      check: async () => {
+        checked.push(name);
+        if (problem !== undefined) throw new Error(problem);
+      },
+    });
+    const outcomes = await contest([
+      { row: 'a', contestant: 'x', servers: [server('a1'), server('a2', 'another animal')] },
+      { row: 'b', contestant: 'x', servers: [server('b1')] },
+    ], { rounds: 2, seconds: 1, warmUp: 1 });
+    assert.deepEqual(checked.sort(), ['a1', 'a2', 'b1']);
+    assert.deepEqual(outcomes.map(({ rounds, problem }) => [rounds.length, problem]), [[0, 'another animal'], [2, undefined]]);
   });
 
   it('primes and measures again where a window turned', async () => {

@@ -40,6 +40,8 @@ export interface Server {
    * meanwhile: then it is measured again.
    */
   readonly prime?: () => Promise<void>;
+  /** Whether it still answers rightly, after the last round. Rejects if not. */
+  readonly check?: () => Promise<void>;
 }
 
 /** What came of it: a round for each that was counted, or why there is none. */
@@ -59,7 +61,7 @@ export interface ContestOptions {
   readonly seconds: number;
   /** So many requests a server gets in the warm-up, if it answers them in three times its turn: until then Node still compiles. */
   readonly warmUp: number;
-  /** Hears what is about to be measured; round 0 is the warm-up. */
+  /** Hears what is about to be measured; round 0 is the warm-up, the one after the last the check. */
   readonly watch?: (round: number, entry: Entry) => void;
 }
 
@@ -69,18 +71,19 @@ const mostTries = 3;
 /** So often a server is measured to warm it up. */
 const mostWarmUps = 3;
 
-/** Measures all entries in all rounds. An entry that fails once is measured no more: it has a problem, and no figures. */
+/** Measures all entries in all rounds. An entry that fails once, or a check afterwards, has a problem and no figures. */
 export async function contest(entries: readonly Entry[], { rounds, seconds, warmUp, watch }: ContestOptions): Promise<readonly Outcome[]> {
   const counted = new Map<Entry, Round[]>(entries.map((entry) => [entry, []]));
   const problems = new Map<Entry, string>();
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round <= rounds + 1; round++) {
     for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
       if (problems.has(entry)) continue;
       watch?.(round, entry);
       try {
         const { servers } = entry;
-        if (round > 0) counted.get(entry)!.push(await measured(servers[round % servers.length]!, seconds));
-        else for (const server of servers) await warmed(server, seconds, warmUp);
+        if (round === 0) for (const server of servers) await warmed(server, seconds, warmUp);
+        else if (round <= rounds) counted.get(entry)!.push(await measured(servers[round % servers.length]!, seconds));
+        else for (const server of servers) await server.check?.();
       } catch (error) {
         problems.set(entry, (error as Error).message);
       }

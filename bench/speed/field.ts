@@ -1,13 +1,11 @@
 /** Contestants and rows -> entries of the contest: every server started, and its answers checked. */
-import { load } from '../measure/load.ts';
 import { NotStarted } from '../measure/program.ts';
-import { quantile } from '../measure/statistics.ts';
-import { check } from './check.ts';
-import type { Entry, Outcome, Round, Server } from './contest.ts';
+import type { Entry, Outcome, Server } from './contest.ts';
 import { floor, type Contestant } from './contestants.ts';
 import { startFloor } from './floor.ts';
 import type { Row } from './rows.ts';
-import { loadOn, spend, type Site } from './site.ts';
+import { checkedServer } from './server.ts';
+import type { Site } from './site.ts';
 
 /** Entries that can be measured, and outcomes of those that cannot. */
 export interface Field {
@@ -47,12 +45,10 @@ export async function openField(
         const cannot = contestant.cannot?.(row);
         if (cannot !== undefined) throw new Error(cannot);
         const sites = await sitesFor(row);
-        for (const site of sites) {
-          if (row.key === 'spent') await spend(site, row);
-          await check(site, row, contestant.demand);
-        }
+        const checked: Server[] = [];
+        for (const site of sites) checked.push(await checkedServer(site, row, contestant.demand));
         if (contestant === own) models.set(row, sites[0]!);
-        add(entryOf(contestant.name, sites, row), contestant.note?.(row));
+        add({ row: row.id, contestant: contestant.name, servers: checked }, contestant.note?.(row));
       } catch (error) {
         if (error instanceof NotStarted && contestant === own) throw error;
         absent.push({ row: row.id, contestant: contestant.name, rounds: [], problem: (error as Error).message });
@@ -64,9 +60,9 @@ export async function openField(
     const model = models.get(row);
     try {
       if (model === undefined) throw new Error(`${own?.name} gave no right answer to repeat`);
-      const sites = [];
-      for (let server = 0; server < servers; server++) sites.push(await startFloor(model, row));
-      add(entryOf(floor, sites, row));
+      const floors: Server[] = [];
+      for (let server = 0; server < servers; server++) floors.push(await startFloor(model, row));
+      add({ row: row.id, contestant: floor, servers: floors });
     } catch (error) {
       absent.push({ row: row.id, contestant: floor, rounds: [], problem: (error as Error).message });
     }
@@ -85,32 +81,5 @@ function sitesOf({ start }: Contestant, servers: number): (row: Row) => Promise<
     const sites = started.get(method) ?? Promise.all(Array.from({ length: servers }, start));
     started.set(method, sites);
     return sites;
-  };
-}
-
-function entryOf(contestant: string, sites: readonly Site[], row: Row): Entry {
-  return { row: row.id, contestant, servers: sites.map((site) => serverOf(site, row)) };
-}
-
-function serverOf(site: Site, row: Row): Server {
-  const options = loadOn(site, row);
-  return {
-    measure: async (seconds): Promise<Round> => {
-      const before = await site.program.usage();
-      const { requests, seconds: taken, latencies } = await load({ ...options, seconds });
-      const after = await site.program.usage();
-      return {
-        requests,
-        seconds: taken,
-        p50: quantile(latencies, 0.5),
-        p99: quantile(latencies, 0.99),
-        user: after.user - before.user,
-        system: after.system - before.system,
-        resident: after.resident,
-      };
-    },
-    // Strangers have windows too, which need nothing but another try.
-    ...(row.key === 'spent' && { prime: () => spend(site, row) }),
-    ...(row.key === 'none' && { prime: () => Promise.resolve() }),
   };
 }

@@ -1,7 +1,9 @@
 /** The floor: what `node:http` alone costs for the same answer. */
 import { Program } from '../measure/program.ts';
 import type { Answer } from './ask.ts';
+import type { Server } from './contest.ts';
 import type { Row } from './rows.ts';
+import { measureWith } from './server.ts';
 import { askOnce, type Site } from './site.ts';
 
 /** Node writes these itself, here as there. */
@@ -12,7 +14,7 @@ const nodesOwn = new Set(['date', 'connection', 'keep-alive']);
  *
  * @throws NotStarted, or Error if its answer is not the same
  */
-export async function startFloor(site: Site, row: Row): Promise<Site> {
+export async function startFloor(site: Site, row: Row): Promise<Server> {
   const model = await askOnce(site, row);
   const { status, body } = model;
   const program = await Program.start(new URL('floor.mjs', import.meta.url), {
@@ -22,7 +24,7 @@ export async function startFloor(site: Site, row: Row): Promise<Site> {
   const answer = await askOnce(floor, row);
   const same = answer.status === status && answer.body === body && String(headersOf(answer)) === String(headersOf(model));
   if (!same) throw new Error('the floor does not answer what it was told to');
-  return floor;
+  return { measure: measureWith(floor, row, body) };
 }
 
 function headersOf({ rawHeaders }: Answer): readonly string[] {

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { contest, type Outcome } from './contest.ts';
+import type { Contestant } from './contestants.ts';
+import type { Demand } from './check.ts';
+import { openField } from './field.ts';
+import { createRow, getRow, listRow, type Row } from './rows.ts';
+import { right, serve, type Answerer, type Reply } from './testing.ts';
+
+/** What comes of a contestant whose server answers as told. */
+async function outcomeOf(t: TestContext, row: Row, demand: Demand, answer: Answerer): Promise<Outcome> {
+  const contestant: Contestant = { name: 'x', demand, start: () => serve(t, answer) };
+  const { entries, absent } = await openField([[contestant, [row]]], [], 1, () => {});
+  assert.deepEqual(absent, []);
+  const [outcome] = await contest(entries, { rounds: 2, seconds: 0.05, warmUp: 1 });
+  return outcome!;
+}
+
+/** A right server whose answers are changed from the `nth` on, until `upTo`. */
+function changed(change: (reply: Reply) => Reply, nth: number, upTo = Infinity): Answerer {
+  const answer = right();
+  let count = 0;
+  return (request, body) => {
+    const reply = answer(request, body);
+    return ++count >= nth && count <= upTo ? change(reply) : reply;
+  };
+}
+
+const emptied = (reply: Reply): Reply => ({ ...reply, body: [] });
+
+describe('a server that went wrong after the first check', () => {
+  it('has no figures if its body was another under load', async (t) => {
+    const { rounds, problem } = await outcomeOf(t, listRow, 'service', changed(emptied, 50, 50));
+    assert.deepEqual(rounds, []);
+    assert.match(problem!, /^GET .* must be answered with 200, and came: \d+ × 200, 1 of them with another body/);
+  });
+
+  it('has none if it answered creates and did not keep them', async (t) => {
+    const answer = right();
+    let count = 0;
+    const { rounds, problem } = await outcomeOf(t, createRow, 'animals', (request, body) => {
+      // This answer is that of another create.
+      if (request.method === 'POST' && ++count === 50) return { status: 201, body: { id: 1_007, name: 'Rex' } };
+      return answer(request, body);
+    });
+    assert.deepEqual(rounds, []);
+    assert.match(problem!, /^(\d+) creates were answered 201, and \d+ animals were added$/);
+  });
+
+  it('has none if it is wrong at the end', async (t) => {
+    let over = false;
+    const contestant: Contestant = {
+      name: 'x',
+      demand: 'service',
+      start: () => serve(t, (request, body) => (over ? emptied : (reply: Reply) => reply)(right()(request, body))),
+    };
+    const { entries } = await openField([[contestant, [getRow]]], [], 1, () => {});
+    const watch = (round: number) => void (over = round === 2);
+    const [outcome] = await contest(entries, { rounds: 1, seconds: 0.05, warmUp: 1, watch });
+    assert.deepEqual(outcome?.rounds, []);
+    assert.match(outcome!.problem!, /^GET \/pets\/500 must give .* and gave \[\]$/);
+  });
+
+  it('is asked no more than was demanded of it', async (t) => {
+    for (const row of [listRow, createRow]) {
+      const { rounds, problem } = await outcomeOf(t, row, 'status', changed(emptied, 50));
+      assert.equal(problem, undefined);
+      assert.equal(rounds.length, 2);
+    }
+  });
+});

@@ -1,0 +1,57 @@
+/** A running server under a row's load: its answers are checked before the first load, in each, and after the last. */
+import { load } from '../measure/load.ts';
+import { quantile } from '../measure/statistics.ts';
+import { check, checkKept, createOne, type Demand } from './check.ts';
+import type { Round, Server } from './contest.ts';
+import type { Row } from './rows.ts';
+import { loadOn, spend, type Site } from './site.ts';
+
+/**
+ * A server of a contestant's.
+ *
+ * @throws Error if its answers are not right
+ */
+export async function checkedServer(site: Site, row: Row, demand: Demand): Promise<Server> {
+  const asked = async () => {
+    if (row.key === 'spent') await spend(site, row);
+    return check(site, row, demand);
+  };
+  const { body } = await asked();
+  const measure = demand !== 'status' && row.isFixed ? measureWith(site, row, body) : measureWith(site, row);
+  return {
+    measure: demand !== 'status' && row.method === 'POST' ? keeping(site, row, measure) : measure,
+    check: async () => void (await asked()),
+    // Strangers have windows too, which need nothing but another try.
+    ...(row.key === 'spent' && { prime: () => spend(site, row) }),
+    ...(row.key === 'none' && { prime: () => Promise.resolve() }),
+  };
+}
+
+/** Sends a row's load. If `expectedBody` is told, every answer must have it. */
+export function measureWith(site: Site, row: Row, expectedBody?: string): Server['measure'] {
+  const options = { ...loadOn(site, row), ...(expectedBody !== undefined && { expectedBody }) };
+  return async (seconds): Promise<Round> => {
+    const before = await site.program.usage();
+    const { requests, seconds: taken, latencies } = await load({ ...options, seconds });
+    const after = await site.program.usage();
+    return {
+      requests,
+      seconds: taken,
+      p50: quantile(latencies, 0.5),
+      p99: quantile(latencies, 0.99),
+      user: after.user - before.user,
+      system: after.system - before.system,
+      resident: after.resident,
+    };
+  };
+}
+
+/** The same for creates, which must have been kept. */
+function keeping(site: Site, row: Row, measure: Server['measure']): Server['measure'] {
+  return async (seconds) => {
+    const before = await createOne(site, row);
+    const round = await measure(seconds);
+    await checkKept(site, row, before, round.requests);
+    return round;
+  };
+}
