@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { malformed } from '../conformance/testing/wellformed.ts';
 import { barChart, type Bar } from './chart.ts';
-import { machineLine } from './results.ts';
 import { ratioText, table } from './table.ts';
 
 const bar = (label: string, ratio: number, low = ratio * 0.95, high = ratio * 1.05): Bar => ({ label, ratio, low, high });
@@ -73,12 +72,5 @@ describe('tables', () => {
 
   it('show as much of a ratio as one can believe', () => {
     assert.deepEqual([0.0123, 0.5, 1.149, 9.999, 12.34, 139.6, NaN].map(ratioText), ['0.012', '0.50', '1.15', '10.0', '12.3', '140', '–']);
-  });
-});
-
-describe('the machine', () => {
-  it('is one line', () => {
-    const machine = { cpu: 'Fast One', cores: 2, memory: 8 * 2 ** 30, os: 'Linux 6.1', node: 'v20.1.0', date: '2026-11-21T10:00:00.000Z', command: 'npm run bench' };
-    assert.equal(machineLine(machine), 'npm run bench: Fast One, 2 cores, 8.0 GiB, Linux 6.1, Node v20.1.0, 2026-11-21');
   });
 });

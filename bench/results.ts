@@ -1,8 +1,9 @@
 /** What a bench leaves behind: its figures with the machine they are from, and a chart. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { UsageError } from '../conformance/options.ts';
 
 /** Where and by which command figures were measured. */
 export interface Machine {
@@ -49,15 +50,37 @@ export function machineLine({ cpu, cores, memory, os, node, date, command }: Mac
 }
 
 /**
- * Writes NAME.json and NAME.svg into bench/results/, or into the folder that BENCH_RESULTS names. Gives their paths.
+ * The folder for results: bench/results/, or the one that BENCH_RESULTS names. It is made now rather than after a long run.
  *
- * @throws what the disk reports
+ * @throws UsageError if there can be none
  */
-export function writeResults(name: string, results: object, svg: string): readonly string[] {
+export function resultsFolder(): string {
   const folder = process.env['BENCH_RESULTS'] ?? fileURLToPath(new URL('results/', import.meta.url));
-  mkdirSync(folder, { recursive: true });
+  return writing(folder, () => {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return folder;
+  });
+}
+
+/**
+ * Writes NAME.json and NAME.svg into the folder. Gives their paths.
+ *
+ * @throws UsageError if that fails
+ */
+export function writeResults(folder: string, name: string, results: object, svg: string): readonly string[] {
   const [json, chart] = [join(folder, `${name}.json`), join(folder, `${name}.svg`)];
-  writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`);
-  writeFileSync(chart, svg);
-  return [json, chart];
+  return writing(folder, () => {
+    writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`);
+    writeFileSync(chart, svg);
+    return [json, chart];
+  });
+}
+
+function writing<T>(folder: string, task: () => T): T {
+  try {
+    return task();
+  } catch (error) {
+    throw new UsageError(`the results cannot be written to ${folder} (${(error as Error).message}): BENCH_RESULTS=DIR names another folder`);
+  }
 }

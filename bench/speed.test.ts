@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -81,7 +81,14 @@ describe('npm run bench', () => {
     assert.deepEqual(left(), []);
     for (let i = 0; i < 100 && servers.some(runs); i++) await sleep(20);
     assert.deepEqual(servers.filter(runs), []);
-    assert.throws(() => readdirSync(results), 'no results of half a run');
+    assert.deepEqual(readdirSync(results), [], 'no results of half a run');
+  });
+
+  it('that cannot write its results says so before it measures', async (t) => {
+    const { results, exit, stderr } = start(t, '--quick');
+    writeFileSync(results, '');
+    assert.deepEqual(await exit, [2, null]);
+    assert.match(await stderr, /^bench: the results cannot be written to [^\n]*\n$/);
   });
 
   it('tells of a flag that it does not know in one line', async (t) => {

@@ -1,11 +1,12 @@
 /** What `npm run bench` and `npm run bench:peers` have in common: their face, the run, the files, the exit code. */
 import { parseArgs } from 'node:util';
+import { UsageError } from '../../conformance/options.ts';
 import { barChart, type BarGroup } from '../chart.ts';
 import { exitOnSignals } from '../measure/at-exit.ts';
 import { pinGenerator } from '../measure/cores.ts';
 import { NotStarted } from '../measure/program.ts';
 import { endProgress, progress } from '../measure/progress.ts';
-import { machine, machineLine, writeResults } from '../results.ts';
+import { machine, machineLine, resultsFolder, writeResults } from '../results.ts';
 import { contest, type Outcome } from './contest.ts';
 import type { Field } from './field.ts';
 import { animals } from './rows.ts';
@@ -41,8 +42,6 @@ export interface Report {
   readonly title: string;
 }
 
-class UsageError extends Error {}
-
 const options = { quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
 
 /** A run from the command line, to the end of the process. It reports and does not judge: 0 if it ran, 2 if it could not. */
@@ -64,6 +63,7 @@ export async function runBench(bench: Bench): Promise<void> {
 async function run(bench: Bench, quick: boolean): Promise<void> {
   // A quick one shows that all works; its figures are worth little.
   const { rounds, seconds, servers, warmUp } = quick ? { rounds: 1, seconds: 0.05, servers: 1, warmUp: 1 } : { ...bench, warmUp: 10_000 };
+  const folder = resultsFolder();
   const here = machine();
   const pinned = pinGenerator();
   if (!pinned) process.stderr.write('  server and load could not be pinned to cores of their own: expect more noise\n');
@@ -95,10 +95,10 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
   const svg = barChart(title, `${method} ${machineLine(here)}`, chart);
   const versions = bench.versions?.() ?? {};
   const results = { format: 1, bench: bench.name, machine: here, settings, versions, ratios: groups, outcomes };
-  const files = writeResults(bench.name, results, svg);
   const pinning = pinned ? 'server and load on cores of their own' : 'server and load NOT on cores of their own';
   const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ');
-  console.log([...texts, [`${machineLine(here)}; ${pinning}`, others].filter((line) => line !== '').join('\n'), files.join('\n')].join('\n\n'));
+  console.log([...texts, [`${machineLine(here)}; ${pinning}`, others].filter((line) => line !== '').join('\n')].join('\n\n'));
+  console.log(`\nResults: ${writeResults(folder, bench.name, results, svg).join(', ')}`);
 }
 
 function flags(): { readonly quick?: boolean; readonly help?: boolean } {
