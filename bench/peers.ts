@@ -50,7 +50,7 @@ await runBench({
   name: 'peers',
   script: 'bench:peers',
   about: `Compares this project's own server with what one would pick instead: fastify and express with SQLite, json-server, and Prism mocking
-the description of the interface; bench/peers/ shows how each is set up. Installs them on first use. About six minutes.`,
+the description of the interface; bench/peers/ shows how each is set up. Installs them on first use. About ten minutes.`,
   rounds: 6,
   seconds: 1,
   servers: 2,

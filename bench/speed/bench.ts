@@ -7,7 +7,7 @@ import { pinGenerator } from '../measure/cores.ts';
 import { NotStarted } from '../measure/program.ts';
 import { endProgress, progress } from '../measure/progress.ts';
 import { machine, machineLine, resultsFolder, writeResults } from '../results.ts';
-import { contest, type Outcome } from './contest.ts';
+import { contest, mostWarmUps, type Outcome } from './contest.ts';
 import type { Field } from './field.ts';
 import { animals } from './rows.ts';
 
@@ -69,9 +69,9 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
   if (!pinned) process.stderr.write('  server and load could not be pinned to cores of their own: expect more noise\n');
   const { entries, absent, notes, order } = await bench.open(servers, progress);
   if (entries.length === 0) throw new NotStarted(`there is nothing to measure: ${absent[0]?.problem}`);
-  // Between two loads there are connections to be opened, and the warm-up is longer.
-  const minutes = ((rounds + 1 + servers) * entries.length * (seconds + 0.1)) / 60;
-  progress(`${rounds} rounds of ${entries.length} loads, ${seconds} s each: about ${Math.ceil(minutes)} min`);
+  // Between two loads there are connections to be opened. A server is warm after one turn, or after the most.
+  const minutes = (turns: number) => Math.ceil(((rounds + servers * turns) * entries.length * (seconds + 0.1)) / 60);
+  progress(`${rounds} rounds of ${entries.length} loads, ${seconds} s each: ${minutes(1)} to ${minutes(mostWarmUps)} min, by how fast they warm up`);
   const measured = await contest(entries, {
     rounds,
     seconds,

@@ -39,17 +39,29 @@ describe('a contest', () => {
     assert.deepEqual(outcomes.map(({ rounds }) => rounds.map(({ requests }) => requests)), [[2, 3], [2, 3], [2, 3]]);
   });
 
-  it('warms up until there were requests enough, three times at most', async () => {
+  it('warms up until there were requests enough, eight times at most', async () => {
     const { order, entries } = fakes(['slow', 'fast'], (name) => round({ requests: name === 'slow' ? 10 : 600 }));
     await contest(entries, { rounds: 0, seconds: 1, warmUp: 1_000 });
-    assert.deepEqual(order, ['slow', 'slow', 'slow', 'fast', 'fast']);
+    assert.deepEqual(order, [...Array(8).fill('slow'), 'fast', 'fast']);
   });
 
   it('warms up every server, and takes them in turn', async () => {
     const order: number[] = [];
     const servers = [0, 1, 2].map((number) => ({ measure: async () => round({ requests: order.push(number) * 0 + 500 }) }));
     await contest([{ row: 'a', contestant: 'x', servers }], { rounds: 6, seconds: 1, warmUp: 1_000 });
-    assert.deepEqual(order, [0, 0, 1, 1, 2, 2, 1, 2, 0, 1, 2, 0]);
+    assert.deepEqual(order, [0, 0, 1, 1, 2, 2, 0, 1, 1, 2, 2, 0]);
+  });
+
+  it('measures every server forwards and backwards, whatever their number', async () => {
+    for (const count of [1, 2, 3]) {
+      const order: string[] = [];
+      const servers = (name: string) => Array.from({ length: count }, (_, i) => ({ measure: async () => (order.push(`${name}${i}`), round()) }));
+      const entries = ['a', 'b'].map((row) => ({ row, contestant: 'x', servers: servers(row) }));
+      await contest(entries, { rounds: 2 * count, seconds: 1, warmUp: 1 });
+      const told = order.slice(2 * count);
+      const first = (name: string, i: number) => told.filter((other, at) => at % 2 === 0 && other === `${name}${i}`).length;
+      for (let i = 0; i < count; i++) assert.deepEqual([first('a', i), first('b', i)], [1, 1], told.join(' '));
+    }
   });
 
   it('tells what it is about to measure', async () => {

@@ -3,7 +3,8 @@
  * all of them. Odd rounds go backwards, so that nobody always comes after the same one. A first round warms up, and is not counted.
  *
  * Two processes of one program differ by a tenth and more, for as long as they live: by how V8 happened to compile them, and where
- * they lie in memory. So a contestant has several servers, of which each round takes the next.
+ * they lie in memory. So a contestant has several servers, of which each pair of rounds takes the next: one round of the pair goes
+ * backwards and one does not, so that each server is measured both ways.
  */
 import { WrongAnswers } from '../measure/load.ts';
 
@@ -59,7 +60,7 @@ export interface ContestOptions {
   readonly rounds: number;
   /** How long each entry is measured in a round. */
   readonly seconds: number;
-  /** So many requests a server gets in the warm-up, if it answers them in three times its turn: until then Node still compiles. */
+  /** So many requests a server gets in the warm-up, if it answers them in eight times its turn: until then Node still compiles. */
   readonly warmUp: number;
   /** Hears what is about to be measured; round 0 is the warm-up, the one after the last the check. */
   readonly watch?: (round: number, entry: Entry) => void;
@@ -69,7 +70,7 @@ export interface ContestOptions {
 const mostTries = 3;
 
 /** So often a server is measured to warm it up. */
-const mostWarmUps = 3;
+export const mostWarmUps = 8;
 
 /** Measures all entries in all rounds. An entry that fails once, or a check afterwards, has a problem and no figures. */
 export async function contest(entries: readonly Entry[], { rounds, seconds, warmUp, watch }: ContestOptions): Promise<readonly Outcome[]> {
@@ -82,7 +83,7 @@ export async function contest(entries: readonly Entry[], { rounds, seconds, warm
       try {
         const { servers } = entry;
         if (round === 0) for (const server of servers) await warmed(server, seconds, warmUp);
-        else if (round <= rounds) counted.get(entry)!.push(await measured(servers[round % servers.length]!, seconds));
+        else if (round <= rounds) counted.get(entry)!.push(await measured(servers[(round >> 1) % servers.length]!, seconds));
         else for (const server of servers) await server.check?.();
       } catch (error) {
         problems.set(entry, (error as Error).message);
