@@ -52,6 +52,7 @@ describe('npm run bench', () => {
 
     const written = JSON.parse(readFileSync(join(results, 'speed.json'), 'utf8')) as {
       readonly machine: Machine;
+      readonly settings: { readonly quick: boolean };
       readonly outcomes: readonly Outcome[];
       readonly ratios: readonly BarGroup[];
     };
@@ -63,7 +64,10 @@ describe('npm run bench', () => {
     assert.equal(written.machine.node, process.version);
     assert.equal(malformed(readFileSync(join(results, 'speed.svg'), 'utf8')), undefined);
 
+    assert.equal(written.settings.quick, true);
     const printed = await stdout;
+    assert.match(printed, /^A quick run: its figures only show that the bench works\.$/m);
+    assert.doesNotMatch(printed, /NaN/);
     assert.match(printed, /^\| list of 20: petstore +\|/m);
     assert.ok(printed.includes(join(results, 'speed.json')) && printed.includes(join(results, 'speed.svg')));
     assert.match(await stderr, /starting and checking petstore[^]*round 1 of 1/);

@@ -1,5 +1,5 @@
 /** The whole run, from the empty folder to the last figure. */
-import { pinGenerator } from '../measure/cores.ts';
+import { arePinned, pinGenerator } from '../measure/cores.ts';
 import { animal } from '../measure/animal.mjs';
 import { median } from '../measure/statistics.ts';
 import { smallAnimals, type Options } from './options.ts';
@@ -53,7 +53,7 @@ export async function measure({ animals, quick }: Options, say: (doing: string) 
 
   say(`filling folders with ${of(counts.small)} and ${of(counts.large)}`);
   const [small, large, due] = await Promise.all([makeStock(counts.small), makeStock(counts.large), makeDueStock(counts.large)]);
-  const pinned = pinGenerator();
+  pinGenerator();
 
   say(`starting each ${times} times, and JSON.parse of the same`);
   const starts = await measureStartUps(small, large, times);
@@ -96,7 +96,7 @@ export async function measure({ animals, quick }: Options, say: (doing: string) 
   return {
     animals: counts,
     animalsAfter,
-    pinned,
+    pinned: arePinned(),
     quick,
     requests,
     starts,

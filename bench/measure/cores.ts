@@ -4,14 +4,25 @@ import { spawnSync } from 'node:child_process';
 /** The cores as `taskset` (util-linux) names them; undefined where there is none to spare, or no such command. */
 const split = splitCores();
 
-/** Keeps this process, the load generator, off the server's core. Gives whether the system can. */
-export function pinGenerator(): boolean {
-  return split !== undefined && taskset('--all-tasks', '--cpu-list', '--pid', split.generator, String(process.pid)) !== undefined;
+let pinned = split !== undefined;
+
+/** Keeps this process, the load generator, off the server's core, where the system can. */
+export function pinGenerator(): void {
+  if (split !== undefined) keep(process.pid, split.generator);
 }
 
 /** Keeps a server to its core, where the system can. */
 export function pinServer(pid: number): void {
-  if (split !== undefined) taskset('--all-tasks', '--cpu-list', '--pid', split.server, String(pid));
+  if (split !== undefined) keep(pid, split.server);
+}
+
+/** Whether all that were to be kept to cores have been, until now. */
+export function arePinned(): boolean {
+  return pinned;
+}
+
+function keep(pid: number, cores: string): void {
+  pinned = taskset('--all-tasks', '--cpu-list', '--pid', cores, String(pid)) !== undefined && pinned;
 }
 
 /** Of the cores that this process may use: the first for the server, the others for the load. */

@@ -1,8 +1,7 @@
 // express 5 with express-rate-limit and better-sqlite3, after express's "Production best practices" (performance, security)
 // and express-rate-limit's README. Express checks and validates nothing itself: the key is looked up in a Map, the query and
 // the body are checked by Ajv, compiled from the schemas that fastify is given.
-//
-// It cannot: begin a window by the clock (a key's first request does); ban a key; hold a categoryId beyond 2^53 (400).
+// What it cannot do is told in ../speed/peers.ts.
 import { randomUUID } from 'node:crypto';
 import { Ajv } from 'ajv';
 import express from 'express';

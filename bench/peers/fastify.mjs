@@ -1,8 +1,6 @@
 // fastify 5 with @fastify/bearer-auth, @fastify/rate-limit and better-sqlite3, after fastify's documentation (Getting Started,
 // "Validation and Serialization": a schema for every query, body and answer; "Recommendations") and the plugins' READMEs.
-//
-// It cannot: begin a window by the clock (a key's first request does); give X-RateLimit-Reset as a moment (it is the seconds
-// left); ban a key; hold a categoryId beyond 2^53 (400).
+// What it cannot do is told in ../speed/peers.ts.
 import bearerAuth from '@fastify/bearer-auth';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import { Ajv } from 'ajv';

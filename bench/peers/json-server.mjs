@@ -2,9 +2,8 @@
 // such. After its README, "Module". The router stands alone: the middlewares of jsonServer.defaults() would compress, log,
 // allow CORS and look for a static file at each request, none of which we do; without them it is faster.
 //
-// It cannot: ask for a key, limit anyone, validate anything, or list by `limit` and `after`: the page is `/pets?_limit=20`
-// (or `?_page=1&_limit=20`, with Links, which costs it a look at every animal). A create rewrites the whole file, and no sync
-// follows.
+// What it cannot do is told in ../speed/peers.ts. A page is `/pets?_limit=20` (or `?_page=1&_limit=20`, with Links, which costs it a
+// look at every animal). A create rewrites the whole file.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import jsonServer from 'json-server';

@@ -2,8 +2,8 @@
 // @stoplight/prism-http-server. (By the command line a second process would serve in production, and the bench measures the
 // one that it has started.)
 //
-// It cannot: keep an animal, so every answer is an example of the description (a page of three, and so on); know a key from
-// another (any bearer token passes, none is 401), or count requests: its X-RateLimit headers are examples too.
+// What it cannot do is told in ../speed/peers.ts. A page of its has three animals; any bearer token passes, and none is 401; its
+// X-RateLimit headers are examples, too.
 import { readFileSync } from 'node:fs';
 import { getHttpOperationsFromSpec } from '@stoplight/prism-cli/dist/operations.js';
 import { createLogger } from '@stoplight/prism-core';

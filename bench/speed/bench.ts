@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { UsageError } from '../../conformance/options.ts';
 import { barChart, type BarGroup } from '../chart.ts';
 import { exitOnSignals } from '../measure/at-exit.ts';
-import { pinGenerator } from '../measure/cores.ts';
+import { arePinned, pinGenerator } from '../measure/cores.ts';
 import { NotStarted } from '../measure/program.ts';
 import { endProgress, progress } from '../measure/progress.ts';
 import { machine, machineLine, resultsFolder, writeResults } from '../results.ts';
@@ -42,6 +42,8 @@ export interface Report {
   readonly title: string;
 }
 
+const worthLittle = 'A quick run: its figures only show that the bench works.';
+
 const options = { quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
 
 /** A run from the command line, to the end of the process. It reports and does not judge: 0 if it ran, 2 if it could not. */
@@ -65,9 +67,10 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
   const { rounds, seconds, servers, warmUp } = quick ? { rounds: 1, seconds: 0.05, servers: 1, warmUp: 1 } : { ...bench, warmUp: 10_000 };
   const folder = resultsFolder();
   const here = machine();
-  const pinned = pinGenerator();
-  if (!pinned) process.stderr.write('  server and load could not be pinned to cores of their own: expect more noise\n');
-  const { entries, absent, notes, order } = await bench.open(servers, progress);
+  pinGenerator();
+  const { entries, absent, notes, lacks, order } = await bench.open(servers, progress);
+  const pinned = arePinned();
+  if (!pinned) progress('server and load could not be kept to cores of their own: expect more noise');
   if (entries.length === 0) throw new NotStarted(`there is nothing to measure: ${absent[0]?.problem}`);
   // Between two loads there are connections to be opened. A server is warm after one turn, or after the most.
   const minutes = (turns: number) => Math.ceil(((rounds + servers * turns) * entries.length * (seconds + 0.1)) / 60);
@@ -90,14 +93,17 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
     ...absent,
   ].sort((a, b) => order.indexOf(a.contestant) - order.indexOf(b.contestant));
   const { texts, groups, chart, title } = bench.report(outcomes);
-  const settings = { animals, rounds, secondsPerRound: seconds, serversOfEach: servers, pinned };
-  const method = `${animals} animals, ${rounds} interleaved rounds of ${seconds} s, ${servers} servers of each in turn. Numbers: all rounds together; whiskers: quartiles of the rounds.`;
+  const settings = { animals, rounds, secondsPerRound: seconds, serversOfEach: servers, pinned, quick };
+  const spent = `${animals} animals, ${rounds} interleaved rounds of ${seconds} s, ${servers} servers of each in turn.`;
+  const method = `${spent} Numbers: all rounds together; whiskers: quartiles of the rounds.${quick ? ` ${worthLittle}` : ''}`;
   const svg = barChart(title, `${method} ${machineLine(here)}`, chart);
   const versions = bench.versions?.() ?? {};
-  const results = { format: 1, bench: bench.name, machine: here, settings, versions, ratios: groups, outcomes };
+  const results = { format: 1, bench: bench.name, machine: here, settings, versions, lacks, ratios: groups, outcomes };
   const pinning = pinned ? 'server and load on cores of their own' : 'server and load NOT on cores of their own';
-  const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ');
-  console.log([...texts, [`${machineLine(here)}; ${pinning}`, others].filter((line) => line !== '').join('\n')].join('\n\n'));
+  const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const footer = [`${machineLine(here)}; ${pinning}`, others.join(', '), quick ? worthLittle : ''].filter((line) => line !== '');
+  const cannot = Object.entries(lacks).map(([name, lack]) => `${name}: ${lack}`);
+  console.log([...texts, ...(cannot.length > 0 ? [`What they cannot do:\n${cannot.join('\n')}`] : []), footer.join('\n')].join('\n\n'));
   console.log(`\nResults: ${writeResults(folder, bench.name, results, svg).join(', ')}`);
 }
 

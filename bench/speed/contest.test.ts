@@ -179,6 +179,13 @@ describe('what is shown of it', () => {
     assert.deepEqual(fastify?.slice(2, -1), ['1000', '1.00', '20.0', '1.00', '1.00–1.00', '0.10', '0.10–0.10']);
   });
 
+  it('has a dash for what is no number', () => {
+    const short = [outcome('node:http', [round({ user: 0, p50: NaN, p99: NaN })]), outcome('petstore', [round({ p50: NaN, p99: NaN })])];
+    const [, , , own] = cells(costTable(short, [listRow]));
+    assert.deepEqual(own?.slice(2, -1), ['1000', '–', '–', '50.0', '10.0', '60', '–', '']);
+    assert.doesNotMatch(durableTable(short, [listRow], 'petstore'), /NaN|Infinity|–––/);
+  });
+
   it('makes bars of the pairs that were both measured', () => {
     const pairs = ['petstore', 'express', 'nobody'].map((name) => ({ label: name, one: ['list', name], other: ['list', 'node:http'] }) as const);
     const { bars } = group('title', outcomes, pairs, (one, other) => rateRatio(one, other, userCpu));

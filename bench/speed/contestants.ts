@@ -11,6 +11,8 @@ export interface Contestant {
   readonly demand: Demand;
   /** Starts a server with the first animals. Rejects with why it could not be. */
   readonly start: () => Promise<Site>;
+  /** What the specification asks for, and it cannot do in any row. */
+  readonly lacks?: string;
   /** Why it has no figures for a row. */
   readonly cannot?: (row: Row) => string | undefined;
   /** What one must know to read its figures for a row. */

@@ -12,6 +12,8 @@ export interface Field {
   readonly entries: readonly Entry[];
   readonly absent: readonly Outcome[];
   readonly notes: ReadonlyMap<Entry, string>;
+  /** What contestants cannot do, by their names. */
+  readonly lacks: Readonly<Record<string, string>>;
   /** The names of all, as they are to be listed. */
   readonly order: readonly string[];
 }
@@ -71,7 +73,8 @@ export async function openField(
   const rowOrder = pairs.flatMap(([, rows]) => rows.map(({ id }) => id));
   // Who is to be compared is measured one right after the other.
   entries.sort((a, b) => rowOrder.indexOf(a.row) - rowOrder.indexOf(b.row) || order.indexOf(a.contestant) - order.indexOf(b.contestant));
-  return { entries, absent, notes, order };
+  const lacks = Object.fromEntries(pairs.flatMap(([{ name, lacks: lack }]) => (lack === undefined ? [] : [[name, lack]])));
+  return { entries, absent, notes, lacks, order };
 }
 
 /** Starts a contestant's servers, for reads and for creates, when they are first needed. */

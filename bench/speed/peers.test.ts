@@ -19,6 +19,12 @@ describe('the peers', () => {
     assert.equal(said('Prism', refusedRow.id), 'it has no limits');
   });
 
+  it('tell what they cannot do', async () => {
+    const { lacks } = await openField([[nobody, []], ...peers('npm is not there')], [], 1, () => {});
+    assert.deepEqual(Object.keys(lacks), ['fastify + SQLite', 'express + SQLite', 'json-server', 'Prism']);
+    assert.match(lacks['fastify + SQLite']!, /by the clock.*X-RateLimit-Reset as a moment.*bans.*2\^53/);
+  });
+
   it('that do less than we do have a note at what they do', () => {
     const noted = peers(null).flatMap(([{ name, note }, rows]) => rows.flatMap((row) => note?.(row) ?? []).map((text) => `${name}: ${text}`));
     assert.ok(noted.includes('json-server: not durable') && noted.includes('Prism: a mock: keeps nothing'));

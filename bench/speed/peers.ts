@@ -14,6 +14,9 @@ export const durablePeers = ['fastify + SQLite', 'express + SQLite'] as const;
 /** Creates at every number of connections, few to many. */
 export const durableRows: readonly Row[] = [...createsAt, createRow].sort((a, b) => a.connections - b.connections);
 
+const byTheClock = "windows that begin by the clock (a key's first request begins them)";
+const int64 = 'a categoryId beyond 2^53 (it is refused)';
+
 const key = 'bench-key-with-room-for-everything';
 const spentKey = 'bench-key-of-which-one-request-is-all-of-a-day';
 const keys = [
@@ -32,13 +35,25 @@ export function peers(failure: string | null): readonly (readonly [Contestant, r
   };
   const jsonServerPath = (row: Row) => (row === listRow ? '/pets?_limit=20' : row.path);
   return [
-    [{ name: durablePeers[0], demand: 'service', start: start('fastify.mjs') }, [...rows, ...createsAt]],
-    [{ name: durablePeers[1], demand: 'service', start: start('express.mjs') }, [...rows, ...createsAt]],
+    [
+      {
+        name: durablePeers[0],
+        demand: 'service',
+        start: start('fastify.mjs'),
+        lacks: `${byTheClock}; X-RateLimit-Reset as a moment (it gives the seconds left); bans; ${int64}`,
+      },
+      [...rows, ...createsAt],
+    ],
+    [
+      { name: durablePeers[1], demand: 'service', start: start('express.mjs'), lacks: `${byTheClock}; bans; ${int64}` },
+      [...rows, ...createsAt],
+    ],
     [
       {
         name: 'json-server',
         demand: 'animals',
         start: start('json-server.mjs', jsonServerPath),
+        lacks: 'keys; limits; validation; pages by limit and after (it is asked for ?_limit=20); a sync after a create',
         cannot: ({ key }) => (key === 'none' ? 'it knows no keys' : key === 'spent' ? 'it has no limits' : undefined),
         note: ({ method }) => (method === 'POST' ? 'not durable' : undefined),
       },
@@ -49,6 +64,7 @@ export function peers(failure: string | null): readonly (readonly [Contestant, r
         name: 'Prism',
         demand: 'status',
         start: start('prism.mjs'),
+        lacks: 'keeping an animal (its answers are the examples of the description); telling one key from another; counting requests',
         cannot: ({ key }) => (key === 'spent' ? 'it has no limits' : undefined),
         note: (row) => (row === listRow ? 'a mock: 3 examples' : row === createRow ? 'a mock: keeps nothing' : 'a mock'),
       },

@@ -73,6 +73,7 @@ function speed({ rounds }: Outcome): readonly string[] {
 }
 
 function milliseconds(ms: number): string {
+  if (!Number.isFinite(ms)) return nothing; // no answer but those that opened a connection
   return ms.toFixed(ms < 9.95 ? 2 : ms < 99.5 ? 1 : 0);
 }
 
@@ -82,5 +83,6 @@ function against(one: Outcome | undefined, other: Outcome | undefined, ratio: (o
 }
 
 function written({ ratio, low, high }: Ratio): readonly string[] {
+  if (!Number.isFinite(ratio)) return [nothing, ''];
   return [ratioText(ratio), `${ratioText(low)}–${ratioText(high)}`];
 }
