@@ -48,6 +48,13 @@ describe('the chart', () => {
     assert.ok(places.every((place, i) => i === 0 || place - places[i - 1]! > 30), 'marks that can be read');
   });
 
+  it('breaks a title before the right border', () => {
+    const svg = barChart('petstore, and what one would pick instead of it: '.repeat(5), 's', [{ title: 'g', bars: [bar('a', 2)] }]);
+    const lines = [...svg.matchAll(/<text [^>]*font-size="17"[^>]*>([^<]*)</g)].map(([, line]) => line!);
+    // A bold letter is about 0.58 of its size wide.
+    assert.ok(lines.length > 1 && lines.every((line) => 24 + line.length * 17 * 0.58 < 860 - 24), lines.join('\n'));
+  });
+
   it('leaves out what is no ratio, and groups without bars', () => {
     const svg = barChart('t', '', [{ title: 'empty', bars: [bar('nan', NaN), bar('zero', 0), bar('infinite', Infinity)] }, { title: 'g', bars: [bar('a', 2, NaN, Infinity)] }]);
     assert.equal(extents(svg).length, 1);

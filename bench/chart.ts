@@ -36,7 +36,7 @@ const foot = 54;
 /** Between two marks of the axis, in pixels. */
 const leastGap = 38;
 /** About as many characters of the two sizes fit into a line. */
-const charactersOfTitle = 90;
+const charactersOfTitle = 80;
 const charactersOfText = 128;
 
 /** A standalone SVG. Bars whose ratio is no number above 0 are left out. */
