@@ -4,11 +4,10 @@ import { runBench, type Report } from './speed/bench.ts';
 import type { Outcome } from './speed/contest.ts';
 import { floor, ours, ownServers } from './speed/contestants.ts';
 import { openField, type Field } from './speed/field.ts';
-import { p99Ratio } from './speed/figures.ts';
 import { group } from './speed/groups.ts';
 import { durablePeers, durableRows, peers, peerVersions } from './speed/peers.ts';
 import { createsAt, rows } from './speed/rows.ts';
-import { costTable, durableTable, find, speedRatio, userRatio } from './speed/view.ts';
+import { costTable, durableTable, find, p99Ratio, speedRatio, userRatio } from './speed/view.ts';
 
 async function open(servers: number, watch: (text: string) => void): Promise<Field> {
   watch('installing the peers, where they are not yet');

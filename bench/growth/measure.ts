@@ -1,10 +1,11 @@
 /** The whole run, from the empty folder to the last figure. */
 import { arePinned, pinGenerator } from '../measure/cores.ts';
 import { animal } from '../measure/animal.mjs';
+import { rateRatio, userCpu, type Ratio } from '../measure/figures.ts';
 import { median } from '../measure/statistics.ts';
 import { smallAnimals, type Options } from './options.ts';
 import { checkCreate, checkPages, countOf } from './right.ts';
-import { costOf, measureRounds, userRatio, type Cost, type Ratio, type RoundsOptions } from './rounds.ts';
+import { costOf, measureRounds, type Cost, type RoundsOptions } from './rounds.ts';
 import { makeStock, openShop, pathOf, reads, type ReadName, type Shop } from './shop.ts';
 import { makeDueStock, measureFold, type Fold } from './stall.ts';
 import { measureStartUps, startRatio, type StartUps } from './start-up.ts';
@@ -62,8 +63,8 @@ export async function measure({ animals, quick }: Options, say: (doing: string) 
   const requests: RequestFigures[] = [];
   const ask = async (name: RequestFigures['name'], options: RoundsOptions): Promise<void> => {
     say(`${name}: ${options.rounds} rounds of ${options.seconds} s each`);
-    const pair = await measureRounds(...shops, options);
-    requests.push({ name, ...userRatio(pair), small: costOf(pair.small), large: costOf(pair.large) });
+    const { small: ofSmall, large: ofLarge } = await measureRounds(...shops, options);
+    requests.push({ name, ...rateRatio(ofLarge, ofSmall, userCpu), small: costOf(ofSmall), large: costOf(ofLarge) });
   };
   say('checking the answers of both');
   for (const shop of shops) await checkPages(shop);

@@ -8,6 +8,7 @@ test('flags -> options', () => {
   assert.deepEqual(readOptions(['--animals', '2000', '--quick']), { animals: 2_000, quick: true });
   assert.equal(readOptions(['--quick', '-h']), 'help');
   for (const flag of ['--animals', '--quick', '--help']) assert.ok(help.includes(`  ${flag}`), flag);
+  assert.match(help, /bench\/results\/growth\.json and growth\.svg \(BENCH_RESULTS=DIR/);
 });
 
 test('one line names the flag and the rule', () => {

@@ -1,6 +1,6 @@
 /** What the user tells the bench: flags -> options, or one clear line. */
-import { parseArgs } from 'node:util';
-import { integer, UsageError } from '../../conformance/options.ts';
+import { integer } from '../../conformance/options.ts';
+import { helpEnd, readFlags } from '../command.ts';
 
 export interface Options {
   /** How many animals the large shop has. */
@@ -23,7 +23,7 @@ how long the event loop stands still while a snapshot is written. About four min
   --quick       a few short rounds: to see that it runs, not to believe its figures
   --help
 
-Exit code: 0 it was measured, 2 it could not be.
+${helpEnd('growth')}
 `;
 
 const flags = {
@@ -38,13 +38,7 @@ const flags = {
  * @throws UsageError that names the flag and the rule
  */
 export function readOptions(args: readonly string[]): Options | 'help' {
-  let given;
-  try {
-    given = parseArgs({ args: [...args], options: flags }).values;
-  } catch (error) {
-    // Node's message names the flag first, and then explains itself at length.
-    throw new UsageError(`${(error as Error).message.split(/\. |\n/)[0]!.replace(/\.$/, '')}; --help shows all options`);
-  }
+  const given = readFlags(args, flags);
   if (given.help === true) return 'help';
   return { animals: integer('--animals', given.animals ?? '1000000', 2 * smallAnimals, mostAnimals), quick: given.quick ?? false };
 }

@@ -21,6 +21,7 @@ test('a run: exit 0, the tables, JSON and chart, and nothing left behind', async
   assert.match(stderr, /^ {2}filling folders with 1,000 animals and 2,000 animals\n/);
   assert.deepEqual(readdirSync(results).sort(), ['growth.json', 'growth.svg']);
   const growth = JSON.parse(readFileSync(join(results, 'growth.json'), 'utf8')) as GrowthResults;
+  assert.deepEqual([growth.format, growth.bench, growth.quick], [1, 'growth', true]);
   assert.deepEqual(growth.requests.map(({ name }) => name), ['first page', 'random page', 'filtered page', 'last page', 'create']);
   // Not the CPU time: in rounds as short as these the kernel may find none.
   assert.ok(growth.requests.every(({ small, large }) => small.perSecond > 0 && large.perSecond > 0 && large.p99 > 0), stdout);

@@ -1,13 +1,15 @@
 /** The figures as tables and as a chart. */
 import { barChart } from '../chart.ts';
+import type { Ratio } from '../measure/figures.ts';
 import { median } from '../measure/statistics.ts';
 import { machineLine, type Machine } from '../results.ts';
 import { ratioText, table } from '../table.ts';
 import type { Growth, Memory } from './measure.ts';
-import type { Ratio } from './rounds.ts';
 import type { Stretch } from './stall.ts';
 
 export interface GrowthResults extends Growth {
+  readonly format: 1;
+  readonly bench: 'growth';
   readonly machine: Machine;
 }
 

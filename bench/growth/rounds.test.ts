@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { costOf, userRatio, type Round } from './rounds.ts';
+import { costOf, type Round } from './rounds.ts';
 import { startRatio, type Start } from './start-up.ts';
 
 const round = (requests: number, user: number): Round => ({ requests, user, system: user / 2, seconds: 2, latencies: [1, 3] });
 
 test('what rounds come to', () => {
   assert.deepEqual(costOf([round(100, 1_000), round(300, 5_000)]), { perSecond: 100, user: 15, system: 7.5, p50: 2, p99: 3 });
-});
-
-test('the ratio is that of the sums, its spread that of the rounds', () => {
-  const small = [round(100, 1_000), round(100, 1_000), round(300, 3_000)];
-  const large = [round(100, 1_000), round(100, 1_200), round(200, 2_800)];
-  assert.deepEqual(userRatio({ small, large }), { ratio: 1.25, low: 1.1, high: 1.2999999999999998 });
 });
 
 test('a start is what the animals add to it, by their parse', () => {

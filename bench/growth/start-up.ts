@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { atExit } from '../measure/at-exit.ts';
 import { pinServer } from '../measure/cores.ts';
+import type { Ratio } from '../measure/figures.ts';
 import { median, quantile } from '../measure/statistics.ts';
-import type { Ratio } from './rounds.ts';
 import { openShop, type Stock } from './shop.ts';
 
 /** How long something took. */
@@ -55,14 +56,13 @@ async function start(stock: Stock): Promise<Start> {
 
 async function parse(path: string): Promise<Took> {
   const child = fork(fileURLToPath(new URL('parse.mjs', import.meta.url)), [path], { execArgv: [] });
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
+  const ended = atExit(() => child.kill('SIGKILL'));
   const exited = once(child, 'exit');
   pinServer(child.pid!);
   child.send('begin');
   const told = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
   await exited;
-  process.off('exit', kill);
+  ended();
   if (told === undefined) throw new Error(`JSON.parse of ${path} failed: there may be too little memory`);
   return told[0] as Took;
 }

@@ -1,6 +1,7 @@
 /** One load on a server, by autocannon: so many connections, each with one request under way at a time. */
 import type { EventEmitter } from 'node:events';
 import autocannon from 'autocannon';
+import type { Program } from './program.ts';
 
 export interface LoadOptions {
   readonly url: string;
@@ -26,6 +27,16 @@ export interface Load {
   readonly seconds: number;
   /** From each request to its answer, in milliseconds: without each connection's first, which holds its opening. */
   readonly latencies: readonly number[];
+}
+
+/** What came of it, and what it has cost the server. */
+export interface MeasuredLoad extends Load {
+  /** CPU time in its own code, in microseconds. */
+  readonly user: number;
+  /** CPU time in the kernel on its behalf, in microseconds. */
+  readonly system: number;
+  /** Resident memory afterwards, in bytes. */
+  readonly resident: number;
 }
 
 /** An answer was not what it must be, or none came: such figures are worth nothing. */
@@ -94,4 +105,16 @@ export async function load(options: LoadOptions): Promise<Load> {
     throw new WrongAnswers(`${method} ${url} must be answered with ${status}, and came: ${statuses.join(', ') || 'nothing'}`);
   }
   return { requests, seconds: (last - first) / 1000, latencies };
+}
+
+/**
+ * The same on a server that tells what it uses.
+ *
+ * @throws WrongAnswers
+ */
+export async function measureLoad(program: Program, options: LoadOptions): Promise<MeasuredLoad> {
+  const before = await program.usage();
+  const done = await load(options);
+  const { user, system, resident } = await program.usage();
+  return { ...done, user: user - before.user, system: system - before.system, resident };
 }

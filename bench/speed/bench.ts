@@ -1,8 +1,6 @@
 /** What `npm run bench` and `npm run bench:peers` have in common: their face, the run, the files, the exit code. */
-import { parseArgs } from 'node:util';
-import { UsageError } from '../../conformance/options.ts';
 import { barChart, type BarGroup } from '../chart.ts';
-import { exitOnSignals } from '../measure/at-exit.ts';
+import { helpEnd, readFlags, runCommand } from '../command.ts';
 import { arePinned, pinGenerator } from '../measure/cores.ts';
 import { NotStarted } from '../measure/program.ts';
 import { endProgress, progress } from '../measure/progress.ts';
@@ -46,20 +44,13 @@ const worthLittle = 'A quick run: its figures only show that the bench works.';
 
 const options = { quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
 
-/** A run from the command line, to the end of the process. It reports and does not judge: 0 if it ran, 2 if it could not. */
-export async function runBench(bench: Bench): Promise<void> {
-  exitOnSignals();
-  try {
-    const { quick = false, help = false } = flags();
+/** A run from the command line, to the end of the process. */
+export function runBench(bench: Bench): Promise<never> {
+  return runCommand(bench.script, async () => {
+    const { quick = false, help = false } = readFlags(process.argv.slice(2), options);
     if (help) process.stdout.write(helpOf(bench));
     else await run(bench, quick);
-    process.exit(0);
-  } catch (error) {
-    endProgress();
-    const expected = error instanceof UsageError || error instanceof NotStarted;
-    process.stderr.write(`${bench.script}: ${expected ? error.message : `the bench itself failed: ${(error as Error).stack}`}\n`);
-    process.exit(2);
-  }
+  });
 }
 
 async function run(bench: Bench, quick: boolean): Promise<void> {
@@ -107,21 +98,14 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
   console.log(`\nResults: ${writeResults(folder, bench.name, results, svg).join(', ')}`);
 }
 
-function flags(): { readonly quick?: boolean; readonly help?: boolean } {
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message.split('. ')[0]!.replace(/\.$/, '')}: --help shows what there is`);
-  }
-}
-
 function helpOf({ script, about, name }: Bench): string {
   return `Usage: npm run ${script} [-- --quick]
 
 ${about}
-Writes bench/results/${name}.json and ${name}.svg (BENCH_RESULTS=DIR writes them elsewhere). The exit code is 0 if it ran, 2 if not.
 
   --quick   one short round, to see that everything works: the figures are worth little
-  --help    this
+  --help
+
+${helpEnd(name)}
 `;
 }

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { WrongAnswers } from '../measure/load.ts';
-import { median, quantile } from '../measure/statistics.ts';
 import { contest, type Entry, type Outcome, type Round } from './contest.ts';
-import { overall, p99Ratio, rateRatio, requestsPerSecond, userCpu } from './figures.ts';
 import { group } from './groups.ts';
 import { listRow, refusedRow } from './rows.ts';
-import { costTable, durableTable } from './view.ts';
+import { costTable, durableTable, userRatio } from './view.ts';
 
 const round = (figures: Partial<Round> = {}): Round => (
   { requests: 1_000, seconds: 1, p50: 1, p99: 2, user: 50_000, system: 10_000, resident: 60e6, ...figures }
@@ -120,33 +118,6 @@ describe('a contest', () => {
   });
 });
 
-describe('figures', () => {
-  it('have medians and quantiles', () => {
-    assert.equal(median([3, 1, 2]), 2);
-    assert.equal(median([4, 1, 2, 3]), 2.5);
-    assert.deepEqual([0, 0.25, 0.99, 1].map((share) => quantile([10, 20, 30, 40, 50], share)), [10, 20, 49.6, 50]);
-    assert.ok(Number.isNaN(median([])));
-  });
-
-  it('are those of all rounds together, not the mean of the rounds', () => {
-    const rounds = [round({ requests: 100, user: 100 }), round({ requests: 900, user: 1_800, seconds: 4 })];
-    assert.equal(overall(rounds, userCpu), 1.9);
-    assert.equal(overall(rounds, requestsPerSecond), 200);
-  });
-
-  it('are compared by the ratio of sums, with the quartiles of the rounds', () => {
-    const one = outcome('one', [round({ user: 10, requests: 10 }), round({ user: 60, requests: 20 }), round({ user: 50, requests: 10 })]);
-    const other = outcome('other', [round({ user: 10, requests: 10 }), round({ user: 20, requests: 20 }), round({ user: 10, requests: 10 })]);
-    assert.deepEqual(rateRatio(one, other, userCpu), { ratio: 3, low: 2, high: 4 });
-  });
-
-  it('compare p99 round by round', () => {
-    const one = outcome('one', [1, 2, 90].map((p99) => round({ p99 })));
-    const other = outcome('other', [10, 10, 10].map((p99) => round({ p99 })));
-    assert.equal(p99Ratio(one, other).ratio, 0.2);
-  });
-});
-
 describe('what is shown of it', () => {
   const outcomes = [
     outcome('node:http', [round({ user: 40_000 })]),
@@ -188,7 +159,7 @@ describe('what is shown of it', () => {
 
   it('makes bars of the pairs that were both measured', () => {
     const pairs = ['petstore', 'express', 'nobody'].map((name) => ({ label: name, one: ['list', name], other: ['list', 'node:http'] }) as const);
-    const { bars } = group('title', outcomes, pairs, (one, other) => rateRatio(one, other, userCpu));
+    const { bars } = group('title', outcomes, pairs, userRatio);
     assert.deepEqual(bars, [{ label: 'petstore', ratio: 1.25, low: 1.25, high: 1.25 }]);
   });
 });

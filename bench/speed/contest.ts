@@ -6,21 +6,13 @@
  * they lie in memory. So a contestant has several servers, of which each pair of rounds takes the next: one round of the pair goes
  * backwards and one does not, so that each server is measured both ways.
  */
-import { WrongAnswers } from '../measure/load.ts';
+import { WrongAnswers, type MeasuredLoad } from '../measure/load.ts';
 
 /** What one load has cost. */
-export interface Round {
-  readonly requests: number;
-  /** From the first request to the last answer. */
-  readonly seconds: number;
+export interface Round extends Omit<MeasuredLoad, 'latencies'> {
   /** From a request to its answer, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** CPU time of the server for all of them, in microseconds: in its own code, and in the kernel. */
-  readonly user: number;
-  readonly system: number;
-  /** The server's resident memory afterwards, in bytes. */
-  readonly resident: number;
 }
 
 /** One contestant under one load. */

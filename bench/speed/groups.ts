@@ -1,7 +1,7 @@
 /** Outcomes -> groups of ratios, for the chart and for whoever reads the JSON. */
 import type { Bar, BarGroup } from '../chart.ts';
 import type { Outcome } from './contest.ts';
-import type { Ratio } from './figures.ts';
+import type { Ratio } from '../measure/figures.ts';
 import { find } from './view.ts';
 
 /** A ratio to be: whose outcome against whose. Each is a row's id and a contestant. */

@@ -1,5 +1,5 @@
 /** A running server under a row's load: its answers are checked before the first load, in each, and after the last. */
-import { load } from '../measure/load.ts';
+import { measureLoad } from '../measure/load.ts';
 import { quantile } from '../measure/statistics.ts';
 import { check, checkKept, createOne, type Demand } from './check.ts';
 import type { Round, Server } from './contest.ts';
@@ -31,18 +31,8 @@ export async function checkedServer(site: Site, row: Row, demand: Demand): Promi
 export function measureWith(site: Site, row: Row, expectedBody?: string): Server['measure'] {
   const options = { ...loadOn(site, row), ...(expectedBody !== undefined && { expectedBody }) };
   return async (seconds): Promise<Round> => {
-    const before = await site.program.usage();
-    const { requests, seconds: taken, latencies } = await load({ ...options, seconds });
-    const after = await site.program.usage();
-    return {
-      requests,
-      seconds: taken,
-      p50: quantile(latencies, 0.5),
-      p99: quantile(latencies, 0.99),
-      user: after.user - before.user,
-      system: after.system - before.system,
-      resident: after.resident,
-    };
+    const { latencies, ...used } = await measureLoad(site.program, { ...options, seconds });
+    return { ...used, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
   };
 }
 

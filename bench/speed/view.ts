@@ -1,10 +1,10 @@
 /** Outcomes -> the tables in the terminal. */
 import type { BarGroup } from '../chart.ts';
+import { overall, p99Ratio as p99RatioOf, rateRatio, requestsPerSecond, systemCpu, userCpu, type Ratio } from '../measure/figures.ts';
 import { median } from '../measure/statistics.ts';
 import { ratioText, table } from '../table.ts';
 import type { Outcome, Round } from './contest.ts';
 import { floor } from './contestants.ts';
-import { overall, p99Ratio, rateRatio, requestsPerSecond, systemCpu, userCpu, type Ratio } from './figures.ts';
 import type { Row } from './rows.ts';
 
 /** A reason that is longer stands below the table. */
@@ -51,8 +51,9 @@ export function ratioTable(groups: readonly BarGroup[]): string {
   return table(['', 'ratio', 'quartiles'], lines);
 }
 
-export const userRatio = (one: Outcome, other: Outcome) => rateRatio(one, other, userCpu);
-export const speedRatio = (one: Outcome, other: Outcome) => rateRatio(one, other, requestsPerSecond);
+export const userRatio = (one: Outcome, other: Outcome) => rateRatio(one.rounds, other.rounds, userCpu);
+export const speedRatio = (one: Outcome, other: Outcome) => rateRatio(one.rounds, other.rounds, requestsPerSecond);
+export const p99Ratio = (one: Outcome, other: Outcome) => p99RatioOf(one.rounds, other.rounds);
 
 function tableOf(head: readonly string[], outcomes: readonly Outcome[], rows: readonly Row[], cells: (outcome: Outcome) => readonly string[]): string {
   const reasons: string[] = [];

@@ -1,11 +1,14 @@
 /** Rounds -> figures and ratios. */
-import { median, quantile } from '../measure/statistics.ts';
-import type { Outcome, Round } from './contest.ts';
+import type { MeasuredLoad } from './load.ts';
+import { median, quantile } from './statistics.ts';
+
+/** What a round tells of rates. */
+export type Used = Pick<MeasuredLoad, 'requests' | 'seconds' | 'user' | 'system'>;
 
 /** A figure of so much per so much. */
 export interface Rate {
-  readonly amount: (round: Round) => number;
-  readonly per: (round: Round) => number;
+  readonly amount: (round: Used) => number;
+  readonly per: (round: Used) => number;
 }
 
 /** User CPU per request, in microseconds. */
@@ -22,27 +25,31 @@ export interface Ratio {
 }
 
 /** The figure over all rounds. NaN of none. */
-export function overall(rounds: readonly Round[], { amount, per }: Rate): number {
+export function overall(rounds: readonly Used[], { amount, per }: Rate): number {
   return sum(rounds.map(amount)) / sum(rounds.map(per));
 }
 
 /**
- * One outcome's figure against another's: the ratio over all rounds together. Kernels split a process's time into user and system by
+ * One's figure against another's, of as many rounds: the ratio over all rounds together. Kernels split a process's time into user and system by
  * looking now and then, so one second of it is off by some per cent; the sum of many is not.
  */
-export function rateRatio(one: Outcome, other: Outcome, rate: Rate): Ratio {
+export function rateRatio(one: readonly Used[], other: readonly Used[], rate: Rate): Ratio {
   const ratios = ratiosOf(one, other, (round) => overall([round], rate));
-  return { ratio: overall(one.rounds, rate) / overall(other.rounds, rate), ...quartiles(ratios) };
+  return { ratio: overall(one, rate) / overall(other, rate), ...quartiles(ratios) };
 }
 
-/** One outcome's p99 against another's: the middle of the rounds' ratios, as one stall of the machine makes a p99 of its own. */
-export function p99Ratio(one: Outcome, other: Outcome): Ratio {
+interface P99 {
+  readonly p99: number;
+}
+
+/** One's p99 against another's: the middle of the rounds' ratios, as one stall of the machine makes a p99 of its own. */
+export function p99Ratio(one: readonly P99[], other: readonly P99[]): Ratio {
   const ratios = ratiosOf(one, other, ({ p99 }) => p99);
   return { ratio: median(ratios), ...quartiles(ratios) };
 }
 
-function ratiosOf(one: Outcome, other: Outcome, figure: (round: Round) => number): readonly number[] {
-  return one.rounds.map((round, i) => figure(round) / figure(other.rounds[i]!));
+function ratiosOf<R>(one: readonly R[], other: readonly R[], figure: (round: R) => number): readonly number[] {
+  return one.map((round, i) => figure(round) / figure(other[i]!));
 }
 
 function quartiles(ratios: readonly number[]): { readonly low: number; readonly high: number } {
