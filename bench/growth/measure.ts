@@ -8,7 +8,7 @@ import { checkCreate, checkPages, countOf } from './right.ts';
 import { costOf, measureRounds, type Cost, type RoundsOptions } from './rounds.ts';
 import { makeStock, openShop, pathOf, reads, type ReadName, type Shop } from './shop.ts';
 import { makeDueStock, measureFold, type Fold } from './stall.ts';
-import { measureStartUps, startRatio, type StartUps } from './start-up.ts';
+import { measureStartUps, startRatios, type StartRatios, type StartUps } from './start-up.ts';
 
 /** One kind of request, of both shops. */
 export interface RequestFigures extends Ratio {
@@ -34,8 +34,7 @@ export interface Growth {
   readonly quick: boolean;
   readonly requests: readonly RequestFigures[];
   readonly starts: StartUps;
-  /** Against `JSON.parse` of the same bytes. */
-  readonly start: { readonly time: Ratio; readonly cpu: Ratio };
+  readonly start: { readonly time: StartRatios; readonly cpu: StartRatios };
   readonly memory: { readonly started: Memory; readonly loaded: Memory };
   readonly folds: readonly Fold[];
 }
@@ -101,7 +100,7 @@ export async function measure({ animals, quick }: Options, say: (doing: string) 
     quick,
     requests,
     starts,
-    start: { time: startRatio(starts, ({ ms }) => ms), cpu: startRatio(starts, ({ cpuMs }) => cpuMs) },
+    start: { time: startRatios(starts, ({ ms }) => ms), cpu: startRatios(starts, ({ cpuMs }) => cpuMs) },
     memory: {
       started: memory(resident(starts.small), resident(starts.large)),
       loaded: memory(smallLoaded.resident, largeLoaded.resident),

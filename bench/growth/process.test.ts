@@ -17,6 +17,7 @@ test('a run: exit 0, the tables, JSON and chart, and nothing left behind', async
   const { code, stdout, stderr } = await start(['--animals', '2000', '--quick'], { TMPDIR: temporary, BENCH_RESULTS: results }).ended;
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout, /\n\| +\| 1,000 animals \| +2,000 animals \| +ratio \|\n/);
+  assert.match(stdout, /\n\| start, time \(JSON\.parse: \d+ ms\) .* \(\S+\), whole [\d.]+ \|\n/);
   assert.match(stdout, /\n\| create, user CPU +\| +[\d.]+ µs \| +[\d.]+ µs \| +\S+ \(\S+\) \|\n/);
   assert.match(stderr, /^ {2}filling folders with 1,000 animals and 2,000 animals\n/);
   assert.deepEqual(readdirSync(results).sort(), ['growth.json', 'growth.svg']);
@@ -28,7 +29,7 @@ test('a run: exit 0, the tables, JSON and chart, and nothing left behind', async
   const fold = growth.folds[0]!;
   // The server writes no snapshot before its journal has 32 MiB, whatever the number of animals.
   assert.ok(fold.animals > 160_000 && fold.writing.stall > 0 && fold.quiet.requests > 100, stdout);
-  assert.match(readFileSync(join(results, 'growth.svg'), 'utf8'), /^<svg .*2,000 animals against 1,000/s);
+  assert.match(readFileSync(join(results, 'growth.svg'), 'utf8'), /^<svg .*2,000 animals against 1,000.*\(Start with 2,000 animals − start with 1,000\) ÷ reading and JSON\.parse/s);
   assert.deepEqual(readdirSync(temporary).filter((name) => name.startsWith('petstore-')), []);
 });
 

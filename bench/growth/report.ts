@@ -6,6 +6,7 @@ import { machineLine, type Machine } from '../results.ts';
 import { ratioText, table } from '../table.ts';
 import type { Growth, Memory } from './measure.ts';
 import type { Stretch } from './stall.ts';
+import type { StartRatios } from './start-up.ts';
 
 export interface GrowthResults extends Growth {
   readonly format: 1;
@@ -23,7 +24,8 @@ export function textOf(results: GrowthResults): string {
     '',
     figuresOf(results),
     '',
-    'The ratio is that of all rounds together (quartiles of single rounds); for a start, what the animals add against JSON.parse of them.',
+    'The ratio is that of all rounds together (quartiles of single rounds). For a start it is what the animals add, the start with many less',
+    'that with few, ÷ reading and parsing the same bytes by JSON.parse; and the whole start with many ÷ the same.',
     `Creates leave ${count(animalsAfter.small)} and ${count(animalsAfter.large)} animals behind; rounds in which a snapshot was written are not counted, but repeated.`,
     'Memory is read half a second after each start (the median), and once after the pages; no garbage collection is forced.',
     'A stall is how long the event loop stood still at most, as a timer of 1 ms sees it, which is part of it: the median of all',
@@ -40,9 +42,9 @@ export function textOf(results: GrowthResults): string {
 
 function figuresOf({ animals, requests, starts, start, memory, folds }: GrowthResults): string {
   const medians = (figure: 'ms' | 'cpuMs') => [starts.small, starts.large, starts.parse].map((all) => median(all.map((took) => took[figure])));
-  const startRow = (label: string, figure: 'ms' | 'cpuMs', ratio: Ratio) => {
+  const startRow = (label: string, figure: 'ms' | 'cpuMs', { added, whole }: StartRatios) => {
     const [small, large, parse] = medians(figure).map((ms) => `${ms.toFixed(0)} ms`);
-    return [`${label} (JSON.parse: ${parse})`, small!, large!, withSpread(ratio)];
+    return [`${label} (JSON.parse: ${parse})`, small!, large!, `${withSpread(added)}, whole ${ratioText(whole.ratio)}`];
   };
   const memoryRow = (label: string, { small, large, anAnimal }: Memory) => {
     return [label, megabytes(small), megabytes(large), `${anAnimal.toFixed(0)} B an animal`];
@@ -94,10 +96,10 @@ export function chartOf({ machine, animals, requests, start }: GrowthResults): s
   return barChart(`${count(animals.large)} animals against ${count(animals.small)}`, machineLine(machine), [
     { title: 'User CPU a request', bars: requests.map(({ name, ratio, low, high }) => ({ label: name, ratio, low, high })) },
     {
-      title: `A start with ${count(animals.large)} animals against JSON.parse of the same bytes`,
+      title: `(Start with ${count(animals.large)} animals − start with ${count(animals.small)}) ÷ reading and JSON.parse of the same bytes`,
       bars: [
-        { label: 'time', ...start.time },
-        { label: 'CPU', ...start.cpu },
+        { label: 'time', ...start.time.added },
+        { label: 'CPU', ...start.cpu.added },
       ],
     },
   ]);

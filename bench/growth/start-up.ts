@@ -67,12 +67,20 @@ async function parse(path: string): Promise<Took> {
   return told[0] as Took;
 }
 
-/**
- * What the animals add to a start, against `JSON.parse` of them: the large shop's start less the small one's, which is what any
- * start takes. Of the medians; the spread is the quartiles of each time's own ratio.
- */
-export function startRatio({ small, large, parse }: StartUps, figure: (took: Took) => number): Ratio {
-  const all = (times: readonly Took[]) => median(times.map(figure));
-  const single = large.map((took, i) => (figure(took) - figure(small[i]!)) / figure(parse[i]!));
-  return { ratio: (all(large) - all(small)) / all(parse), low: quantile(single, 0.25), high: quantile(single, 0.75) };
+/** Starts against reading and parsing the large shop's snapshot by `JSON.parse`. */
+export interface StartRatios {
+  /** What the animals add: the large shop's start less the small one's, which is what any start takes. */
+  readonly added: Ratio;
+  /** All of the large shop's start. */
+  readonly whole: Ratio;
+}
+
+/** Ratios of the medians; their spread is the quartiles of each time's own. */
+export function startRatios({ small, large, parse }: StartUps, figure: (took: Took) => number): StartRatios {
+  const ratio = (above: (small: number, large: number) => number): Ratio => {
+    const single = large.map((took, i) => above(figure(small[i]!), figure(took)) / figure(parse[i]!));
+    const [ofSmall, ofLarge, ofParse] = [small, large, parse].map((all) => median(all.map(figure)));
+    return { ratio: above(ofSmall!, ofLarge!) / ofParse!, low: quantile(single, 0.25), high: quantile(single, 0.75) };
+  };
+  return { added: ratio((ofSmall, ofLarge) => ofLarge - ofSmall), whole: ratio((_, ofLarge) => ofLarge) };
 }
