@@ -1,6 +1,8 @@
 // The animals of fastify and express: better-sqlite3 as its docs/performance.md and docs/api.md recommend (WAL, every
 // statement prepared once), with synchronous=FULL, as a create is to be on the disk before it is answered. (Its own build
 // has NORMAL for WAL, which a power cut may cost the last creates; https://www.sqlite.org/pragma.html#pragma_synchronous.)
+// That build also syncs with fsync, as it does not define HAVE_FDATASYNC, where our server uses fdatasync: it is the library's
+// default, and stays.
 // A create is one INSERT, committed by itself: the library is synchronous, so there is nothing to share a sync with.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -40,6 +40,7 @@ export interface Report {
   readonly title: string;
 }
 
+const reading = "p50 and p99 are the medians of the rounds'; memory is the process's after its last load, whatever it was.";
 const worthLittle = 'A quick run: its figures only show that the bench works.';
 
 const options = { quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
@@ -92,7 +93,7 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
   const results = { format: 1, bench: bench.name, machine: here, settings, versions, lacks, ratios: groups, outcomes };
   const pinning = pinned ? 'server and load on cores of their own' : 'server and load NOT on cores of their own';
   const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  const footer = [`${machineLine(here)}; ${pinning}`, others.join(', '), quick ? worthLittle : ''].filter((line) => line !== '');
+  const footer = [reading, `${machineLine(here)}; ${pinning}`, others.join(', '), quick ? worthLittle : ''].filter((line) => line !== '');
   const cannot = Object.entries(lacks).map(([name, lack]) => `${name}: ${lack}`);
   console.log([...texts, ...(cannot.length > 0 ? [`What they cannot do:\n${cannot.join('\n')}`] : []), footer.join('\n')].join('\n\n'));
   console.log(`\nResults: ${writeResults(folder, bench.name, results, svg).join(', ')}`);
