@@ -60,7 +60,7 @@ export async function measureFold(due: Stock, body: string): Promise<Fold> {
   const shop = await openShop({ ...due, folder });
   const load = new PacedLoad(shop.url, perSecond, (number) => requestOf(shop, number, body));
   try {
-    return await load.during(watchFold(shop, load));
+    return await shop.program.during(load.during(watchFold(shop, load)));
   } finally {
     load.stop();
     await shop.program.stop();

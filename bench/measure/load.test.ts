@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { load, WrongAnswers } from './load.ts';
+import { load, measureLoad, WrongAnswers } from './load.ts';
 import { complaintIn, NotStarted, Program } from './program.ts';
 
 const floor = new URL('../speed/floor.mjs', import.meta.url);
@@ -79,8 +79,19 @@ describe('a measured program', () => {
     const { user, resident } = await program.usage();
     assert.ok(user > 1_000 && resident > 1e6);
     await program.stop();
-    await assert.rejects(program.usage(), /the server ended while it was measured/);
+    await assert.rejects(program.usage(), /the server ended while it was measured \(exit code 0\)/);
     await assert.rejects(load({ url: program.address, connections: 2, seconds: 0.02, status: 200 }), /no answer/);
+  });
+
+  it('that ends under a load tells by what, and its last complaint', async () => {
+    const env = { FLOOR_ANSWER: '{"status":200,"headers":[],"body":"{}"}' };
+    const measure = (program: Program) => measureLoad(program, { url: program.address, connections: 2, seconds: 0.3, status: 200 });
+    const killed = await Program.start(floor, { env });
+    setTimeout(() => process.kill(killed.pid, 'SIGKILL'), 50);
+    await assert.rejects(measure(killed), /^Error: the server ended while it was measured \(SIGKILL\)$/);
+    const fails = "process.on('message', () => setTimeout(() => { console.error('Error: the disk is full'); process.exit(3); }, 50))";
+    const failing = await Program.start(floor, { env, nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(fails)}`] });
+    await assert.rejects(measure(failing), /measured \(exit code 3; Error: the disk is full\)$/);
   });
 
   it('that cannot start says why', async () => {

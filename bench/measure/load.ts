@@ -110,11 +110,11 @@ export async function load(options: LoadOptions): Promise<Load> {
 /**
  * The same on a server that tells what it uses.
  *
- * @throws WrongAnswers
+ * @throws WrongAnswers, or Error that says how the server ended
  */
 export async function measureLoad(program: Program, options: LoadOptions): Promise<MeasuredLoad> {
   const before = await program.usage();
-  const done = await load(options);
+  const done = await program.during(load(options));
   const { user, system, resident } = await program.usage();
   return { ...done, user: user - before.user, system: system - before.system, resident };
 }

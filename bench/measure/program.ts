@@ -1,6 +1,7 @@
 /** A server as a process of its own that tells what it uses. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { atExit } from './at-exit.ts';
 import { pinServer } from './cores.ts';
@@ -37,11 +38,15 @@ export function complaintIn(stderr: string): string | undefined {
   return (lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1)) || undefined;
 }
 
+/** Whoever asks a server hears of its end sooner than whoever started it. */
+const endIsToldMs = 200;
+
 const probe = new URL('probe.mjs', import.meta.url).href;
 
 export class Program {
   readonly #child: ChildProcess;
-  readonly #closed: Promise<unknown>;
+  readonly #ended: Promise<Error>;
+  readonly pid: number;
   /** What it listens on: `http://127.0.0.1:8080`, and perhaps a path. */
   readonly address: string;
   /** From the start of the process until it said that it listens, in milliseconds. */
@@ -60,10 +65,12 @@ export class Program {
       serialization: 'advanced', // NaN stays NaN
     });
     pinServer(child.pid!);
-    const closed = once(child, 'close');
     const stays = atExit(() => child.kill('SIGKILL'));
-    void closed.then(stays);
     let complaints = '';
+    const ended = once(child, 'close').then(([code, signal]) => {
+      stays();
+      return new Error(`the server ended while it was measured (${[signal ?? `exit code ${code}`, complaintIn(complaints) ?? []].flat().join('; ')})`);
+    });
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (complaints = (complaints + text).slice(-10_000)));
     let shown = '';
     const address = await new Promise<string | undefined>((resolve) => {
@@ -72,15 +79,16 @@ export class Program {
         const found = /listening on (http:\S+)\n/.exec(shown);
         if (found !== null) resolve(found[1]);
       });
-      void closed.then(() => resolve(undefined));
+      void ended.then(() => resolve(undefined));
     });
     if (address === undefined) throw new NotStarted(complaintIn(complaints) ?? 'it ended without a word');
-    return new Program(child, closed, address, performance.now() - startedAt);
+    return new Program(child, ended, address, performance.now() - startedAt);
   }
 
-  private constructor(child: ChildProcess, closed: Promise<unknown>, address: string, startMs: number) {
+  private constructor(child: ChildProcess, ended: Promise<Error>, address: string, startMs: number) {
     this.#child = child;
-    this.#closed = closed;
+    this.#ended = ended;
+    this.pid = child.pid!;
     this.address = address;
     this.startMs = startMs;
   }
@@ -99,14 +107,23 @@ export class Program {
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), 5_000);
-    await this.#closed;
+    await this.#ended;
     clearTimeout(timer);
+  }
+
+  /** What the task gives. If it fails, and the server has ended, then that is why, and what is told. */
+  async during<T>(task: Promise<T>): Promise<T> {
+    try {
+      return await task;
+    } catch (error) {
+      throw (await Promise.race([this.#ended, sleep(endIsToldMs)])) ?? error;
+    }
   }
 
   async #ask(question: 'usage' | 'watch'): Promise<Usage> {
     this.#child.send(question, () => {}); // a process that has ended is told of below
-    const answer = await Promise.race([once(this.#child, 'message'), this.#closed.then(() => undefined)]);
-    if (answer === undefined) throw new Error('the server ended while it was measured');
+    const answer = await Promise.race([once(this.#child, 'message'), this.#ended]);
+    if (answer instanceof Error) throw answer;
     return answer[0] as Usage;
   }
 }

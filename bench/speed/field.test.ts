@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { Program } from '../measure/program.ts';
 import { contest, type Outcome } from './contest.ts';
 import type { Contestant } from './contestants.ts';
 import type { Demand } from './check.ts';
 import { openField } from './field.ts';
-import { createRow, getRow, listRow, type Row } from './rows.ts';
+import { createRow, getRow, listRow, refusedRow, unauthorizedRow, type Row } from './rows.ts';
 import { right, serve, type Answerer, type Reply } from './testing.ts';
 
 /** What comes of a contestant whose server answers as told. */
@@ -59,6 +60,18 @@ describe('a server that went wrong after the first check', () => {
     const [outcome] = await contest(entries, { rounds: 1, seconds: 0.05, warmUp: 1, watch });
     assert.deepEqual(outcome?.rounds, []);
     assert.match(outcome!.problem!, /^GET \/pets\/500 must give .* and gave \[\]$/);
+  });
+
+  it('has one reason if it ended, whatever was asked of it', async () => {
+    for (const row of [listRow, createRow, refusedRow, unauthorizedRow]) {
+      const env = { FLOOR_ANSWER: JSON.stringify({ status: row.status, headers: [], body: '{}' }) };
+      const program = await Program.start(new URL('floor.mjs', import.meta.url), { env });
+      const contestant: Contestant = { name: 'x', demand: 'status', start: async () => ({ program, baseUrl: program.address, key: '', spentKey: '' }) };
+      const { entries } = await openField([[contestant, [row]]], [], 1, () => {});
+      const watch = (round: number) => void (round === 1 && process.kill(program.pid, 'SIGKILL'));
+      const [outcome] = await contest(entries, { rounds: 1, seconds: 0.05, warmUp: 1, watch });
+      assert.equal(outcome?.problem, 'the server ended while it was measured (SIGKILL)', row.id);
+    }
   });
 
   it('is asked no more than was demanded of it', async (t) => {

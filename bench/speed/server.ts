@@ -18,11 +18,13 @@ export async function checkedServer(site: Site, row: Row, demand: Demand): Promi
   };
   const { body } = await asked();
   const measure = demand !== 'status' && row.isFixed ? measureWith(site, row, body) : measureWith(site, row);
+  const kept = demand !== 'status' && row.method === 'POST' ? keeping(site, row, measure) : measure;
+  const { program } = site;
   return {
-    measure: demand !== 'status' && row.method === 'POST' ? keeping(site, row, measure) : measure,
-    check: async () => void (await asked()),
+    measure: (seconds) => program.during(kept(seconds)),
+    check: async () => void (await program.during(asked())),
     // Strangers have windows too, which need nothing but another try.
-    ...(row.key === 'spent' && { prime: () => spend(site, row) }),
+    ...(row.key === 'spent' && { prime: () => program.during(spend(site, row)) }),
     ...(row.key === 'none' && { prime: () => Promise.resolve() }),
   };
 }

@@ -48,6 +48,9 @@ export async function serve(t: TestContext, answer: Answerer): Promise<Site> {
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  const program = { usage: async () => ({ user: 0, system: 0, resident: 0 }) } as unknown as Program;
+  const program = {
+    usage: async () => ({ user: 0, system: 0, resident: 0 }),
+    during: <T>(task: Promise<T>) => task,
+  } as unknown as Program;
   return { baseUrl: `http://127.0.0.1:${port}/v1`, key: 'full', spentKey: 'spent', program };
 }
