@@ -1,6 +1,6 @@
 /** The peers as contestants; how each is set up is told in its own file in ../peers/. */
 import { readFileSync } from 'node:fs';
-import { temporaryFolder } from '../measure/own-server.ts';
+import { temporaryFolder, type KeyLimits } from '../measure/own-server.ts';
 import { NotStarted, Program } from '../measure/program.ts';
 import type { Contestant } from './contestants.ts';
 import { animals, createRow, createsAt, listRow, rows, type Row } from './rows.ts';
@@ -19,19 +19,33 @@ const int64 = 'a categoryId beyond 2^53 (it is refused)';
 
 const key = 'bench-key-with-room-for-everything';
 const spentKey = 'bench-key-of-which-one-request-is-all-of-a-day';
-const keys = [
+const keys: readonly PeerKey[] = [
   { key, perMinute: 1_000_000_000, perDay: 1_000_000_000 },
   { key: spentKey, perMinute: 1_000_000_000, perDay: 1 }, // by the day, as our own server's
 ];
 
+/** A key, and what it may do. */
+export interface PeerKey extends KeyLimits {
+  readonly key: string;
+}
+
+/**
+ * Starts a peer, the file in ../peers/, on a folder: with so many animals, if it has none yet.
+ *
+ * @throws NotStarted
+ */
+export function startPeer(file: string, data: string, pets: number, mayCome: readonly PeerKey[]): Promise<Program> {
+  return Program.start(new URL(file, folder), {
+    env: { BENCH_DATA: data, BENCH_PETS: String(pets), BENCH_KEYS: JSON.stringify(mayCome), BENCH_TRUST_PROXY: '1' },
+  });
+}
+
 /** All peers with the rows in which they take part. `failure`: why they could not be installed. */
 export function peers(failure: string | null): readonly (readonly [Contestant, readonly Row[]])[] {
-  const start = (program: string, path?: (row: Row) => string) => async (): Promise<Site> => {
+  const start = (file: string, path?: (row: Row) => string) => async (): Promise<Site> => {
     if (failure !== null) throw new NotStarted(failure);
-    const started = await Program.start(new URL(program, folder), {
-      env: { BENCH_DATA: temporaryFolder(), BENCH_PETS: String(animals), BENCH_KEYS: JSON.stringify(keys), BENCH_TRUST_PROXY: '1' },
-    });
-    return { program: started, baseUrl: started.address, key, spentKey, ...(path !== undefined && { path }) };
+    const program = await startPeer(file, temporaryFolder(), animals, keys);
+    return { program, baseUrl: program.address, key, spentKey, ...(path !== undefined && { path }) };
   };
   const jsonServerPath = (row: Row) => (row === listRow ? '/pets?_limit=20' : row.path);
   return [
