@@ -62,7 +62,10 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
   pinGenerator();
   const { entries, absent, notes, lacks, order } = await bench.open(servers, progress);
   const pinned = arePinned();
-  if (!pinned) progress('server and load could not be kept to cores of their own: expect more noise');
+  if (!pinned) {
+    endProgress();
+    process.stderr.write('  servers and load could not be kept to cores of their own: expect more noise\n');
+  }
   if (entries.length === 0) throw new NotStarted(`there is nothing to measure: ${absent[0]?.problem}`);
   // Between two loads there are connections to be opened. A server is warm after one turn, or after the most.
   const minutes = (turns: number) => Math.ceil(((rounds + servers * turns) * entries.length * (seconds + 0.1)) / 60);

@@ -71,7 +71,7 @@ describe('a contest', () => {
 
   it('makes of a failure an outcome without figures, and goes on with the others', async () => {
     const { order, entries } = fakes(['a', 'b'], (name, nth) => {
-      if (name === 'a' && nth === 2) throw new WrongAnswers('200 wanted, 500 came');
+      if (name === 'a' && nth === 2) throw new WrongAnswers('200 wanted, 500 came', true);
       return round();
     });
     const [a, b] = await contest(entries, { rounds: 2, seconds: 1, warmUp: 1 });
@@ -100,7 +100,7 @@ describe('a contest', () => {
   it('primes and measures again where a window turned', async () => {
     let primed = 0;
     const { entries } = fakes(['429'], (_name, nth) => {
-      if (nth === 2 || nth === 3) throw new WrongAnswers('a 200 among them');
+      if (nth === 2 || nth === 3) throw new WrongAnswers('a 200 among them', true);
       return round();
     }, async () => void primed++);
     const [only] = await contest(entries, { rounds: 1, seconds: 1, warmUp: 1 });
@@ -108,9 +108,18 @@ describe('a contest', () => {
     assert.equal(primed, 4);
   });
 
+  it('does not measure again where more than a status was wrong', async () => {
+    const { order, entries } = fakes(['429'], () => {
+      throw new WrongAnswers('one was not answered', false);
+    }, async () => {});
+    const [only] = await contest(entries, { rounds: 5, seconds: 1, warmUp: 1 });
+    assert.equal(only?.problem, 'one was not answered');
+    assert.equal(order.length, 1);
+  });
+
   it('gives that up after three times', async () => {
     const { order, entries } = fakes(['429'], () => {
-      throw new WrongAnswers('a 200 among them');
+      throw new WrongAnswers('a 200 among them', true);
     }, async () => {});
     const [only] = await contest(entries, { rounds: 5, seconds: 1, warmUp: 1 });
     assert.equal(only?.problem, 'a 200 among them');

@@ -29,7 +29,7 @@ export interface Server {
   /** Sends the load for so many seconds. Rejects if an answer is not what the row names. */
   readonly measure: (seconds: number) => Promise<Round>;
   /**
-   * Brings the server's limits to where the load wants them. Where there is such, other answers may mean that a window turned
+   * Brings the server's limits to where the load wants them. Where there is such, other statuses may mean that a window turned
    * meanwhile: then it is measured again.
    */
   readonly prime?: () => Promise<void>;
@@ -99,7 +99,7 @@ async function measured(server: Server, seconds: number): Promise<Round> {
     try {
       return await server.measure(seconds);
     } catch (error) {
-      if (!(error instanceof WrongAnswers) || server.prime === undefined || tries === mostTries) throw error;
+      if (!(error instanceof WrongAnswers && error.byStatusOnly) || server.prime === undefined || tries === mostTries) throw error;
     }
   }
 }
