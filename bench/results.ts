@@ -1,9 +1,10 @@
 /** What a bench leaves behind: its figures with the machine they are from, and a chart. */
-import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError } from '../conformance/options.ts';
+import { makeWritable } from '../conformance/report/folder.ts';
 
 /** Where and by which command figures were measured. */
 export interface Machine {
@@ -57,8 +58,7 @@ export function machineLine({ cpu, cores, memory, os, node, date, command }: Mac
 export function resultsFolder(): string {
   const folder = process.env['BENCH_RESULTS'] ?? fileURLToPath(new URL('results/', import.meta.url));
   return writing(folder, () => {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
+    makeWritable(folder);
     return folder;
   });
 }

@@ -9,11 +9,16 @@ import { UsageError } from '../options.ts';
  */
 export function makeFolder(folder: string): void {
   try {
-    makeMissing(folder);
-    accessSync(folder, constants.W_OK);
+    makeWritable(folder);
   } catch (error) {
     throw new UsageError(`--report ${folder}: ${(error as Error).message}`);
   }
+}
+
+/** Makes a folder, and those above it, where there is none. Throws what the system reports, also if it cannot be written to. */
+export function makeWritable(folder: string): void {
+  makeMissing(folder);
+  accessSync(folder, constants.W_OK);
 }
 
 /** As `mkdirSync` with `recursive`, which never ends where the system lets nobody make a folder: below /proc. */
