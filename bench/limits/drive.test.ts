@@ -98,17 +98,41 @@ test('no more than the budget holds: what does not fit is not begun', async (t) 
   assert.equal(server.arrived.length, 30);
 });
 
-test('a server that closes each connection, or cuts it: never more requests than asked for, and the lost ones are told', async (t) => {
-  const closing = await plain(t, (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]'));
-  const cutting = await plain(t, (socket, request) =>
-    request % 3 === 0 ? socket.destroy() : void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]'),
-  );
-  for (const { baseUrl, arrived } of [closing, cutting]) {
-    const { answers, lost } = await drive(t, baseUrl).send({ key, amount: 40, connections: 4 });
-    assert.ok(arrived() <= 40 && arrived() >= 15, `${arrived()} arrived`);
-    assert.ok(lost > 0 && answers.length > 0, `${answers.length} answers, ${lost} lost`);
-    assert.equal(answers.length + lost, 40);
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]';
+
+test('a server that announces the end of each connection: every request is answered, on a connection of its own', async (t) => {
+  const { baseUrl, arrived } = await plain(t, (socket) => socket.end(ok.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')));
+  for (const load of [
+    { amount: 40, connections: 4 },
+    { amount: 12, connections: 5, rate: 25 },
+  ]) {
+    const before = arrived();
+    const { answers, lost } = await drive(t, baseUrl, { paced: true }).send({ key, ...load });
+    assert.deepEqual([answers.length, lost, arrived() - before], [load.amount, 0, load.amount]);
+    assert.ok(answers.every(({ opening }) => opening));
   }
+});
+
+test('a server that cuts connections: never more requests than asked for, and the lost ones are told', async (t) => {
+  const { baseUrl, arrived } = await plain(t, (socket, request) => (request % 3 === 0 ? socket.destroy() : void socket.write(ok)));
+  const { answers, lost } = await drive(t, baseUrl).send({ key, amount: 40, connections: 4 });
+  assert.ok(arrived() <= 40 && arrived() >= 15, `${arrived()} arrived`);
+  assert.ok(lost > 0 && answers.length > 0, `${answers.length} answers, ${lost} lost`);
+  assert.equal(answers.length + lost, 40);
+});
+
+test('a server that ends connections without an answer: each latency is that of its own request', async (t) => {
+  const { baseUrl } = await plain(t, (socket, request) => {
+    if (request % 20 === 0) socket.end();
+    else setTimeout(() => socket.write(ok), 1);
+  });
+  const { answers, lost } = await drive(t, baseUrl).send({ key, amount: 400, connections: 4 });
+  assert.deepEqual([answers.length, lost], [380, 20]);
+  const opened = answers.filter(({ opening }) => opening).length;
+  assert.ok(opened > 4 && opened <= 24, `the first four, and at most one for each that was ended: ${opened}`);
+  // `sentAt` and `receivedAt` are whole milliseconds.
+  const late = answers.filter(({ sentAt, receivedAt, latencyMs }) => latencyMs > receivedAt - sentAt + 1);
+  assert.deepEqual(late, []);
 });
 
 test('no server at all', async (t) => {
@@ -116,6 +140,17 @@ test('no server at all', async (t) => {
   await assert.rejects(
     driven.send({ key, amount: 5, connections: 2 }),
     (error) => error instanceof NoAnswer && /ECONNREFUSED/.test(error.message),
+  );
+});
+
+test('a server that ends every connection: no answer, and the reason is the true one', async (t) => {
+  const server = createServer((socket) => socket.on('error', () => {}).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const driven = drive(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+  await assert.rejects(
+    driven.send({ key, amount: 5, connections: 2 }),
+    (error) => error instanceof NoAnswer && /^it closes every connection without an answer$|ECONNRESET|EPIPE/.test(error.message),
   );
 });
 

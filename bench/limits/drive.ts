@@ -4,11 +4,15 @@
  * What autocannon does, and what is made of it. Each connection sends its share of `amount`, one request after the other, and never
  * one twice: where a connection breaks, the request under way is lost and the next one leaves on a new connection. A rate is kept by
  * sending a second's share in a burst as the second begins; so the connections are dealt out to several instances that start at
- * different parts of the second. Its histograms hold connections being opened; so each latency is taken from its clients, and told apart.
+ * different parts of the second.
+ *
+ * It would also write the next request into a connection whose end the last answer announced, and once a connection has ended it
+ * times each answer from an earlier request. So its clients are made to open a new connection after `Connection: close`, and the
+ * times are the bench's own: each answer belongs to the oldest request that left on its connection.
  */
 import autocannon from 'autocannon';
 import type { Clock } from '../../conformance/clock.ts';
-import { answerOf, type Answer } from './answer.ts';
+import { answerOf, type Answer, type Timing } from './answer.ts';
 import type { Budget } from './budget.ts';
 import type { Key } from './keys.ts';
 import { relayTo, type Relay } from './relay.ts';
@@ -62,7 +66,22 @@ const maxPhases = 10;
 /** What http-parser-js tells of an answer's head. */
 interface Head {
   readonly headers: readonly string[];
+  readonly shouldKeepAlive: boolean;
 }
+
+/** autocannon's client: one connection after the other. */
+interface Client extends NodeJS.EventEmitter {
+  /** The connection on which the next request leaves. */
+  readonly conn: object;
+  readonly destroyed: boolean;
+  /** Sends the next request, or ends where all are sent. */
+  _doRequest(): void;
+  /** Opens a new connection, and sends the next request on it. */
+  _resetConnection(): void;
+}
+
+/** A request on its way. */
+type Departure = Pick<Timing, 'sentAt' | 'sentTurn' | 'opening'> & { readonly leftMs: number };
 
 export class Drive {
   readonly #options: DriveOptions;
@@ -106,13 +125,13 @@ export class Drive {
           timeout: answerTimeoutS,
           sampleInt: sampleMs,
           skipAggregateResult: true,
-          setupClient: (client: NodeJS.EventEmitter) => this.#follow(client, load, under),
+          setupClient: (client: NodeJS.EventEmitter) => this.#follow(client as Client, load, under),
         });
       }),
     );
     signal.removeEventListener('abort', end);
     if (under.answers.length === 0 && !signal.aborted)
-      throw new NoAnswer((relay?.problem() ?? under.problem)?.message ?? `no answer within ${answerTimeoutS} s`);
+      throw new NoAnswer(relay?.problem()?.message ?? under.problem ?? 'it closes every connection without an answer');
     return { answers: under.answers, lost: under.left - under.answers.length };
   }
 
@@ -126,30 +145,38 @@ export class Drive {
     return this.#relay;
   }
 
-  /** Listens to one connection, from before its first request on. */
-  #follow(client: NodeJS.EventEmitter, load: Load, under: Underway): void {
+  /** Listens to one client, from before its first request on. */
+  #follow(client: Client, load: Load, under: Underway): void {
     const { clock, heard } = this.#options;
-    let [sentAt, sentTurn, opening, first] = [0, 0, true, true];
-    let head: Head = { headers: [] };
+    const send = client._doRequest.bind(client);
+    let [connection, departures]: [object | undefined, Departure[]] = [undefined, []];
+    let head: Head = { headers: [], shouldKeepAlive: true };
+    client._doRequest = () => {
+      if (head.shouldKeepAlive || client.conn !== connection) return send();
+      if (!client.destroyed) client._resetConnection();
+    };
     client.on('request', () => {
-      [sentAt, sentTurn] = [clock.now(), ++this.#turn];
-      [opening, first] = [first, false];
+      const opening = client.conn !== connection;
+      // What left on the connection before will not be answered any more.
+      if (opening) [connection, departures] = [client.conn, []];
+      departures.push({ sentAt: clock.now(), sentTurn: ++this.#turn, opening, leftMs: performance.now() });
       under.left++;
       this.sent[load.key === undefined ? 'withoutKey' : 'withKey']++;
     });
     client.on('headers', (told: Head) => void (head = told));
-    client.on('response', (status: number, _bytes: number, latencyMs: number) => {
-      const [receivedAt, receivedTurn] = [clock.now(), ++this.#turn];
-      const answer = answerOf(status, head.headers, { sentAt, receivedAt, sentTurn, receivedTurn, latencyMs, opening });
+    client.on('response', (status: number) => {
+      const departure = departures.shift();
+      // An answer that nobody asked for.
+      if (departure === undefined) return;
+      const { leftMs, ...sent } = departure;
+      const came = { latencyMs: performance.now() - leftMs, receivedAt: clock.now(), receivedTurn: ++this.#turn };
+      const answer = answerOf(status, head.headers, { ...sent, ...came });
       under.answers.push(answer);
       heard(answer, load.key);
       if (load.until?.(answer) === true || under.answers.length === load.amount) under.end();
     });
-    client.on('connError', (error: Error) => {
-      under.problem = error;
-      first = true;
-    });
-    client.on('timeout', () => void (first = true));
+    client.on('connError', (error: Error) => void (under.problem = error.message));
+    client.on('timeout', () => void (under.problem = `no answer within ${answerTimeoutS} s`));
   }
 }
 
@@ -159,7 +186,8 @@ class Underway {
   readonly #instances: autocannon.Instance[] = [];
   /** Requests that left. */
   left = 0;
-  problem: Error | undefined;
+  /** Why one of them was lost. */
+  problem: string | undefined;
   over = false;
 
   /** Runs one instance of autocannon to its end. */

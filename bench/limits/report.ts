@@ -1,7 +1,7 @@
 /**
  * What limits.json holds, and what the other forms of the report are made from. `format` counts up when it changes in a way that a
  * reader of the old one would misread. No key stands in it. Times are in milliseconds or seconds as their names say; a latency in
- * milliseconds is that of one request as autocannon's client measured it, first requests on a connection left out.
+ * milliseconds is that of one request of autocannon's clients, first requests on a connection left out.
  */
 import type { Verdict } from '../../conformance/report/report.ts';
 import type { Latency } from './latency.ts';
