@@ -85,6 +85,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const { values: given, positionals } = parsed;
   if (given.help === true) return 'help';
 
+  if (given['base-url'] === '') throw new UsageError('--base-url is empty: it needs the address of a server, ending in /v1');
   const baseUrlText = given['base-url'] ?? (environment['BASE_URL'] || undefined);
   const apiKey = given['api-key'] ?? (environment['API_KEY'] || undefined);
   const neighbourKey = given['neighbour-key'] ?? (environment['NEIGHBOUR_KEY'] || undefined);
@@ -109,8 +110,9 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     );
 
   const untilBan = given['until-ban'] ?? false;
-  const names = namesOf([...(given.scenario ?? []).flatMap((list) => list.split(',')), ...positionals]);
-  const named = (name: ScenarioName) => names.length < scenarios.length && names.includes(name);
+  const words = [...(given.scenario ?? []).flatMap((list) => list.split(',')), ...positionals];
+  const names = namesOf(words);
+  const named = (name: ScenarioName) => words.includes(name);
   if (named('ban') && !untilBan)
     throw new UsageError('--scenario ban needs --until-ban: it goes on after the refusals until the key is banned');
   if (named('neighbour') && baseUrl !== undefined && neighbourKey === undefined)
@@ -140,8 +142,7 @@ export function secretsIn(args: readonly string[], environment: NodeJS.ProcessEn
 }
 
 /** The scenarios named, all if none is, in the order in which they run. */
-function namesOf(given: readonly string[]): readonly ScenarioName[] {
-  const words = given.filter((word) => word !== '');
+function namesOf(words: readonly string[]): readonly ScenarioName[] {
   const unknown = words.find((word) => !isScenarioName(word));
   if (unknown !== undefined)
     // What is no word at all may be a key that lost its flag, and is not repeated.
