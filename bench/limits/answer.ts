@@ -67,25 +67,21 @@ export function retryAfterMs({ retryAfter }: Answer, serverNow: number): number 
   return Number.isNaN(date) ? undefined : Math.max(0, date - serverNow);
 }
 
-/** The answers counted by how they ended. */
-export interface Counts {
-  readonly admitted: number;
-  readonly refused: number;
-  /** Neither 2xx nor 429, by status: `503` → 3. */
-  readonly other: Readonly<Record<string, number>>;
+/** `2 answered 503, 1 answered 504`; undefined where there are no answers. */
+export function statusesOf(answers: readonly Answer[]): string | undefined {
+  const counts = new Map<number, number>();
+  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts.size === 0 ? undefined : [...counts].map(([status, n]) => `${n} answered ${status}`).join(', ');
 }
 
-export function countsOf(answers: readonly Answer[]): Counts {
-  const other: Record<string, number> = {};
-  for (const answer of answers)
-    if (!isAdmitted(answer) && !isRefused(answer)) other[answer.status] = (other[answer.status] ?? 0) + 1;
-  return { admitted: answers.filter(isAdmitted).length, refused: answers.filter(isRefused).length, other };
-}
-
-/** `2 answered 503`, or undefined where nothing was answered otherwise than 2xx and 429. */
-export function otherInWords({ other }: Counts): string | undefined {
-  const parts = Object.entries(other).map(([status, count]) => `${count} answered ${status}`);
-  return parts.length === 0 ? undefined : parts.join(', ');
+/** What is wrong with each of these answers, however many of them were due to be refused: another status, or headers that lack. */
+export function wrongOf(answers: readonly Answer[]): readonly string[] {
+  const other = statusesOf(answers.filter((answer) => !isAdmitted(answer) && !isRefused(answer)));
+  const bare = statusesOf(answers.filter(({ standing }) => standing === undefined));
+  return [
+    ...(other === undefined ? [] : [`${other}, where only 2xx and 429 were due`]),
+    ...(bare === undefined ? [] : [`${bare} without the X-RateLimit headers, which every response carries`]),
+  ];
 }
 
 function integerOf(text: string | undefined): number | undefined {

@@ -6,13 +6,16 @@
  */
 import type { Clock } from '../../conformance/clock.ts';
 import { Inconclusive } from '../../conformance/outcome.ts';
-import { count } from '../../conformance/report/words.ts';
+import { count, duration } from '../../conformance/report/words.ts';
 import { isAdmitted, isRefused, retryAfterMs, type Answer, type Standing } from './answer.ts';
+import { Bans } from './bans.ts';
 import type { Drive, Load, Sent } from './drive.ts';
 import type { Key, Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';
+import { Unmet } from './scenario.ts';
 import type { ServerClock } from './server-clock.ts';
 import type { Settings } from './settings.ts';
+import { wrongReset } from './windows.ts';
 
 /** Whoever runs the bench has had enough. */
 export class Interrupted extends Error {
@@ -65,14 +68,14 @@ export class Bench {
   /** The last that each key was told. */
   readonly #told = new Map<Key, Told>();
   readonly #refused = new Map<Key, Answer>();
-  /** Bans seen, by the bench's clock. */
-  readonly bans: { readonly from: number; readonly to: number }[] = [];
+  readonly bans: Bans;
 
   constructor({ settings, keys, drive, clock, serverClock, signal, watcher }: BenchOptions) {
     this.settings = settings;
     this.keys = keys;
     this.clock = clock;
     this.serverClock = serverClock;
+    this.bans = new Bans(serverClock);
     this.#drive = drive;
     this.#signal = signal;
     this.#watcher = watcher;
@@ -84,6 +87,14 @@ export class Bench {
     for (const answer of sent.answers) if (load.key !== undefined) this.#learn(load.key, answer);
     this.#signal.throwIfAborted();
     return sent;
+  }
+
+  /** Sends two loads side by side, and gives neither before both have come to their end. */
+  async sendBoth(one: Load, other: Load): Promise<readonly [Sent, Sent]> {
+    const [first, second] = await Promise.allSettled([this.send(one), this.send(other)]);
+    if (first.status === 'rejected') throw first.reason;
+    if (second.status === 'rejected') throw second.reason;
+    return [first.value, second.value];
   }
 
   /** Sends one request. */
@@ -123,27 +134,28 @@ export class Bench {
    * that says so: the first of that window.
    *
    * @throws Inconclusive where the headers do not allow it
+   * @throws Unmet where they break the specification
    */
   async fresh(key: Key): Promise<Told> {
     const before = this.#told.get(key);
-    if (before !== undefined) this.#mustBeMinute(before);
+    if (before !== undefined) this.#mustBeMinute(key, before);
     // Whoever has nothing left does not ask, and is not refused.
-    if (before !== undefined && (isRefused(before) || before.standing.remaining === 0)) await this.#untilReset(before);
+    if (before !== undefined && (isRefused(before) || before.standing.remaining === 0)) await this.#untilReset(key, before);
     else if (before !== undefined && this.#isFresh(before)) return before;
     for (let turn = 1; ; turn++) {
       const told = withStanding(await this.probe(key));
       const { limit, remaining } = told.standing;
-      this.#mustBeMinute(told);
+      this.#mustBeMinute(key, told);
       if (this.#isFresh(told) || (isAdmitted(told) && turn > maxTurns)) {
         if (remaining > maxRemaining) throw new Inconclusive(`${remaining} requests remain, more than ${maxRemaining}`);
         if (remaining < 1) throw new Inconclusive('Remaining is 0 at the beginning of a window');
         return told;
       }
       if (turn > maxTurns)
-        throw new Inconclusive(`the key is not admitted at the beginning of a window: it was answered ${told.status}`);
+        throw new Inconclusive(`the key is not admitted when its own Reset has passed: it was answered ${told.status}`);
       // Where a whole window has passed and most is still missing, room comes back little by little.
       if (turn > 1 && remaining < limit / 2) await this.sleep(calmMs, "all of the key's requests to come back");
-      else await this.#untilReset(told);
+      else await this.#untilReset(key, told);
     }
   }
 
@@ -156,11 +168,13 @@ export class Bench {
     const before = this.#refused.get(key);
     if (before !== undefined && (this.retryAt(before) ?? 0) - this.clock.now() >= roomMs) return before;
     const { standing } = await this.fresh(key);
-    await this.send({ key, amount: standing.remaining + 1, connections: this.settings.connections });
+    const { lost } = await this.send({ key, amount: standing.remaining + 1, connections: this.settings.connections });
     for (let i = 1; i < maxBeyond && this.#refused.get(key) === before; i++) await this.probe(key);
     const refused = this.#refused.get(key);
     if (refused === undefined || refused === before)
-      throw new Inconclusive(`no 429 came, though ${maxBeyond} requests more were sent than remained`);
+      throw new Inconclusive(
+        `no 429 came, though ${maxBeyond} requests more were sent than remained${lost > 0 ? `; ${count(lost, 'request')} got no answer` : ''}`,
+      );
     return refused;
   }
 
@@ -177,16 +191,23 @@ export class Bench {
     return isAdmitted(told) && remaining === limit - 1 && remaining <= maxRemaining && left >= roomMs && left <= maxWindowMs;
   }
 
-  /** @throws Inconclusive where the headers speak of a window that nobody waits for, or of more than the run was planned for */
-  #mustBeMinute(told: Told): void {
+  /**
+   * @throws Inconclusive where the headers speak of a window that nobody waits for, or of more than the run was planned for
+   * @throws Unmet where they name no moment that can come
+   */
+  #mustBeMinute(key: Key, told: Told): void {
     const { limit, remaining } = told.standing;
+    const wrong = wrongReset(told, this.serverClock);
+    if (wrong !== undefined) throw new Unmet(wrong);
+    const bannedMs = this.bans.leftMs(key, this.clock.now());
+    if (bannedMs > maxWindowMs) throw new Inconclusive(`the key is banned for another ${duration(bannedMs / 1_000)}`);
     const left = this.#leftMs(told);
     if (left > maxWindowMs)
       throw new Inconclusive(
         `the headers speak of a window that ends in ${count(Math.ceil(left / 60_000), 'minute')}, too long to wait for ` +
           `(${remaining} of ${limit} remain)`,
       );
-    const unpromised = this.unpromised(told);
+    const unpromised = key.otherPlan === true ? undefined : this.unpromised(told);
     if (unpromised !== undefined) throw new Inconclusive(unpromised);
   }
 
@@ -202,12 +223,14 @@ export class Bench {
     return standing.reset * 1_000 - this.serverClock.at(this.clock.now());
   }
 
-  async #untilReset({ standing }: Told): Promise<void> {
+  async #untilReset(key: Key, { standing }: Told): Promise<void> {
+    await this.sleep(this.bans.leftMs(key, this.clock.now()), 'the end of a ban');
     await this.untilServer(standing.reset * 1_000, 'a fresh window of the key');
   }
 
   #learn(key: Key, answer: Answer): void {
     if (isRefused(answer)) this.#refused.set(key, answer);
+    this.bans.answered(key, answer, this.retryAt(answer));
     const { standing } = answer;
     if (standing === undefined) return;
     const before = this.#told.get(key);

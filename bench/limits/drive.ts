@@ -27,6 +27,8 @@ export interface Load {
   readonly rate?: number;
   /** Sends no more as soon as an answer is such. */
   readonly until?: (answer: Answer) => boolean;
+  /** That none is answered is a finding, too: it is not thrown. */
+  readonly mayAllBeLost?: true;
 }
 
 /** What came of it. */
@@ -98,7 +100,7 @@ export class Drive {
    * Sends a load, and resolves when all of it is answered or lost, when `until` says so, or when the signal does.
    *
    * @throws BudgetSpent before anything is sent, if the budget does not hold it
-   * @throws NoAnswer if nothing was answered
+   * @throws NoAnswer if nothing was answered, unless that may be
    */
   async send(load: Load): Promise<Sent> {
     const { budget, signal } = this.#options;
@@ -130,7 +132,7 @@ export class Drive {
       }),
     );
     signal.removeEventListener('abort', end);
-    if (under.answers.length === 0 && !signal.aborted)
+    if (under.answers.length === 0 && load.mayAllBeLost !== true && !signal.aborted)
       throw new NoAnswer(relay?.problem()?.message ?? under.problem ?? 'it closes every connection without an answer');
     return { answers: under.answers, lost: under.left - under.answers.length };
   }

@@ -9,6 +9,8 @@ export interface Key {
   readonly secret: string;
   /** The day of such a key is nobody's concern: it was made for this run. */
   readonly own: boolean;
+  /** Its plan may be another than the one that the run was promised. */
+  readonly otherPlan?: true;
 }
 
 export interface Keys {
@@ -26,10 +28,11 @@ export interface Keys {
 
 /** Keys that were given. */
 export function givenKeys(main: string, neighbour: string | undefined): Keys {
-  const [key, quiet] = [main, neighbour].map((secret) => (secret === undefined ? undefined : { secret, own: false }));
+  const key: Key = { secret: main, own: false };
+  const quiet: Key | undefined = neighbour === undefined ? undefined : { secret: neighbour, own: false, otherPlan: true };
   return {
-    main: key!,
-    spare: async () => key!,
+    main: key,
+    spare: async () => key,
     quiet: async () => quiet,
     plenty: false,
     redact: redactor([main, neighbour].filter((secret) => secret !== undefined)),

@@ -1,7 +1,8 @@
 /** A client that keeps quiet while others do not: how many requests it sends, and what the others made of its latency. */
 import { Inconclusive } from '../../conformance/outcome.ts';
 import { grouped } from '../../conformance/report/words.ts';
-import { countsOf, isAdmitted, type Answer } from './answer.ts';
+import { isAdmitted, statusesOf } from './answer.ts';
+import type { Sent } from './drive.ts';
 import { latencyOf, milliseconds, ratio, type Latency } from './latency.ts';
 import type { Figures } from './scenario.ts';
 
@@ -25,31 +26,37 @@ export function quietPace(room: number, seconds: number): { readonly amount: num
 
 /** What the quiet client met: alone, and beside the others. */
 export interface Met {
-  readonly alone: readonly Answer[];
-  readonly beside: readonly Answer[];
+  readonly alone: Sent;
+  readonly beside: Sent;
 }
 
-/** The two latencies, and what was refused or failed. */
-export function compared({ alone, beside }: Met): {
+/** The two latencies, and what was refused, lost or failed. */
+export function compared(met: Met): {
   readonly without: Latency;
   readonly with: Latency;
   readonly failures: readonly string[];
   readonly seen: string;
   readonly figures: Figures;
 } {
-  const failures = [...new Map(Object.entries({ alone, beside }))].flatMap(([where, answers]) => {
-    const { refused, other } = countsOf(answers);
-    const statuses = [
-      ...(refused > 0 ? [`${refused} answered 429`] : []),
-      ...Object.entries(other).map(([status, n]) => `${n} answered ${status}`),
-    ];
-    return statuses.length === 0
-      ? []
-      : [`of the quiet client's requests ${where === 'alone' ? 'before the flood' : 'beside the flood'}, ${statuses.join(', ')}`];
+  const [alone, beside] = [met.alone.answers, met.beside.answers];
+  const failures = [
+    ['before the flood', alone] as const,
+    ['beside the flood', beside] as const,
+  ].flatMap(([where, answers]) => {
+    const statuses = statusesOf(answers.filter((answer) => !isAdmitted(answer)));
+    return statuses === undefined ? [] : [`of the quiet client's requests ${where}, ${statuses}`];
   });
+  const lost = `of the quiet client's requests ${met.beside.lost} beside the flood got no answer`;
+  if (met.beside.lost > 0 && met.alone.lost === 0) failures.push(`${lost}, and without it none was lost`);
+  else if (met.alone.lost > 0 && failures.length === 0)
+    throw new Inconclusive(`${lost}, and ${met.alone.lost} without it, so that neither is the flood's doing for certain`);
   const [without, withFlood] = [latencyOf(alone.filter(isAdmitted)), latencyOf(beside.filter(isAdmitted))];
   if (failures.length === 0 && (without === undefined || withFlood === undefined || Math.min(without.n, withFlood.n) < minimum))
-    throw new Inconclusive(`too few latencies were measured: ${without?.n ?? 0} without the flood, ${withFlood?.n ?? 0} with it`);
+    throw new Inconclusive(
+      [...alone, ...beside].every(({ opening }) => opening)
+        ? 'the server ends every connection after one answer (Connection: close), so no latency is without the opening of one'
+        : `too few latencies were measured: ${without?.n ?? 0} without the flood, ${withFlood?.n ?? 0} with it`,
+    );
   const none: Latency = { n: 0, p50: 0, p99: 0 };
   const [one, other] = [without ?? none, withFlood ?? none];
   const [p50, p99] = [ratio(other.p50, one.p50), ratio(other.p99, one.p99)];
@@ -57,7 +64,7 @@ export function compared({ alone, beside }: Met): {
     without: one,
     with: other,
     failures,
-    seen: `${grouped(beside.length)} requests, ${beside.filter(isAdmitted).length} admitted; p50 ${milliseconds(one.p50)} → ${milliseconds(other.p50)} (×${p50 ?? '?'}), p99 ${milliseconds(one.p99)} → ${milliseconds(other.p99)} (×${p99 ?? '?'})`,
+    seen: `${grouped(beside.length + met.beside.lost)} requests, ${beside.filter(isAdmitted).length} admitted; p50 ${milliseconds(one.p50)} → ${milliseconds(other.p50)} (×${p50 ?? '?'}), p99 ${milliseconds(one.p99)} → ${milliseconds(other.p99)} (×${p99 ?? '?'})`,
     figures: {
       'p50 without, ms': one.p50,
       'p50 with, ms': other.p50,

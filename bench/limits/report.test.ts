@@ -8,6 +8,7 @@ import { Interrupted } from './bench.ts';
 import { limitsHtml } from './html.ts';
 import { givenKeys } from './keys.ts';
 import { latencyOf, milliseconds } from './latency.ts';
+import { bordersOf, secondsOf } from './log.ts';
 import { Progress } from './progress.ts';
 import type { LimitsReport, Second } from './report.ts';
 import { ServerClock } from './server-clock.ts';
@@ -118,7 +119,7 @@ test('what is said beforehand covers what is sent, scenario by scenario', async 
       { ...plan, dayLeft: 99 },
       { ...about, target: '', settings: { connections: 1, duration: 1, rate: 1, untilBan: false } },
     ),
-    /nothing is promised.* they take \d+ at most, and only 99 are left: what does not fit is skipped\./s,
+    /nothing is promised.* they take \d+ at most, and only 99 are left: what does not fit is left out, and not tested/s,
   );
   await run.run();
   const report = run.report(about);
@@ -128,6 +129,30 @@ test('what is said beforehand covers what is sent, scenario by scenario', async 
     assert.ok(sent <= cost.withKey + (cost.quiet ?? 0), `${scenario.name}: ${sent}`);
     assert.ok(result.withoutKey <= (cost.withoutKey ?? 0), scenario.name);
   }
+});
+
+test('the time line: a window ends where a second does, and what comes late belongs to it', () => {
+  const clock = new ServerClock();
+  const reset = 1_795_262_460;
+  const entry = (ms: number, remaining: number, of: number) => {
+    const at = { receivedAt: reset * 1_000 + ms, sentAt: reset * 1_000 + ms - 5 };
+    const told = answer({ ...at, standing: { limit: 60, remaining, reset: of }, date: Math.floor(at.receivedAt / 1_000) * 1_000 });
+    clock.answered(told);
+    return { scenario: 'boundary', role: 'driven', key: 1, answer: told } as const;
+  };
+  const late = entry(15, 0, reset);
+  const log = [entry(-1_400, 9, reset), entry(-40, 1, reset), entry(10, 59, reset + 60), late, entry(700, 40, reset + 60)];
+  const origin = (reset - 10) * 1_000;
+  assert.deepEqual(
+    secondsOf(log, clock, origin).map(({ at, admitted, remaining }) => [at, admitted, remaining]),
+    [
+      [8, 1, { key: 1, first: 9, last: 9 }],
+      [9, 2, { key: 1, first: 1, last: 0 }],
+      [10, 2, { key: 1, first: 59, last: 40 }],
+    ],
+  );
+  assert.deepEqual(bordersOf(log, clock, origin, origin + 20_000), [{ at: 10, reset }]);
+  assert.ok(report.timeline.borders.length > 0 && report.timeline.borders.every(({ at }) => Number.isInteger(at)));
 });
 
 test('an interruption: what was seen so far is told, and the rest skipped', async (t) => {

@@ -32,14 +32,20 @@ export interface ScenarioResult {
   /** Latencies of the answers with a key; absent where there are none. */
   readonly latency200?: Latency;
   readonly latency429?: Latency;
-  /** When it began, in seconds after the run did, and how long it took; 0 where it was not begun. */
+  /** When it began, in seconds after `timeline` does, and how long it took; 0 where it was not begun. */
   readonly at: number;
   readonly seconds: number;
 }
 
-/** What came in one second of the run. Seconds in which nothing came are left out. */
+/** What became of a scenario, its answers apart. */
+export type Outcome = Pick<ScenarioResult, 'verdict' | 'failures' | 'figures' | 'seen' | 'reason'>;
+
+/**
+ * What came in one second of the run, by the server's clock. An answer of a window that came just after the window's end counts to
+ * the second before. Seconds in which nothing came are left out.
+ */
 export interface Second {
-  /** Seconds after the run began, whole. */
+  /** In whole seconds after `timeline` begins. */
   readonly at: number;
   readonly scenario: ScenarioName;
   /** Answers with a key: 2xx, 429, and the others; and all answers without a key. */
@@ -56,7 +62,7 @@ export interface Second {
 
 /** A moment at which a window of the key under load ended, as its `X-RateLimit-Reset` said. Absent where windows move. */
 export interface Border {
-  /** Seconds after the run began. */
+  /** In seconds after `timeline` begins: whole ones, since Reset is. */
   readonly at: number;
   /** The same as Unix time, in seconds: what `X-RateLimit-Reset` said. */
   readonly reset: number;
@@ -64,7 +70,7 @@ export interface Border {
 
 /** A ban of the key, from the refusal that told of it to the time that its Retry-After named. */
 export interface BanSeen {
-  /** In seconds after the run began. */
+  /** In seconds after `timeline` begins. */
   readonly from: number;
   readonly to: number;
 }
@@ -93,6 +99,7 @@ export interface LimitsReport {
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */
   readonly scenarios: readonly ScenarioResult[];
+  /** Begins with the second of the server's clock in which the run began. */
   readonly timeline: {
     readonly seconds: readonly Second[];
     readonly borders: readonly Border[];

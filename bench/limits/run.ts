@@ -5,6 +5,7 @@ import { longWindowMs } from '../../conformance/pacing.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
 import type { Verdict } from '../../conformance/report/report.ts';
 import { isAdmitted, isRefused, type Answer } from './answer.ts';
+import { withBan } from './bans.ts';
 import { Bench } from './bench.ts';
 import { Budget, BudgetSpent } from './budget.ts';
 import { Drive, NoAnswer } from './drive.ts';
@@ -13,8 +14,8 @@ import { latencyOf } from './latency.ts';
 import { bordersOf, countedBy, secondsOf, type Entry, type Role } from './log.ts';
 import type { Watcher } from './progress.ts';
 import { firstRequest, limitOf, planOf, Untestable, type Plan } from './plan.ts';
-import type { LimitsReport, ScenarioResult } from './report.ts';
-import type { Cost, Finding, Scenario } from './scenario.ts';
+import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
+import { Unmet, type Cost, type Finding, type Scenario } from './scenario.ts';
 import type { ScenarioName } from './scenarios.ts';
 import { ServerClock } from './server-clock.ts';
 import type { Settings } from './settings.ts';
@@ -131,23 +132,25 @@ export class Run {
       skipped: total('skipped'),
     };
     const untested = this.#aborted !== undefined || totals.inconclusive > 0 || totals.passed === 0;
-    const at = (moment: number) => Math.round(moment - this.#startedAt) / 1_000;
+    // From a whole second of the server's, so that its windows end where seconds do.
+    const origin = this.#serverClock.ours(Math.floor(this.#serverClock.at(this.#startedAt) / 1_000) * 1_000);
+    const at = (moment: number) => Math.round(moment - origin) / 1_000;
     const report: LimitsReport = {
       format: 1,
       ...about,
       target: baseUrl,
       startedAt: new Date(this.#startedAt).toISOString(),
-      seconds: at(clock.now()),
+      seconds: Math.round(clock.now() - this.#startedAt) / 1_000,
       settings,
       sent: { ...this.#drive.sent, most: this.#budget.most },
       ...(this.#aborted !== undefined && { aborted: this.#aborted }),
       totals,
       exitCode: totals.failed > 0 ? 1 : untested ? 2 : 0,
-      scenarios: this.#results,
+      scenarios: this.#results.map((result) => ({ ...result, at: at(this.#startedAt + result.at * 1_000) })),
       timeline: {
-        seconds: secondsOf(this.#log, this.#startedAt),
-        borders: bordersOf(this.#log, this.#serverClock, this.#startedAt, clock.now()),
-        bans: this.#bench.bans.map(({ from, to }) => ({ from: at(from), to: at(to) })),
+        seconds: secondsOf(this.#log, this.#serverClock, origin),
+        borders: bordersOf(this.#log, this.#serverClock, origin, clock.now()),
+        bans: this.#bench.bans.seen.map(({ from, to }) => ({ from: at(from), to: at(to) })),
       },
     };
     return redacted(report, (text) => keys.redact(text)) as LimitsReport;
@@ -162,14 +165,16 @@ export class Run {
     const { clock } = this.#options;
     this.#current = scenario.name;
     const [from, began] = [this.#log.length, clock.now()];
+    const bans = this.#bench.bans.seen.length;
     const outcome = await this.#outcome(scenario, cost);
+    const ban = scenario.name === 'ban' ? undefined : this.#bench.bans.seen[bans];
     const entries = this.#log.slice(from);
     const keyed = entries.filter(({ role }) => role !== 'nobody').map(({ answer }) => answer);
     const [ok, refused] = [latencyOf(keyed.filter(isAdmitted)), latencyOf(keyed.filter(isRefused))];
     const { name, text, demanded } = scenario;
     return {
       ...{ name, text, demanded },
-      ...outcome,
+      ...(ban === undefined ? outcome : withBan(outcome, ban)),
       ...countedBy(entries),
       ...(ok !== undefined && { latency200: ok }),
       ...(refused !== undefined && { latency429: refused }),
@@ -181,11 +186,11 @@ export class Run {
   async #outcome(
     scenario: Scenario<ScenarioName>,
     cost: Cost,
-  ): Promise<Pick<ScenarioResult, 'verdict' | 'failures' | 'figures' | 'seen' | 'reason'>> {
+  ): Promise<Outcome> {
     const nothing = { failures: [], figures: {} };
     if (this.#aborted !== undefined) return { verdict: 'skipped', reason: this.#aborted, ...nothing };
     const short = this.#tooLittle(cost);
-    if (short !== undefined) return { verdict: 'skipped', reason: short, ...nothing };
+    if (short !== undefined) return { verdict: 'inconclusive', reason: short, ...nothing };
     try {
       const { failures, figures, seen }: Finding = await scenario.run(this.#bench);
       return { verdict: failures.length > 0 ? 'failed' : 'passed', failures, figures, seen };
@@ -195,9 +200,23 @@ export class Run {
       const { message: reason } = (signal.aborted ? signal.reason : error) as Error;
       if (signal.aborted) this.#aborted = reason;
       else if (error instanceof Skipped) return { verdict: 'skipped', reason, ...nothing };
-      else if (error instanceof NoAnswer) this.#aborted = `the server does not answer any more: ${reason}`;
-      else if (!(error instanceof Inconclusive || error instanceof BudgetSpent)) throw error;
+      else if (error instanceof Unmet) return { verdict: 'failed', ...nothing, failures: [reason] };
+      else if (error instanceof NoAnswer) {
+        if (await this.#answers()) return { verdict: 'inconclusive', reason: `nothing was answered: ${reason}`, ...nothing };
+        this.#aborted = `the server does not answer any more: ${reason}`;
+      } else if (!(error instanceof Inconclusive || error instanceof BudgetSpent)) throw error;
       return { verdict: 'inconclusive', reason: this.#aborted ?? reason, ...nothing };
+    }
+  }
+
+  /** Whether whoever has the key is answered still. */
+  async #answers(): Promise<boolean> {
+    try {
+      await this.#bench.probe(this.#options.keys.main);
+      return true;
+    } catch (error) {
+      if (error instanceof NoAnswer || error instanceof BudgetSpent || this.#options.signal.aborted) return false;
+      throw error;
     }
   }
 

@@ -22,6 +22,11 @@ export interface Cost {
   readonly seconds: number;
 }
 
+/** A demand is not met in a way that leaves nothing else to be measured. */
+export class Unmet extends Error {
+  override readonly name = 'Unmet';
+}
+
 /** A number or a few words that the report shows beside the verdict: `admitted in any 60 s` → 120. */
 export type Figures = Readonly<Record<string, number | string>>;
 
@@ -42,6 +47,7 @@ export interface Scenario<Name extends string = string> {
   cost(asked: Asked): Cost;
   /**
    * @throws Inconclusive if what came can neither meet nor break the demand
+   * @throws Unmet if nothing but a failure can be told
    * @throws Skipped if it does not apply to this run
    */
   run(bench: Bench): Promise<Finding>;

@@ -25,6 +25,11 @@ export class ServerClock {
     this.#most = Math.min(this.#most, date + 1_000 + staleMs - sentAt);
   }
 
+  /** Whether a Date has told it. */
+  get known(): boolean {
+    return this.#least !== -Infinity;
+  }
+
   /** The server's time at a moment of ours. */
   at(now: number): number {
     return now + this.#offset;
@@ -37,8 +42,8 @@ export class ServerClock {
 
   /** How far `at` may be wrong, and a tick. */
   get marginMs(): number {
-    if (this.#offset === 0 && this.#least !== -Infinity) return tickMs;
-    return this.#least === -Infinity ? 1_000 : Math.max(0, this.#most - this.#least) + tickMs;
+    if (this.#offset === 0 && this.known) return tickMs;
+    return !this.known ? 1_000 : Math.max(0, this.#most - this.#least) + tickMs;
   }
 
   get #offset(): number {

@@ -38,8 +38,8 @@ export function prefaceText(
   const spent = ownServer
     ? 'The keys are made for this run, and nobody else needs them.'
     : [
-        `Every scenario uses up a minute of the key (${grouped(plan.limit)}), so nobody else should need it meanwhile.`,
-        `Of its day${day === undefined ? '' : ` (${grouped(day)})`} they take ${grouped(total.withKey)} at most${dayLeft === undefined || dayLeft >= total.withKey ? '.' : `, and only ${grouped(dayLeft)} are left: what does not fit is skipped.`}`,
+        `Every scenario uses up a minute of the key (${grouped(plan.limit)}) or two, so nobody else should need it meanwhile.`,
+        `Of its day${day === undefined ? '' : ` (${grouped(day)})`} they take ${grouped(total.withKey)} at most${dayLeft === undefined || dayLeft >= total.withKey ? '.' : `, and only ${grouped(dayLeft)} are left: what does not fit is left out, and not tested (exit code 2).`}`,
       ].join(' ');
   return [
     visible(`${target}${ownServer ? ", this project's own server" : ''}; ${promisedInWords(settings)}`),

@@ -1,4 +1,7 @@
 /** Test support: runs of the bench in this process, against servers on a clock on which nobody waits. */
+import { once } from 'node:events';
+import { Agent, createServer, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../conformance/clock.ts';
 import { faults } from '../../conformance/mutants/faults.ts';
 import type { Fault } from '../../conformance/mutants/faults/fault.ts';
@@ -27,6 +30,10 @@ export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal'
   readonly fault?: string | Partial<Hooks>;
   readonly variant?: string | Variant;
   readonly plan?: Plan;
+  /** That of the second key; the same unless told. */
+  readonly quietPlan?: Plan;
+  /** In place of which answers the connection is ended, by their status and whose they are. */
+  readonly cuts?: (status: number, authorization: string | undefined) => boolean;
   readonly settings?: Partial<RunOptions['settings']>;
   readonly clock?: Clock;
   /** Keys as they are needed, as with our own server; else two that are given. */
@@ -43,19 +50,19 @@ const numbers = {
 
 /** A run that is about to begin, and its clock. */
 export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<Run> {
-  const { fault, variant, plan = 'free', settings, plenty = false, unpromised = false } = options;
+  const { fault, variant, plan = 'free', quietPlan = plan, cuts, settings, plenty = false, unpromised = false } = options;
   const clock = options.clock ?? fakeClock();
   const spare = Array.from({ length: 40 }, (_, i) => `spare${String(i).padStart(2, '0')}-${quietSecret.slice(5)}`);
   const { baseUrl, close } = await startServer({
     clock,
-    keys: [mainSecret, quietSecret, ...spare].map((secret) => ({ secret, plan })),
+    keys: [mainSecret, quietSecret, ...spare].map((secret) => ({ secret, plan: secret === quietSecret ? quietPlan : plan })),
     fault: faultOf(fault),
     variant: typeof variant === 'string' ? variants.find(({ id }) => id === variant)! : variant,
   });
   t.after(close);
   const keys: Keys = plenty ? await madeKeys(async () => spare.shift()!) : givenKeys(mainSecret, quietSecret);
   const run = new Run({
-    baseUrl,
+    baseUrl: cuts === undefined ? baseUrl : await cutting(t, baseUrl, cuts),
     keys,
     settings: {
       ...(unpromised ? {} : { promised: numbers[plan] }),
@@ -70,6 +77,26 @@ export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<
   });
   t.after(() => run.close());
   return run;
+}
+
+/** Stands before a server, and ends the connection in place of some answers. */
+async function cutting(t: Ending, baseUrl: string, cuts: NonNullable<TestOptions['cuts']>): Promise<string> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer((request, response) => {
+    const { headers, url, socket } = request;
+    send(new URL(url!, baseUrl), { headers, agent }, (came) => {
+      if (cuts(came.statusCode!, headers.authorization)) return void (came.resume(), socket.end());
+      response.sendDate = false;
+      came.pipe(response.writeHead(came.statusCode!, came.rawHeaders));
+    }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+    agent.destroy();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
 /** The report of a run to its end. */

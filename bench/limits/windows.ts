@@ -5,22 +5,65 @@ import type { ServerClock } from './server-clock.ts';
 /** So far before its time a Reset may give way to another, and the window be fixed: the tick of Date, and that of Reset. */
 const slackMs = 2_000;
 
-/** Whether a key's windows are other than fixed: a Reset gave way to another before its time had come. */
-export function windowMoves(answers: readonly Answer[], clock: ServerClock): boolean {
+/** Reset is in whole seconds, which a server may round now up, now down. */
+const roundingS = 1;
+
+/**
+ * What a key's Resets tell of its windows. They are fixed; or they move, where a Reset gave way to a later one before its time had
+ * come; or they are unsteady: a Reset went back while requests remained, so that neither can be when the limit resets.
+ *
+ * Where nothing remains, a Reset may speak of the next request that is admitted instead of the whole limit: it tells nothing here.
+ */
+export function windowsOf(answers: readonly Answer[], clock: ServerClock): 'fixed' | 'move' | 'unsteady' {
   const anchors = new Map<number, Answer & { readonly standing: Standing }>();
+  let [forward, back] = [false, 0];
   for (const answer of answers) {
     const { standing, sentTurn } = answer;
-    if (standing === undefined) continue;
+    if (standing === undefined || standing.remaining === 0) continue;
     const before = anchors.get(standing.limit);
     // Answers under way together come in any order: only what was sent after the other had come is compared.
     if (before !== undefined && sentTurn < before.receivedTurn) continue;
-    if (before !== undefined && before.standing.reset !== standing.reset) {
+    if (before !== undefined) {
       const { reset } = before.standing;
-      if (standing.reset < reset || clock.at(answer.receivedAt) < reset * 1_000 - slackMs) return true;
+      back = Math.max(back, reset - standing.reset);
+      if (standing.reset > reset && clock.at(answer.receivedAt) < reset * 1_000 - slackMs) forward = true;
     }
     anchors.set(standing.limit, { ...answer, standing });
   }
-  return false;
+  // A window that moves only moves on.
+  return back > roundingS ? 'unsteady' : back > 0 || !forward ? 'fixed' : 'move';
+}
+
+/** A server's clock may be so far from what its Date tells, rounding included. */
+const pastMs = 3_000;
+
+/** No time that a limit resets at lies before 2001, or beyond 5000: the first are seconds to wait, the second milliseconds. */
+const [leastReset, mostReset] = [1_000_000_000, 100_000_000_000];
+
+/** Why the Reset of an answer cannot be when the limit resets; undefined where it can. */
+export function wrongReset(
+  { standing: { reset }, sentAt }: Answer & { readonly standing: Standing },
+  clock: ServerClock,
+): string | undefined {
+  if (reset < leastReset || reset > mostReset) return `X-RateLimit-Reset is ${reset}, which is no Unix timestamp`;
+  // The answer was written after its request was sent.
+  const past = clock.known ? clock.at(sentAt) - reset * 1_000 : 0;
+  return past > pastMs ? `X-RateLimit-Reset was ${Math.floor(past / 1_000)} s in the past when it was told` : undefined;
+}
+
+/** What is wrong with Resets that are unsteady. */
+export const unsteady = 'X-RateLimit-Reset went back while requests remained: it cannot be when the limit resets';
+
+/** Whether some answers are of another window than the first, where windows are fixed. */
+export function windowTurned([first, ...rest]: readonly Answer[]): boolean {
+  const reset = first?.standing?.reset;
+  return rest.some(({ standing }) => standing !== undefined && Math.abs(standing.reset - (reset ?? 0)) > roundingS);
+}
+
+/** As many requests may come back to a key of so many a minute while these answers were under way, where windows move; and how long that was. */
+export function comingBack(limit: number, answers: readonly Answer[]): { readonly requests: number; readonly seconds: number } {
+  const seconds = (Math.max(...answers.map((a) => a.receivedAt)) - Math.min(...answers.map((a) => a.sentAt))) / 1_000;
+  return { requests: Math.ceil((seconds * limit) / 60) + 1, seconds };
 }
 
 /** The most that was admitted in any span of so many milliseconds, by when the answers came. */

@@ -8,6 +8,7 @@
 import { Inconclusive, Skipped } from '../../../conformance/outcome.ts';
 import { count, duration } from '../../../conformance/report/words.ts';
 import { isAdmitted, isRefused, type Answer } from '../answer.ts';
+import { banMs } from '../bans.ts';
 import { drainedCost, type Bench } from '../bench.ts';
 import type { Key } from '../keys.ts';
 import type { Scenario } from '../scenario.ts';
@@ -17,9 +18,6 @@ const graceMs = 2_500;
 
 /** All of them must come within one window, which has so much left at least. */
 const spanS = 40;
-
-/** A wait that ends so much later than the one before it is a ban's. */
-const banMs = 5_000;
 
 /** A longer ban is not waited for. */
 const maxBanMs = 65 * 60_000;
@@ -54,7 +52,7 @@ export const ban = {
       (isRefused(answer) && (bench.retryAt(answer) ?? 0) > endsAt + banMs) || (!isRefused(answer) && !isAdmitted(answer));
     bench.doing(`at most ${most} refusals, until the key is banned`);
     const rate = Math.ceil(most / spanS);
-    const { answers } = await bench.send({
+    const { answers, lost } = await bench.send({
       key,
       amount: most,
       connections: Math.min(bench.settings.connections, rate),
@@ -64,11 +62,19 @@ export const ban = {
     const at = answers.findIndex(isBan);
     if (at < 0) {
       const refused = answers.filter(isRefused).length;
-      const turned = answers.some(isAdmitted) ? ', until the key was admitted again' : '';
+      const [refusals, unanswered] = [count(refused, 'refusal'), lost > 0 ? `, ${count(lost, 'request')} got no answer` : ''];
+      const figures = { refusals: refused, banned: 'no' };
+      if (answers.some(isAdmitted))
+        return { seen: `no ban came in ${refusals}, until the key was admitted again${unanswered}`, failures: [], figures };
+      // A ban need not show itself while the window lasts.
+      const free = Math.max(endsAt, ...answers.map((answer) => bench.retryAt(answer) ?? 0));
+      await bench.sleep(free + tickMs - bench.clock.now(), "the window's end, to see whether the key is admitted again");
+      const after = await bench.probe(key);
+      if (isAdmitted(after)) return { seen: `no ban came in ${refusals}${unanswered}`, failures: [], figures };
       return {
-        seen: `no ban came in ${count(refused, 'refusal')}${turned}`,
-        failures: [],
-        figures: { refusals: refused, banned: 'no' },
+        seen: `${refusals} that named the window's end; after it: ${after.status}${unanswered}`,
+        failures: [`a ban came that no Retry-After told of: ${after.status} after the time that the refusals had named`],
+        figures: { ...figures, banned: 'yes', status: after.status },
       };
     }
     const until = bench.retryAt(answers[at]!);
@@ -77,7 +83,7 @@ export const ban = {
     if (until === undefined)
       return { seen, failures: [`the ban (${answers[at]!.status}) does not say how long it lasts`], figures };
     const seconds = (until - answers[at]!.receivedAt) / 1_000;
-    bench.bans.push({ from: answers[at]!.receivedAt, to: until });
+    bench.bans.add(key, { from: answers[at]!.receivedAt, to: until });
     if (seconds * 1_000 > maxBanMs) throw new Inconclusive(`${seen}, for ${duration(seconds)}: too long to wait for`);
     await bench.sleep(until + tickMs - bench.clock.now(), 'the end of the ban');
     const after = await bench.probe(key);

@@ -9,6 +9,7 @@ import { freshCost } from '../bench.ts';
 import { compared, quietConnections, quietPace } from '../quiet.ts';
 import type { Asked, Scenario } from '../scenario.ts';
 import type { Answer } from '../answer.ts';
+import type { Sent } from '../drive.ts';
 
 /** With keys of our own making. */
 const maxRounds = 5;
@@ -29,20 +30,25 @@ function roundsOf({ rate, duration }: Pick<Asked, 'rate' | 'duration'>, plenty: 
 export const neighbour = {
   name: 'neighbour',
   text: 'what a quiet key notices of another that floods: its latencies with and without (needs a second key)',
-  demanded: 'the quiet key is never refused; its latencies are told, not judged',
+  demanded: 'no request of the quiet key is refused or lost; its latencies are told, not judged',
   cost: (asked) => {
     if (!asked.plenty && !asked.hasQuiet) return { withKey: 0, seconds: 0 };
     const rounds = roundsOf(asked, asked.plenty, asked.limit);
     const flood = floodOf(asked, asked.limit);
     return {
       withKey: rounds * (flood.amount + freshCost),
-      quiet: rounds * (asked.limit + freshCost),
+      // Of a key that was given nobody knows the plan.
+      quiet: rounds * (2 * quietPace(asked.plenty ? Math.floor(asked.limit / 2) : Infinity, flood.seconds).amount + freshCost),
       seconds: rounds * (2 * Math.max(flood.seconds, 1) + 1) + (asked.plenty ? 0 : 40),
     };
   },
 
   async run(bench) {
-    const met: { alone: Answer[]; beside: Answer[] } = { alone: [], beside: [] };
+    const met = { alone: { answers: [] as Answer[], lost: 0 }, beside: { answers: [] as Answer[], lost: 0 } };
+    const add = (to: { answers: Answer[]; lost: number }, { answers, lost }: Sent): void => {
+      to.answers.push(...answers);
+      to.lost += lost;
+    };
     let flooded = 0;
     let rounds = 1;
     for (let round = 1; round <= rounds; round++) {
@@ -58,14 +64,12 @@ export const neighbour = {
         ...quietPace(Math.floor(own.standing.remaining / 2), flood.seconds),
       };
       bench.doing(`round ${round} of ${rounds}: the quiet key alone`);
-      met.alone.push(...(await bench.send(pace)).answers);
+      add(met.alone, await bench.send(pace));
       bench.doing(`round ${round} of ${rounds}: beside the flood`);
-      const [beside, sent] = await Promise.all([
-        bench.send(pace),
-        bench.send({ key, amount: flood.amount, connections: bench.settings.connections, rate: bench.settings.rate }),
-      ]);
-      met.beside.push(...beside.answers);
-      flooded += sent.answers.length;
+      const { connections, rate } = bench.settings;
+      const [beside, sent] = await bench.sendBoth({ ...pace, mayAllBeLost: true }, { key, amount: flood.amount, connections, rate });
+      add(met.beside, beside);
+      flooded += sent.answers.length + sent.lost;
     }
     const { seen, failures, figures } = compared(met);
     return {

@@ -64,10 +64,12 @@ function judged(
       .map(({ ms, answer }) => `a retry ${seconds(ms)} early was answered ${answer.status}`),
     ...(isAdmitted(last) ? [] : [`a client that slept Retry-After (${seconds(waitMs)}) was answered ${last.status}`]),
   ];
+  if (failures.length === 0 && early.length === 0)
+    throw new Inconclusive(`Retry-After was only ${seconds(waitMs)}: no early retry could be judged`);
   const tries = early.map(({ ms, answer }) => `${seconds(ms)} early: ${answer.status}`);
   return {
     seen: [
-      ...(tries.length > 0 ? tries : [`Retry-After was only ${seconds(waitMs)}: no early retry could be judged`]),
+      ...tries,
       `after Retry-After: ${last.status}`,
     ].join(', '),
     failures,

@@ -7,7 +7,7 @@
  * every stranger (hashing a password, say, or asking a database) easily exceeds.
  */
 import { count } from '../../../conformance/report/words.ts';
-import { countsOf } from '../answer.ts';
+import { isRefused, statusesOf } from '../answer.ts';
 import { freshCost, type Bench } from '../bench.ts';
 import { milliseconds } from '../latency.ts';
 import { compared, quietConnections, quietPace } from '../quiet.ts';
@@ -22,7 +22,7 @@ const attempts = 2;
 export const strangers = {
   name: 'strangers',
   text: 'what those who have a key notice of a flood without one: latencies with and without',
-  demanded: `no request with a key is refused; its p50 is not more than ${slowed.times} times and ${slowed.ms} ms above that without the flood`,
+  demanded: `nobody without a key is served, and no request with one is refused or lost; its p50 is not more than ${slowed.times} times and ${slowed.ms} ms above that without the flood`,
   cost: ({ limit, rate, duration, plenty }) => ({
     withKey: attempts * (limit + freshCost),
     withoutKey: attempts * rate * duration,
@@ -48,22 +48,26 @@ async function measured(bench: Bench): Promise<{ readonly finding: Finding; read
   bench.doing('the key alone');
   const alone = await bench.send(pace);
   bench.doing('the key beside a flood without one');
-  const [beside, flood] = await Promise.all([
-    bench.send(pace),
-    bench.send({ key: undefined, amount: rate * duration, connections, rate }),
-  ]);
-  const { without, with: withFlood, seen, failures, figures } = compared({ alone: alone.answers, beside: beside.answers });
-  const { refused, other } = countsOf(flood.answers);
-  const answered = [
-    ...(refused > 0 ? [`${refused} with 429`] : []),
-    ...Object.entries(other).map(([status, n]) => `${n} with ${status}`),
-  ].join(', ');
+  const [beside, { answers, lost }] = await bench.sendBoth(
+    { ...pace, mayAllBeLost: true },
+    { key: undefined, amount: rate * duration, connections, rate },
+  );
+  const { without, with: withFlood, seen, failures, figures } = compared({ alone, beside });
+  const undue = statusesOf(answers.filter((answer) => answer.status !== 401 && !isRefused(answer)));
   const isSlow = withFlood.p50 > slowed.times * without.p50 && withFlood.p50 - without.p50 > slowed.ms;
   return {
     finding: {
-      seen: `${seen}, beside ${count(flood.answers.length, 'request')} without a key (answered ${answered})`,
-      failures,
-      figures: { ...figures, 'requests of the flood': flood.answers.length, 'refused of the flood': refused },
+      seen: `${seen}, beside ${count(answers.length + lost, 'request')} without a key (${[statusesOf(answers), ...(lost > 0 ? [`${lost} without an answer`] : [])].join(', ')})`,
+      failures: [
+        ...failures,
+        ...(undue === undefined ? [] : [`of the requests without a key, ${undue}, where only 401 and 429 were due`]),
+      ],
+      figures: {
+        ...figures,
+        'requests of the flood': answers.length + lost,
+        'refused of the flood': answers.filter(isRefused).length,
+        'lost of the flood': lost,
+      },
     },
     slow: isSlow ? `p50 ${milliseconds(without.p50)} without it, ${milliseconds(withFlood.p50)} with it` : undefined,
   };
