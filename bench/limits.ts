@@ -81,6 +81,8 @@ async function main(options: Options): Promise<number> {
   }
 }
 
+// Where nobody reads any more, as behind `| head`, nothing can be told: the end is quiet, and our own server goes with it.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(2));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // Through `exit`, where this project's own server and its folder go.

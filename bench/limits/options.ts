@@ -23,9 +23,11 @@ own server on a free port, in a temporary folder, with keys of its own.
 The server and its keys
   --base-url URL        where the interface stands, ending in /v1          or BASE_URL
                           --base-url http://127.0.0.1:8080/v1
-  --api-key KEY         the key to measure, used by nobody else meanwhile  or API_KEY, which no shell's history keeps
+  API_KEY               in the environment: the key to measure, used by nobody else meanwhile
                           API_KEY=… npm run bench:limits -- --base-url http://127.0.0.1:8080/v1
-  --neighbour-key KEY   a second key, for the scenario neighbour           or NEIGHBOUR_KEY
+  NEIGHBOUR_KEY         likewise: a second key, for the scenario neighbour
+  --api-key KEY, --neighbour-key KEY
+                        the same as flags; but npm prints its command line, keys and all, before the bench can hide them
   --plan PLAN           what the key is promised: free, pro or business (our own server: the plan of its keys, free unless told)
                           --plan pro
   --per-minute N --per-day N

@@ -114,3 +114,14 @@ test('Ctrl-C: the report of what was seen, exit 2, and nothing of our own server
   assert.match(readFileSync(join(report, 'limits.html'), 'utf8'), /Not tested to the end: it was interrupted\./);
   assert.deepEqual(leftBehind(folder), []);
 });
+
+test('nobody reads any more: a quiet end, exit 2, and nothing of our own server left behind', async (t) => {
+  const folder = temporaryFolder(t);
+  const run = start(['refusal'], { TMPDIR: folder });
+  await run.printed(/One request to/);
+  run.child.stdout!.destroy();
+  const { code, stderr } = await run.ended;
+  assert.equal(code, 2, stderr);
+  assert.doesNotMatch(stderr, /EPIPE|failed|\n +at /);
+  assert.deepEqual(leftBehind(folder), []);
+});
