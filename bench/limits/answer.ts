@@ -27,6 +27,9 @@ export interface Answer {
   readonly retryAfter: string | undefined;
 }
 
+/** An answer that says where its key stands. */
+export type Told = Answer & { readonly standing: Standing };
+
 /** When an answer was under way. */
 export type Timing = Pick<Answer, 'sentAt' | 'receivedAt' | 'sentTurn' | 'receivedTurn' | 'latencyMs' | 'opening'>;
 

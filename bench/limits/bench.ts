@@ -7,7 +7,7 @@
 import type { Clock } from '../../conformance/clock.ts';
 import { Inconclusive } from '../../conformance/outcome.ts';
 import { count, duration } from '../../conformance/report/words.ts';
-import { isAdmitted, isRefused, retryAfterMs, type Answer, type Standing } from './answer.ts';
+import { isAdmitted, isRefused, retryAfterMs, type Answer, type Told } from './answer.ts';
 import { Bans } from './bans.ts';
 import type { Drive, Load, Sent } from './drive.ts';
 import type { Key, Keys } from './keys.ts';
@@ -21,9 +21,6 @@ import { wrongReset } from './windows.ts';
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
-
-/** An answer that says where its key stands. */
-export type Told = Answer & { readonly standing: Standing };
 
 /** The headers must speak of a window that one can wait for. */
 const maxWindowMs = 120_000;

@@ -1,5 +1,5 @@
 /** What answers tell of the windows behind them. */
-import { isAdmitted, type Answer, type Standing } from './answer.ts';
+import { isAdmitted, type Answer, type Told } from './answer.ts';
 import type { ServerClock } from './server-clock.ts';
 
 /** So far before its time a Reset may give way to another, and the window be fixed: the tick of Date, and that of Reset. */
@@ -15,20 +15,22 @@ const roundingS = 1;
  * Where nothing remains, a Reset may speak of the next request that is admitted instead of the whole limit: it tells nothing here.
  */
 export function windowsOf(answers: readonly Answer[], clock: ServerClock): 'fixed' | 'move' | 'unsteady' {
-  const anchors = new Map<number, Answer & { readonly standing: Standing }>();
+  const anchors = new Map<number, Told>();
+  const highest = new Map<number, Told>();
   let [forward, back] = [false, 0];
   for (const answer of answers) {
     const { standing, sentTurn } = answer;
     if (standing === undefined || standing.remaining === 0) continue;
-    const before = anchors.get(standing.limit);
+    const { limit, reset } = standing;
+    const told = { ...answer, standing };
     // Answers under way together come in any order: only what was sent after the other had come is compared.
+    const [high, before] = [highest, anchors].map((of) => of.get(limit));
+    if (high !== undefined && sentTurn > high.receivedTurn) back = Math.max(back, high.standing.reset - reset);
+    if (high === undefined || reset > high.standing.reset) highest.set(limit, told);
     if (before !== undefined && sentTurn < before.receivedTurn) continue;
-    if (before !== undefined) {
-      const { reset } = before.standing;
-      back = Math.max(back, reset - standing.reset);
-      if (standing.reset > reset && clock.at(answer.receivedAt) < reset * 1_000 - slackMs) forward = true;
-    }
-    anchors.set(standing.limit, { ...answer, standing });
+    if (before !== undefined && reset > before.standing.reset)
+      forward ||= clock.at(answer.receivedAt) < before.standing.reset * 1_000 - slackMs;
+    anchors.set(limit, told);
   }
   // A window that moves only moves on.
   return back > roundingS ? 'unsteady' : back > 0 || !forward ? 'fixed' : 'move';
@@ -41,10 +43,7 @@ const pastMs = 3_000;
 const [leastReset, mostReset] = [1_000_000_000, 100_000_000_000];
 
 /** Why the Reset of an answer cannot be when the limit resets; undefined where it can. */
-export function wrongReset(
-  { standing: { reset }, sentAt }: Answer & { readonly standing: Standing },
-  clock: ServerClock,
-): string | undefined {
+export function wrongReset({ standing: { reset }, sentAt }: Told, clock: ServerClock): string | undefined {
   if (reset < leastReset || reset > mostReset) return `X-RateLimit-Reset is ${reset}, which is no Unix timestamp`;
   // The answer was written after its request was sent.
   const past = clock.known ? clock.at(sentAt) - reset * 1_000 : 0;

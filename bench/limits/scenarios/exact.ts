@@ -7,8 +7,8 @@
  */
 import { Inconclusive } from '../../../conformance/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
-import { isAdmitted, isRefused, wrongOf, type Answer } from '../answer.ts';
-import { freshCost, type Bench, type Told } from '../bench.ts';
+import { isAdmitted, isRefused, wrongOf, type Answer, type Told } from '../answer.ts';
+import { freshCost, type Bench } from '../bench.ts';
 import type { Finding, Scenario } from '../scenario.ts';
 import { comingBack, unsteady, windowsOf, windowTurned } from '../windows.ts';
 

@@ -4,8 +4,8 @@
  */
 import { Inconclusive } from '../../../conformance/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
-import { isAdmitted, isRefused, wrongOf, type Answer } from '../answer.ts';
-import { freshCost, type Told } from '../bench.ts';
+import { isAdmitted, isRefused, wrongOf, type Answer, type Told } from '../answer.ts';
+import { freshCost } from '../bench.ts';
 import type { Sent } from '../drive.ts';
 import { latencyOf, milliseconds, ratio } from '../latency.ts';
 import type { Scenario } from '../scenario.ts';
@@ -52,7 +52,7 @@ export const refusal = {
     return {
       seen:
         ok === undefined || refused === undefined
-          ? 'no latencies to compare'
+          ? 'no latencies to compare, the first answers on each connection left out'
           : `p50 ${milliseconds(refused.p50)} of ${count(refused.n, '429', '429s')} against ${milliseconds(ok.p50)} of ${count(ok.n, '200', '200s')}: ×${times ?? '?'}`,
       failures: [...new Set(failures)],
       figures: {
