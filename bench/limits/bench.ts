@@ -7,7 +7,7 @@
 import type { Clock } from '../../conformance/clock.ts';
 import { Inconclusive } from '../../conformance/outcome.ts';
 import { count, duration } from '../../conformance/report/words.ts';
-import { isAdmitted, isRefused, retryAfterMs, type Answer, type Told } from './answer.ts';
+import { isAdmitted, isRefused, retryAfterMs, wrongOf, type Answer, type Told } from './answer.ts';
 import { Bans } from './bans.ts';
 import type { Drive, Load, Sent } from './drive.ts';
 import type { Key, Keys } from './keys.ts';
@@ -237,10 +237,9 @@ export class Bench {
   }
 }
 
-/** @throws Inconclusive where a header is missing */
-function withStanding(answer: Answer): Told {
+/** @throws Unmet where a header is missing */
+export function withStanding(answer: Answer): Told {
   const { standing } = answer;
-  if (standing === undefined)
-    throw new Inconclusive(`an answer (${answer.status}) lacks the headers that say how many requests remain`);
+  if (standing === undefined) throw new Unmet(wrongOf([answer]).join('; '));
   return { ...answer, standing };
 }

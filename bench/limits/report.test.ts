@@ -155,6 +155,19 @@ test('the time line: a window ends where a second does, and what comes late belo
   assert.ok(report.timeline.borders.length > 0 && report.timeline.borders.every(({ at }) => Number.isInteger(at)));
 });
 
+test('the time line: what remains rises at the border, not before', () => {
+  const second = (at: number, first: number, last: number): Second => ({
+    ...{ at, scenario: 'exact', admitted: first - last + 1, refused: 0, other: 0, withoutKey: 0 },
+    remaining: { key: 1, first, last },
+  });
+  const seconds = [second(90, 58, 3), second(91, 2, 0), second(94, 59, 20)];
+  const svg = timelineSvg({ ...report, timeline: { seconds, borders: [{ at: 93, reset: 1_795_262_460 }], bans: [] } })!.text;
+  const points = /<polyline[^>]* points="([^"]*)"/.exec(svg)![1]!.split(' ').map((point) => point.split(',').map(Number));
+  const [, border] = /<line class="t-border-line" x1="([\d.]+)"[^>]*><title>/.exec(svg)!;
+  const rises = points.flatMap(([x, y], i) => (i > 0 && y! < points[i - 1]![1]! ? [[points[i - 1]![0], x]] : []));
+  assert.deepEqual(rises, [[Number(border), Number(border)]], JSON.stringify(points));
+});
+
 test('an interruption: what was seen so far is told, and the rest skipped', async (t) => {
   const abort = new AbortController();
   const clock = fakeClock();

@@ -179,6 +179,12 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     }
   });
 
+  test('boundary: a server whose clock is behind by less than its Date tells has named no wrong Reset', async (t) => {
+    const behind: Partial<Hooks> = { time: (now) => now - 800 };
+    const result = await resultOf(t, 'boundary', { fault: behind });
+    assert.equal(result.verdict, 'passed', told([result]));
+  });
+
   test('a Reset that is rounded now up, now down: the window is fixed', async (t) => {
     const fault: Partial<Hooks> = { answer: (answer, { world }) => tell(answer, (reset) => reset + (world.requests % 2)) };
     const result = await resultOf(t, 'exact', { fault, settings: { connections: 1 } });

@@ -40,6 +40,11 @@ export class ServerClock {
     return server - this.#offset;
   }
 
+  /** Our time at which the server's clock has passed a moment for certain, however much its Dates leave open. */
+  passed(server: number): number {
+    return server - this.#least + tickMs;
+  }
+
   /** How far `at` may be wrong, and a tick. */
   get marginMs(): number {
     if (this.#offset === 0 && this.known) return tickMs;

@@ -8,7 +8,7 @@
 import { html, type Markup } from '../../conformance/report/markup.ts';
 import { palettes } from '../../conformance/report/style.ts';
 import { grouped, signs } from '../../conformance/report/words.ts';
-import type { LimitsReport, Second } from './report.ts';
+import type { Border, LimitsReport, Second } from './report.ts';
 import { barsHeight, between, bottom, layout, left, nice, remainingHeight, right, top, type Block } from './timeline-layout.ts';
 
 /** The colours of the drawing, on its own ground; `timelineStyle` has those of a dark page. */
@@ -75,7 +75,7 @@ ${[0, most / 4, most].map((value) => axisLine(width, barY(value), grouped(value)
 ${[0, full].map((value) => axisLine(width, lineY(value), grouped(value)))}
 ${axisTitle(top + barsHeight / 2, 'requests a second (square root)')}
 ${axisTitle(lineTop + remainingHeight / 2, 'Remaining')}
-${blocks.map((block) => html`${bans(block, report, lineFoot)}${block.seconds.map((second) => bars(block, second, step, perSecond, barY))}${remainingLine(block, step, lineY)}`)}
+${blocks.map((block) => html`${bans(block, report, lineFoot)}${block.seconds.map((second) => bars(block, second, step, perSecond, barY))}${remainingLine(block, step, report.timeline.borders, lineY)}`)}
 ${borders(blocks, lineFoot, report)}
 ${blocks.map((block) => ticks(block, lineFoot, perSecond))}
 <text class="t-soft" x="${left + (width - left - right) / 2}" y="${height - 8}" text-anchor="middle" fill="${colours.soft}">time since the run began (min:s); waits are cut short, and say how long they were</text>
@@ -117,14 +117,20 @@ function secondInWords({ at, admitted, refused, other, withoutKey }: Second): st
   return `${clock(at)}: ${parts.join(', ')}`;
 }
 
-/** What Remaining said, from the first to the last time in each second: a line for each key and span. */
-function remainingLine({ seconds, at, spans }: Block, step: number, y: (remaining: number) => number): Markup {
+/** What Remaining said, from the first to the last time in each second, and on until a border or until it said something else. */
+function remainingLine({ seconds, at, spans }: Block, step: number, borders: readonly Border[], y: (remaining: number) => number): Markup {
   const lines = new Map<string, string[]>();
+  const last = new Map<string, { readonly second: number; readonly remaining: number }>();
   for (const { at: second, remaining } of seconds) {
     if (remaining === undefined) continue;
     const name = `${spans.findIndex(({ to }) => second < to)} ${remaining.key}`;
-    const points = lines.get(name) ?? [];
+    const [points, before] = [lines.get(name) ?? [], last.get(name)];
+    if (before !== undefined) {
+      const turn = borders.find((border) => border.at > before.second && border.at <= second)?.at ?? second;
+      points.push(`${px(at(turn))},${px(y(before.remaining))}`, `${px(at(turn))},${px(y(remaining.first))}`);
+    }
     points.push(`${px(at(second))},${px(y(remaining.first))}`, `${px(at(second + step))},${px(y(remaining.last))}`);
+    last.set(name, { second, remaining: remaining.last });
     lines.set(name, points);
   }
   const line = (points: readonly string[]) =>

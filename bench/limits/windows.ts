@@ -9,12 +9,17 @@ const slackMs = 2_000;
 const roundingS = 1;
 
 /**
- * What a key's Resets tell of its windows. They are fixed; or they move, where a Reset gave way to a later one before its time had
- * come; or they are unsteady: a Reset went back while requests remained, so that neither can be when the limit resets.
+ * A key's windows are fixed; or they move, where a Reset gave way to a later one before its time had come; or they are unsteady:
+ * a Reset went back while requests remained, so that neither can be when the limit resets.
+ */
+export type Windows = 'fixed' | 'move' | 'unsteady';
+
+/**
+ * What a key's Resets tell of its windows.
  *
  * Where nothing remains, a Reset may speak of the next request that is admitted instead of the whole limit: it tells nothing here.
  */
-export function windowsOf(answers: readonly Answer[], clock: ServerClock): 'fixed' | 'move' | 'unsteady' {
+export function windowsOf(answers: readonly Answer[], clock: ServerClock): Windows {
   const anchors = new Map<number, Told>();
   const highest = new Map<number, Told>();
   let [forward, back] = [false, 0];

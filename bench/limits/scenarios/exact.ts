@@ -8,7 +8,7 @@
 import { Inconclusive } from '../../../conformance/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { isAdmitted, isRefused, wrongOf, type Answer, type Told } from '../answer.ts';
-import { freshCost, type Bench } from '../bench.ts';
+import { freshCost, withStanding, type Bench } from '../bench.ts';
 import type { Finding, Scenario } from '../scenario.ts';
 import { comingBack, unsteady, windowsOf, windowTurned } from '../windows.ts';
 
@@ -106,12 +106,11 @@ function judged(
 async function undisturbed(bench: Bench, told: Told): Promise<Told | undefined> {
   if (bench.keys.main.own) return told;
   await bench.sleep(idleMs, 'to see whether somebody else uses the key');
-  const after = await bench.probe(bench.keys.main);
-  const { standing } = after;
-  if (standing === undefined) return undefined;
-  const taken = told.standing.remaining - standing.remaining;
+  const after = withStanding(await bench.probe(bench.keys.main));
+  const { reset, remaining } = after.standing;
+  const taken = told.standing.remaining - remaining;
   // Room may come back meanwhile, where windows move; and a server that counts twice shows itself below.
-  return standing.reset === told.standing.reset && taken > 2 ? undefined : { ...after, standing };
+  return reset === told.standing.reset && taken > 2 ? undefined : after;
 }
 
 /** `59, 58, 57 and 9 more`. */

@@ -9,7 +9,7 @@ import { freshCost } from '../bench.ts';
 import type { Sent } from '../drive.ts';
 import { latencyOf, milliseconds, ratio } from '../latency.ts';
 import type { Scenario } from '../scenario.ts';
-import { comingBack, windowsOf, windowTurned } from '../windows.ts';
+import { comingBack, windowsOf, windowTurned, type Windows } from '../windows.ts';
 
 /** Refusals a round: no server has a reason to ban for so few. */
 const refusals = 5;
@@ -41,7 +41,7 @@ export const refusal = {
       const connections = Math.min(bench.settings.connections, Math.ceil((remaining * told.latencyMs) / roundMs));
       const sent = await bench.send({ key, amount: remaining + refusals, connections });
       all.push(...sent.answers);
-      const verdict = judged(told, sent, windowsOf([told, ...sent.answers], bench.serverClock) === 'move');
+      const verdict = judged(told, sent, windowsOf([told, ...sent.answers], bench.serverClock));
       if (verdict.failure !== undefined) failures.push(verdict.failure);
       unjudged ??= verdict.unjudged;
     }
@@ -68,11 +68,13 @@ export const refusal = {
 function judged(
   told: Told,
   { answers, lost }: Sent,
-  moves: boolean,
+  windows: Windows,
 ): { readonly failure?: string; readonly unjudged?: string } {
   const { limit, remaining } = told.standing;
   const [admitted, refused] = [answers.filter(isAdmitted).length, answers.filter(isRefused).length];
-  if (!moves && windowTurned([told, ...answers])) return { unjudged: 'the window turned while the requests were under way' };
+  if (windows === 'fixed' && windowTurned([told, ...answers]))
+    return { unjudged: 'the window turned while the requests were under way' };
+  const moves = windows === 'move';
   const room = remaining + (moves ? comingBack(limit, answers).requests : 0);
   if (admitted > room) return { failure: `${admitted} requests were admitted, where ${remaining} remained` };
   const without = `${count(lost, 'request')} got no answer`;
