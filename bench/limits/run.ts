@@ -19,6 +19,7 @@ import { Unmet, type Cost, type Finding, type Scenario } from './scenario.ts';
 import type { ScenarioName } from './scenarios.ts';
 import { ServerClock } from './server-clock.ts';
 import type { Settings } from './settings.ts';
+import { isTimestamp } from './windows.ts';
 
 export interface RunOptions {
   readonly baseUrl: string;
@@ -240,7 +241,7 @@ export class Run {
   }
 
   #isLong(reset: number): boolean {
-    return reset * 1_000 - this.#serverClock.at(this.#options.clock.now()) > longWindowMs;
+    return isTimestamp(reset) && reset * 1_000 - this.#serverClock.at(this.#options.clock.now()) > longWindowMs;
   }
 }
 

@@ -44,12 +44,14 @@ export function windowsOf(answers: readonly Answer[], clock: ServerClock): Windo
 /** A server's clock may be so far from what its Date tells, rounding included. */
 const pastMs = 3_000;
 
-/** No time that a limit resets at lies before 2001, or beyond 5000: the first are seconds to wait, the second milliseconds. */
-const [leastReset, mostReset] = [1_000_000_000, 100_000_000_000];
+/** Whether a Reset may be a Unix timestamp: before 2001 it would be seconds to wait, beyond the year 5000 milliseconds. */
+export function isTimestamp(reset: number): boolean {
+  return reset >= 1_000_000_000 && reset <= 100_000_000_000;
+}
 
 /** Why the Reset of an answer cannot be when the limit resets; undefined where it can. */
 export function wrongReset({ standing: { reset }, sentAt }: Told, clock: ServerClock): string | undefined {
-  if (reset < leastReset || reset > mostReset) return `X-RateLimit-Reset is ${reset}, which is no Unix timestamp`;
+  if (!isTimestamp(reset)) return `X-RateLimit-Reset is ${reset}, which is no Unix timestamp`;
   // The answer was written after its request was sent.
   const past = clock.known ? clock.at(sentAt) - reset * 1_000 : 0;
   return past > pastMs ? `X-RateLimit-Reset was ${Math.floor(past / 1_000)} s in the past when it was told` : undefined;

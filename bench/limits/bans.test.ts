@@ -1,0 +1,71 @@
+/** Bans: asked for by the scenario `ban`, and met by the others. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { base, type Exchange, type Hooks } from '../../conformance/mutants/hooks.ts';
+import { reportOf, resultOf, told } from './testing.ts';
+
+const minuteMs = 60_000;
+
+/** Bans after so many refusals, for five minutes unless told; `late` is how much later than said it ends. */
+function banning(after: number, { late = 0, status = 429, lengthMs = 5 * minuteMs } = {}): Partial<Hooks> {
+  const bans = ({ world, authorization }: Exchange) => ({
+    refusals: Number(world.notes.get(`refusals ${authorization}`) ?? 0),
+    until: Number(world.notes.get(`banned ${authorization}`) ?? 0),
+  });
+  return {
+    admitted: (rates, exchange) => {
+      const { refusals, until } = bans(exchange);
+      if (until > 0) return exchange.now >= until + late && rates.remaining > 0;
+      if (rates.remaining > 0) return true;
+      exchange.world.notes.set(`refusals ${exchange.authorization}`, String(refusals + 1));
+      if (refusals + 1 >= after)
+        exchange.world.notes.set(`banned ${exchange.authorization}`, String(exchange.now + lengthMs));
+      return false;
+    },
+    retryAfter: (ms, exchange) => {
+      const { until } = bans(exchange);
+      return base.retryAfter(until > exchange.now ? until - exchange.now : ms, exchange);
+    },
+    answer: (answer, exchange) =>
+      answer.status === 429 && bans(exchange).until > 0 ? Object.assign(answer, { status }) : answer,
+  };
+}
+
+describe('bans', () => {
+  const ban = (t: Parameters<typeof resultOf>[0], fault?: Partial<Hooks>) =>
+    resultOf(t, 'ban', { ...(fault && { fault }), settings: { untilBan: true } });
+
+  test('one that comes and ends', async (t) => {
+    const result = await ban(t, banning(40));
+    assert.equal(result.verdict, 'passed', told([result]));
+    // The first refusal came while the key was driven to its limit.
+    assert.equal(result.figures['refusals after the grace'], 39);
+    assert.equal(result.figures['length, s'], 300);
+  });
+
+  test('one with another status, and one that outlasts its Retry-After', async (t) => {
+    const [other, late] = [await ban(t, banning(70, { status: 403 })), await ban(t, banning(40, { late: 30_000 }))];
+    assert.equal(other.figures['status'], 403);
+    assert.match(late.failures.join(), /^the ban did not end: 429 after the 5 min 0 s that Retry-After had said/);
+  });
+
+  test('one that no Retry-After tells of', async (t) => {
+    const result = await ban(t, { ...banning(40), retryAfter: base.retryAfter });
+    assert.deepEqual(result.failures, ['a ban came that no Retry-After told of: 429 after the time that the refusals had named']);
+  });
+
+  test('one that nobody asked for: it is told and marked, and waited for where it is short', async (t) => {
+    const long = await reportOf(t, { fault: banning(2), names: ['exact', 'refusal'] });
+    assert.match(told(long.scenarios), /exact \| passed .*; a 429 asked to wait 5 min 0 s, well beyond the window's end: a ban/);
+    assert.match(told(long.scenarios), /refusal \| inconclusive \| the key is banned for another 5 min 0 s/);
+    assert.equal(long.timeline.bans.length, 1);
+    const short = await reportOf(t, { fault: banning(2, { lengthMs: 100_000 }), names: ['exact', 'refusal'] });
+    assert.deepEqual([short.scenarios[1]!.verdict, short.scenarios[1]!.refused], ['passed', 5], told(short.scenarios));
+  });
+
+  test('none that comes: no failure, and no more refusals than were said beforehand', async (t) => {
+    const result = await ban(t);
+    assert.deepEqual([result.verdict, result.figures['banned']], ['passed', 'no']);
+    assert.ok(result.refused <= 121 + 10, `${result.refused}`);
+  });
+});
