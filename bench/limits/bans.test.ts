@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Exchange, type Hooks } from '../../conformance/mutants/hooks.ts';
+import { answerOf, type Standing } from './answer.ts';
+import { Bans } from './bans.ts';
+import { ServerClock } from './server-clock.ts';
 import { reportOf, resultOf, told } from './testing.ts';
 
 const minuteMs = 60_000;
@@ -68,4 +71,22 @@ describe('bans', () => {
     assert.deepEqual([result.verdict, result.figures['banned']], ['passed', 'no']);
     assert.ok(result.refused <= 121 + 10, `${result.refused}`);
   });
+});
+
+test('what tells of a ban: a wait beyond the window that admitted requests were told of, and no other', () => {
+  const key = { secret: 'x', own: false };
+  const refused = (reset: number, limit: number, retryAt: number, receivedAt = 20_000): number => {
+    const bans = new Bans(new ServerClock());
+    const timing = { sentAt: 0, receivedAt: 0, sentTurn: 1, receivedTurn: 2, latencyMs: 1, opening: false };
+    const of = (status: number, standing: Standing) => ({ ...answerOf(status, [], timing), standing });
+    bans.answered(key, of(200, { limit: 60, remaining: 0, reset: 60 }), undefined);
+    for (const late of [0, 900])
+      bans.answered(key, { ...of(429, { limit, remaining: 0, reset }), receivedAt: receivedAt + late }, retryAt + late);
+    return bans.seen.length;
+  };
+  assert.equal(refused(60, 60, 60_000), 0, 'the window');
+  assert.equal(refused(60, 60, 320_000), 1, 'a ban, told twice');
+  assert.equal(refused(320, 60, 320_000), 1, 'a ban that Reset tells of, too');
+  assert.equal(refused(86_400, 1_000, 86_400_000), 0, 'the day');
+  assert.equal(refused(120, 60, 120_000, 70_000), 0, 'the window after');
 });

@@ -120,6 +120,16 @@ describe('what makes a verdict impossible', () => {
     assert.deepEqual([report.aborted, report.exitCode], [undefined, 2]);
   });
 
+  test('a server that closes every connection: all but its latencies can be judged', async (t) => {
+    const fault: Partial<Hooks> = { answer: (answer) => (answer.headers.push(['Connection', 'close']), answer) };
+    const report = await reportOf(t, { fault, names: ['exact', 'refusal', 'strangers', 'boundary'] });
+    assert.deepEqual(
+      [report.totals.passed, report.scenarios.map(({ reason }) => reason).join('')],
+      [3, 'the server ends every connection after one answer (Connection: close), so no latency is without the opening of one'],
+      told(report.scenarios),
+    );
+  });
+
   test('a burst that takes longer than its first answer lets expect: the second attempt knows', async (t) => {
     const clock = fakeClock();
     const fault: Partial<Hooks> = {
