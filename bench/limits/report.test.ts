@@ -162,6 +162,7 @@ test('the time line: what remains rises at the border, not before', () => {
   });
   const seconds = [second(90, 58, 3), second(91, 2, 0), second(94, 59, 20)];
   const svg = timelineSvg({ ...report, timeline: { seconds, borders: [{ at: 93, reset: 1_795_262_460 }], bans: [] } })!.text;
+  assert.match(svg, /viewBox="0 0 640 /, 'wide enough for its legend');
   const points = /<polyline[^>]* points="([^"]*)"/.exec(svg)![1]!.split(' ').map((point) => point.split(',').map(Number));
   const [, border] = /<line class="t-border-line" x1="([\d.]+)"[^>]*><title>/.exec(svg)!;
   const rises = points.flatMap(([x, y], i) => (i > 0 && y! < points[i - 1]![1]! ? [[points[i - 1]![0], x]] : []));

@@ -13,7 +13,7 @@ const blockGap = 6;
 const blockPad = 8;
 const minBlock = 84;
 const breakWidth = 34;
-const targetWidth = 1020;
+const [minWidth, targetWidth] = [640, 1020];
 const [minSecond, maxSecond] = [4, 22];
 
 /** In seconds: so long nothing may come and the time is still drawn as it passed. */
@@ -67,7 +67,7 @@ export function layout({ scenarios, timeline }: LimitsReport): Layout {
       blocks.push({ result, seconds: own, spans, x, width, at: scale(spans, x + (width - inner) / 2, perSecond) });
       x += width + blockGap;
     }
-    return { blocks, seconds, step, width: Math.round(x - blockGap + right), perSecond };
+    return { blocks, seconds, step, width: Math.max(minWidth, Math.round(x - blockGap + right)), perSecond };
   };
   const least = minSecond / step;
   let perSecond = maxSecond;
