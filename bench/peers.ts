@@ -51,7 +51,7 @@ await runBench({
   about: `Compares this project's own server with what one would pick instead: fastify and express with SQLite, json-server, and Prism mocking
 the description of the interface; bench/peers/ shows how each is set up. Installs them on first use. About ten minutes.`,
   rounds: 6,
-  seconds: 1,
+  seconds: 0.8,
   servers: 2,
   open,
   report,

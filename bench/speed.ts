@@ -35,8 +35,8 @@ await runBench({
   script: 'bench',
   about: `Compares this project's own server with the floor: bare ${floor} that answers the same bytes and headers with no logic at all.
 About two minutes. Judge by the ratios of user CPU per request: requests per second swing with whatever else the machine does.`,
-  rounds: 12,
-  seconds: 0.8,
+  rounds: 24,
+  seconds: 0.3,
   servers: 3,
   open,
   report,

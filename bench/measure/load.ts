@@ -73,9 +73,10 @@ export async function load(options: LoadOptions): Promise<Load> {
   const latencies: number[] = [];
   const open: Connection[] = [];
   let [sent, requests, first, last] = [0, 0, Infinity, 0];
-  const timer = setTimeout(() => {
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => {
     for (const connection of open) connection.responseMax = connection.reqsMade;
-  }, seconds * 1000);
+  };
   const result = await autocannon({
     url: url + (nextPath?.() ?? ''),
     method,
@@ -90,7 +91,10 @@ export async function load(options: LoadOptions): Promise<Load> {
       const share = headersInTurn?.filter((_, i) => i % connections === open.length);
       if (share !== undefined) client.setRequests(share.map((more) => ({ headers: { ...headers, ...more } })));
       open.push(client as unknown as Connection);
-      (client as EventEmitter).on('request', () => sent++);
+      (client as EventEmitter).on('request', () => {
+        sent++;
+        timer ??= setTimeout(stop, seconds * 1000); // not before: to write the requests takes its time
+      });
       let isFirst = true;
       client.on('response', (_status, _bytes, duration) => {
         requests++;
