@@ -22,7 +22,7 @@ server.removeContentTypeParser('text/plain'); // bodies are JSON, or 415
 
 server.decorateRequest('apiKey', undefined);
 
-// Synchronous hooks and handlers, where the plugins are: fastify serves them without a promise.
+// Synchronous hooks and handlers, but for the limit of the day: fastify serves them without a promise.
 server.addHook('onRequest', (request, reply, done) => {
   request.apiKey = validKey(request.headers.authorization);
   reply.header('x-request-id', request.id);
