@@ -3,18 +3,18 @@ import { installPeers } from './peers/install.mjs';
 import { runBench, type Report } from './speed/bench.ts';
 import type { Outcome } from './speed/contest.ts';
 import { floor, ours, ownServers } from './speed/contestants.ts';
-import { openField, type Field } from './speed/field.ts';
+import { openField, type Field, type FieldOptions } from './speed/field.ts';
 import { group } from './speed/groups.ts';
 import { durablePeers, durableRows, peers, peerVersions } from './speed/peers.ts';
 import { createsAt, rows } from './speed/rows.ts';
 import { costTable, durableTable, find, p99Ratio, speedRatio, userRatio } from './speed/view.ts';
 
-async function open(servers: number, watch: (text: string) => void): Promise<Field> {
-  watch('installing the peers, where they are not yet');
+async function open(options: FieldOptions): Promise<Field> {
+  options.watch('installing the peers, where they are not yet');
   const failure = installPeers();
-  watch(`filling a folder for ${ours}`);
+  options.watch(`filling a folder for ${ours}`);
   const own = await ownServers();
-  return openField([[own.ours, [...rows, ...createsAt]], ...peers(failure)], rows, servers, watch);
+  return openField([[own.ours, [...rows, ...createsAt]], ...peers(failure)], rows, options);
 }
 
 function report(outcomes: readonly Outcome[]): Report {

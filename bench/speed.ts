@@ -2,15 +2,15 @@
 import { runBench, type Report } from './speed/bench.ts';
 import type { Outcome } from './speed/contest.ts';
 import { floor, ours, ownServers, withoutSync } from './speed/contestants.ts';
-import { openField, type Field } from './speed/field.ts';
+import { openField, type Field, type FieldOptions } from './speed/field.ts';
 import { group } from './speed/groups.ts';
 import { createRow, listRow, refusedRow, rows, unauthorizedRow } from './speed/rows.ts';
 import { costTable, ratioTable, speedRatio, userRatio } from './speed/view.ts';
 
-async function open(servers: number, watch: (text: string) => void): Promise<Field> {
-  watch(`filling a folder for ${ours}`);
+async function open(options: FieldOptions): Promise<Field> {
+  options.watch(`filling a folder for ${ours}`);
   const own = await ownServers();
-  return openField([[own.ours, rows], [own.withoutSync, [createRow]]], rows, servers, watch);
+  return openField([[own.ours, rows], [own.withoutSync, [createRow]]], rows, options);
 }
 
 function report(outcomes: readonly Outcome[]): Report {

@@ -5,8 +5,8 @@ import { arePinned, pinGenerator } from '../measure/cores.ts';
 import { NotStarted } from '../measure/program.ts';
 import { endProgress, progress } from '../measure/progress.ts';
 import { machine, machineLine, resultsFolder, writeResults } from '../results.ts';
-import { contest, mostWarmUps, type Outcome } from './contest.ts';
-import type { Field } from './field.ts';
+import { contest, type Outcome } from './contest.ts';
+import type { Field, FieldOptions } from './field.ts';
 import { animals } from './rows.ts';
 
 export interface Bench {
@@ -23,7 +23,7 @@ export interface Bench {
   /** How many servers of each contestant take turns. */
   readonly servers: number;
   /** Starts who takes part. Rejects with NotStarted if there is nothing to measure. */
-  readonly open: (servers: number, watch: (text: string) => void) => Promise<Field>;
+  readonly open: (options: FieldOptions) => Promise<Field>;
   /** What to say of the outcomes. */
   readonly report: (outcomes: readonly Outcome[]) => Report;
   /** The versions of whatever else is measured, by name. */
@@ -41,7 +41,7 @@ export interface Report {
 }
 
 /** Until then V8 still compiles: a server's first 10,000 requests take three times the CPU of its later ones, its 50,000th a tenth more. */
-const warmUp = 50_000;
+const warmRequests = 50_000;
 
 const reading = "p50 and p99 are the medians of the rounds'; memory is the process's after its last load, whatever it was.";
 const worthLittle = 'A quick run: its figures only show that the bench works.';
@@ -63,22 +63,21 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
   const folder = resultsFolder();
   const here = machine();
   pinGenerator();
-  const { entries, absent, notes, lacks, order } = await bench.open(servers, progress);
+  const warm = { requests: quick ? 1 : warmRequests, seconds };
+  const { entries, absent, notes, lacks, order } = await bench.open({ servers, warm, watch: progress });
   const pinned = arePinned();
   if (!pinned) {
     endProgress();
     process.stderr.write('  servers and load could not be kept to cores of their own: expect more noise\n');
   }
   if (entries.length === 0) throw new NotStarted(`there is nothing to measure: ${absent[0]?.problem}`);
-  // Between two loads there are connections to be opened. A server is warm after one turn, or after the most.
-  const minutes = (turns: number) => Math.ceil(((rounds + servers * turns) * entries.length * (seconds + 0.1)) / 60);
-  progress(`${rounds} rounds of ${entries.length} loads, ${seconds} s each: ${minutes(1)} to ${minutes(mostWarmUps)} min, by how fast they warm up`);
+  const minutes = Math.ceil((rounds * entries.length * (seconds + 0.1)) / 60); // between two loads there are connections to be opened
+  progress(`${rounds} rounds of ${entries.length} loads, ${seconds} s each: about ${minutes} min`);
   const measured = await contest(entries, {
     rounds,
     seconds,
-    warmUp: quick ? 1 : warmUp,
     watch: (round, { row, contestant }) => {
-      const what = round === 0 ? 'warming up' : round > rounds ? 'checking the answers again' : `round ${round} of ${rounds}`;
+      const what = round > rounds ? 'checking the answers again' : `round ${round} of ${rounds}`;
       progress(what, `${row}, ${contestant}`);
     },
   });

@@ -1,6 +1,6 @@
 /**
  * Who is compared is measured in turn, a second or less at a time, round after round: what disturbs the machine for a while disturbs
- * all of them. Odd rounds go backwards, so that nobody always comes after the same one. A first round warms up, and is not counted.
+ * all of them. Odd rounds go backwards, so that nobody always comes after the same one.
  *
  * Two processes of one program differ by a tenth and more, for as long as they live: by how V8 happened to compile them, and where
  * they lie in memory. So a contestant has several servers, of which each pair of rounds takes the next: one round of the pair goes
@@ -52,30 +52,24 @@ export interface ContestOptions {
   readonly rounds: number;
   /** How long each entry is measured in a round. */
   readonly seconds: number;
-  /** So many requests a server gets in the warm-up, if it answers them in eight times its turn: until then Node still compiles. */
-  readonly warmUp: number;
-  /** Hears what is about to be measured; round 0 is the warm-up, the one after the last the check. */
+  /** Hears what is about to be measured; the round after the last is the check. */
   readonly watch?: (round: number, entry: Entry) => void;
 }
 
 /** So often an entry is measured, if windows turn. */
 const mostTries = 3;
 
-/** So often a server is measured to warm it up. */
-export const mostWarmUps = 8;
-
 /** Measures all entries in all rounds. An entry that fails once, or a check afterwards, has a problem and no figures. */
-export async function contest(entries: readonly Entry[], { rounds, seconds, warmUp, watch }: ContestOptions): Promise<readonly Outcome[]> {
+export async function contest(entries: readonly Entry[], { rounds, seconds, watch }: ContestOptions): Promise<readonly Outcome[]> {
   const counted = new Map<Entry, Round[]>(entries.map((entry) => [entry, []]));
   const problems = new Map<Entry, string>();
-  for (let round = 0; round <= rounds + 1; round++) {
+  for (let round = 1; round <= rounds + 1; round++) {
     for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
       if (problems.has(entry)) continue;
       watch?.(round, entry);
       try {
         const { servers } = entry;
-        if (round === 0) for (const server of servers) await warmed(server, seconds, warmUp);
-        else if (round <= rounds) counted.get(entry)!.push(await measured(servers[(round >> 1) % servers.length]!, seconds));
+        if (round <= rounds) counted.get(entry)!.push(await measured(servers[(round >> 1) % servers.length]!, seconds));
         else for (const server of servers) await server.check?.();
       } catch (error) {
         problems.set(entry, (error as Error).message);
@@ -89,9 +83,23 @@ export async function contest(entries: readonly Entry[], { rounds, seconds, warm
   });
 }
 
-async function warmed(server: Server, seconds: number, requests: number): Promise<void> {
+/** So many requests, by loads of so many seconds each; or as many as eight loads bring, of a server that is too slow for that. */
+export interface WarmUp {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+/**
+ * Loads a server until it is warm. It must not have stood idle before: V8 collects garbage when a process has been silent for 8 s, and
+ * one that had answered a few requests by then takes up to a third more CPU for all that come later.
+ *
+ * @throws WrongAnswers
+ */
+export async function warmUp(server: Server, { requests, seconds }: WarmUp): Promise<void> {
   for (let i = 0, sent = 0; i < mostWarmUps && sent < requests; i++) sent += (await measured(server, seconds)).requests;
 }
+
+const mostWarmUps = 8;
 
 async function measured(server: Server, seconds: number): Promise<Round> {
   for (let tries = 1; ; tries++) {

@@ -1,6 +1,6 @@
 /** Contestants and rows -> entries of the contest: every server started, and its answers checked. */
 import { NotStarted } from '../measure/program.ts';
-import type { Entry, Outcome, Server } from './contest.ts';
+import { warmUp, type Entry, type Outcome, type Server, type WarmUp } from './contest.ts';
 import { floor, type Contestant } from './contestants.ts';
 import { startFloor } from './floor.ts';
 import type { Row } from './rows.ts';
@@ -18,17 +18,24 @@ export interface Field {
   readonly order: readonly string[];
 }
 
+export interface FieldOptions {
+  /** How many servers of each contestant take turns. */
+  readonly servers: number;
+  readonly warm: WarmUp;
+  /** Hears who is being made ready. */
+  readonly watch: (text: string) => void;
+}
+
 /**
- * Starts and checks everyone: so many servers for the rows that only read, as many others for creates, so that what is listed stays
- * what it was. The first contestant is our own server: its answers are the floor's, in the rows in `floorRows`.
+ * Starts, checks and warms up everyone: some servers for the rows that only read, as many others for creates, so that what is listed
+ * stays what it was. The first contestant is our own server: its answers are the floor's, in the rows in `floorRows`.
  *
  * @throws NotStarted if the first contestant cannot be started
  */
 export async function openField(
   pairs: readonly (readonly [contestant: Contestant, rows: readonly Row[]])[],
   floorRows: readonly Row[],
-  servers: number,
-  watch: (text: string) => void,
+  { servers, warm, watch }: FieldOptions,
 ): Promise<Field> {
   const entries: Entry[] = [];
   const absent: Outcome[] = [];
@@ -40,30 +47,38 @@ export async function openField(
   const models = new Map<Row, Site>();
   const own = pairs[0]?.[0];
   for (const [contestant, rows] of pairs) {
-    watch(`starting and checking ${contestant.name}`);
-    const sitesFor = sitesOf(contestant, servers);
+    const siteFor = sitesOf(contestant);
     for (const row of rows) {
+      watch(`starting, checking and warming up ${contestant.name}: ${row.id}`);
       try {
         const cannot = contestant.cannot?.(row);
         if (cannot !== undefined) throw new Error(cannot);
-        const sites = await sitesFor(row);
-        const checked: Server[] = [];
-        for (const site of sites) checked.push(await checkedServer(site, row, contestant.demand));
-        if (contestant === own) models.set(row, sites[0]!);
-        add({ row: row.id, contestant: contestant.name, servers: checked }, contestant.note?.(row));
+        const ready: Server[] = [];
+        for (let i = 0; i < servers; i++) {
+          const site = await siteFor(row, i);
+          const server = await checkedServer(site, row, contestant.demand);
+          if (contestant === own && i === 0) models.set(row, site);
+          await warmUp(server, warm);
+          ready.push(server);
+        }
+        add({ row: row.id, contestant: contestant.name, servers: ready }, contestant.note?.(row));
       } catch (error) {
         if (error instanceof NotStarted && contestant === own) throw error;
         absent.push({ row: row.id, contestant: contestant.name, rounds: [], problem: (error as Error).message });
       }
     }
   }
-  watch(`starting and checking ${floor}`);
   for (const row of floorRows) {
+    watch(`starting, checking and warming up ${floor}: ${row.id}`);
     const model = models.get(row);
     try {
       if (model === undefined) throw new Error(`${own?.name} gave no right answer to repeat`);
       const floors: Server[] = [];
-      for (let server = 0; server < servers; server++) floors.push(await startFloor(model, row));
+      for (let i = 0; i < servers; i++) {
+        const server = await startFloor(model, row);
+        await warmUp(server, warm);
+        floors.push(server);
+      }
       add({ row: row.id, contestant: floor, servers: floors });
     } catch (error) {
       absent.push({ row: row.id, contestant: floor, rounds: [], problem: (error as Error).message });
@@ -77,12 +92,8 @@ export async function openField(
   return { entries, absent, notes, lacks, order };
 }
 
-/** Starts a contestant's servers, for reads and for creates, when they are first needed. */
-function sitesOf({ start }: Contestant, servers: number): (row: Row) => Promise<readonly Site[]> {
-  const started = new Map<string, Promise<readonly Site[]>>();
-  return ({ method }) => {
-    const sites = started.get(method) ?? Promise.all(Array.from({ length: servers }, start));
-    started.set(method, sites);
-    return sites;
-  };
+/** Starts a contestant's servers, some for reads and some for creates, each when it is first needed. */
+function sitesOf({ start }: Contestant): (row: Row, nth: number) => Promise<Site> {
+  const started: Record<Row['method'], Promise<Site>[]> = { GET: [], POST: [] };
+  return ({ method }, nth) => (started[method][nth] ??= start());
 }

@@ -14,7 +14,7 @@ const nobody: Contestant = { name: 'petstore', demand: 'service', start: () => P
 
 describe('the peers', () => {
   it('that could not be installed are rows that say so', async () => {
-    const { entries, absent, order } = await openField([[nobody, []], ...peers('npm is not there')], [], 1, () => {});
+    const { entries, absent, order } = await openField([[nobody, []], ...peers('npm is not there')], [], { servers: 1, warm: { requests: 0, seconds: 1 }, watch: () => {} });
     assert.deepEqual(entries, []);
     assert.deepEqual(order, ['node:http', 'petstore', 'fastify + SQLite', 'express + SQLite', 'json-server', 'Prism']);
     const said = (contestant: string, row: string) => absent.find((outcome) => outcome.contestant === contestant && outcome.row === row)?.problem;
@@ -25,7 +25,7 @@ describe('the peers', () => {
   });
 
   it('tell what they cannot do', async () => {
-    const { lacks } = await openField([[nobody, []], ...peers('npm is not there')], [], 1, () => {});
+    const { lacks } = await openField([[nobody, []], ...peers('npm is not there')], [], { servers: 1, warm: { requests: 0, seconds: 1 }, watch: () => {} });
     assert.deepEqual(Object.keys(lacks), ['fastify + SQLite', 'express + SQLite', 'json-server', 'Prism']);
     assert.match(lacks['fastify + SQLite']!, /by the clock.*X-RateLimit-Reset as a moment.*bans.*2\^53/);
   });
