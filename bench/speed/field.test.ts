@@ -6,14 +6,12 @@ import type { Contestant } from './contestants.ts';
 import type { Demand } from './check.ts';
 import { openField } from './field.ts';
 import { createRow, getRow, listRow, refusedRow, unauthorizedRow, type Row } from './rows.ts';
-import { right, serve, type Answerer, type Reply } from './testing.ts';
-
-const none = { requests: 0, seconds: 1 };
+import { cold, right, serve, type Answerer, type Reply } from './testing.ts';
 
 /** What comes of a contestant whose server answers as told. */
 async function outcomeOf(t: TestContext, row: Row, demand: Demand, answer: Answerer): Promise<Outcome> {
   const contestant: Contestant = { name: 'x', demand, start: () => serve(t, answer) };
-  const { entries, absent } = await openField([[contestant, [row]]], [], { servers: 1, warm: none, watch: () => {} });
+  const { entries, absent } = await openField([[contestant, [row]]], [], cold);
   assert.deepEqual(absent, []);
   const [outcome] = await contest(entries, { rounds: 2, seconds: 0.05 });
   return outcome!;
@@ -32,6 +30,8 @@ function changed(change: (reply: Reply) => Reply, nth: number, upTo = Infinity):
 const emptied = (reply: Reply): Reply => ({ ...reply, body: [] });
 
 describe('a field', () => {
+  const warm = { requests: 100, seconds: 0.05 };
+
   it('loads each server as soon as it has been started and checked', async (t) => {
     const requests: number[] = [];
     const contestant: Contestant = {
@@ -44,14 +44,14 @@ describe('a field', () => {
         return serve(t, (request, body) => (requests[nth]!++, right()(request, body)));
       },
     };
-    const { entries } = await openField([[contestant, [listRow]]], [], { servers: 3, warm: { requests: 100, seconds: 0.05 }, watch: () => {} });
+    const { entries } = await openField([[contestant, [listRow]]], [], { ...cold, servers: 3, warm });
     assert.equal(entries[0]?.servers.length, 3);
     assert.ok(requests.every((count) => count > 100), `${requests}`);
   });
 
   it('says of a server that was wrong as it was warmed up why it is absent', async (t) => {
     const contestant: Contestant = { name: 'x', demand: 'service', start: () => serve(t, changed(emptied, 20)) };
-    const { entries, absent } = await openField([[contestant, [listRow]]], [], { servers: 1, warm: { requests: 100, seconds: 0.05 }, watch: () => {} });
+    const { entries, absent } = await openField([[contestant, [listRow]]], [], { ...cold, warm });
     assert.deepEqual(entries, []);
     assert.match(absent[0]!.problem!, /^GET .* must be answered with 200, and came: .* with another body/);
   });
@@ -83,7 +83,7 @@ describe('a server that went wrong after the first check', () => {
       demand: 'service',
       start: () => serve(t, (request, body) => (over ? emptied : (reply: Reply) => reply)(right()(request, body))),
     };
-    const { entries } = await openField([[contestant, [getRow]]], [], { servers: 1, warm: none, watch: () => {} });
+    const { entries } = await openField([[contestant, [getRow]]], [], cold);
     const watch = (round: number) => void (over = round === 2);
     const [outcome] = await contest(entries, { rounds: 1, seconds: 0.05, watch });
     assert.deepEqual(outcome?.rounds, []);
@@ -95,7 +95,7 @@ describe('a server that went wrong after the first check', () => {
       const env = { FLOOR_ANSWER: JSON.stringify({ status: row.status, headers: [], body: '{}' }) };
       const program = await Program.start(new URL('floor.mjs', import.meta.url), { env });
       const contestant: Contestant = { name: 'x', demand: 'status', start: async () => ({ program, baseUrl: program.address, key: '', spentKey: '' }) };
-      const { entries } = await openField([[contestant, [row]]], [], { servers: 1, warm: none, watch: () => {} });
+      const { entries } = await openField([[contestant, [row]]], [], cold);
       const watch = (round: number) => void (round === 1 && process.kill(program.pid, 'SIGKILL'));
       const [outcome] = await contest(entries, { rounds: 1, seconds: 0.05, watch });
       assert.equal(outcome?.problem, 'the server ended while it was measured (SIGKILL)', row.id);

@@ -1,4 +1,4 @@
-/** Contestants and rows -> entries of the contest: every server started, and its answers checked. */
+/** Contestants and rows -> entries of the contest: every server started, its answers checked, and warm. */
 import { NotStarted } from '../measure/program.ts';
 import { warmUp, type Entry, type Outcome, type Server, type WarmUp } from './contest.ts';
 import { floor, type Contestant } from './contestants.ts';

@@ -9,12 +9,13 @@ import { openField } from './field.ts';
 import { durableRows, peers, peerVersions, startPeer } from './peers.ts';
 import { createRow, refusedRow, unauthorizedRow } from './rows.ts';
 import { newAnimal } from './site.ts';
+import { cold } from './testing.ts';
 
 const nobody: Contestant = { name: 'petstore', demand: 'service', start: () => Promise.reject(new Error('not to be started')) };
 
 describe('the peers', () => {
   it('that could not be installed are rows that say so', async () => {
-    const { entries, absent, order } = await openField([[nobody, []], ...peers('npm is not there')], [], { servers: 1, warm: { requests: 0, seconds: 1 }, watch: () => {} });
+    const { entries, absent, order } = await openField([[nobody, []], ...peers('npm is not there')], [], cold);
     assert.deepEqual(entries, []);
     assert.deepEqual(order, ['node:http', 'petstore', 'fastify + SQLite', 'express + SQLite', 'json-server', 'Prism']);
     const said = (contestant: string, row: string) => absent.find((outcome) => outcome.contestant === contestant && outcome.row === row)?.problem;
@@ -25,7 +26,7 @@ describe('the peers', () => {
   });
 
   it('tell what they cannot do', async () => {
-    const { lacks } = await openField([[nobody, []], ...peers('npm is not there')], [], { servers: 1, warm: { requests: 0, seconds: 1 }, watch: () => {} });
+    const { lacks } = await openField([[nobody, []], ...peers('npm is not there')], [], cold);
     assert.deepEqual(Object.keys(lacks), ['fastify + SQLite', 'express + SQLite', 'json-server', 'Prism']);
     assert.match(lacks['fastify + SQLite']!, /by the clock.*X-RateLimit-Reset as a moment.*bans.*2\^53/);
   });

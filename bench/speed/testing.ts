@@ -5,8 +5,12 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { animal } from '../measure/animal.mjs';
 import type { Program } from '../measure/program.ts';
+import type { FieldOptions } from './field.ts';
 import { animals, knownId } from './rows.ts';
 import { newAnimal, type Site } from './site.ts';
+
+/** One server of each, and none is warmed up. */
+export const cold: FieldOptions = { servers: 1, warm: { requests: 0, seconds: 1 }, watch: () => {} };
 
 export interface Reply {
   readonly status: number;
