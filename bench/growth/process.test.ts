@@ -29,7 +29,7 @@ test('a run: exit 0, the tables, JSON and chart, and nothing left behind', async
   const fold = growth.folds[0]!;
   // The server writes no snapshot before its journal has 32 MiB, whatever the number of animals.
   assert.ok(fold.animals > 160_000 && fold.writing.stall > 0 && fold.quiet.requests > 100, stdout);
-  assert.match(readFileSync(join(results, 'growth.svg'), 'utf8'), /^<svg .*2,000 animals against 1,000.*\(Start with 2,000 animals − start with 1,000\) ÷ reading and JSON\.parse/s);
+  assert.match(readFileSync(join(results, 'growth.svg'), 'utf8'), /^<svg .*>2,000 animals against 1,000</s);
   assert.deepEqual(readdirSync(temporary).filter((name) => name.startsWith('petstore-')), []);
 });
 

@@ -91,8 +91,8 @@ function snapshotsOf({ folds }: GrowthResults): string {
   return table(['1,000 requests/s, 50 of them creates', 'seen for', 'requests', 'stall', 'less waits', 'p99', 'max'], rows);
 }
 
-/** Bars for what is a ratio. */
-export function chartOf({ machine, animals, requests, start }: GrowthResults): string {
+/** Bars for what is a ratio: a standalone SVG. */
+export function chartOf({ machine, animals, requests, start }: Pick<GrowthResults, 'machine' | 'animals' | 'requests' | 'start'>): string {
   return barChart(`${count(animals.large)} animals against ${count(animals.small)}`, machineLine(machine), [
     { title: 'User CPU a request', bars: requests.map(({ name, ratio, low, high }) => ({ label: name, ratio, low, high })) },
     {
