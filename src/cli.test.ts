@@ -234,7 +234,7 @@ test('commands while servers start and stop: what was confirmed is there, and no
       assert.ok(file.includes(hashSecret(stdout.trim())));
     } else {
       assert.equal(stdout, '');
-      assert.match(stderr, /^petstore: the server \(process \d+\) gave no answer; "petstore keys list" shows whether the change was made\n$/);
+      assert.match(stderr, /^petstore: the server \(process \d+\) gave no answer; "petstore keys list" and "petstore usage" show whether the change was made\n$/);
     }
   }
   t.diagnostic(`${ended.filter(({ code }) => code !== 0).length} of ${ended.length} were left without an answer`);
