@@ -3,6 +3,7 @@
  * listener's: http/head.ts.)
  */
 import { ApiError, refusal, type ErrorAnswer } from './domain/api-error.ts';
+import { BearerTokens } from './http/bearer.ts';
 import { clientAddress } from './http/client-address.ts';
 import type { Handler } from './http/listener.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
@@ -10,6 +11,7 @@ import { errorReply, type Reply } from './http/reply.ts';
 import { emptyBody, type Request, type Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { parseQuery, splitPath } from './http/url.ts';
+import { decimal } from './json/decimal.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { Key } from './keys/key.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -44,6 +46,7 @@ export class Service implements Handler {
   readonly #trustedProxies: number;
   readonly #keys: KeyRing;
   readonly #limiter: Limiter;
+  readonly #tokens = new BearerTokens();
   readonly #now: () => number;
   readonly #log: (line: string) => void;
   readonly #base: readonly string[];
@@ -131,7 +134,7 @@ export class Service implements Handler {
   /** 2. The API key (specification.md section 5; RFC 6750): the key, or why there is none. */
   #authenticate(request: Request, now: number): Key | ErrorAnswer {
     const lines = request.headerLines('authorization');
-    const credentials = lines.length === 0 ? null : bearerToken(lines[0]!);
+    const credentials = lines.length === 0 ? null : this.#tokens.in(lines[0]!);
     const key = credentials === null || lines.length > 1 ? null : this.#keys.find(credentials, now);
     if (key !== null) return key;
     // RFC 6750 section 3.1: no error code for a request that presents no bearer token at all.
@@ -199,18 +202,10 @@ function admitted(standing: Standing): Admission {
 function complete(reply: Reply, { standing, headers }: Admission): Reply {
   if (standing !== null) {
     const { limit, remaining, reset } = standing;
-    reply.headers.push('X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', String(reset));
+    reply.headers.push('X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', String(reset));
   }
   for (const text of headers) reply.headers.push(text);
   return reply;
-}
-
-/** The token in credentials of the bearer scheme, or null where there is none. */
-function bearerToken(credentials: string): string | null {
-  if (!credentials.startsWith('Bearer ') && !/^bearer /i.test(credentials)) return null;
-  let start = 'Bearer '.length;
-  while (credentials[start] === ' ') start++;
-  return start < credentials.length ? credentials.slice(start) : null;
 }
 
 function checkExpectation(request: Request): void {

@@ -1,3 +1,4 @@
+import { decimal } from '../json/decimal.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
 import { ApiError } from './api-error.ts';
 import { int64OfJsonNumber } from './int64.ts';
@@ -44,7 +45,7 @@ export function readNewPet(value: JsonValue): NewPet {
 /** A Pet as one line of JSON: its form in memory, on the disk and on the wire. `status` is always its last member. */
 export function petLine(id: number, pet: NewPet): string {
   // JSON.stringify escapes lone surrogates, so that they survive UTF-8.
-  return `{"id":${id},"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
+  return `{"id":${decimal(id)},"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
 }
 
 /** The status in a line that `petLine` made, in UTF-8, from `start` to `end` of `bytes`; null if it is no such line. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { decimal } from '../json/decimal.ts';
 
 /** What the ids of one process begin with, so that they differ from those of any other. */
 const prefix = randomBytes(8).toString('hex');
@@ -6,5 +7,5 @@ let count = 0;
 
 /** An id for an answer (`X-Request-Id`), never given twice. */
 export function newRequestId(): string {
-  return `${prefix}-${++count}`;
+  return `${prefix}-${decimal(++count)}`;
 }

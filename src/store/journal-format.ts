@@ -1,4 +1,5 @@
 import { crc32, crcHex } from '../files/crc32.ts';
+import { decimal } from '../json/decimal.ts';
 
 /** One file of the journal. */
 export interface Segment {
@@ -35,7 +36,7 @@ export function segmentFirst(name: string): number | null {
 
 /** The lines of records numbered from `durable` + 1 on. */
 export function encodeRecords(pets: readonly Buffer[], durable: number): Buffer {
-  const lines = pets.map((pet, index) => ({ head: `{"seq":${durable + 1 + index},"durable":${durable},"pet":`, pet }));
+  const lines = pets.map((pet, index) => ({ head: `{"seq":${decimal(durable + 1 + index)},"durable":${decimal(durable)},"pet":`, pet }));
   const size = lines.reduce((sum, { head, pet }) => sum + head.length + pet.length + tailBytes + 1, 0);
   const bytes = Buffer.allocUnsafe(size);
   let end = 0;
