@@ -1,5 +1,6 @@
 /** `node dist/server.js`: reads the configuration, opens the service, listens, and stops when it is told to. */
 import { executionAsyncResource } from 'node:async_hooks';
+import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
 import { FolderLock } from './control/folder-lock.ts';

@@ -112,7 +112,10 @@ test('a long JSON number costs no more than its length', () => {
 });
 
 test('an integer in a URL is spelled in one way only', () => {
-  for (const [text, value] of [['0', 0n], ['-0', 0n], ['7', 7n], ['-7', -7n], ['10', 10n]] as const) assert.equal(int64OfUrl(text), value);
+  const short = [['0', 0n], ['-0', 0n], ['7', 7n], ['-7', -7n], ['10', 10n]] as const;
+  const around15Digits = [['999999999999999', 999999999999999n], ['-99999999999999', -99999999999999n], ['1000000000000001', 1000000000000001n]] as const;
+  const beyondExact = ['9007199254740993', 9007199254740993n] as const;
+  for (const [text, value] of [...short, ...around15Digits, beyondExact]) assert.equal(int64OfUrl(text), value);
   for (const text of ['', '-', '--1', '+5', '05', '-05', '00', '5.0', '5e0', '0x5', '5n', ' 5', '5 ', '5\n', '\n5', '5\u0000', '1_0', '٥', '５', 'Infinity']) {
     assert.equal(int64OfUrl(text), null, JSON.stringify(text));
   }

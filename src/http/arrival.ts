@@ -6,6 +6,7 @@
  * is busy or halted; and thousands of connections may wait to be accepted. Where a client is judged by when it sent a
  * request (a ban forgives what was under way), it must not be blamed for that.
  */
+import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
 
 const beatMs = 250;
 /** A beat that is so late tells of a stall. */

@@ -9,13 +9,16 @@ import type { Sender } from './request.ts';
 export function clientAddress(sender: Sender, trustedProxies: number): string {
   let { address } = sender;
   if (trustedProxies === 0) return address;
-  const hops = sender.headerLines('x-forwarded-for').join(',');
+  const lines = sender.headerLines('x-forwarded-for');
+  const hops = lines.length === 1 ? lines[0]! : lines.join(',');
   for (let end = hops.length, proxies = 0; end > 0 && proxies < trustedProxies; proxies++) {
     const begin = hops.lastIndexOf(',', end - 1) + 1;
-    const hop = hops.slice(begin, end).trim();
-    const given = isIP(hop) === 0 ? withoutPort(hop) : hop;
-    if (isIP(given) === 0) break;
-    address = given;
+    let hop = hops.slice(begin, end).trim();
+    if (isIP(hop) === 0) {
+      hop = withoutPort(hop);
+      if (isIP(hop) === 0) break;
+    }
+    address = hop;
     end = begin - 1;
   }
   return address;

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'; // the global one is a getter, which V8 calls each time
 import type { ServerResponse } from 'node:http';
 import type { ErrorAnswer } from '../domain/api-error.ts';
 

@@ -138,7 +138,9 @@ export class Request implements Sender {
 export function linesOf(rawHeaders: readonly string[], name: string): readonly string[] {
   let lines: string[] | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (sameName(rawHeaders[i]!, name)) (lines ??= []).push(rawHeaders[i + 1]!);
+    if (!sameName(rawHeaders[i]!, name)) continue;
+    if (lines === undefined) lines = [rawHeaders[i + 1]!]; // an empty list would get room for 17 at the first push
+    else lines.push(rawHeaders[i + 1]!);
   }
   return lines ?? noLines;
 }

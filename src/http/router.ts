@@ -11,39 +11,53 @@ export interface Route<Operation> {
 
 /** Finds operations by path. A pattern's last segment may stand in braces, `/pets/{petId}`: it takes any one that is not empty. */
 export class Router<Operation> {
-  /** The routes of paths without a parameter. */
-  readonly #fixed = new Map<string, Route<Operation>>();
+  /** The routes of paths without a parameter. They are a handful: to compare a path with each is cheaper than to hash it. */
+  readonly #fixed: Known<Operation>[] = [];
   /** The others, by what stands before the parameter: `/pets/`. */
-  readonly #open = new Map<string, Route<Operation>>();
+  readonly #open: Known<Operation>[] = [];
 
   /** Adds an operation: `add('GET', '/pets/{petId}', …)`. */
   add(method: string, pattern: string, operation: Operation): this {
-    const before = pattern.replace(/\{\w+\}$/, '');
-    const routes = before === pattern ? this.#fixed : this.#open;
-    const operations = new Map(routes.get(before)?.operations).set(method, operation);
-    routes.set(before, { operations, parameter: '', allow: allowOf(operations) });
+    const text = pattern.replace(/\{\w+\}$/, '');
+    const known = text === pattern ? this.#fixed : this.#open;
+    const index = known.findIndex((other) => other.text === text);
+    const operations = new Map(known[index]?.route.operations).set(method, operation);
+    known[index < 0 ? known.length : index] = { text, route: { operations, parameter: '', allow: allowOf(operations) } };
     return this;
   }
 
   /** The route of a path as it was sent, or null. Its segments are decoded; what was an escaped slash separates none. */
   find(path: string): Route<Operation> | null {
-    const fixed = this.#fixed.get(path);
-    if (fixed !== undefined) return fixed;
+    const fixed = routeOf(this.#fixed, path);
+    if (fixed !== null) return fixed;
     if (path.includes('%')) return this.#findDecoded(splitPath(path));
-    const begin = path.lastIndexOf('/') + 1;
-    return this.#with(path.slice(0, begin), path.slice(begin));
+    for (const { text, route } of this.#open) {
+      if (path.startsWith(text) && !path.includes('/', text.length)) return withParameter(route, path.slice(text.length));
+    }
+    return null;
   }
 
   #findDecoded(segments: readonly (string | null)[]): Route<Operation> | null {
     const texts = segments.map((segment) => (segment === null || segment.includes('/') ? noSegment : segment));
     const before = texts.slice(0, -1).map((text) => `/${text}`).join('');
-    return this.#fixed.get(`${before}/${texts.at(-1)}`) ?? this.#with(`${before}/`, segments.at(-1) ?? '');
+    return routeOf(this.#fixed, `${before}/${texts.at(-1)}`) ?? withParameter(routeOf(this.#open, `${before}/`), segments.at(-1) ?? '');
   }
+}
 
-  #with(before: string, parameter: string): Route<Operation> | null {
-    const route = parameter === '' ? undefined : this.#open.get(before);
-    return route === undefined ? null : { operations: route.operations, parameter, allow: route.allow };
+interface Known<Operation> {
+  readonly text: string;
+  readonly route: Route<Operation>;
+}
+
+function routeOf<Operation>(known: readonly Known<Operation>[], path: string): Route<Operation> | null {
+  for (const { text, route } of known) {
+    if (text === path) return route;
   }
+  return null;
+}
+
+function withParameter<Operation>(route: Route<Operation> | null, parameter: string): Route<Operation> | null {
+  return route === null || parameter === '' ? null : { operations: route.operations, parameter, allow: route.allow };
 }
 
 /** Stands for a segment that no pattern has: one with a broken escape, or with a slash in it. */

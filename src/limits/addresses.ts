@@ -11,27 +11,30 @@ const maxAddresses = 10_000;
 export class AddressCounts {
   readonly #minute = new Window(minuteMs);
   /** By network, as they came; who comes again goes to the end, once there are as many as are remembered. */
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Map<string, { used: number }>();
 
   /** Counts a request from an IP address at `time`, or refuses it. */
   admit(address: string, time: number): Standing {
     const network = networkOf(address);
-    const before = this.#countOf(network, time);
-    const count = Math.min(before + 1, perMinute);
-    if (this.#counts.size >= maxAddresses) this.#counts.delete(network); // to the end: as long as there is room, it is dear and of no use
-    this.#counts.set(network, count);
+    const known = this.#countOf(network, time);
+    const count = known ?? { used: 0 };
+    const isFull = this.#counts.size >= maxAddresses;
+    if (isFull) this.#counts.delete(network); // to the end: as long as there is room, it is dear and of no use
+    if (isFull || known === undefined) this.#counts.set(network, count);
     if (this.#counts.size > maxAddresses) this.#counts.delete(this.#counts.keys().next().value!);
-    return this.#standing(count, before === perMinute ? 'window' : null);
+    const refused = count.used === perMinute;
+    if (!refused) count.used += 1;
+    return this.#standing(count.used, refused ? 'window' : null);
   }
 
   /** Where an IP address stands at `time`, without counting anything. */
   standing(address: string, time: number): Standing {
-    return this.#standing(this.#countOf(networkOf(address), time), null);
+    return this.#standing(this.#countOf(networkOf(address), time)?.used ?? 0, null);
   }
 
-  #countOf(network: string, time: number): number {
+  #countOf(network: string, time: number): { used: number } | undefined {
     if (this.#minute.roll(time)) this.#counts.clear();
-    return this.#counts.get(network) ?? 0;
+    return this.#counts.get(network);
   }
 
   #standing(count: number, refusedBy: Standing['refusedBy']): Standing {
