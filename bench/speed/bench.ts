@@ -6,6 +6,7 @@ import { NotStarted } from '../measure/program.ts';
 import { endProgress, progress } from '../measure/progress.ts';
 import { machine, machineLine, resultsFolder, writeResults } from '../results.ts';
 import { contest, type Outcome } from './contest.ts';
+import { keepsItsHeap } from './contestants.ts';
 import type { Field, FieldOptions } from './field.ts';
 import { animals } from './rows.ts';
 
@@ -90,7 +91,7 @@ async function run(bench: Bench, quick: boolean): Promise<void> {
     ...absent,
   ].sort((a, b) => order.indexOf(a.contestant) - order.indexOf(b.contestant));
   const { texts, groups, chart, title } = bench.report(outcomes);
-  const settings = { animals, rounds, secondsPerRound: seconds, serversOfEach: servers, pinned, quick };
+  const settings = { animals, rounds, secondsPerRound: seconds, serversOfEach: servers, nodeArgs: keepsItsHeap, pinned, quick };
   const spent = `${animals} animals, ${rounds} interleaved rounds of ${seconds} s, ${servers} servers of each in turn.`;
   const method = `${spent} Numbers: all rounds together; whiskers: quartiles of the rounds.${quick ? ` ${worthLittle}` : ''}`;
   const svg = barChart(title, `${method} ${machineLine(here)}`, chart);

@@ -90,8 +90,7 @@ export interface WarmUp {
 }
 
 /**
- * Loads a server until it is warm. It must not have stood idle before: V8 collects garbage when a process has been silent for 8 s, and
- * one that had answered a few requests by then takes up to a third more CPU for all that come later.
+ * Loads a server until it is warm.
  *
  * @throws WrongAnswers
  */

@@ -50,6 +50,7 @@ export async function openField(
     const siteFor = sitesOf(contestant);
     for (const row of rows) {
       watch(`starting, checking and warming up ${contestant.name}: ${row.id}`);
+      const note = contestant.note?.(row);
       try {
         const cannot = contestant.cannot?.(row);
         if (cannot !== undefined) throw new Error(cannot);
@@ -61,10 +62,10 @@ export async function openField(
           await warmUp(server, warm);
           ready.push(server);
         }
-        add({ row: row.id, contestant: contestant.name, servers: ready }, contestant.note?.(row));
+        add({ row: row.id, contestant: contestant.name, servers: ready }, note);
       } catch (error) {
         if (error instanceof NotStarted && contestant === own) throw error;
-        absent.push({ row: row.id, contestant: contestant.name, rounds: [], problem: (error as Error).message });
+        absent.push({ row: row.id, contestant: contestant.name, rounds: [], problem: (error as Error).message, ...(note !== undefined && { note }) });
       }
     }
   }

@@ -2,6 +2,7 @@
 import { Program } from '../measure/program.ts';
 import type { Answer } from './ask.ts';
 import type { Server } from './contest.ts';
+import { keepsItsHeap } from './contestants.ts';
 import type { Row } from './rows.ts';
 import { measureWith } from './server.ts';
 import { askOnce, type Site } from './site.ts';
@@ -18,6 +19,7 @@ export async function startFloor(site: Site, row: Row): Promise<Server> {
   const model = await askOnce(site, row);
   const { status, body } = model;
   const program = await Program.start(new URL('floor.mjs', import.meta.url), {
+    nodeArgs: keepsItsHeap,
     env: { FLOOR_ANSWER: JSON.stringify({ status, headers: headersOf(model), body }) },
   });
   const floor = { ...site, program, baseUrl: program.address };

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { temporaryFolder, type KeyLimits } from '../measure/own-server.ts';
 import { NotStarted, Program } from '../measure/program.ts';
-import type { Contestant } from './contestants.ts';
+import { keepsItsHeap, type Contestant } from './contestants.ts';
 import { animals, createRow, createsAt, listRow, rows, type Row } from './rows.ts';
 import type { Site } from './site.ts';
 
@@ -36,6 +36,7 @@ export interface PeerKey extends KeyLimits {
  */
 export function startPeer(file: string, data: string, pets: number, mayCome: readonly PeerKey[]): Promise<Program> {
   return Program.start(new URL(file, folder), {
+    nodeArgs: keepsItsHeap,
     env: { BENCH_DATA: data, BENCH_PETS: String(pets), BENCH_KEYS: JSON.stringify(mayCome), BENCH_TRUST_PROXY: '1' },
   });
 }
