@@ -135,7 +135,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
   test('strangers: each of them keeps the server busy, and whoever has a key waits', async (t) => {
     const busy: Partial<Hooks> = {
       keyless: (exchange) => {
-        const until = performance.now() + 30;
+        const until = performance.now() + 100; // as a hashed password takes: far beyond what a noisy machine does to everyone
         while (performance.now() < until);
         return base.keyless(exchange);
       },
@@ -143,7 +143,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     const result = await resultOf(t, 'strangers', { fault: busy, settings: { connections: 1, rate: 12 } });
     assert.match(
       result.failures.join(),
-      /^the flood slowed the key, 2 times: p50 .* ms without it, \d+\.\d ms with it/,
+      /^the flood slowed the key, 2 times: p50 .* ms without it, \d{2,}(\.\d)? ms with it/,
       told([result]),
     );
   });

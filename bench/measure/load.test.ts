@@ -36,6 +36,13 @@ describe('a load', () => {
     assert.ok(requests >= 64 && seconds > 0 && seconds < 5);
   });
 
+  it('goes on until there is a latency, if the server is slow', async (t) => {
+    const { url, seen } = await serve(t, (response) => void setTimeout(() => response.end('{}'), 50));
+    const { requests, latencies } = await load({ url, connections: 4, seconds: 0.001, status: 200 });
+    assert.equal(requests, seen.length);
+    assert.deepEqual([requests > 4, requests <= 8, latencies.length], [true, true, requests - 4]);
+  });
+
   it('takes headers in turn, each as often as any other', async (t) => {
     const { url, seen } = await serve(t, as(() => 200));
     const headersInTurn = Array.from({ length: 10 }, (_, i) => ({ 'X-Number': String(i) }));

@@ -25,7 +25,7 @@ export interface Load {
   readonly requests: number;
   /** From the first request to the last answer. */
   readonly seconds: number;
-  /** From each request to its answer, in milliseconds: without each connection's first, which holds its opening. */
+  /** From each request to its answer, in milliseconds: without each connection's first, which holds its opening. At least one. */
   readonly latencies: readonly number[];
 }
 
@@ -74,7 +74,10 @@ export async function load(options: LoadOptions): Promise<Load> {
   const open: Connection[] = [];
   let [sent, requests, first, last] = [0, 0, Infinity, 0];
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
   const stop = () => {
+    isOver = true;
+    if (latencies.length === 0) return; // not without one latency, however slow the server or the machine is
     for (const connection of open) connection.responseMax = connection.reqsMade;
   };
   const result = await autocannon({
@@ -100,6 +103,7 @@ export async function load(options: LoadOptions): Promise<Load> {
         requests++;
         if (!isFirst) latencies.push(duration);
         isFirst = false;
+        if (isOver) stop();
         last = performance.now();
         first = Math.min(first, last - duration);
         // Not setRequest: autocannon goes back to the first request after each.
