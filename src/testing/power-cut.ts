@@ -36,9 +36,9 @@ export class PowerCut {
     const { openSync, closeSync, writeSync, ftruncateSync } = fs;
     const disk = this;
     Object.assign(fs, {
-      openSync(path: string, ...more: [string, number]) {
+      openSync(path: string | URL, ...more: [string, number]) { // a URL from Node itself, which loads modules this way
         const descriptor = openSync(path, ...more);
-        if (dirname(path) === folder) disk.#paths.set(descriptor, path);
+        if (typeof path === 'string' && dirname(path) === folder) disk.#paths.set(descriptor, path);
         return descriptor;
       },
       closeSync(descriptor: number) {
