@@ -4,9 +4,11 @@ import { ApiError } from '../domain/api-error.ts';
 import { ArrivalClock } from './arrival.ts';
 import { Connection } from './connection.ts';
 import { headFault, maxHeadBytes, wireError } from './head.ts';
+import { linesOf } from './header-lines.ts';
+import { Message } from './message.ts';
 import { sendReply, type Reply } from './reply.ts';
 import { newRequestId } from './request-id.ts';
-import { linesOf, Request, type Sender } from './request.ts';
+import { Request, type Sender } from './request.ts';
 
 /** What the listener asks of the service behind it. */
 export interface Handler {
@@ -64,6 +66,7 @@ export class Listener {
     this.#stallTimeoutMs = options.stallTimeoutMs;
     this.#sweeper = setInterval(() => this.#sweep(), Math.min(sweepMs, options.keepAliveMs)).unref();
     this.#server = createServer({
+      IncomingMessage: Message,
       maxHeaderSize: maxHeadBytes,
       headersTimeout: options.headTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
@@ -79,7 +82,7 @@ export class Listener {
 
     server.on('connection', (socket) => this.#connected(socket));
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-      server.on(event, (message: IncomingMessage, response: ServerResponse) => this.#arrived(message, response));
+      server.on(event, (message: Message, response: ServerResponse) => this.#arrived(message, response));
     }
     server.on('connect', (message, socket) => {
       const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', ['Allow', '']);
@@ -163,7 +166,7 @@ export class Listener {
     }
   }
 
-  #arrived(message: IncomingMessage, response: ServerResponse): void {
+  #arrived(message: Message, response: ServerResponse): void {
     const connection = this.#connections.get(message.socket);
     if (connection === undefined) return; // the socket is closed
     const request = new Request(message, response, connection.address);

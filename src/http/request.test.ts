@@ -50,6 +50,21 @@ test('a body has at most 64 KiB', async (t) => {
   await refused(await site.connect().send(get('/', 'Content-Length: 999999999')), '413 payload_too_large');
 });
 
+test('a body that nobody has asked for yet waits in the socket, and is whole when it is asked for', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const client = site.connect();
+  client.socket.write([get('/'), post('/a', 'Content-Length: 65536'), kib(64), chunked, ...Array<string>(150).fill(`8000\r\n${kib(32)}\r\n`)].join(''));
+  await called;
+  await turns(site, 150); // enough to read 64 KiB at a time what there is
+  const { bytesRead } = await client.accepted();
+  assert(bytesRead < 300_000, `${bytesRead} bytes were read`);
+  release();
+  await echoed(client, '/');
+  await echoed(client, '/a', 65_536);
+  await refused(client, '413 payload_too_large');
+});
+
 test('chunk extensions have at most 16 KiB', async (t) => {
   const site = await serve(t);
   await refused(await site.connect().send(chunked, '1;a=', 'a'.repeat(17_000)), '413 payload_too_large');

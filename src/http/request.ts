@@ -1,12 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError } from '../domain/api-error.ts';
+import type { ServerResponse } from 'node:http';
+import type { ApiError } from '../domain/api-error.ts';
+import { firstLineOf, linesOf } from './header-lines.ts';
+import { emptyBody, maxBodyBytes, tooLarge, type Message } from './message.ts';
 import { newRequestId } from './request-id.ts';
-
-/** The most bytes a request's body may have (decisions.md, `payload_too_large`). */
-export const maxBodyBytes = 64 * 1024;
-
-/** The body of a request that has none. */
-export const emptyBody = Buffer.alloc(0);
 
 /** Where a message came from, as far as it can be told. */
 export interface Sender {
@@ -29,13 +25,10 @@ export class Request implements Sender {
   /** Whether the message announces a body of at least one byte (RFC 9112 section 6.3). */
   readonly hasBody: boolean;
 
-  readonly #message: IncomingMessage;
+  readonly #message: Message;
   readonly #response: ServerResponse;
-  #bodyRead: boolean;
-  #broken: ApiError | null = null;
-  #onBroken: ((error: ApiError) => void) | null = null;
 
-  constructor(message: IncomingMessage, response: ServerResponse, address: string) {
+  constructor(message: Message, response: ServerResponse, address: string) {
     this.#message = message;
     this.#response = response;
     this.address = address;
@@ -46,7 +39,6 @@ export class Request implements Sender {
     this.query = mark < 0 ? '' : target.slice(mark + 1);
     const length = this.header('content-length');
     this.hasBody = this.header('transfer-encoding') !== undefined || (length !== undefined && !/^0+$/.test(length));
-    this.#bodyRead = !this.hasBody;
   }
 
   /** Major and minor version of the message: `1.1`. */
@@ -66,16 +58,12 @@ export class Request implements Sender {
 
   /** Whether nothing of the body is left to come. */
   get bodyRead(): boolean {
-    return this.#bodyRead;
+    return !this.hasBody || this.#message.bodyRead;
   }
 
   /** The value of a header's first line (`name` in lower case); undefined without one. */
   header(name: string): string | undefined {
-    const raw = this.#message.rawHeaders;
-    for (let i = 0; i < raw.length; i += 2) {
-      if (sameName(raw[i]!, name)) return raw[i + 1];
-    }
-    return undefined;
+    return firstLineOf(this.#message.rawHeaders, name);
   }
 
   headerLines(name: string): readonly string[] {
@@ -84,75 +72,24 @@ export class Request implements Sender {
 
   /**
    * Reads the body to its end, asking for it with `100 Continue` where the client waits for that.
-   * Gives its bytes. Throws ApiError: 413 over 64 KiB (at once where Content-Length says so), and what `break` was told.
+   * Gives its bytes. Rejects with ApiError: 413 over 64 KiB (at once where Content-Length says so), and what `break` was told.
    */
-  async readBody(): Promise<Buffer> {
-    if (this.#bodyRead) return emptyBody;
-    if (Number(this.header('content-length') ?? 0) > maxBodyBytes) throw tooLarge();
+  readBody(): Promise<Buffer> {
+    if (!this.hasBody) return Promise.resolve(emptyBody);
+    if (Number(this.header('content-length') ?? 0) > maxBodyBytes) return Promise.reject(tooLarge());
     if (this.header('expect') !== undefined && this.httpVersion === '1.1') this.#response.writeContinue();
-    const message = this.#message;
-    const chunks: Buffer[] = [];
-    let size = 0;
-    await new Promise<void>((resolve, reject) => {
-      // Nobody is left to read this answer; it only ends the wait.
-      const closed = (): ApiError => new ApiError('malformed_request', 'The connection closed within the body.');
-      if (this.#broken !== null) return reject(this.#broken);
-      if (message.destroyed) return reject(closed());
-      const fail = (error: ApiError): void => {
-        message.off('data', onData).off('end', onEnd).off('close', onClose);
-        this.#onBroken = null;
-        reject(error);
-      };
-      const onData = (chunk: Buffer): void => {
-        size += chunk.length;
-        if (size > maxBodyBytes) fail(tooLarge());
-        else chunks.push(chunk);
-      };
-      const onEnd = (): void => {
-        this.#onBroken = null;
-        this.#bodyRead = true;
-        resolve();
-      };
-      const onClose = (): void => {
-        if (!this.#bodyRead) fail(closed());
-      };
-      this.#onBroken = fail;
-      message.on('data', onData).on('end', onEnd).on('close', onClose);
-    });
-    return Buffer.concat(chunks);
+    return this.#message.body();
   }
 
   /** Told by the connection that the rest of the body cannot be had, and why: whoever reads it gets this error. */
   break(error: ApiError): void {
-    this.#broken = error;
-    this.#onBroken?.(error);
+    this.#message.break(error);
   }
 
   /** Whether the message has arrived to its last byte, read or not. */
   get arrived(): boolean {
     return this.#message.complete;
   }
-}
-
-/** The values of all lines of a header (`name` in lower case) in raw headers: name, value, name, value, … */
-export function linesOf(rawHeaders: readonly string[], name: string): readonly string[] {
-  let lines: string[] | undefined;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (!sameName(rawHeaders[i]!, name)) continue;
-    if (lines === undefined) lines = [rawHeaders[i + 1]!]; // an empty list would get room for 17 at the first push
-    else lines.push(rawHeaders[i + 1]!);
-  }
-  return lines ?? noLines;
-}
-
-const noLines: readonly string[] = [];
-
-function tooLarge(): ApiError {
-  return new ApiError('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
-}
-
-function sameName(given: string, lowerCase: string): boolean {
-  return given.length === lowerCase.length && given.toLowerCase() === lowerCase;
 }
 
 /**
