@@ -25,7 +25,7 @@ import { health, readiness, shuttingDown } from './operations/health.ts';
 import { listOrders } from './operations/list-orders.ts';
 import { listPets } from './operations/list-pets.ts';
 import { openApi } from './operations/openapi.ts';
-import type { Operation } from './operations/operation.ts';
+import type { Finish, Operation } from './operations/operation.ts';
 import type { OrderStore } from './store/order-store.ts';
 import type { PetStore } from './store/pet-store.ts';
 
@@ -88,7 +88,9 @@ export class Service implements Handler {
     try {
       admission = secured ? this.#admit(request, route, now, waitedMs) : this.#visit(request, now);
       if (admission.refusal !== null) return complete(errorReply(admission.refusal), admission);
-      const reply = this.#operate(request, route, now);
+      const finish = this.#begin(request, route, now);
+      if (request.hasBody) return this.#whenRead(request, finish, admission);
+      const reply = finish(emptyBody);
       return reply instanceof Promise ? this.#whenDone(reply, request, admission) : complete(reply, admission);
     } catch (error) {
       return this.#failed(error, request, admission);
@@ -142,20 +144,27 @@ export class Service implements Handler {
     return credentials === null && lines.length < 2 ? missingKey : invalidKey;
   }
 
-  /** 4. Path, method, expectation, content type, parameters, body; then the operation itself. */
-  #operate(request: Request, route: Route<Operation> | null, now: number): Reply | Promise<Reply> {
+  /** 4. Path, method, expectation, content type, parameters. Gives what goes on with the body. */
+  #begin(request: Request, route: Route<Operation> | null, now: number): Finish {
     if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
     const operation = request.method === 'OPTIONS' ? tellAllow(route) : operationOf(route, request);
     if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, ['Allow', route.allow]);
     checkExpectation(request);
     if (operation.takesJson) checkContentType(request);
     if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also where no parameter is known
-    const finish = operation.begin({ parameter: route.parameter, query: request.query, now });
-    return request.hasBody ? request.readBody().then(finish) : finish(emptyBody);
+    return operation.begin({ parameter: route.parameter, query: request.query, now });
   }
 
   #addressOf(sender: Sender): string {
     return clientAddress(sender, this.#trustedProxies);
+  }
+
+  async #whenRead(request: Request, finish: Finish, admission: Admission): Promise<Reply> {
+    try {
+      return complete(await finish(await request.readBody()), admission);
+    } catch (error) {
+      return this.#failed(error, request, admission);
+    }
   }
 
   async #whenDone(reply: Promise<Reply>, request: Request, admission: Admission): Promise<Reply> {

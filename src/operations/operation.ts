@@ -18,6 +18,9 @@ export function whenThere<T, R>(value: T | Promise<T>, next: (value: T) => R): R
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
+/** Answers, once the body has been read. May throw ApiError, or reject with it. */
+export type Finish = (body: Buffer) => Reply | Promise<Reply>;
+
 /** One operation of the interface. */
 export interface Operation {
   /** Whether it takes a JSON body; the body of any other is read and thrown away. */
@@ -26,7 +29,7 @@ export interface Operation {
   answerHeaders?(now: number): readonly string[];
   /**
    * Checks the parameters, and gives what answers once the body has been read.
-   * Both may throw ApiError.
+   * Throws ApiError.
    */
-  begin(call: Call): (body: Buffer) => Reply | Promise<Reply>;
+  begin(call: Call): Finish;
 }

@@ -73,21 +73,30 @@ export class PetStore {
    * Adds an animal. Resolves when it is on the disk.
    * Throws ApiError `storage_unavailable` if it could not be made durable: then its id stays unused.
    */
-  async create(pet: NewPet): Promise<CreatedPet> {
+  create(pet: NewPet): Promise<CreatedPet> {
     const id = ++this.#lastId;
     const line = Buffer.from(petLine(id, pet));
-    await this.#watch(this.#journal.append(line));
-    this.#foldIfDue();
-    return { id, line };
+    const added = (): CreatedPet => {
+      this.#noteWritten();
+      this.#foldIfDue();
+      return { id, line };
+    };
+    return this.#journal.append(line).then(added, (error: unknown) => {
+      this.#noteFailed(error);
+      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', ['Retry-After', '5']);
+    });
   }
 
   /** Whether animals can be added: after a failed write, tries whether the disk is back. */
   async writable(): Promise<boolean> {
     if (!this.#writeFailed) return true;
-    return this.#watch(this.#journal.probe()).then(
-      () => true,
-      () => false,
-    );
+    try {
+      await this.#journal.probe();
+      this.#noteWritten();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Brings the snapshot up to date, for a person to read. If it cannot, that is logged: the journal has the animals. */
@@ -109,17 +118,14 @@ export class PetStore {
     return status !== null;
   }
 
-  /** Logs when writes begin to fail and when they work again. */
-  async #watch(write: Promise<void>): Promise<void> {
-    try {
-      await write;
-    } catch (error) {
-      if (!this.#writeFailed) this.#log(`cannot write the journal of ${this.#path}: ${reason(error)}; creates are refused until it can`);
-      this.#writeFailed = true;
-      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', ['Retry-After', '5']);
-    }
+  #noteWritten(): void {
     if (this.#writeFailed) this.#log(`the journal of ${this.#path} can be written again`);
     this.#writeFailed = false;
+  }
+
+  #noteFailed(error: unknown): void {
+    if (!this.#writeFailed) this.#log(`cannot write the journal of ${this.#path}: ${reason(error)}; creates are refused until it can`);
+    this.#writeFailed = true;
   }
 
   #foldIfDue(): void {
