@@ -36,7 +36,8 @@ export function segmentFirst(name: string): number | null {
 
 /** The lines of records numbered from `durable` + 1 on. */
 export function encodeRecords(pets: readonly Buffer[], durable: number): Buffer {
-  const lines = pets.map((pet, index) => ({ head: `{"seq":${decimal(durable + 1 + index)},"durable":${decimal(durable)},"pet":`, pet }));
+  const afterSeq = `,"durable":${durable},"pet":`;
+  const lines = pets.map((pet, index) => ({ head: `{"seq":${decimal(durable + 1 + index)}${afterSeq}`, pet }));
   const size = lines.reduce((sum, { head, pet }) => sum + head.length + pet.length + tailBytes + 1, 0);
   const bytes = Buffer.allocUnsafe(size);
   let end = 0;
