@@ -19,6 +19,8 @@ export class Message extends IncomingMessage {
   #size = 0;
   #fault: ApiError | null = null;
   #bodyRead = false;
+  /** Whether so much has come that the rest waits in the socket, until the body is asked for. */
+  #held = false;
   #reader: { readonly resolve: (body: Buffer) => void; readonly reject: (fault: ApiError) => void } | null = null;
 
   /** The whole body, once it is there. Rejects with ApiError: 413 as soon as it has more than 64 KiB, and what `break` was told. */
@@ -27,7 +29,7 @@ export class Message extends IncomingMessage {
       this.#reader = { resolve, reject };
       if (this.#fault !== null) reject(this.#fault);
       else if (this.complete) this.#give();
-      else if (this.#isHeld) this.socket.resume();
+      else if (this.#held) this.socket.resume();
     });
   }
 
@@ -52,7 +54,8 @@ export class Message extends IncomingMessage {
     if (this.#size > maxBodyBytes) this.break(tooLarge());
     else if (this.#pieces === noPieces) this.#pieces = [piece];
     else this.#pieces.push(piece);
-    return this.#reader !== null || !this.#isHeld;
+    this.#held = this.#reader === null && this.#size >= this.readableHighWaterMark;
+    return !this.#held;
   }
 
   /** What Node calls at the end of an answer, to throw away what nobody has read: nothing flows here. */
@@ -65,11 +68,6 @@ export class Message extends IncomingMessage {
     // Nobody is left to read this answer; it only ends the wait.
     if (!this.complete) this.break(new ApiError('malformed_request', 'The connection closed within the body.'));
     super._destroy(error, callback);
-  }
-
-  /** Whether so much has come that the rest is to wait in the socket, until the body is asked for. */
-  get #isHeld(): boolean {
-    return this.#size >= this.readableHighWaterMark;
   }
 
   #give(): void {

@@ -174,7 +174,7 @@ export class Journal {
   }
 
   async #commit(group: readonly Waiting[]): Promise<boolean> {
-    const pets = group.flatMap(({ pet }) => (pet === null ? [] : [pet]));
+    const pets = group.map(({ pet }) => pet).filter((pet) => pet !== null);
     try {
       await this.#settle();
       this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : encodeRecords(pets, this.#durable));
