@@ -74,7 +74,9 @@ export class Message extends IncomingMessage {
     if (this.#fault !== null) return;
     this.#bodyRead = true;
     const pieces = this.#pieces;
+    this.#pieces = noPieces; // the answer may take a while
     this.#reader!.resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+    this.#reader = null;
   }
 }
 

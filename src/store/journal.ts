@@ -27,11 +27,16 @@ import { encodeMarker, encodeRecords, type Segment } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
 import { firstSegment, openSegment, startSegment, type OpenSegment } from './journal-segment.ts';
 
-interface Waiting {
-  /** The animal's line, or null to learn only whether the disk takes writes. */
-  readonly pet: Buffer | null;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+/** What is written and synced together. One promise for all of it: what lives until the disk has answered is what the garbage collector copies. */
+class Group {
+  /** The animals' lines. */
+  readonly pets: Buffer[] = [];
+  resolve!: () => void;
+  reject!: (error: unknown) => void;
+  readonly written = new Promise<void>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
 }
 
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
@@ -48,7 +53,8 @@ export class Journal {
   #active: Segment;
   #file: AppendFile;
   #durable: number;
-  #waiting: Waiting[] = [];
+  /** What waits for its turn. */
+  #waiting: Group | null = null;
   #rotation: (() => Promise<void>) | null = null;
   #running: Promise<void> | null = null;
   /** The length of the file's part that is on the disk. */
@@ -91,12 +97,14 @@ export class Journal {
 
   /** Resolves when the animal's line is on the disk and applied. Rejects with what the disk reports. */
   append(pet: Buffer): Promise<void> {
-    return this.#enqueue(pet);
+    const group = this.#nextGroup();
+    group.pets.push(pet);
+    return group.written;
   }
 
   /** Resolves if the disk takes writes, with room for a record of any animal. Rejects with what it reports. */
   probe(): Promise<void> {
-    return this.#enqueue(null);
+    return this.#nextGroup().written;
   }
 
   /** Starts a new segment, between two groups. Rejects with what the disk reports; the old segment goes on then. */
@@ -130,11 +138,10 @@ export class Journal {
     }
   }
 
-  #enqueue(pet: Buffer | null): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ pet, resolve, reject });
-      this.#start();
-    });
+  #nextGroup(): Group {
+    this.#waiting ??= new Group();
+    this.#start();
+    return this.#waiting;
   }
 
   #start(): void {
@@ -143,7 +150,7 @@ export class Journal {
 
   async #run(): Promise<void> {
     let synced = false;
-    let group: Waiting[];
+    let group: Group | null;
     do {
       await this.#gather();
       const rotate = this.#rotation;
@@ -154,9 +161,9 @@ export class Journal {
         await rotate();
       }
       group = this.#waiting;
-      this.#waiting = [];
-      if (group.length > 0) synced = await this.#commit(group);
-    } while (group.length > 0 || this.#waiting.length > 0 || this.#rotation !== null);
+      this.#waiting = null;
+      if (group !== null) synced = await this.#commit(group);
+    } while (group !== null || this.#waiting !== null || this.#rotation !== null);
     // Nothing waits: let the file itself say that its last record has been synced.
     if (synced) this.#appendMarker();
     this.#running = null; // no await since the loop ended: whoever comes from now on starts anew
@@ -167,14 +174,17 @@ export class Journal {
    * as the clients that were answered send their next ones, another: one sync for all of them takes less than two for half each.
    */
   async #gather(): Promise<void> {
-    for (let turn = 0, before = -1; turn < maxGatherTurns && this.#waiting.length > before; turn++) {
-      before = this.#waiting.length;
+    for (let turn = 0, before = -1; turn < maxGatherTurns && this.#gathered > before; turn++) {
+      before = this.#gathered;
       await nextTurn();
     }
   }
 
-  async #commit(group: readonly Waiting[]): Promise<boolean> {
-    const pets = group.map(({ pet }) => pet).filter((pet) => pet !== null);
+  get #gathered(): number {
+    return this.#waiting?.pets.length ?? 0;
+  }
+
+  async #commit({ pets, resolve, reject }: Group): Promise<boolean> {
     try {
       await this.#settle();
       this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : encodeRecords(pets, this.#durable));
@@ -186,7 +196,7 @@ export class Journal {
     } catch (error) {
       this.#unsettled = true;
       await this.#settle().catch(() => {}); // then before the next write
-      for (const { reject } of group) reject(error);
+      reject(error);
       return false;
     }
     this.#syncedBytes = this.#file.size;
@@ -194,7 +204,7 @@ export class Journal {
       this.#durable++;
       this.#apply(pet);
     }
-    for (const { resolve } of group) resolve();
+    resolve();
     return true;
   }
 
