@@ -38,6 +38,7 @@ About two minutes. Judge by the ratios of user CPU per request: requests per sec
   rounds: 24,
   seconds: 0.3,
   servers: 3,
+  warmRequests: 50_000,
   open,
   report,
 });

@@ -32,7 +32,8 @@ describe('a load', () => {
     const { url, seen } = await serve(t, as(() => 201));
     const { requests, seconds, latencies } = await load({ url, method: 'POST', body: '{}', connections: 64, seconds: 0.05, status: 201 });
     assert.equal(requests, seen.length);
-    assert.equal(latencies.length, requests - 64); // but those that opened a connection
+    const counted = requests - 64; // but those that opened a connection
+    assert.equal(latencies.length, counted - Math.floor(counted / 10));
     assert.ok(requests >= 64 && seconds > 0 && seconds < 5);
   });
 
