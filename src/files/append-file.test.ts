@@ -37,6 +37,23 @@ test('zeros stand ready behind the content, until they are cut off', (t) => {
   file.close();
 });
 
+test('zeros that run short are replenished, and are then on the disk', async (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const file = AppendFile.create(path);
+  file.append(Buffer.from('a'));
+  const { size: length } = statSync(path);
+  assert.equal(file.runsShort, false);
+  file.append(Buffer.alloc(length * 0.6, 'b'));
+  assert.equal(file.runsShort, true);
+  const sync = t.mock.method(file, 'sync');
+  await file.replenish();
+  assert.deepEqual([statSync(path).size > length + 100_000, sync.mock.callCount(), file.runsShort], [true, 1, false]);
+  assert.equal(readFileSync(path, 'utf8').replace(/\0+$/, ''), `a${'b'.repeat(length * 0.6)}`);
+  sync.mock.mockImplementation(() => Promise.reject(new Error('EIO')));
+  await assert.rejects(file.replenish(), { message: 'EIO' });
+  file.close();
+});
+
 test('what is appended stands behind what was there, and what is cut off gives its place', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   writeFileSync(path, 'old');
@@ -100,8 +117,9 @@ test('a large append is written whole', (t) => {
   assert(readFileSync(path).equals(Buffer.concat([bytes, bytes.subarray(5, 12)])));
 });
 
-test('what the disk reports comes through, and the size is what it was', { skip: process.platform !== 'linux' }, () => {
+test('what the disk reports comes through, and the size is what it was', { skip: process.platform !== 'linux' }, async () => {
   const full = new AppendFile('/dev/full', 0);
+  await full.replenish(); // it goes without
   assert.throws(() => full.append(Buffer.from('x')), { code: 'ENOSPC' });
   assert.equal(full.size, 0);
   full.close();

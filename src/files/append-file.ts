@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const fdatasyncAsync = promisify(fdatasync);
 
-/** What a file is made longer by, ahead of its content. Four times as much makes the one sync that brings it to the disk felt. */
+/** What a file is made longer by, ahead of its content. */
 const reserve = Buffer.alloc(256 * 1024);
 
 /**
@@ -56,6 +56,16 @@ export class AppendFile {
     this.#write(bytes, from);
   }
 
+  /** Whether it is time to `replenish`. */
+  get runsShort(): boolean {
+    return this.#length - this.#size < reserve.length / 2;
+  }
+
+  /** Writes more zeros and makes them durable, while nobody waits for it: else the append that needs them would. Rejects with what the disk reports. */
+  async replenish(): Promise<void> {
+    if (this.#lengthen()) await this.sync();
+  }
+
   /** Makes durable what was appended. Rejects with what the disk reports. */
   sync(): Promise<void> {
     return fdatasyncAsync(this.#descriptor);
@@ -77,13 +87,15 @@ export class AppendFile {
     closeSync(this.#descriptor);
   }
 
-  #lengthen(): void {
-    this.#length = this.#size;
+  /** Gives whether there was room. It can go without; if the disk is at fault, and not just full, the next sync tells. */
+  #lengthen(): boolean {
+    this.#length = Math.max(this.#length, this.#size);
     try {
-      this.#write(reserve, this.#size);
+      this.#write(reserve, this.#length);
       this.#length += reserve.length;
+      return true;
     } catch {
-      // It goes without. If the disk is at fault, and not just full, the next sync tells.
+      return false;
     }
   }
 

@@ -15,7 +15,10 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
   let random = mulberry32(0);
   const disk = new PowerCut(folder, () => random());
   const { numbers, openJournal, pet, turns } = await import('../testing/journal.ts');
-  const some = [fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 500 })] as const;
+  const { AppendFile } = await import('../files/append-file.ts');
+  const replenish = t.mock.method(AppendFile.prototype, 'replenish');
+  const manyBytes = { weight: 2, arbitrary: fc.constant(70_000) }; // so that the zeros behind the content run short
+  const some = [fc.integer({ min: 1, max: 3 }), fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 500 }) }, manyBytes)] as const;
   const steps = fc.array(
     fc.oneof(
       fc.tuple(fc.constantFrom('append' as const, 'append' as const, 'cut' as const), ...some),
@@ -74,7 +77,7 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
     }),
     { numRuns: 60, includeErrorInReport: true },
   );
-  for (const [what, count] of Object.entries(seen)) assert(count > 20, `${what}: ${count}`);
+  for (const [what, count] of Object.entries({ ...seen, replenished: replenish.mock.callCount() })) assert(count > 20, `${what}: ${count}`);
 });
 
 /** Numbers from 0 to 1, the same for the same seed (Tommy Ettinger's Mulberry32). */

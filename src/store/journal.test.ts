@@ -119,6 +119,32 @@ test('a hundred concurrent appends share a sync', async (t) => {
   assert(new Set(records.map(({ durable }) => durable)).size <= 10);
 });
 
+test('nobody waits for the zeros into which the file grows', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal, applied } = await openJournal(folder);
+  let letGo = (): void => {};
+  let fail = false;
+  const replenish = t.mock.method(AppendFile.prototype, 'replenish', async () => {
+    await new Promise<void>((resolve) => (letGo = resolve));
+    if (fail) throw new Error('EIO');
+  });
+  await journal.append(pet(1));
+  await journal.append(pet(2, 'x'.repeat(150_000)));
+  assert.equal(replenish.mock.callCount(), 1);
+  const third = journal.append(pet(3));
+  await turns(5);
+  assert.deepEqual(applied, [1, 2], 'the file has one writer');
+  const truncate = t.mock.method(AppendFile.prototype, 'truncate');
+  fail = true;
+  letGo();
+  await third;
+  assert.equal(truncate.mock.callCount(), 1, 'what the failed sync left is cut off first');
+  replenish.mock.restore();
+  await journal.append(pet(4));
+  await journal.close();
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2, 3, 4]);
+});
+
 test('what comes from different callbacks in one turn of the event loop shares a sync', async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
   const sync = t.mock.method(AppendFile.prototype, 'sync');

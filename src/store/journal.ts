@@ -205,7 +205,18 @@ export class Journal {
       this.#apply(pet);
     }
     resolve();
-    return true;
+    return pets.length === 0 || !this.#file.runsShort || this.#replenish();
+  }
+
+  /** Lengthens the file while the answers leave. Gives whether all that was written has been synced. */
+  async #replenish(): Promise<boolean> {
+    try {
+      await this.#file.replenish();
+      return true;
+    } catch {
+      this.#unsettled = true; // the next write tells of the fault
+      return false;
+    }
   }
 
   /** Cuts off what no sync has reached, and makes that and the folder's names durable. Rejects with what the disk reports. */
