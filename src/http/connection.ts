@@ -40,7 +40,7 @@ export class Connection {
   /** What `idleMs` saw, and since when it has seen nothing else. */
   #bytesSeen = -1;
   #idleSince = 0;
-  /** The request whose head arrived last. */
+  /** The request whose head arrived last, until it is answered and has arrived whole. */
   latest: Request | undefined;
 
   /** `openedAt`: when it was opened. */
@@ -116,6 +116,7 @@ export class Connection {
     this.#busy = false;
     // A body has come since the head; and to ask the socket takes as long as the rest of this.
     this.#bytesAtRest = this.latest?.hasBody === false ? this.#bytesRead : this.#socket.bytesRead;
+    if (this.latest?.arrived === true) this.latest = undefined; // or each idle connection would keep its last in memory
     if (this.#train) this.#noteIfDry();
   }
 

@@ -24,20 +24,9 @@ import { rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords, type Segment } from './journal-format.ts';
+import { JournalGroup } from './journal-group.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
 import { firstSegment, openSegment, startSegment, type OpenSegment } from './journal-segment.ts';
-
-/** What is written and synced together. One promise for all of it: what lives until the disk has answered is what the garbage collector copies. */
-class Group {
-  /** The animals' lines. */
-  readonly pets: Buffer[] = [];
-  resolve!: () => void;
-  reject!: (error: unknown) => void;
-  readonly written = new Promise<void>((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
-  });
-}
 
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
 const probeBytes = 128 * 1024;
@@ -54,7 +43,7 @@ export class Journal {
   #file: AppendFile;
   #durable: number;
   /** What waits for its turn. */
-  #waiting: Group | null = null;
+  #waiting: JournalGroup | null = null;
   #rotation: (() => Promise<void>) | null = null;
   #running: Promise<void> | null = null;
   /** The length of the file's part that is on the disk. */
@@ -138,8 +127,8 @@ export class Journal {
     }
   }
 
-  #nextGroup(): Group {
-    this.#waiting ??= new Group();
+  #nextGroup(): JournalGroup {
+    this.#waiting ??= new JournalGroup();
     this.#start();
     return this.#waiting;
   }
@@ -150,7 +139,7 @@ export class Journal {
 
   async #run(): Promise<void> {
     let synced = false;
-    let group: Group | null;
+    let group: JournalGroup | null;
     do {
       await this.#gather();
       const rotate = this.#rotation;
@@ -174,17 +163,15 @@ export class Journal {
    * as the clients that were answered send their next ones, another: one sync for all of them takes less than two for half each.
    */
   async #gather(): Promise<void> {
-    for (let turn = 0, before = -1; turn < maxGatherTurns && this.#gathered > before; turn++) {
-      before = this.#gathered;
+    for (let turn = 0, before = -1; turn < maxGatherTurns; turn++) {
+      const count = this.#waiting?.pets.length ?? 0;
+      if (count <= before) return;
+      before = count;
       await nextTurn();
     }
   }
 
-  get #gathered(): number {
-    return this.#waiting?.pets.length ?? 0;
-  }
-
-  async #commit({ pets, resolve, reject }: Group): Promise<boolean> {
+  async #commit({ pets, resolve, reject }: JournalGroup): Promise<boolean> {
     try {
       await this.#settle();
       this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : encodeRecords(pets, this.#durable));
@@ -205,13 +192,9 @@ export class Journal {
       this.#apply(pet);
     }
     resolve();
-    return pets.length === 0 || !this.#file.runsShort || this.#replenish();
-  }
-
-  /** Lengthens the file while the answers leave. Gives whether all that was written has been synced. */
-  async #replenish(): Promise<boolean> {
+    if (pets.length === 0 || !this.#file.runsShort) return true;
     try {
-      await this.#file.replenish();
+      await this.#file.replenish(); // while the answers leave
       return true;
     } catch {
       this.#unsettled = true; // the next write tells of the fault
