@@ -15,7 +15,8 @@ export const emptyBody = Buffer.alloc(0);
  * parser's pieces go straight to the body, of which one can have all or nothing; so the message is no stream to read from.
  */
 export class Message extends IncomingMessage {
-  #pieces: Buffer[] = noPieces;
+  /** What has come of the body: its first `#size` bytes. */
+  #body: Buffer = emptyBody;
   #size = 0;
   #fault: ApiError | null = null;
   #bodyRead = false;
@@ -41,6 +42,7 @@ export class Message extends IncomingMessage {
   /** Told by the connection that the rest of the body cannot be had, and why: whoever reads it gets this error. */
   break(fault: ApiError): void {
     this.#fault ??= fault;
+    this.#body = emptyBody;
     this.#reader?.reject(this.#fault);
   }
 
@@ -50,10 +52,11 @@ export class Message extends IncomingMessage {
       if (this.#reader !== null) this.#give();
       return true;
     }
+    const start = this.#size;
     this.#size += piece.length;
     if (this.#size > maxBodyBytes) this.break(tooLarge());
-    else if (this.#pieces === noPieces) this.#pieces = [piece];
-    else this.#pieces.push(piece);
+    else if (start === 0) this.#body = piece;
+    else this.#append(piece, start);
     this.#held = this.#reader === null && this.#size >= this.readableHighWaterMark;
     return !this.#held;
   }
@@ -70,13 +73,22 @@ export class Message extends IncomingMessage {
     super._destroy(error, callback);
   }
 
+  /** Into one buffer: kept each for itself, pieces of a byte would take 200 times as much memory as they hold. */
+  #append(piece: Buffer, start: number): void {
+    if (this.#size > this.#body.length) {
+      const longer = Buffer.allocUnsafe(Math.min(2 * this.#size, maxBodyBytes));
+      this.#body.copy(longer, 0, 0, start);
+      this.#body = longer;
+    }
+    piece.copy(this.#body, start);
+  }
+
   #give(): void {
     if (this.#fault !== null) return;
     this.#bodyRead = true;
-    const pieces = this.#pieces;
-    this.#pieces = noPieces; // the answer may take a while
-    this.#reader!.resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+    this.#reader!.resolve(this.#size === this.#body.length ? this.#body : this.#body.subarray(0, this.#size));
     this.#reader = null;
+    this.#body = emptyBody; // the answer may take a while
   }
 }
 
@@ -87,15 +99,13 @@ Object.defineProperties(Message.prototype, {
       return this.complete;
     },
   },
-  /** Node asks it for `expect`, and in HTTP/1.0 for `te`: it would make an object of all headers for that. */
+  /** Those that Node asks for, `te` in HTTP/1.0: it would make an object of all for that. For whoever else asks there is `rawHeaders`. */
   headers: {
     get(this: Message) {
       return { expect: firstLineOf(this.rawHeaders, 'expect'), te: firstLineOf(this.rawHeaders, 'te') };
     },
   },
 });
-
-const noPieces: Buffer[] = [];
 
 /** A body over 64 KiB. */
 export function tooLarge(): ApiError {

@@ -1,5 +1,7 @@
 /** Requests on the wire: their bodies, whole, broken or too large; 100 Continue; and what does not arrive in time. */
 import assert from 'node:assert/strict';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { chunked, early, echo, echoed, get, held, json, kib, post, refused, serve, test, turns } from '../testing/wire.ts';
 
@@ -63,6 +65,27 @@ test('a body that nobody has asked for yet waits in the socket, and is whole whe
   await echoed(client, '/');
   await echoed(client, '/a', 65_536);
   await refused(client, '413 payload_too_large');
+});
+
+test('a body in pieces of a byte takes no more memory than a body', async (t) => {
+  const site = await serve(t);
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const used = (): number => {
+    collectGarbage();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const client = site.connect();
+  await turns(site);
+  const before = used();
+  client.socket.write(chunked + '1\r\na\r\n'.repeat(60_000));
+  const socket = await client.accepted();
+  while (socket.bytesRead < chunked.length + 360_000) await turns(site);
+  const more = used() - before;
+  assert(more < 2_000_000, `${more} bytes more`);
+  await client.send('0\r\n\r\n');
+  await echoed(client, '/', 60_000);
 });
 
 test('chunk extensions have at most 16 KiB', async (t) => {
