@@ -61,7 +61,10 @@ export class AppendFile {
     return this.#length - this.#size < reserve.length / 2;
   }
 
-  /** Writes more zeros and makes them durable, while nobody waits for it: else the append that needs them would. Rejects with what the disk reports. */
+  /**
+   * Writes more zeros and makes them durable, ahead of the append that would have to. Without room for them the file goes without.
+   * Rejects with what the disk reports of the sync.
+   */
   async replenish(): Promise<void> {
     if (this.#lengthen()) await this.sync();
   }

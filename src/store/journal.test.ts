@@ -119,6 +119,16 @@ test('a hundred concurrent appends share a sync', async (t) => {
   assert(new Set(records.map(({ durable }) => durable)).size <= 10);
 });
 
+test('a lone append waits for one turn of the event loop', async (t) => {
+  const { journal } = await openJournal(temporaryFolder(t));
+  const append = t.mock.method(AppendFile.prototype, 'append');
+  const appended = journal.append(pet(1));
+  await turns(1);
+  assert.equal(append.mock.callCount(), 1);
+  await appended;
+  await journal.close();
+});
+
 test('nobody waits for the zeros into which the file grows', async (t) => {
   const folder = temporaryFolder(t);
   const { journal, applied } = await openJournal(folder);
@@ -130,6 +140,8 @@ test('nobody waits for the zeros into which the file grows', async (t) => {
   });
   await journal.append(pet(1));
   await journal.append(pet(2, 'x'.repeat(150_000)));
+  assert.equal(replenish.mock.callCount(), 0, 'the answer comes first');
+  await turns(2);
   assert.equal(replenish.mock.callCount(), 1);
   const third = journal.append(pet(3));
   await turns(5);

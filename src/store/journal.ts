@@ -86,14 +86,17 @@ export class Journal {
 
   /** Resolves when the animal's line is on the disk and applied. Rejects with what the disk reports. */
   append(pet: Buffer): Promise<void> {
-    const group = this.#nextGroup();
+    const group = (this.#waiting ??= new JournalGroup());
     group.pets.push(pet);
+    this.#start();
     return group.written;
   }
 
   /** Resolves if the disk takes writes, with room for a record of any animal. Rejects with what it reports. */
   probe(): Promise<void> {
-    return this.#nextGroup().written;
+    const { written } = (this.#waiting ??= new JournalGroup());
+    this.#start();
+    return written;
   }
 
   /** Starts a new segment, between two groups. Rejects with what the disk reports; the old segment goes on then. */
@@ -125,12 +128,6 @@ export class Journal {
     } finally {
       this.#file.close();
     }
-  }
-
-  #nextGroup(): JournalGroup {
-    this.#waiting ??= new JournalGroup();
-    this.#start();
-    return this.#waiting;
   }
 
   #start(): void {
@@ -193,8 +190,9 @@ export class Journal {
     }
     resolve();
     if (pets.length === 0 || !this.#file.runsShort) return true;
+    await nextTurn(); // the answers leave first
     try {
-      await this.#file.replenish(); // while the answers leave
+      await this.#file.replenish();
       return true;
     } catch {
       this.#unsettled = true; // the next write tells of the fault
