@@ -53,7 +53,7 @@ the description of the interface; bench/peers/ shows how each is set up. Install
   rounds: 6,
   seconds: 0.8,
   servers: 2,
-  warmRequests: 100_000,
+  warmRequests: 100_000, // more would use up the minute of those who have no key (speed/site.ts)
   open,
   report,
   versions: peerVersions,
