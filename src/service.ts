@@ -8,7 +8,7 @@ import { clientAddress } from './http/client-address.ts';
 import type { Handler } from './http/listener.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
 import { emptyBody } from './http/message.ts';
-import { errorReply, type Reply } from './http/reply.ts';
+import type { Reply } from './http/reply.ts';
 import type { Request, Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { parseQuery, splitPath } from './http/url.ts';
@@ -87,7 +87,7 @@ export class Service implements Handler {
     let admission = nobody;
     try {
       admission = secured ? this.#admit(request, route, now, waitedMs) : this.#visit(request, now);
-      if (admission.refusal !== null) return complete(errorReply(admission.refusal), admission);
+      if (admission.refusal !== null) return complete(admission.refusal, admission);
       const finish = this.#begin(request, route, now);
       if (request.hasBody) return this.#whenRead(request, finish, admission);
       const reply = finish(emptyBody);
@@ -99,12 +99,12 @@ export class Service implements Handler {
 
   /** Answers a message whose head is broken. It counts, but it always gets its own status. */
   answerBroken(sender: Sender, fault: ApiError): Reply {
-    return complete(errorReply(fault), admitted(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
+    return complete(fault, admitted(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
   }
 
   /** Answers where the listener serves nobody. */
   answerUnserved(sender: Sender, refused: ApiError): Reply {
-    return complete(errorReply(refused), this.#visit(sender, this.#now()));
+    return complete(refused, this.#visit(sender, this.#now()));
   }
 
   /** Whether a path is under the base path, where a key is asked for before all else. */
@@ -122,11 +122,11 @@ export class Service implements Handler {
     const key = this.#authenticate(request, now);
     if ('code' in key) {
       const standing = this.#limiter.admitAddress(this.#addressOf(request), now);
-      return { standing, headers: noHeaders, refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
+      return { standing, headers: '', refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
     }
     const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
     const refused = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
-    return { standing, headers: operationOf(route, request)?.answerHeaders?.(now) ?? noHeaders, refusal: refused };
+    return { standing, headers: operationOf(route, request)?.answerHeaders?.(now) ?? '', refusal: refused };
   }
 
   /** Where no key is asked for and nothing is counted: the numbers are the address's. */
@@ -148,7 +148,7 @@ export class Service implements Handler {
   #begin(request: Request, route: Route<Operation> | null, now: number): Finish {
     if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
     const operation = request.method === 'OPTIONS' ? tellAllow(route) : operationOf(route, request);
-    if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, ['Allow', route.allow]);
+    if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, `Allow: ${route.allow}\r\n`);
     checkExpectation(request);
     if (operation.takesJson) checkContentType(request);
     if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also where no parameter is known
@@ -176,7 +176,7 @@ export class Service implements Handler {
   }
 
   #failed(error: unknown, request: Request, admission: Admission): Reply {
-    return complete(errorReply(error instanceof ApiError ? error : this.#bug(request, error)), admission);
+    return complete(error instanceof ApiError ? error : this.#bug(request, error), admission);
   }
 
   #bug(request: Request, error: unknown): ApiError {
@@ -187,35 +187,33 @@ export class Service implements Handler {
 }
 
 const challenge = 'Bearer realm="petstore"';
-const missingKey = refusal('missing_api_key', 'Send your API key: Authorization: Bearer <API_KEY>.', ['WWW-Authenticate', challenge]);
-const invalidKey = refusal('invalid_api_key', 'The API key is not valid.', ['WWW-Authenticate', `${challenge}, error="invalid_token"`]);
+const missingKey = refusal('missing_api_key', 'Send your API key: Authorization: Bearer <API_KEY>.', `WWW-Authenticate: ${challenge}\r\n`);
+const invalidKey = refusal('invalid_api_key', 'The API key is not valid.', `WWW-Authenticate: ${challenge}, error="invalid_token"\r\n`);
 /** Where `OPTIONS *` leads. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
 
 /** Whether a request is let in, and what its answer then says in any case. */
 interface Admission {
   readonly standing: Standing | null;
-  /** The headers of every answer of the operation. */
-  readonly headers: readonly string[];
+  /** The header lines of every answer of the operation. */
+  readonly headers: string;
   readonly refusal: ErrorAnswer | null;
 }
 
-const noHeaders: readonly string[] = [];
 /** What is known of a request before anything is. */
-const nobody: Admission = { standing: null, headers: noHeaders, refusal: null };
+const nobody: Admission = { standing: null, headers: '', refusal: null };
 
 function admitted(standing: Standing): Admission {
-  return { standing, headers: noHeaders, refusal: null };
+  return { standing, headers: '', refusal: null };
 }
 
 /** Adds what every answer carries: the headers of specification.md section 8, and those of the operation. */
 function complete(reply: Reply, { standing, headers }: Admission): Reply {
-  if (standing !== null) {
-    const { limit, remaining, reset } = standing;
-    reply.headers.push('X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', String(reset));
-  }
-  for (const text of headers) reply.headers.push(text);
-  return reply;
+  return { status: reply.status, headers: reply.headers + (standing === null ? '' : limitHeaders(standing)) + headers, body: reply.body };
+}
+
+function limitHeaders({ limit, remaining, reset }: Standing): string {
+  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${decimal(remaining)}\r\nX-RateLimit-Reset: ${reset}\r\n`;
 }
 
 function checkExpectation(request: Request): void {
@@ -245,5 +243,5 @@ function operationOf(route: Route<Operation> | null, { method }: Request): Opera
 
 /** OPTIONS (RFC 9110 section 9.3.7). */
 function tellAllow({ allow }: Route<Operation>): Operation {
-  return { takesJson: false, begin: () => () => ({ status: 204, headers: ['Allow', allow], body: null }) };
+  return { takesJson: false, begin: () => () => ({ status: 204, headers: `Allow: ${allow}\r\n`, body: null }) };
 }

@@ -34,14 +34,14 @@ export type ErrorCode = keyof typeof STATUS_OF;
 export interface ErrorAnswer {
   readonly code: ErrorCode;
   readonly status: number;
-  /** Response headers that belong to this error (name, value, name, value, …). */
-  readonly headers: readonly string[];
+  /** The header lines that belong to this error, each with its CRLF. */
+  readonly headers: string;
   /** The Error body (specification.md section 2). */
   readonly body: string;
 }
 
 /** A refusal that is no exception but the rule: it has no stack trace, and its body is at hand each time it is given. */
-export function refusal(code: ErrorCode, message: string, headers: readonly string[]): ErrorAnswer {
+export function refusal(code: ErrorCode, message: string, headers: string): ErrorAnswer {
   return { code, status: STATUS_OF[code], headers, body: errorBody(code, message) };
 }
 
@@ -49,9 +49,9 @@ export function refusal(code: ErrorCode, message: string, headers: readonly stri
 export class ApiError extends Error implements ErrorAnswer {
   readonly code: ErrorCode;
   readonly status: number;
-  readonly headers: readonly string[];
+  readonly headers: string;
 
-  constructor(code: ErrorCode, message: string, headers: readonly string[] = []) {
+  constructor(code: ErrorCode, message: string, headers = '') {
     super(message);
     this.code = code;
     this.status = STATUS_OF[code];

@@ -24,10 +24,11 @@ const maxWaiting = 64;
 export class Connection {
   /** The IP address of the other end. */
   readonly address: string;
-  readonly #socket: Socket;
+  readonly socket: Socket;
   readonly #waiting: (() => void)[] = [];
   #busy = false;
   #closing = false;
+  #lingers = false;
   /** How much had been read when the last work was done. */
   #bytesAtRest = 0;
   /** When what was read last arrived. */
@@ -46,12 +47,12 @@ export class Connection {
   /** `openedAt`: when it was opened. */
   constructor(socket: Socket, openedAt: number) {
     this.#arrivedAt = openedAt;
-    this.#socket = socket;
+    this.socket = socket;
     this.address = socket.remoteAddress ?? ''; // none: closed already
-    // What Node's HTTP server calls when an answer with `Connection: close` has been written, or one whose client has
-    // closed its side. There, a fault may wait behind it, for an answer that will be the last.
+    // What is called when an answer with `Connection: close` has been written, and by Node's HTTP server when one has whose
+    // client has closed its side. There, a fault may wait behind it, for an answer that will be the last.
     socket.destroySoon = () => {
-      if (this.#waiting.length === 0) this.#linger();
+      if (this.#waiting.length === 0 && !this.#lingers) this.#linger();
     };
     socket.on('pause', () => (this.#train = true));
     // Node resumes the socket at the end of every message it has parsed, also of one that had made us pause.
@@ -67,7 +68,7 @@ export class Connection {
 
   /** Whether nothing is being answered or on its way: neither a request, as far as one can see, nor an answer. */
   get atRest(): boolean {
-    return !this.#busy && !this.#closing && this.#socket.bytesRead === this.#bytesAtRest;
+    return !this.#busy && !this.#closing && this.socket.bytesRead === this.#bytesAtRest;
   }
 
   /**
@@ -75,7 +76,7 @@ export class Connection {
    * on a clock that only goes forward.
    */
   idleMs(now: number): number {
-    const { bytesRead } = this.#socket;
+    const { bytesRead } = this.socket;
     if (this.#busy || bytesRead !== this.#bytesSeen) {
       this.#bytesSeen = bytesRead;
       this.#idleSince = now;
@@ -92,7 +93,7 @@ export class Connection {
       return;
     }
     this.#waiting.push(work);
-    if (this.#waiting.length === maxWaiting) this.#socket.pause();
+    if (this.#waiting.length === maxWaiting) this.socket.pause();
   }
 
   /**
@@ -100,7 +101,7 @@ export class Connection {
    * came with it; what had to wait in the socket came with what was read before.
    */
   arrival(now: number): number {
-    const pieceBytes = this.#socket.bytesRead - this.#bytesRead;
+    const pieceBytes = this.socket.bytesRead - this.#bytesRead;
     if (pieceBytes === 0) return this.#arrivedAt; // read together with the head before it
     this.#bytesRead += pieceBytes;
     this.#arrivedAt = this.#backlog || this.#train ? Math.max(this.#arrivedAt, now - maxQueuedMs) : now;
@@ -111,11 +112,11 @@ export class Connection {
   /** Says that the current work is done: its answer has been written, or its client is gone. */
   done(): void {
     const next = this.#waiting.shift();
-    if (this.#waiting.length === maxWaiting - 1) this.#socket.resume();
+    if (this.#waiting.length === maxWaiting - 1) this.socket.resume();
     if (next !== undefined && !this.#closing) return next();
     this.#busy = false;
     // A body has come since the head; and to ask the socket takes as long as the rest of this.
-    this.#bytesAtRest = this.latest?.hasBody === false ? this.#bytesRead : this.#socket.bytesRead;
+    this.#bytesAtRest = this.latest?.hasBody === false ? this.#bytesRead : this.socket.bytesRead;
     if (this.latest?.arrived === true) this.latest = undefined; // or each idle connection would keep its last in memory
     if (this.#train) this.#noteIfDry();
   }
@@ -128,14 +129,15 @@ export class Connection {
 
   /** If the next turn of the event loop reads nothing, nothing waits in the socket. */
   #noteIfDry(): void {
-    const { bytesRead } = this.#socket;
+    const { bytesRead } = this.socket;
     afterNextTurn(() => {
-      if (this.#socket.bytesRead === bytesRead) this.#train = false;
+      if (this.socket.bytesRead === bytesRead) this.#train = false;
     });
   }
 
   #linger(): void {
-    const socket = this.#socket;
+    const { socket } = this;
+    this.#lingers = true;
     this.close();
     const limit = socket.bytesRead + lingerBytes;
     const timer = setTimeout(() => socket.destroy(), lingerMs);

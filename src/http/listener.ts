@@ -1,4 +1,4 @@
-import { createServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
 import { ArrivalClock } from './arrival.ts';
@@ -85,7 +85,7 @@ export class Listener {
       server.on(event, (message: Message, response: ServerResponse) => this.#arrived(message, response));
     }
     server.on('connect', (message, socket) => {
-      const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', ['Allow', '']);
+      const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', 'Allow: \r\n');
       socket.on('error', () => socket.destroy()); // Node has taken its own listeners off this socket
       this.#reply(socket as Socket, (sender) => this.#handler.answerUnserved(sender, refusal), message.rawHeaders);
     });
@@ -161,7 +161,7 @@ export class Listener {
       this.#refusedConnections += 1;
       socket.once('close', () => (this.#refusedConnections -= 1));
       const message = `This server serves ${this.#maxConnections} connections at a time.`;
-      const refusal = new ApiError('too_many_connections', message, ['Retry-After', '1']);
+      const refusal = new ApiError('too_many_connections', message, 'Retry-After: 1\r\n');
       this.#reply(socket, (sender) => this.#handler.answerUnserved(sender, refusal));
     }
   }
@@ -173,11 +173,6 @@ export class Listener {
     const arrivedAt = connection.arrival(this.#arrivals.read());
     connection.latest = request;
     connection.enqueue(() => {
-      response.on('close', () => {
-        connection.done();
-        // Its answer may have been written, without `Connection: close`, before the stop began.
-        if (this.#stopping && connection.atRest) message.socket.destroy();
-      });
       const fault = headFault(request);
       const reply = fault === null ? this.#handler.answer(request, this.#monotonic() - arrivedAt) : this.#handler.answerBroken(request, fault);
       if (reply instanceof Promise) void reply.then((late) => this.#send(late, request, response, connection, fault));
@@ -188,18 +183,18 @@ export class Listener {
   #send(reply: Reply, request: Request, response: ServerResponse, connection: Connection, fault: ApiError | null): void {
     // Node's parser loses what comes in one piece with a request that asks for an upgrade.
     const unsure = !request.bodyRead || request.header('upgrade') !== undefined;
-    const last = fault !== null || unsure || request.httpVersion === '1.0' || this.#stopping;
+    const last = fault !== null || unsure || !response.shouldKeepAlive || request.httpVersion === '1.0' || this.#stopping;
     if (last) connection.close();
-    sendReply(response, reply, request.id, last ? null : this.#keepAliveMs);
-    if (!response.shouldKeepAlive) connection.close(); // as its client asked, or as Node had to decide
-    if (response.writableLength > 0) this.#dropIfStalled(response);
-  }
-
-  /** Watches the sending of an answer that did not leave at once. */
-  #dropIfStalled(response: ServerResponse): void {
-    const { socket } = response;
-    socket?.setTimeout(this.#stallTimeoutMs); // Node destroys it then
-    response.once('close', () => socket?.setTimeout(0));
+    const { socket } = connection;
+    sendReply(socket, reply, { requestId: request.id, isHead: request.method === 'HEAD', keepAliveMs: last ? null : this.#keepAliveMs }, () => {
+      if (socket.timeout) socket.setTimeout(0);
+      response.emit('finish'); // for Node, which then turns to the connection's next request
+      if (last) socket.destroySoon();
+      connection.done();
+      // The answer may have been written, without `Connection: close`, before the stop began.
+      if (this.#stopping && connection.atRest) socket.destroy();
+    });
+    if (socket.writableLength > 0) socket.setTimeout(this.#stallTimeoutMs); // Node destroys it then
   }
 
   /** What Node's parser or its clock found: a fault of the request whose body is arriving, or of the next head. */
@@ -216,14 +211,11 @@ export class Listener {
     const connection = this.#connections.get(socket);
     connection?.enqueue(() => {
       connection.close();
-      const response = new ServerResponse(new IncomingMessage(socket));
-      response.assignSocket(socket);
-      response.once('finish', () => {
-        response.detachSocket(socket);
+      const reply = answer({ address: connection.address, headerLines: (name) => linesOf(rawHeaders, name) });
+      sendReply(socket, reply, { requestId: newRequestId(), isHead: false, keepAliveMs: null }, () => {
         socket.destroySoon();
         connection.done();
       });
-      sendReply(response, answer({ address: connection.address, headerLines: (name) => linesOf(rawHeaders, name) }), newRequestId(), null);
     });
   }
 }

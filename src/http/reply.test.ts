@@ -1,6 +1,7 @@
 /** Replies on the wire. */
 import assert from 'node:assert/strict';
 import { get, json, serve, test } from '../testing/wire.ts';
+import type { Reply } from './reply.ts';
 
 test('HEAD has the Content-Length of GET, and no body', async (t) => {
   const site = await serve(t, async () => json('ä'.repeat(1_000)));
@@ -12,15 +13,36 @@ test('HEAD has the Content-Length of GET, and no body', async (t) => {
   assert.equal(whole.body.length, 2_002);
 });
 
-test('a reply is text, bytes or nothing, with its own headers', async (t) => {
-  const site = await serve(t, async ({ path }) => ({
-    status: path === '/none' ? 204 : 201,
-    headers: ['Location', '/a'],
-    body: path === '/none' ? null : path === '/bytes' ? Buffer.from('"ä"') : '"ä"',
-  }));
-  const client = await site.connect().send(get('/none'), get('/bytes'), get('/text'));
-  const answers = [await client.answer(), await client.answer(), await client.answer()];
-  assert.deepEqual(answers.map(({ status }) => status), [204, 201, 201]);
-  for (const { headers } of answers) assert.equal(headers.get('location'), '/a');
-  for (const { body } of answers.slice(1)) assert.equal(Buffer.from(body, 'latin1').toString(), '"ä"');
+test('a reply is text, bytes, pieces or nothing, short or long, with its own headers', async (t) => {
+  const long = 'ä€'.repeat(10_000);
+  const bodies = new Map<string, Reply['body']>([
+    ['/none', null],
+    ['/text', '"ä€"'],
+    ['/bytes', Buffer.from('"ä€"')],
+    ['/pieces', [Buffer.from('"ä'), Buffer.from('€"')]],
+    ['/long-text', `"${long}"`],
+    ['/long-bytes', Buffer.from(`"${long}"`)],
+    ['/long-pieces', [Buffer.from('"'), Buffer.from(long), Buffer.from('"')]],
+  ]);
+  const site = await serve(t, async ({ path }) => {
+    const body = bodies.get(path)!;
+    return { status: body === null ? 204 : 201, headers: 'Location: /a\r\n', body };
+  });
+  const client = await site.connect().send(...[...bodies.keys()].map((path) => get(path)));
+  for (const path of bodies.keys()) {
+    const { status, headers, body } = await client.answer();
+    assert.deepEqual([status, headers.get('location')], [path === '/none' ? 204 : 201, '/a'], path);
+    if (path === '/none') assert.equal(body, '');
+    else assert.equal(Buffer.from(body, 'latin1').toString(), path.startsWith('/long') ? `"${long}"` : '"ä€"', path);
+    assert.equal(headers.has('content-type'), path !== '/none', path);
+  }
+});
+
+test('every answer tells the second it was made in', async (t) => {
+  const site = await serve(t);
+  const before = Math.floor(Date.now() / 1000);
+  const client = await site.connect().send(get('/'));
+  const date = (await client.answer()).headers.get('date')!;
+  assert.equal(new Date(date).toUTCString(), date); // RFC 9110 section 5.6.7
+  assert(Date.parse(date) / 1000 >= before && Date.parse(date) <= Date.now(), date);
 });

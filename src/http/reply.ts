@@ -1,44 +1,78 @@
 import { Buffer } from 'node:buffer'; // the global one is a getter, which V8 calls each time
-import type { ServerResponse } from 'node:http';
-import type { ErrorAnswer } from '../domain/api-error.ts';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** An answer before it is on the wire. */
 export interface Reply {
   readonly status: number;
-  /** Header lines of this answer: name, value, name, value, … The list is this reply's own: those it passes through add to it. */
-  readonly headers: string[];
+  /** The header lines of this answer, each with its CRLF. */
+  readonly headers: string;
   /** A JSON text, whole or as bytes in pieces that will not change; null for an answer without content (204). */
   readonly body: string | Buffer | readonly Buffer[] | null;
 }
 
-/** The answer that tells of an error. */
-export function errorReply({ status, headers, body }: ErrorAnswer): Reply {
-  return { status, headers: [...headers], body };
+/** What else an answer's head depends on. */
+export interface Exchange {
+  readonly requestId: string;
+  /** Whether the request was HEAD: the answer has the headers that GET's would have, and no body (RFC 9110 section 9.3.2). */
+  readonly isHead: boolean;
+  /** How long the connection is kept for further requests, or null if it is closed. */
+  readonly keepAliveMs: number | null;
 }
 
+/** Up to this size an answer is written in one piece: to copy it takes less than to write two. */
+const maxCopiedBytes = 8 * 1024;
+
 /**
- * Writes a reply. The headers that every answer carries are written here and nowhere else.
- * `keepAliveMs` is how long the connection is kept for further requests, or null if it is closed.
+ * Writes a reply, and calls `sent` when it has left; not if the connection ends before. The headers that every answer carries are
+ * written here and nowhere else.
+ *
+ * Node's own response would check each header anew and write each answer in two pieces, which takes a seventh of a request's time.
  */
-export function sendReply(response: ServerResponse, { status, headers, body }: Reply, requestId: string, keepAliveMs: number | null): void {
-  headers.push('X-Request-Id', requestId, 'Cache-Control', 'no-store');
-  if (keepAliveMs === null) headers.push('Connection', 'close');
-  else if (response.shouldKeepAlive) headers.push('Keep-Alive', `timeout=${keepAliveMs / 1000}`);
-  if (body === null) {
-    response.writeHead(status, headers);
-    response.end();
-    return;
+export function sendReply(socket: Socket, { status, headers, body }: Reply, { requestId, isHead, keepAliveMs }: Exchange, sent: () => void): void {
+  if (!socket.writable) return;
+  const length = body === null ? 0 : byteLength(body);
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n`
+    + (keepAliveMs === null ? 'Connection: close\r\n' : `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}\r\n`)
+    + (body === null ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`)
+    + `Date: ${dateNow()}\r\n\r\n`;
+  const done = (error?: Error | null) => {
+    if (!error) sent();
+  };
+  if (body === null || isHead) {
+    socket.write(head, 'latin1', done);
+  } else if (length <= maxCopiedBytes) {
+    socket.write(head + latin1Of(body, length), 'latin1', done);
+  } else {
+    const pieces = typeof body === 'string' ? [Buffer.from(body)] : Buffer.isBuffer(body) ? [body] : body;
+    socket.cork();
+    socket.write(head, 'latin1');
+    for (let i = 0; i < pieces.length - 1; i++) socket.write(pieces[i]!);
+    socket.write(pieces[pieces.length - 1]!, done);
+    socket.uncork();
   }
-  headers.push('Content-Type', 'application/json', 'Content-Length', String(byteLength(body)));
-  response.writeHead(status, headers);
-  // For HEAD, Node leaves the body out and keeps its length, as RFC 9110 section 9.3.2 asks.
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return void response.end(body);
-  const last = body.length - 1;
-  for (let i = 0; i < last; i++) response.write(body[i]!);
-  response.end(body[last]);
 }
 
 function byteLength(body: string | Buffer | readonly Buffer[]): number {
   if (typeof body === 'string' || Buffer.isBuffer(body)) return Buffer.byteLength(body);
   return body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/** A body's bytes, each as the character of its number. */
+function latin1Of(body: string | Buffer | readonly Buffer[], length: number): string {
+  if (typeof body === 'string') return body.length === length ? body : Buffer.from(body).toString('latin1');
+  return Buffer.isBuffer(body) ? body.toString('latin1') : body.map((piece) => piece.toString('latin1')).join('');
+}
+
+let second = NaN;
+let date = '';
+
+/** The time as `Date` tells it (RFC 9110 section 5.6.7), written once a second. */
+function dateNow(): string {
+  const now = Math.floor(Date.now() / 1000);
+  if (now !== second) {
+    second = now;
+    date = new Date(now * 1000).toUTCString();
+  }
+  return date;
 }

@@ -20,7 +20,7 @@ test('whoever was refused before, each refusal tells of its own window, limit, b
     for (const time of [1, 2]) {
       const answer = keyLimited(standing, now);
       assert.deepEqual(JSON.parse(answer.body), { code, message, status: 429 }, `${time}: ${message}`);
-      assert.deepEqual(answer.headers, ['Retry-After', /(\d+) s\.$/.exec(message)![1]]);
+      assert.deepEqual(answer.headers, `Retry-After: ${/(\d+) s\.$/.exec(message)![1]}\r\n`);
     }
   }
 });

@@ -18,7 +18,7 @@ export function keyLimited(standing: Standing, now: number): ErrorAnswer {
 export function strangerLimited(standing: Standing, now: number): ErrorAnswer {
   const seconds = retryAfter(standing, now);
   const message = `Too many requests without a valid API key came from this address; try again in ${seconds} s.`;
-  return refusal('rate_limited', message, ['Retry-After', String(seconds)]);
+  return refusal('rate_limited', message, `Retry-After: ${seconds}\r\n`);
 }
 
 function sameRefusal(one: Standing, other: Standing): boolean {
@@ -26,7 +26,7 @@ function sameRefusal(one: Standing, other: Standing): boolean {
 }
 
 function refusalOfKey({ refusedBy, window, limit }: Standing, seconds: number): ErrorAnswer {
-  const headers = ['Retry-After', String(seconds)];
+  const headers = `Retry-After: ${seconds}\r\n`;
   if (refusedBy === 'window') {
     return refusal('rate_limited', `The key's ${limit} requests a ${window} are used up; try again in ${seconds} s.`, headers);
   }

@@ -13,7 +13,7 @@ export function createPet(pets: PetStore, basePath: string): Operation {
     begin({ now }) {
       return (body) => pets.create(readNewPet(parse(body))).then(({ id, line }) => {
         // The Location is of use as long as getPet answers there.
-        return { status: 201, headers: now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [], body: line };
+        return { status: 201, headers: now < getPetRemoval ? `Location: ${basePath}/pets/${decimal(id)}\r\n` : '', body: line };
       });
     },
   };

@@ -9,11 +9,9 @@ const deprecation = Date.parse('2025-12-05T00:00:00Z');
 
 /** `getPet` (specification.md section 4.3): deprecated, and gone from its removal date on. */
 export function getPet(pets: PetStore, basePath: string): Operation {
-  const removed = [
-    'Sunset', new Date(getPetRemoval).toUTCString(), // RFC 8594
-    'Link', `<${basePath}/pets>; rel="successor-version"`, // RFC 8288
-  ];
-  const deprecated = ['Deprecation', `@${deprecation / 1000}`, ...removed]; // RFC 9745
+  // RFC 8594, RFC 8288
+  const removed = `Sunset: ${new Date(getPetRemoval).toUTCString()}\r\nLink: <${basePath}/pets>; rel="successor-version"\r\n`;
+  const deprecated = `Deprecation: @${deprecation / 1000}\r\n${removed}`; // RFC 9745
   return {
     takesJson: false,
     answerHeaders: (now) => (now < getPetRemoval ? deprecated : removed),
@@ -25,7 +23,7 @@ export function getPet(pets: PetStore, basePath: string): Operation {
         const id = int64OfUrl(parameter);
         return whenThere(id === null ? null : pets.get(id), (body) => {
           if (body === null) throw new ApiError('pet_not_found', 'There is no such animal.');
-          return { status: 200, headers: [], body };
+          return { status: 200, headers: '', body };
         });
       };
     },

@@ -40,7 +40,7 @@ export function listOperation(
 }
 
 function pageReply({ body, link }: LinkedPage): Reply {
-  return { status: 200, headers: link === null ? [] : ['Link', link], body };
+  return { status: 200, headers: link === null ? '' : `Link: ${link}\r\n`, body };
 }
 
 /** `rel="next"` (RFC 8288): the same question, behind the page's last record. */

@@ -25,8 +25,8 @@ export type Finish = (body: Buffer) => Reply | Promise<Reply>;
 export interface Operation {
   /** Whether it takes a JSON body; the body of any other is read and thrown away. */
   readonly takesJson: boolean;
-  /** Headers of each of its answers, errors too (name, value, …). */
-  answerHeaders?(now: number): readonly string[];
+  /** The header lines of each of its answers, errors too, each with its CRLF. */
+  answerHeaders?(now: number): string;
   /**
    * Checks the parameters, and gives what answers once the body has been read.
    * Throws ApiError.

@@ -83,7 +83,7 @@ export class PetStore {
     };
     return this.#journal.append(line).then(added, (error: unknown) => {
       this.#noteFailed(error);
-      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', ['Retry-After', '5']);
+      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', 'Retry-After: 5\r\n');
     });
   }
 
