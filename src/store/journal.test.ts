@@ -91,7 +91,7 @@ test('a promise resolves after the sync of its line, and nothing is applied befo
   assert.deepEqual(applied, []);
   letGo();
   await first;
-  await turns(5);
+  await turns(12);
   assert.deepEqual(applied, [1]);
   assert.deepEqual(events, ['sync of 1', 'synced', '1 done', 'sync of 3']);
   letGo();
@@ -126,6 +126,22 @@ test('a lone append waits for one turn of the event loop', async (t) => {
   await turns(1);
   assert.equal(append.mock.callCount(), 1);
   await appended;
+  await journal.close();
+});
+
+test('clients that send again as soon as they are answered go together again, and wait a few turns for one that does not come', async (t) => {
+  const { journal } = await openJournal(temporaryFolder(t));
+  const append = t.mock.method(AppendFile.prototype, 'append');
+  await Promise.all(numbers(1, 10).map(async (id) => {
+    await journal.append(pet(id));
+    await turns((id % 4) * 3);
+    await journal.append(pet(id + 10));
+  }));
+  assert.equal(append.mock.callCount(), 2);
+  const nine = Promise.all(numbers(21, 29).map((id) => journal.append(pet(id))));
+  await turns(12);
+  assert.equal(append.mock.callCount(), 3);
+  await nine;
   await journal.close();
 });
 

@@ -31,8 +31,8 @@ import { firstSegment, openSegment, startSegment, type OpenSegment } from './jou
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
 const probeBytes = 128 * 1024;
 
-/** However many keep coming: so many turns of the event loop are waited for records before they are written. */
-const maxGatherTurns = 3;
+/** So many turns of the event loop that bring no record end the wait for those that are likely to come. */
+const maxQuietTurns = 8;
 
 export class Journal {
   readonly #folder: string;
@@ -44,6 +44,8 @@ export class Journal {
   #durable: number;
   /** What waits for its turn. */
   #waiting: JournalGroup | null = null;
+  /** How many records are likely to come for the next group: those that wait, and one of each client that has just been answered. */
+  #expected = 0;
   #rotation: (() => Promise<void>) | null = null;
   #running: Promise<void> | null = null;
   /** The length of the file's part that is on the disk. */
@@ -152,20 +154,26 @@ export class Journal {
     } while (group !== null || this.#waiting !== null || this.#rotation !== null);
     // Nothing waits: let the file itself say that its last record has been synced.
     if (synced) this.#appendMarker();
+    this.#expected = 0;
     this.#running = null; // no await since the loop ended: whoever comes from now on starts anew
   }
 
   /**
-   * Waits a turn of the event loop, in which the answers to the group before leave; and as long as each turn brings more records,
-   * as the clients that were answered send their next ones, another: one sync for all of them takes less than two for half each.
+   * Waits a turn of the event loop, in which the answers to the group before leave; and then for the records that the answered
+   * clients are likely to send at once: one sync for all takes less than two for half each, and none waits for the sync of others.
    */
   async #gather(): Promise<void> {
-    for (let turn = 0, before = -1; turn < maxGatherTurns; turn++) {
-      const count = this.#waiting?.pets.length ?? 0;
-      if (count <= before) return;
-      before = count;
+    await nextTurn();
+    for (let quiet = 0; this.#expected > 1 && this.#count < this.#expected && quiet < maxQuietTurns; ) {
+      const before = this.#count;
       await nextTurn();
+      if (this.#count === before) quiet++;
     }
+  }
+
+  /** How many records wait. */
+  get #count(): number {
+    return this.#waiting?.pets.length ?? 0;
   }
 
   async #commit({ pets, resolve, reject }: JournalGroup): Promise<boolean> {
@@ -188,6 +196,7 @@ export class Journal {
       this.#durable++;
       this.#apply(pet);
     }
+    this.#expected = pets.length + this.#count;
     resolve();
     if (pets.length === 0 || !this.#file.runsShort) return true;
     await nextTurn(); // the answers leave first
