@@ -63,7 +63,7 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
           await Promise.all(numbers(lastId + 1, (lastId += count)).map(async (id) => {
             await journal.append(pet(id, 'x'.repeat(bytes))).then(() => cut ?? acknowledged.push(id), refused);
           }));
-          if (random() < 0.7) await turns(12); // a marker
+          if (random() < 0.7) await turns(6); // a marker
           if (!due) continue;
           const files = cut ?? disk.cut();
           await journal.close().catch(() => {}); // comes to nothing

@@ -91,7 +91,7 @@ test('a promise resolves after the sync of its line, and nothing is applied befo
   assert.deepEqual(applied, []);
   letGo();
   await first;
-  await turns(12);
+  await turns(6);
   assert.deepEqual(applied, [1]);
   assert.deepEqual(events, ['sync of 1', 'synced', '1 done', 'sync of 3']);
   letGo();
@@ -134,12 +134,12 @@ test('clients that send again as soon as they are answered go together again, an
   const append = t.mock.method(AppendFile.prototype, 'append');
   await Promise.all(numbers(1, 10).map(async (id) => {
     await journal.append(pet(id));
-    await turns((id % 4) * 3);
+    await turns((id % 4) * 2);
     await journal.append(pet(id + 10));
   }));
   assert.equal(append.mock.callCount(), 2);
   const nine = Promise.all(numbers(21, 29).map((id) => journal.append(pet(id))));
-  await turns(12);
+  await turns(7);
   assert.equal(append.mock.callCount(), 3);
   await nine;
   await journal.close();

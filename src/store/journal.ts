@@ -31,8 +31,9 @@ import { firstSegment, openSegment, startSegment, type OpenSegment } from './jou
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
 const probeBytes = 128 * 1024;
 
-/** So many turns of the event loop that bring no record end the wait for those that are likely to come. */
-const maxQuietTurns = 8;
+/** Records that are likely to come are waited for so many turns of the event loop, of which so many may bring none. */
+const maxGatherTurns = 20;
+const maxQuietTurns = 4;
 
 export class Journal {
   readonly #folder: string;
@@ -42,7 +43,7 @@ export class Journal {
   #active: Segment;
   #file: AppendFile;
   #durable: number;
-  /** What waits for its turn. */
+  /** What waits for its turn: `#count` records. */
   #waiting: JournalGroup | null = null;
   /** How many records are likely to come for the next group: those that wait, and one of each client that has just been answered. */
   #expected = 0;
@@ -164,14 +165,14 @@ export class Journal {
    */
   async #gather(): Promise<void> {
     await nextTurn();
-    for (let quiet = 0; this.#expected > 1 && this.#count < this.#expected && quiet < maxQuietTurns; ) {
+    if (this.#expected === 1) return;
+    for (let turn = 1, quiet = 0; this.#count < this.#expected && turn < maxGatherTurns && quiet < maxQuietTurns; turn++) {
       const before = this.#count;
       await nextTurn();
       if (this.#count === before) quiet++;
     }
   }
 
-  /** How many records wait. */
   get #count(): number {
     return this.#waiting?.pets.length ?? 0;
   }
