@@ -34,20 +34,29 @@ export function segmentFirst(name: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** The lines of records numbered from `durable` + 1 on. */
-export function encodeRecords(pets: readonly Buffer[], durable: number): Buffer {
+/** The lines of some records. */
+export interface EncodedRecords {
+  readonly bytes: Buffer;
+  /** Where in them each animal's line begins and ends: start, end, start, end, … */
+  readonly places: readonly number[];
+}
+
+/** The lines of records numbered from `durable` + 1 on: in `room`, if they are sure to fit, else in memory of their own. */
+export function encodeRecords(pets: readonly string[], durable: number, room: Buffer): EncodedRecords {
+  // In UTF-8, a UTF-16 unit takes three bytes at most.
+  const mostBytes = pets.reduce((sum, pet) => sum + maxHeadBytes + 3 * pet.length + tailBytes + 1, 0);
+  const bytes = mostBytes <= room.length ? room : Buffer.allocUnsafeSlow(mostBytes);
   const afterSeq = `,"durable":${durable},"pet":`;
-  const lines = pets.map((pet, index) => ({ head: `{"seq":${decimal(durable + 1 + index)}${afterSeq}`, pet }));
-  const size = lines.reduce((sum, { head, pet }) => sum + head.length + pet.length + tailBytes + 1, 0);
-  const bytes = Buffer.allocUnsafe(size);
+  const places: number[] = [];
   let end = 0;
-  for (const { head, pet } of lines) {
+  for (let index = 0; index < pets.length; index++) {
     const start = end;
-    end += bytes.write(head, end, 'latin1');
-    end += pet.copy(bytes, end);
+    const head = `{"seq":${decimal(durable + 1 + index)}${afterSeq}`;
+    end += bytes.write(head + pets[index]!, end);
+    places.push(start + head.length, end);
     end += bytes.write(tail(bytes, start, end), end, 'latin1');
   }
-  return bytes;
+  return { bytes: bytes.subarray(0, end), places };
 }
 
 /** The line that says that record number `durable` is on the disk. */

@@ -33,7 +33,7 @@ interface Recovered {
 async function recover(folder: string, snapshotSequence = 0): Promise<Recovered> {
   const pets: string[] = [];
   const logged: string[] = [];
-  await recoverJournal({ folder, snapshotSequence, apply: (pet) => pets.push(pet.toString()) > 0, log: (line) => logged.push(line) });
+  await recoverJournal({ folder, snapshotSequence, apply: (bytes, start, end) => pets.push(bytes.toString('utf8', start, end)) > 0, log: (line) => logged.push(line) });
   return { pets, logged };
 }
 
@@ -64,7 +64,7 @@ async function written(folder: string, plan: readonly number[]): Promise<Files> 
     else if (step === -1) {
       await journal.close();
       journal = await open();
-    } else await Promise.all(Array.from({ length: step }, () => journal.append(Buffer.from(petOf(++last)))));
+    } else await Promise.all(Array.from({ length: step }, () => journal.append(petOf(++last))));
     if (last % 3 === 0) await new Promise((resolve) => setImmediate(resolve)); // a marker, sometimes
   }
   await journal.close();
@@ -316,13 +316,13 @@ test('segments that end before the snapshot have nothing to add, and go', async 
   fill(folder, good);
   const open = async (): Promise<{ journal: Journal; found: string[] }> => {
     const found: string[] = [];
-    return { journal: await Journal.open({ folder, snapshotSequence: 9, apply: (pet) => found.push(pet.toString()) > 0, log: assert.fail }), found };
+    return { journal: await Journal.open({ folder, snapshotSequence: 9, apply: (bytes, start, end) => found.push(bytes.toString('utf8', start, end)) > 0, log: assert.fail }), found };
   };
   for (const expected of [[], [petOf(10)], [petOf(10), petOf(11)]]) {
     const { journal, found } = await open();
     assert.deepEqual(found, expected);
     assert.deepEqual(readdirSync(folder), ['pets.10.journal']);
-    await journal.append(Buffer.from(petOf(10 + expected.length)));
+    await journal.append(petOf(10 + expected.length));
     await journal.close();
   }
 });
@@ -347,15 +347,15 @@ test('however often it is torn, it goes on', async (t) => {
   for (let round = 1; round <= 6; round++) {
     const found: string[] = [];
     const logged: string[] = [];
-    const journal = await Journal.open({ folder, snapshotSequence: 0, apply: (pet) => found.push(pet.toString()) > 0, log: (line) => logged.push(line) });
+    const journal = await Journal.open({ folder, snapshotSequence: 0, apply: (bytes, start, end) => found.push(bytes.toString('utf8', start, end)) > 0, log: (line) => logged.push(line) });
     assert.deepEqual(found, expected);
     assert.equal(logged.length, round === 1 ? 0 : 1);
     for (const id of [2 * round - 1, 2 * round]) {
-      await journal.append(Buffer.from(petOf(id)));
+      await journal.append(petOf(id));
       expected.push(petOf(id));
     }
     if (round % 2 === 0) await journal.rotate();
-    const torn = journal.append(Buffer.from(petOf(99)));
+    const torn = journal.append(petOf(99));
     await torn;
     await journal.close();
     const name = readdirSync(folder).filter((name) => name.endsWith('.journal')).sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1])).at(-1)!;
@@ -456,7 +456,7 @@ test('any damage, anywhere: refused with nothing touched, or every record known 
 
       const journal = await Journal.open({ folder, snapshotSequence: 0, apply: () => true, log: assert.fail });
       const more = [found.pets.length + 1, found.pets.length + 2].map(petOf);
-      await Promise.all(more.map((pet) => journal.append(Buffer.from(pet))));
+      await Promise.all(more.map((pet) => journal.append(pet)));
       await journal.close();
       assert.deepEqual(await recover(folder), { pets: [...found.pets, ...more], logged: [] });
     }),

@@ -22,8 +22,8 @@ export interface RecoveryOptions {
   readonly folder: string;
   /** The number of the last record that the snapshot holds; 0 without one. */
   readonly snapshotSequence: number;
-  /** Is given the animal's line of each record behind the snapshot, in order, and says whether it is one. */
-  readonly apply: (pet: Buffer) => boolean;
+  /** Is given the animal's line of each record behind the snapshot, in order, from `start` to `end` of `bytes`; says whether it is one. */
+  readonly apply: (bytes: Buffer, start: number, end: number) => boolean;
   readonly log: (line: string) => void;
 }
 
@@ -69,8 +69,8 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovery
           }
           if (entry.pet === null) continue;
           last = entry.seq;
-          const pet = bytes.subarray(entry.pet.start, entry.pet.end);
-          if (last > snapshotSequence && !apply(pet)) throw damaged(path, number, 'this is not the line of an animal');
+          const isPet = last <= snapshotSequence || apply(bytes, entry.pet.start, entry.pet.end);
+          if (!isPet) throw damaged(path, number, 'this is not the line of an animal');
           continue;
         }
         torn = { number, offset };

@@ -37,7 +37,9 @@ const maxQuietTurns = 4;
 
 export class Journal {
   readonly #folder: string;
-  readonly #apply: (pet: Buffer) => boolean;
+  readonly #apply: RecoveryOptions['apply'];
+  /** Where records are encoded. */
+  readonly #room = Buffer.allocUnsafeSlow(256 * 1024);
   /** The segments before the one that grows. */
   readonly #closed: Segment[];
   #active: Segment;
@@ -88,7 +90,7 @@ export class Journal {
   }
 
   /** Resolves when the animal's line is on the disk and applied. Rejects with what the disk reports. */
-  append(pet: Buffer): Promise<void> {
+  append(pet: string): Promise<void> {
     const group = (this.#waiting ??= new JournalGroup());
     group.pets.push(pet);
     this.#start();
@@ -178,9 +180,10 @@ export class Journal {
   }
 
   async #commit({ pets, resolve, reject }: JournalGroup): Promise<boolean> {
+    const { bytes, places } = encodeRecords(pets, this.#durable, this.#room);
     try {
       await this.#settle();
-      this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : encodeRecords(pets, this.#durable));
+      this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : bytes);
       await this.#file.sync();
       if (pets.length === 0) {
         this.#unsettled = true; // the probe goes again
@@ -193,10 +196,8 @@ export class Journal {
       return false;
     }
     this.#syncedBytes = this.#file.size;
-    for (const pet of pets) {
-      this.#durable++;
-      this.#apply(pet);
-    }
+    for (let i = 0; i < places.length; i += 2) this.#apply(bytes, places[i]!, places[i + 1]!);
+    this.#durable += pets.length;
     this.#expected = pets.length + this.#count;
     resolve();
     if (pets.length === 0 || !this.#file.runsShort) return true;

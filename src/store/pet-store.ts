@@ -12,7 +12,7 @@ const defaultMinFoldBytes = 32 * 1024 * 1024;
 export interface CreatedPet {
   readonly id: number;
   /** The Pet in JSON. */
-  readonly line: Buffer;
+  readonly line: string;
 }
 
 /** The animals: in memory for reading, in a snapshot and a journal for good. */
@@ -37,10 +37,10 @@ export class PetStore {
    */
   static async open(folder: string, log: (line: string) => void, minFoldBytes = defaultMinFoldBytes): Promise<PetStore> {
     const store = new PetStore(folder, log, minFoldBytes);
-    const snapshot = readSnapshot(store.#path, (bytes, start, end) => store.#apply(bytes, start, end));
+    const apply = (bytes: Buffer, start: number, end: number): boolean => store.#apply(bytes, start, end);
+    const snapshot = readSnapshot(store.#path, apply);
     store.#snapshotBytes = snapshot?.bytes ?? 0;
     store.#snapshotSequence = snapshot?.sequence ?? 0;
-    const apply = (line: Buffer): boolean => store.#apply(line, 0, line.length);
     store.#journal = await Journal.open({ folder, snapshotSequence: snapshot?.sequence ?? 0, apply, log });
     store.#lastId = Math.max(snapshot?.lastId ?? 0, Number(store.#table.lastId ?? 0));
     return store;
@@ -75,7 +75,7 @@ export class PetStore {
    */
   create(pet: NewPet): Promise<CreatedPet> {
     const id = ++this.#lastId;
-    const line = Buffer.from(petLine(id, pet));
+    const line = petLine(id, pet);
     const added = (): CreatedPet => {
       this.#noteWritten();
       this.#foldIfDue();

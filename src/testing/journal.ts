@@ -16,13 +16,13 @@ export interface Opened {
 export async function openJournal(folder: string, snapshotSequence = 0): Promise<Opened> {
   const applied: number[] = [];
   const logged: string[] = [];
-  const apply = (pet: Buffer): boolean => applied.push((JSON.parse(pet.toString()) as { id: number }).id) > 0;
+  const apply = (bytes: Buffer, start: number, end: number): boolean => applied.push((JSON.parse(bytes.toString('utf8', start, end)) as { id: number }).id) > 0;
   return { journal: await Journal.open({ folder, snapshotSequence, apply, log: (line) => logged.push(line) }), applied, logged };
 }
 
 /** An animal's line. */
-export function pet(id: number, name = 'Rex'): Buffer {
-  return Buffer.from(`{"id":${id},"name":"${name}","categoryId":9223372036854775807,"status":"sold"}`);
+export function pet(id: number, name = 'Rex'): string {
+  return `{"id":${id},"name":"${name}","categoryId":9223372036854775807,"status":"sold"}`;
 }
 
 export interface Line {
