@@ -19,7 +19,7 @@ export interface Entry {
 
 const segmentName = /^pets\.([1-9][0-9]{0,14})\.journal$/;
 const headPattern = /^\{"seq":([0-9]{1,15}),"durable":([0-9]{1,15})(,"pet":)?/;
-/** The longest head: two numbers of 15 digits. */
+/** No head is longer, its two numbers of 15 digits each. */
 const maxHeadBytes = 60;
 const crcPrefix = ',"crc":"';
 const tailBytes = crcPrefix.length + '01234567"}'.length;
@@ -43,9 +43,10 @@ export interface EncodedRecords {
 
 /** The lines of records numbered from `durable` + 1 on: in `room`, if they are sure to fit, else in memory of their own. */
 export function encodeRecords(pets: readonly string[], durable: number, room: Buffer): EncodedRecords {
+  const mostBytes = (bytesOf: (pet: string) => number): number => pets.reduce((sum, pet) => sum + maxHeadBytes + bytesOf(pet) + tailBytes + 1, 0);
   // In UTF-8, a UTF-16 unit takes three bytes at most.
-  const mostBytes = pets.reduce((sum, pet) => sum + maxHeadBytes + 3 * pet.length + tailBytes + 1, 0);
-  const bytes = mostBytes <= room.length ? room : Buffer.allocUnsafeSlow(mostBytes);
+  const fits = mostBytes((pet) => 3 * pet.length) <= room.length;
+  const bytes = fits ? room : Buffer.allocUnsafeSlow(mostBytes((pet) => Buffer.byteLength(pet)));
   const afterSeq = `,"durable":${durable},"pet":`;
   const places: number[] = [];
   let end = 0;

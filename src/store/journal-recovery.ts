@@ -22,7 +22,10 @@ export interface RecoveryOptions {
   readonly folder: string;
   /** The number of the last record that the snapshot holds; 0 without one. */
   readonly snapshotSequence: number;
-  /** Is given the animal's line of each record behind the snapshot, in order, from `start` to `end` of `bytes`; says whether it is one. */
+  /**
+   * Is given the animal's line of each record behind the snapshot, in order, from `start` to `end` of `bytes`: to be copied, for what is
+   * there changes after the call. Says whether it is one.
+   */
   readonly apply: (bytes: Buffer, start: number, end: number) => boolean;
   readonly log: (line: string) => void;
 }

@@ -38,7 +38,7 @@ test('every line is JSON with a sequence number, what is durable, and a checksum
     const [, before, crc] = /^(.*),"crc":"([0-9a-f]{8})"\}$/.exec(line) ?? [];
     assert.equal(crc, crcByDefinition(before!));
   }
-  assert(readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800').toString()},"crc"`), 'the animal stands in it byte for byte');
+  assert(readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800')},"crc"`), 'the animal stands in it byte for byte');
 });
 
 test('while it runs, zeros stand behind the last line; a close and a rotation cut them off, and a killed process leaves no tear', async (t) => {
@@ -119,13 +119,18 @@ test('a hundred concurrent appends share a sync', async (t) => {
   assert(new Set(records.map(({ durable }) => durable)).size <= 10);
 });
 
-test('a lone append waits for one turn of the event loop', async (t) => {
+test('a lone append waits for one turn of the event loop, also some turns after many', async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
-  const append = t.mock.method(AppendFile.prototype, 'append');
-  const appended = journal.append(pet(1));
-  await turns(1);
-  assert.equal(append.mock.callCount(), 1);
-  await appended;
+  for (const before of [0, 10]) {
+    await Promise.all(numbers(1, before).map((id) => journal.append(pet(id))));
+    await turns(6);
+    const append = t.mock.method(AppendFile.prototype, 'append');
+    const appended = journal.append(pet(before + 1));
+    await turns(1);
+    assert.equal(append.mock.callCount(), 1);
+    await appended;
+    append.mock.restore();
+  }
   await journal.close();
 });
 
@@ -142,6 +147,23 @@ test('clients that send again as soon as they are answered go together again, an
   await turns(7);
   assert.equal(append.mock.callCount(), 3);
   await nine;
+  await journal.close();
+});
+
+test('records that come one by one are not waited for longer than two milliseconds', async (t) => {
+  const { journal } = await openJournal(temporaryFolder(t));
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  await Promise.all(numbers(1, 50).map((id) => journal.append(pet(id))));
+  const append = t.mock.method(AppendFile.prototype, 'append');
+  const appended: Promise<void>[] = [];
+  for (const id of numbers(51, 55)) {
+    appended.push(journal.append(pet(id)));
+    now++;
+    await turns(1);
+  }
+  assert.equal(append.mock.callCount(), 1);
+  await Promise.all(appended);
   await journal.close();
 });
 

@@ -8,8 +8,8 @@
  * gap; a marker repeats the last one. `durable` is the number of the last record known to be on the disk when the line
  * was written. `crc` is the CRC-32 of everything before `,"crc":`.
  *
- * Group commit: records that arrive while the disk is busy are written together and share the next `fdatasync`. A
- * record's promise resolves after the sync that covers it, never before.
+ * Group commit: records that arrive while the disk is busy, or just behind the answers to those before, are written
+ * together and share the next `fdatasync`. A record's promise resolves after the sync that covers it, never before.
  *
  * Segments: the journal is a row of files `pets.<n>.journal`, n being the number of the first record in each. Only the
  * last one grows, into zeros that stand ready behind its last line. A snapshot starts a new segment, and removes those
@@ -21,9 +21,10 @@
  * before it has cut it off: so a start writes again what no line shows to have been synced.
  */
 import { rm } from 'node:fs/promises';
+import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
 import { AppendFile } from '../files/append-file.ts';
 import { syncFolder } from '../files/replace.ts';
-import { encodeMarker, encodeRecords, type Segment } from './journal-format.ts';
+import { encodeMarker, encodeRecords, type EncodedRecords, type Segment } from './journal-format.ts';
 import { JournalGroup } from './journal-group.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
 import { firstSegment, openSegment, startSegment, type OpenSegment } from './journal-segment.ts';
@@ -31,8 +32,8 @@ import { firstSegment, openSegment, startSegment, type OpenSegment } from './jou
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
 const probeBytes = 128 * 1024;
 
-/** Records that are likely to come are waited for so many turns of the event loop, of which so many may bring none. */
-const maxGatherTurns = 20;
+/** Records that are likely to come are waited for so long, and for so many turns of the event loop that bring none. */
+const maxGatherMs = 2;
 const maxQuietTurns = 4;
 
 export class Journal {
@@ -167,8 +168,9 @@ export class Journal {
    */
   async #gather(): Promise<void> {
     await nextTurn();
-    if (this.#expected === 1) return;
-    for (let turn = 1, quiet = 0; this.#count < this.#expected && turn < maxGatherTurns && quiet < maxQuietTurns; turn++) {
+    if (this.#expected === 1) return; // it would go alone all the same
+    const until = performance.now() + maxGatherMs;
+    for (let quiet = 0; this.#count < this.#expected && quiet < maxQuietTurns && performance.now() < until; ) {
       const before = this.#count;
       await nextTurn();
       if (this.#count === before) quiet++;
@@ -180,10 +182,11 @@ export class Journal {
   }
 
   async #commit({ pets, resolve, reject }: JournalGroup): Promise<boolean> {
-    const { bytes, places } = encodeRecords(pets, this.#durable, this.#room);
+    let records: EncodedRecords;
     try {
       await this.#settle();
-      this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : bytes);
+      records = encodeRecords(pets, this.#durable, this.#room);
+      this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : records.bytes);
       await this.#file.sync();
       if (pets.length === 0) {
         this.#unsettled = true; // the probe goes again
@@ -192,9 +195,11 @@ export class Journal {
     } catch (error) {
       this.#unsettled = true;
       await this.#settle().catch(() => {}); // then before the next write
+      this.#expected = 0;
       reject(error);
       return false;
     }
+    const { bytes, places } = records;
     this.#syncedBytes = this.#file.size;
     for (let i = 0; i < places.length; i += 2) this.#apply(bytes, places[i]!, places[i + 1]!);
     this.#durable += pets.length;
