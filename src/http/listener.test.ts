@@ -64,6 +64,16 @@ test('a connection that is idle is kept for a while, and closed', async (t) => {
   assert.equal((await last.answer()).headers.get('keep-alive'), undefined);
 });
 
+test('what waits behind an answer that its client no longer takes is never handled', async (t) => {
+  const site = await serve(t, async () => ({ ...json(null), body: Buffer.alloc(32 * 1024 * 1024, ' ') }));
+  const client = await site.connect().send(get('/'), get('/never'));
+  await happened(client.socket, 'data');
+  client.socket.resetAndDestroy();
+  await client.forgotten();
+  await turns(site);
+  assert.deepEqual(site.calls, ['GET /']);
+});
+
 test('a client that takes nothing of its answer is dropped, and one that is slow is not', async (t) => {
   const length = 30_000_000; // more than the kernel keeps between the two
   const site = await serve(t, async () => ({ ...json(null), body: Buffer.alloc(length, ' ') }), { stallTimeoutMs: 400 });
@@ -75,8 +85,14 @@ test('a client that takes nothing of its answer is dropped, and one that is slow
     slow.socket.pause();
     setTimeout(() => slow.socket.resume(), 1);
   });
+  const withConnect = await site.connect().send(get('/'), 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'); // Node drops its own listeners
+  await happened(withConnect.socket, 'data');
+  withConnect.socket.pause();
   await stalled.forgotten();
+  await withConnect.forgotten();
   assert.equal((await slow.answer()).body.length, length);
+  await turns(site);
+  assert.equal((await slow.accepted()).timeout, 0, 'the next answer may take its time');
   await slow.send(get('/'));
   assert.equal((await slow.answer()).status, 200);
 });

@@ -32,7 +32,7 @@ export interface ListenerOptions {
   readonly requestTimeoutMs: number;
   /** Connections that are idle for so long are closed, up to 5 s later. */
   readonly keepAliveMs: number;
-  /** A client that takes nothing of its answer for so long is dropped. */
+  /** A client that takes nothing of its answer for so long is dropped, at the latest when it has been for twice as long. */
   readonly stallTimeoutMs: number;
   /** A clock that only goes forward, in milliseconds. */
   readonly monotonic: () => number;
@@ -86,7 +86,7 @@ export class Listener {
     }
     server.on('connect', (message, socket) => {
       const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', 'Allow: \r\n');
-      socket.on('error', () => socket.destroy()); // Node has taken its own listeners off this socket
+      for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy()); // Node has taken its own listeners off this socket
       this.#reply(socket as Socket, (sender) => this.#handler.answerUnserved(sender, refusal), message.rawHeaders);
     });
     server.on('clientError', (error, socket) => this.#broken(error, socket as Socket));
@@ -188,7 +188,7 @@ export class Listener {
     const { socket } = connection;
     sendReply(socket, reply, { requestId: request.id, isHead: request.method === 'HEAD', keepAliveMs: last ? null : this.#keepAliveMs }, () => {
       if (socket.timeout) socket.setTimeout(0);
-      response.emit('finish'); // for Node, which then turns to the connection's next request
+      response.emit('finish'); // for Node, which then turns to the connection's next request: before we do
       if (last) socket.destroySoon();
       connection.done();
       // The answer may have been written, without `Connection: close`, before the stop began.

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
+import { STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import nodeTest, { type TestContext } from 'node:test';
 import { ApiError } from '../domain/api-error.ts';
@@ -196,6 +197,7 @@ export class Client {
     if (headEnd < 0) return null;
     const [first, ...lines] = this.#text.slice(0, headEnd).split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first!)?.[1] ?? assert.fail(`no status line: ${first}`));
+    assert.equal(first, `HTTP/1.1 ${status} ${STATUS_CODES[status]}`);
     const headers = new Map<string, string>();
     for (const line of lines) {
       const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`no header line: ${line}`);
