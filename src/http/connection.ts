@@ -24,6 +24,7 @@ const maxWaiting = 64;
 export class Connection {
   /** The IP address of the other end. */
   readonly address: string;
+  /** Our end, which answers are written to. */
   readonly socket: Socket;
   readonly #waiting: (() => void)[] = [];
   #busy = false;
