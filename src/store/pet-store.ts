@@ -73,18 +73,18 @@ export class PetStore {
    * Adds an animal. Resolves when it is on the disk.
    * Throws ApiError `storage_unavailable` if it could not be made durable: then its id stays unused.
    */
-  create(pet: NewPet): Promise<CreatedPet> {
+  async create(pet: NewPet): Promise<CreatedPet> {
     const id = ++this.#lastId;
     const line = petLine(id, pet);
-    const added = (): CreatedPet => {
-      this.#noteWritten();
-      this.#foldIfDue();
-      return { id, line };
-    };
-    return this.#journal.append(line).then(added, (error: unknown) => {
+    try {
+      await this.#journal.append(line);
+    } catch (error) {
       this.#noteFailed(error);
       throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', 'Retry-After: 5\r\n');
-    });
+    }
+    this.#noteWritten();
+    this.#foldIfDue();
+    return { id, line };
   }
 
   /** Whether animals can be added: after a failed write, tries whether the disk is back. */

@@ -27,8 +27,10 @@ export interface SnapshotHead {
 }
 
 /** Bounds how long the event loop stands still for one piece: its checksums are computed at one go. */
-const pieceBytes = 128 * 1024;
+const pieceBytes = 32 * 1024;
 const checksumsPerString = 64;
+const checksumBytes = 4;
+const stringBytes = checksumBytes * checksumsPerString;
 const petStart = '{"id":';
 const petsEnd = '],"crc32":[';
 const documentEnd = ']}';
@@ -44,8 +46,8 @@ const headPattern = /^\{"format":"petstore","version":1,"sequence":([0-9]{1,15})
 export async function writeSnapshot(path: string, table: LineTable, count: number, head: SnapshotHead): Promise<number> {
   const { sequence, lastId } = head;
   const headLine = `{"format":"petstore","version":1,"sequence":${sequence},"lastId":${lastId},"count":${count},"pets":[`;
-  const checksums = new Uint32Array(count + 1);
-  checksums[0] = crc32(Buffer.from(headLine));
+  const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
+  checksums.writeUInt32BE(crc32(Buffer.from(headLine)));
   let size = 0;
   await replaceFile(path, async (file) => {
     const write = async (bytes: Buffer): Promise<void> => {
@@ -58,18 +60,18 @@ export async function writeSnapshot(path: string, table: LineTable, count: numbe
       let start = 0;
       for (const end = row + rows; row < end; ) {
         const next = bytes.indexOf(lineFeed, start) + 1;
-        checksums[++row] = crc32(bytes, start, next - 2);
+        checksums.writeUInt32BE(crc32(bytes, start, next - 2), checksumBytes * ++row);
         start = next;
       }
       if (row < count) await write(bytes);
       else await write(Buffer.concat([bytes.subarray(0, -2), Buffer.from('\n')])); // no comma behind the last
     }
     await write(Buffer.from(`${petsEnd}\n`));
-    for (let first = 0; first <= count; ) {
+    for (let start = 0; start < checksums.length; ) {
       let strings = '';
-      for (const end = first + 8 * 1024; first < end && first <= count; first += checksumsPerString) {
-        const hex = Array.from(checksums.subarray(first, first + checksumsPerString), crcHex).join('');
-        strings += first + checksumsPerString <= count ? `"${hex}",\n` : `"${hex}"\n`;
+      for (const end = start + pieceBytes / 2; start < end && start < checksums.length; start += stringBytes) {
+        const hex = checksums.toString('hex', start, start + stringBytes);
+        strings += start + stringBytes < checksums.length ? `"${hex}",\n` : `"${hex}"\n`;
       }
       await write(Buffer.from(strings));
     }
