@@ -61,7 +61,7 @@ function refusal(path: string): { line: number; message: string } {
 
 test('a snapshot is one JSON document, one animal a line, for its owner only, and reads back equal', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
-  for (const count of [0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 1000]) {
+  for (const count of [0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 1000, 4095, 4096]) {
     const list = pets(count);
     const bytes = await write(path, list);
     const text = readFileSync(path, 'utf8');
