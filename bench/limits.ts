@@ -21,6 +21,9 @@ const columns = process.stdout.columns ?? 120;
 
 /** The first Ctrl-C ends the run and has its report written, the second ends everything at once. */
 const interruption = new AbortController();
+let interruptedAt = 0;
+/** Within so much time it is the same one: the terminal sends it to all of its processes, and npm passes its own on. */
+const sameMs = 1_000;
 
 /** Takes the keys out of whatever is printed. */
 let redact = (text: string): string => text;
@@ -85,9 +88,12 @@ async function main(options: Options): Promise<number> {
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(2));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // Through `exit`, where this project's own server and its folder go.
-    if (interruption.signal.aborted) process.exit(130);
-    interruption.abort(new Interrupted('it was interrupted'));
+    if (!interruption.signal.aborted) {
+      interruptedAt = performance.now();
+      interruption.abort(new Interrupted('it was interrupted'));
+    } else if (performance.now() - interruptedAt >= sameMs) {
+      process.exit(130); // through `exit`, where this project's own server and its folder go
+    }
   });
 }
 try {

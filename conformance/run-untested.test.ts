@@ -121,9 +121,11 @@ describe('a signal', { skip: existsSync('/proc/self/cmdline') ? false : 'it need
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    test(`${signal} leaves no server and no folder behind`, async (t) => {
+    test(`${signal} leaves no server and no folder behind, also if npm passes it on once more`, async (t) => {
       const folder = temporaryFolder(t);
-      const running = startKit(['--only', 'create.name', '--runs', '50000'], { TMPDIR: folder });
+      const again = encodeURIComponent(`process.on("exit", () => process.kill(process.pid, "${signal}"))`);
+      const environment = { TMPDIR: folder, NODE_OPTIONS: `--import=data:text/javascript,${again}` };
+      const running = startKit(['--only', 'create.name', '--runs', '50000'], environment);
       await running.printed(/Add an animal/);
       const processes = () =>
         readdirSync('/proc')

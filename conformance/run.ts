@@ -107,13 +107,14 @@ async function main(options: Options): Promise<number> {
   return report.conforms ? 0 : 1;
 }
 
-// Through `exit`, where this project's own server and its folder go.
+// Through `exit`, where this project's own server and its folder go. One Ctrl-C may come twice, from the terminal and from npm:
+// the handler stays, or the second would kill this process meanwhile.
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],
   ['SIGHUP', 1],
 ] as const)
-  process.once(signal, () => process.exit(128 + number));
+  process.on(signal, () => process.exit(128 + number));
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options === 'help') process.stdout.write(help);

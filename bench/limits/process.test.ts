@@ -1,7 +1,7 @@
 /** The bench as its users meet it: a process, its output, its reports and its exit code. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -100,9 +100,10 @@ test('a server elsewhere: only with --remote, and then no more requests than it 
   assert.ok(local.arrived.length > 60 && local.arrived.length <= Number(most), `${local.arrived.length} of ${most}`);
 });
 
-test('Ctrl-C: the report of what was seen, exit 2, and nothing of our own server left behind', async (t) => {
+test('Ctrl-C: the report of what was seen, exit 2, and nothing of our own server left behind, also if npm passes the signal on once more', async (t) => {
   const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
-  const run = start(['recovery', 'boundary', '--report', report], { TMPDIR: folder });
+  const again = encodeURIComponent('process.once("SIGINT", () => process.kill(process.pid, "SIGINT"))');
+  const run = start(['recovery', 'boundary', '--report', report], { TMPDIR: folder, NODE_OPTIONS: `--import=data:text/javascript,${again}` });
   await complained(run, /recovery: .*waiting \d+ s/);
   assert.equal(leftBehind(folder).length, 1);
   run.child.kill('SIGINT');
@@ -112,6 +113,30 @@ test('Ctrl-C: the report of what was seen, exit 2, and nothing of our own server
   assert.match(stdout, /\nNOT TESTED TO THE END: .*; it was interrupted\n\nReports: /);
   assert.equal(reportIn(report).aborted, 'it was interrupted');
   assert.match(readFileSync(join(report, 'limits.html'), 'utf8'), /Not tested to the end: it was interrupted\./);
+  assert.deepEqual(leftBehind(folder), []);
+});
+
+test('a second Ctrl-C ends at once what the first one cannot: a server of ours that does not stop', async (t) => {
+  if (!existsSync('/proc/self/cmdline')) return t.skip('it needs /proc to see processes');
+  const folder = temporaryFolder(t);
+  const run = start(['recovery'], { TMPDIR: folder });
+  await complained(run, /recovery: .*waiting \d+ s/);
+  const isServer = (pid: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
+    } catch {
+      return false; // no process, or one that has ended meanwhile
+    }
+  };
+  const servers = readdirSync('/proc').filter(isServer);
+  assert.equal(servers.length, 1);
+  process.kill(Number(servers[0]), 'SIGSTOP');
+  while (run.child.exitCode === null) {
+    run.child.kill('SIGINT');
+    await systemClock.sleep(100);
+  }
+  assert.equal((await run.ended).code, 130);
+  assert.match(run.stdout, /\? recovery +inconclusive: it was interrupted\n/, 'the first one was heard');
   assert.deepEqual(leftBehind(folder), []);
 });
 

@@ -12,9 +12,12 @@ export function atExit(task: () => void): () => void {
   return () => tasks.delete(task);
 }
 
-/** Ends this process on a signal as on any other exit, so that the tasks are run: with 128 and the signal's number. */
+/**
+ * Ends this process on a signal as on any other exit, so that the tasks are run: with 128 and the signal's number. One Ctrl-C may
+ * come twice, from the terminal and from npm: the handler stays, or the second would kill the process in the middle of its tasks.
+ */
 export function exitOnSignals(): void {
   for (const [signal, number] of [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]] as const) {
-    process.once(signal, () => process.exit(128 + number));
+    process.on(signal, () => process.exit(128 + number));
   }
 }
