@@ -140,7 +140,10 @@ export class Bench {
     if (before !== undefined && (isRefused(before) || before.standing.remaining === 0)) await this.#untilReset(key, before);
     else if (before !== undefined && this.#isFresh(before)) return before;
     for (let turn = 1; ; turn++) {
-      const told = withStanding(await this.probe(key));
+      const answer = await this.probe(key);
+      // No window that one could wait for changes that.
+      if (answer.status === 401) throw new Inconclusive(`the ${key === this.keys.main ? '' : 'second '}key was answered 401, where 200 was due`);
+      const told = withStanding(answer);
       const { limit, remaining } = told.standing;
       this.#mustBeMinute(key, told);
       if (this.#isFresh(told) || (isAdmitted(told) && turn > maxTurns)) {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { setHeader } from '../../conformance/mutants/faults/fault.ts';
 import { base, type Answer, type Exchange, type Hooks } from '../../conformance/mutants/hooks.ts';
 import type { ScenarioName } from './scenarios.ts';
-import { mainSecret, resultOf, told, type TestOptions } from './testing.ts';
+import { mainSecret, quietSecret, resultOf, told, type TestOptions } from './testing.ts';
 
 const minuteMs = 60_000;
 
@@ -146,6 +146,15 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       /^the flood slowed the key, 2 times: p50 .* ms without it, \d{2,}(\.\d)? ms with it/,
       told([result]),
     );
+  });
+
+  test('neighbour: a second key that is not valid is named as such, and no window is waited for', async (t) => {
+    const invalid: Partial<Hooks> = {
+      answer: (answer, { authorization }) => (authorization.includes(quietSecret) ? Object.assign(answer, { status: 401 }) : answer),
+    };
+    const result = await resultOf(t, 'neighbour', { fault: invalid });
+    assert.deepEqual([result.verdict, result.reason], ['inconclusive', 'the second key was answered 401, where 200 was due'], told([result]));
+    assert.ok(result.seconds < 60, told([result]));
   });
 
   test('recovery: who comes early is admitted, though neither Retry-After nor Reset has come', async (t) => {

@@ -87,7 +87,8 @@ export class Progress implements Watcher {
   }
 
   #left(): string {
-    return `about ${duration(Math.max(1, Math.round((this.#end - this.#now()) / 1_000))).replace('.0 s', ' s')} left`;
+    const ms = Math.max(this.#end, this.#until ?? 0) - this.#now();
+    return `about ${duration(Math.max(1, Math.round(ms / 1_000))).replace('.0 s', ' s')} left`;
   }
 
   #show(): void {

@@ -10,7 +10,7 @@ import { givenKeys } from './keys.ts';
 import { latencyOf, milliseconds } from './latency.ts';
 import { bordersOf, secondsOf } from './log.ts';
 import { Progress } from './progress.ts';
-import type { LimitsReport, Second } from './report.ts';
+import type { LimitsReport, ScenarioResult, Second } from './report.ts';
 import { ServerClock } from './server-clock.ts';
 import { prefaceText, resultLine, summaryText } from './terminal.ts';
 import { about, mainSecret, quietSecret, reportOf, runAgainst, silent } from './testing.ts';
@@ -66,6 +66,16 @@ test('the time line: one SVG that stands for itself', () => {
   assert.match(svg, /X-RateLimit-Reset \d+: 2026-11-21T12:01:00/);
   assert.doesNotMatch(svg, /style=|var\(|NaN|undefined|Infinity/);
   assert.match(timelineSvg(harmful())!.text, />ban</);
+});
+
+test('in a terminal: why there are answers without a latency', () => {
+  const result = report.scenarios.find(({ name }) => name === 'exact')!;
+  const { latency200, ...without } = result;
+  const textOf = (scenario: ScenarioResult) => summaryText({ ...report, scenarios: [scenario] }, { colour: false, columns: 120 });
+  assert.ok(latency200 !== undefined && result.latency429 !== undefined);
+  assert.doesNotMatch(textOf(result), /first on its connection/);
+  assert.match(textOf(without), /\n\n–: each of these answers was the first on its connection, [^\n]*\n\n/);
+  assert.doesNotMatch(textOf({ ...without, admitted: 0 }), /first on its connection/);
 });
 
 test('the time line of a long run stays as wide as one can look at; of an empty one there is none', () => {
@@ -210,6 +220,8 @@ test('progress: what is measured, admitted and refused so far, and the time left
     progress.line(),
     'exact: 2 admitted, 1 refused, 1 without a key; about 1 min 38 s left; waiting 23 s: a fresh window of the key',
   );
+  progress.waiting('a fresh window of the key', 110_000);
+  assert.match(progress.line(), /about 1 min 50 s left; waiting 110 s/, 'never less than the wait that is under way');
   progress.end();
   assert.match(text, /^ {2}exact: begins, about 1 min 40 s left\n {2}exact: .*waiting 25 s/);
 });

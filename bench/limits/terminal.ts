@@ -65,7 +65,14 @@ export function summaryText(report: LimitsReport, { colour, columns }: { colour:
   const width = Math.max(60, columns);
   const blocks =
     width >= 100 ? tableOf(report.scenarios, width, paint) : report.scenarios.map((result) => blockOf(result, width, paint));
-  return [...blocks, lastLine(report, paint)].join('\n\n');
+  const remarks = report.scenarios.some(lacksLatency) ? [wrapped(withoutLatency, width, '').join('\n')] : [];
+  return [...blocks, ...remarks, lastLine(report, paint)].join('\n\n');
+}
+
+const withoutLatency = '–: each of these answers was the first on its connection, and is left out: its latency would hold the opening.';
+
+function lacksLatency({ admitted, refused, latency200, latency429 }: ScenarioResult): boolean {
+  return (admitted > 0 && latency200 === undefined) || (refused > 0 && latency429 === undefined);
 }
 
 function tableOf(results: readonly ScenarioResult[], width: number, paint: Paint): string[] {

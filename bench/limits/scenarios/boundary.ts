@@ -28,7 +28,7 @@ export const boundary = {
   name: 'boundary',
   text: "what one key can push through in any 60 s: its whole limit just before the server's own Reset, and again just after",
   demanded: 'no more than the limit admitted in either window, and so no more than twice the limit in any 60 s',
-  cost: ({ limit }) => ({ withKey: attempts * (2 * (limit + overdraft) + freshCost), seconds: 50 }),
+  cost: ({ limit, plenty }) => ({ withKey: attempts * (2 * (limit + overdraft) + freshCost), seconds: plenty ? 50 : 90 }),
 
   async run(bench) {
     const { connections } = bench.settings;
