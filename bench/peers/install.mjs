@@ -21,13 +21,16 @@ export const sqliteFailureFile = join(modules, '.better-sqlite3-failed');
 const timeoutMs = 10 * 60_000;
 const maxOutputBytes = 64 * 1024 * 1024;
 
+/** Whether all of them are there, compiled for this Node. */
+export function arePeersInstalled() {
+  return read(stampFile) === stampOf() && read(sqliteFailureFile) === null;
+}
+
 /** Returns null once the peers are installed (better-sqlite3 apart: see above), or one line: why not, and what to do. */
 export function installPeers() {
+  if (arePeersInstalled()) return null;
   const stamp = stampOf();
-  const installed = read(stampFile);
-  if (installed === stamp && read(sqliteFailureFile) === null) return null;
-
-  if (installed !== stamp) {
+  if (read(stampFile) !== stamp) {
     rmSync(stampFile, { force: true });
     const packages = npm('ci', '--ignore-scripts');
     if (packages.failure !== null) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../measure/own-server.ts';
+import { arePeersInstalled } from '../peers/install.mjs';
 import type { Program } from '../measure/program.ts';
 import { ask, type Question } from './ask.ts';
 import type { Contestant } from './contestants.ts';
@@ -37,8 +37,7 @@ describe('the peers', () => {
     assert.ok(noted.every((text) => /^(json-server|Prism)/.test(text)));
   });
 
-  const binary = new URL('../peers/node_modules/better-sqlite3/build/Release/better_sqlite3.node', import.meta.url);
-  const skip = !existsSync(binary) && 'the peers are not installed: node bench/peers/install.mjs does that';
+  const skip = !arePeersInstalled() && 'the peers are not installed for this Node: node bench/peers/install.mjs does that';
 
   it('are told with their versions', { skip }, () => {
     const versions = peerVersions();
