@@ -88,7 +88,7 @@ export class Progress implements Watcher {
 
   #left(): string {
     const ms = Math.max(this.#end, this.#until ?? 0) - this.#now();
-    return `about ${duration(Math.max(1, Math.round(ms / 1_000))).replace('.0 s', ' s')} left`;
+    return `about ${duration(Math.max(1, Math.ceil(ms / 1_000))).replace('.0 s', ' s')} left`;
   }
 
   #show(): void {
