@@ -1,8 +1,6 @@
 /** The keys of a run, and whom they belong to: given by whoever started it, or made for our own server as they are needed. */
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { redactor } from '../../conformance/credentials.ts';
+import { run } from '../measure/own-server.ts';
 import type { Promised } from './settings.ts';
 
 export interface Key {
@@ -52,9 +50,7 @@ export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
 
 /** Makes a key of these numbers in a data folder of our own server, whether it runs or not. */
 export async function makeKey(folder: string, { plan, perMinute, perDay }: Promised): Promise<string> {
-  const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
   const numbers = plan === undefined ? ['enterprise', '--per-minute', String(perMinute), '--per-day', String(perDay)] : [plan];
-  const args = [program, 'keys', 'create', '--name', 'bench', '--data', folder, '--plan', ...numbers];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: {} });
-  return stdout.trim();
+  const printed = await run(new URL('../../dist/cli.js', import.meta.url), 'keys', 'create', '--name', 'bench', '--data', folder, '--plan', ...numbers);
+  return printed.trim();
 }
