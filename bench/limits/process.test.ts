@@ -9,7 +9,7 @@ import { systemClock } from '../../conformance/clock.ts';
 import { faults } from '../../conformance/mutants/faults.ts';
 import { startServer } from '../../conformance/mutants/server.ts';
 import { variants } from '../../conformance/mutants/variants.ts';
-import { assertNoKey, Kit, type Ended } from '../../conformance/testing/kit.ts';
+import { assertNoKey, Kit, processesOn, type Ended } from '../../conformance/testing/kit.ts';
 import { apiKey, proxy, temporaryFolder, type Server } from '../../conformance/testing/servers.ts';
 import type { LimitsReport } from './report.ts';
 
@@ -22,19 +22,6 @@ const bench = ({ baseUrl }: Server, ...args: string[]): Promise<Ended> =>
 const reportIn = (folder: string): LimitsReport => JSON.parse(readFileSync(join(folder, 'limits.json'), 'utf8')) as LimitsReport;
 
 const leftBehind = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('petstore-'));
-
-/** Our own server and whatever makes keys for it, where the system tells. */
-function processesOn(folder: string): number[] {
-  if (!existsSync('/proc/self/cmdline')) return [];
-  const isOnIt = (pid: string): boolean => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
-    } catch {
-      return false; // no process, or one that has ended meanwhile
-    }
-  };
-  return readdirSync('/proc').filter(isOnIt).map(Number);
-}
 
 /** A server whose windows begin with the first request, so that no minute of the machine's clock must be waited for. */
 async function server(t: TestContext, fault?: string): Promise<Server> {

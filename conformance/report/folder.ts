@@ -23,7 +23,10 @@ export function makeWritable(folder: string): void {
 
 /** As `mkdirSync` with `recursive`, which never ends where the system lets nobody make a folder: below /proc. */
 function makeMissing(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return;
+  // Newer Nodes take what is asked for below a file for missing, others tell of it themselves.
+  if (found !== undefined) throw new Error(`ENOTDIR: not a directory, '${folder}'`);
   makeMissing(dirname(folder));
   mkdirSync(folder);
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Report } from '../report/report.ts';
@@ -75,6 +75,19 @@ export function nodeTest(server: Server, options = ''): Promise<Ended> {
 /** The report that a run has written. */
 export function reportIn(folder: string): Report {
   return JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
+}
+
+/** The processes whose command names a folder, such as a server on it, by their ids; none where the system does not tell. */
+export function processesOn(folder: string): number[] {
+  if (!existsSync('/proc/self/cmdline')) return [];
+  const isOnIt = (pid: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
+    } catch {
+      return false; // no process, or one that has ended meanwhile
+    }
+  };
+  return readdirSync('/proc').filter(isOnIt).map(Number);
 }
 
 /** Neither the key nor a third of it stands in any of the texts. */
