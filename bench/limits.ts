@@ -8,13 +8,15 @@ import { startOwnServer, type OwnServer } from '../conformance/own-server.ts';
 import { makeFolder } from '../conformance/report/folder.ts';
 import { Interrupted } from './limits/bench.ts';
 import { limitsHtml } from './limits/html.ts';
-import { givenKeys, madeKeys, makeKey, type Keys } from './limits/keys.ts';
+import { givenKeys, madeKeys, type Keys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
 import { Untestable } from './limits/plan.ts';
 import { Progress } from './limits/progress.ts';
 import type { LimitsReport } from './limits/report.ts';
 import { Run } from './limits/run.ts';
 import { prefaceText, resultLine, summaryText } from './limits/terminal.ts';
+import { makeKey } from './measure/own-server.ts';
+import { NotStarted } from './measure/program.ts';
 
 const colour = process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined;
 const columns = process.stdout.columns ?? 120;
@@ -105,9 +107,9 @@ try {
 } catch (caught) {
   // Ctrl-C ends our own server and its command, too: what fails then is no news.
   const error: unknown = interruption.signal.aborted ? interruption.signal.reason : caught;
-  const expected = error instanceof UsageError || error instanceof Untestable || error instanceof Interrupted;
+  const expected = [UsageError, Untestable, Interrupted, NotStarted].some((kind) => error instanceof kind);
   process.stderr.write(
-    redact(`bench:limits: ${expected ? error.message : `the bench itself failed: ${(error as Error).stack}`}\n`),
+    redact(`bench:limits: ${expected ? (error as Error).message : `the bench itself failed: ${(error as Error).stack}`}\n`),
   );
   process.exit(2);
 }

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Exchange, type Hooks } from '../../conformance/mutants/hooks.ts';
-import { answerOf, type Standing } from './answer.ts';
+import type { Standing } from './answer.ts';
 import { Bans } from './bans.ts';
 import { ServerClock } from './server-clock.ts';
-import { reportOf, resultOf, told } from './testing.ts';
+import { answer, reportOf, resultOf, told } from './testing.ts';
 
 const minuteMs = 60_000;
 
@@ -77,8 +77,7 @@ test('what tells of a ban: a wait beyond the window that admitted requests were 
   const key = { secret: 'x', own: false };
   const refused = (reset: number, limit: number, retryAt: number, receivedAt = 20_000): number => {
     const bans = new Bans(new ServerClock());
-    const timing = { sentAt: 0, receivedAt: 0, sentTurn: 1, receivedTurn: 2, latencyMs: 1, opening: false };
-    const of = (status: number, standing: Standing) => ({ ...answerOf(status, [], timing), standing });
+    const of = (status: number, standing: Standing) => answer({ status, standing });
     bans.answered(key, of(200, { limit: 60, remaining: 0, reset: 60 }), undefined);
     for (const late of [0, 900])
       bans.answered(key, { ...of(429, { limit, remaining: 0, reset }), receivedAt: receivedAt + late }, retryAt + late);

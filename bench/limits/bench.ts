@@ -130,7 +130,7 @@ export class Bench {
    * Waits until the key has all of its requests, or all that others leave of them, in a window that lasts a while. Gives the answer
    * that says so: the first of that window.
    *
-   * @throws Inconclusive where the headers do not allow it
+   * @throws Inconclusive where the headers do not allow it, or the key is not valid
    * @throws Unmet where they break the specification
    */
   async fresh(key: Key): Promise<Told> {

@@ -1,7 +1,5 @@
 /** The keys of a run, and whom they belong to: given by whoever started it, or made for our own server as they are needed. */
 import { redactor } from '../../conformance/credentials.ts';
-import { run } from '../measure/own-server.ts';
-import type { Promised } from './settings.ts';
 
 export interface Key {
   readonly secret: string;
@@ -46,11 +44,4 @@ export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
     return { secret, own: true };
   };
   return { main: await spare(), spare, quiet: spare, plenty: true, redact: (text) => redactor(secrets)(text) };
-}
-
-/** Makes a key of these numbers in a data folder of our own server, whether it runs or not. */
-export async function makeKey(folder: string, { plan, perMinute, perDay }: Promised): Promise<string> {
-  const numbers = plan === undefined ? ['enterprise', '--per-minute', String(perMinute), '--per-day', String(perDay)] : [plan];
-  const printed = await run(new URL('../../dist/cli.js', import.meta.url), 'keys', 'create', '--name', 'bench', '--data', folder, '--plan', ...numbers);
-  return printed.trim();
 }

@@ -9,6 +9,7 @@ import type { Hooks, Plan } from '../../conformance/mutants/hooks.ts';
 import { startServer } from '../../conformance/mutants/server.ts';
 import { variants, type Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/answers.ts';
+import { answerOf, type Answer } from './answer.ts';
 import { givenKeys, madeKeys, type Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
@@ -22,6 +23,12 @@ interface Ending {
 export const silent: Watcher = { doing: () => {}, waiting: () => {}, answered: () => {} };
 
 export const about = { bench: { name: 'petstore-bench-limits', version: '0.1.0', node: 'v20.0.0' }, ownServer: false } as const;
+
+/** An answer, a 200 unless told. */
+export function answer(told: Partial<Answer> = {}): Answer {
+  const timing = { sentAt: 0, receivedAt: 0, sentTurn: 1, receivedTurn: 2, latencyMs: 1, opening: false };
+  return { ...answerOf(200, [], timing), ...told };
+}
 
 /** Keys of the form that many services use: none holds a third of another. */
 export const [mainSecret, quietSecret] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'demo-Yw5mQ1jGf6UuEo0iRx9BtCn7'];

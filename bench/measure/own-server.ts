@@ -11,8 +11,9 @@ import { complaintIn, NotStarted, Program } from './program.ts';
 const dist = new URL('../../dist/', import.meta.url);
 const execute = promisify(execFile);
 
-/** What a key may do. */
+/** What a key may do: what its plan does, or these numbers. */
 export interface KeyLimits {
+  readonly plan?: string;
   readonly perMinute: number;
   readonly perDay: number;
 }
@@ -36,13 +37,13 @@ export async function fill(folder: string, animals: number): Promise<void> {
 }
 
 /**
- * Makes a key in a data folder. Gives its secret.
+ * Makes a key in a data folder, whether a server runs on it or not. Gives its secret.
  *
  * @throws NotStarted
  */
-export async function makeKey(folder: string, { perMinute, perDay }: KeyLimits): Promise<string> {
-  const numbers = ['--per-minute', String(perMinute), '--per-day', String(perDay)];
-  const printed = await run(built('cli.js'), 'keys', 'create', '--name', 'bench', '--plan', 'enterprise', ...numbers, '--data', folder);
+export async function makeKey(folder: string, { plan, perMinute, perDay }: KeyLimits): Promise<string> {
+  const limits = plan === undefined ? ['enterprise', '--per-minute', String(perMinute), '--per-day', String(perDay)] : [plan];
+  const printed = await run(built('cli.js'), 'keys', 'create', '--name', 'bench', '--data', folder, '--plan', ...limits);
   return printed.trim();
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../measure/own-server.ts';
-import { arePeersInstalled } from '../peers/install.mjs';
 import type { Program } from '../measure/program.ts';
+import { arePeersInstalled } from '../peers/install.mjs';
 import { ask, type Question } from './ask.ts';
 import type { Contestant } from './contestants.ts';
 import { openField } from './field.ts';

@@ -69,7 +69,7 @@ export async function writeSnapshot(path: string, table: LineTable, count: numbe
     await write(Buffer.from(`${petsEnd}\n`));
     for (let start = 0; start < checksums.length; ) {
       let strings = '';
-      for (const end = start + pieceBytes / 2; start < end && start < checksums.length; start += stringBytes) {
+      for (const end = start + pieceBytes / 2 /* twice as long in hex */; start < end && start < checksums.length; start += stringBytes) {
         const hex = checksums.toString('hex', start, start + stringBytes);
         strings += start + stringBytes < checksums.length ? `"${hex}",\n` : `"${hex}"\n`;
       }
