@@ -18,6 +18,7 @@ function drive(t: TestContext, baseUrl: string, options: Partial<DriveOptions> =
     ...{
       baseUrl,
       clock: systemClock,
+      stopwatch: () => performance.now(),
       budget: new Budget(10_000),
       signal: new AbortController().signal,
       heard: () => {},

@@ -42,6 +42,8 @@ export interface Sent {
 export interface DriveOptions {
   readonly baseUrl: string;
   readonly clock: Clock;
+  /** Milliseconds, to a microsecond, by which latencies are measured. */
+  readonly stopwatch: () => number;
   readonly budget: Pick<Budget, 'take'>;
   /** Ends whatever is under way. */
   readonly signal: AbortSignal;
@@ -149,7 +151,7 @@ export class Drive {
 
   /** Listens to one client, from before its first request on. */
   #follow(client: Client, load: Load, under: Underway): void {
-    const { clock, heard } = this.#options;
+    const { clock, stopwatch, heard } = this.#options;
     const send = client._doRequest.bind(client);
     let [connection, departures]: [object | undefined, Departure[]] = [undefined, []];
     let head: Head = { headers: [], shouldKeepAlive: true };
@@ -161,7 +163,7 @@ export class Drive {
       const opening = client.conn !== connection;
       // What left on the connection before will not be answered any more.
       if (opening) [connection, departures] = [client.conn, []];
-      departures.push({ sentAt: clock.now(), sentTurn: ++this.#turn, opening, leftMs: performance.now() });
+      departures.push({ sentAt: clock.now(), sentTurn: ++this.#turn, opening, leftMs: stopwatch() });
       under.left++;
       this.sent[load.key === undefined ? 'withoutKey' : 'withKey']++;
     });
@@ -171,7 +173,7 @@ export class Drive {
       // An answer that nobody asked for.
       if (departure === undefined) return;
       const { leftMs, ...sent } = departure;
-      const came = { latencyMs: performance.now() - leftMs, receivedAt: clock.now(), receivedTurn: ++this.#turn };
+      const came = { latencyMs: stopwatch() - leftMs, receivedAt: clock.now(), receivedTurn: ++this.#turn };
       const answer = answerOf(status, head.headers, { ...sent, ...came });
       under.answers.push(answer);
       heard(answer, load.key);

@@ -132,20 +132,23 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     }
   });
 
-  test('strangers: each of them keeps the server busy, and whoever has a key waits', async (t) => {
-    const busy: Partial<Hooks> = {
-      keyless: (exchange) => {
-        const until = performance.now() + 100; // as a hashed password takes: far beyond what a noisy machine does to everyone
-        while (performance.now() < until);
-        return base.keyless(exchange);
-      },
-    };
-    const result = await resultOf(t, 'strangers', { fault: busy, settings: { connections: 1, rate: 12 } });
-    assert.match(
-      result.failures.join(),
-      /^the flood slowed the key, 2 times: p50 .* ms without it, \d{2,}(\.\d)? ms with it/,
-      told([result]),
-    );
+  test('strangers: each of them keeps the server busy, and whoever has a key waits; a little is not judged', async (t) => {
+    for (const [takesMs, verdict] of [
+      [100, 'failed'], // as a hashed password takes
+      [1, 'passed'],
+    ] as const) {
+      let ms = 0;
+      const busy: Partial<Hooks> = {
+        keyless: (exchange) => {
+          ms += takesMs;
+          return base.keyless(exchange);
+        },
+      };
+      const result = await resultOf(t, 'strangers', { fault: busy, stopwatch: () => (ms += 0.01) });
+      assert.equal(result.verdict, verdict, told([result]));
+      if (verdict === 'failed')
+        assert.match(result.failures.join(), /^the flood slowed the key, 2 times: p50 .* ms without it, \d{3}(\.\d)? ms with it/);
+    }
   });
 
   test('neighbour: a second key that is not valid is named as such, and no window is waited for', async (t) => {

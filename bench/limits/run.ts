@@ -29,7 +29,8 @@ export interface RunOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly watcher: Watcher & { begin?(name: string, secondsLeft: number): void };
-  /** See `DriveOptions`. */
+  /** See `DriveOptions`; the machine's own, and true, unless a test says otherwise. */
+  readonly stopwatch?: () => number;
   readonly paced?: boolean;
 }
 
@@ -51,7 +52,7 @@ export class Run {
 
   constructor(options: RunOptions) {
     this.#options = options;
-    const { clock, keys, signal, watcher, settings, baseUrl, paced = true } = options;
+    const { clock, keys, signal, watcher, settings, baseUrl, stopwatch = () => performance.now(), paced = true } = options;
     this.#startedAt = clock.now();
     this.#current = options.names[0]!;
     const budget = { take: (requests: number) => this.#budget.take(requests) };
@@ -62,7 +63,7 @@ export class Run {
       this.#log.push({ scenario: this.#current, role, key: key === undefined ? 0 : this.#numbers.get(key)!, answer });
       watcher.answered(answer, key !== undefined);
     };
-    this.#drive = new Drive({ baseUrl, clock, budget, signal, heard, paced });
+    this.#drive = new Drive({ baseUrl, clock, stopwatch, budget, signal, heard, paced });
     const known: Keys = {
       main: keys.main,
       plenty: keys.plenty,

@@ -43,6 +43,8 @@ export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal'
   readonly cuts?: (status: number, authorization: string | undefined) => boolean;
   readonly settings?: Partial<RunOptions['settings']>;
   readonly clock?: Clock;
+  /** By which latencies are measured. Unless told, none is longer for what the machine does meanwhile. */
+  readonly stopwatch?: () => number;
   /** Keys as they are needed, as with our own server; else two that are given. */
   readonly plenty?: boolean;
   /** What the server's keys may do is not told to the bench. */
@@ -78,12 +80,19 @@ export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<
     },
     names: options.names ?? scenarios.map(({ name }) => name),
     clock,
+    stopwatch: options.stopwatch ?? ticking(),
     signal: options.signal ?? new AbortController().signal,
     watcher: options.watcher ?? silent,
     paced: false,
   });
   t.after(() => run.close());
   return run;
+}
+
+/** A stopwatch that goes on by a hundredth of a millisecond with each reading. */
+function ticking(): () => number {
+  let ms = 0;
+  return () => (ms += 0.01);
 }
 
 /** Stands before a server, and ends the connection in place of some answers. */
