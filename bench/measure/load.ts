@@ -59,6 +59,7 @@ interface Connection {
   readonly reqsMade: number;
   /** It closes itself before it would send one more. */
   responseMax?: number;
+  destroy(): void;
 }
 
 /** How long the last answers may take once no more is sent, in seconds. */
@@ -96,7 +97,10 @@ export async function load(options: LoadOptions): Promise<Load> {
       // Each connection has its share of them.
       const share = headersInTurn?.filter((_, i) => i % connections === open.length);
       if (share !== undefined) client.setRequests(share.map((more) => ({ headers: { ...headers, ...more } })));
-      open.push(client as unknown as Connection);
+      const connection = client as unknown as Connection;
+      open.push(connection);
+      // Else it tries again at once, without end where the server is gone.
+      (client as EventEmitter).on('connError', () => connection.destroy());
       (client as EventEmitter).on('request', () => {
         sent++;
         timer ??= setTimeout(stop, seconds * 1000); // not before: to write the requests takes its time
