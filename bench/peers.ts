@@ -1,4 +1,5 @@
 /** `npm run bench:peers`: what our server costs against what a user would pick instead. */
+import { p99Ratio } from './measure/figures.ts';
 import { installPeers } from './peers/install.mjs';
 import { runBench, type Report } from './speed/bench.ts';
 import type { Outcome } from './speed/contest.ts';
@@ -7,7 +8,7 @@ import { openField, type Field, type FieldOptions } from './speed/field.ts';
 import { group } from './speed/groups.ts';
 import { durablePeers, durableRows, peers, peerVersions } from './speed/peers.ts';
 import { createsAt, rows } from './speed/rows.ts';
-import { costTable, durableTable, find, p99Ratio, speedRatio, userRatio } from './speed/view.ts';
+import { costTable, durableTable, find, speedRatio, userRatio } from './speed/view.ts';
 
 async function open(options: FieldOptions): Promise<Field> {
   options.watch('installing the peers, where they are not yet');

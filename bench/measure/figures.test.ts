@@ -25,9 +25,9 @@ describe('figures', () => {
     assert.deepEqual(rateRatio(one, other, userCpu), { ratio: 3, low: 2, high: 4 });
   });
 
-  it('compare p99 round by round', () => {
-    const one = [1, 2, 90].map((p99) => ({ p99 }));
-    const other = [10, 10, 10].map((p99) => ({ p99 }));
-    assert.equal(p99Ratio(one, other).ratio, 0.2);
+  it('compare p99 over all rounds together, with the quartiles of the rounds', () => {
+    const one = { p99: 3, rounds: [10, 20, 900].map((p99) => ({ p99 })) };
+    const other = { p99: 12, rounds: [10, 10, 10].map((p99) => ({ p99 })) };
+    assert.deepEqual(p99Ratio(one, other), { ratio: 0.25, low: 1.5, high: 46 });
   });
 });

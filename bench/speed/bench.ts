@@ -46,7 +46,7 @@ export interface Report {
   readonly title: string;
 }
 
-const reading = "p50 and p99 are the medians of the rounds', without their first tenth; memory is the process's after its last load, whatever it was.";
+const reading = "p50 and p99 are of all rounds together, without each one's first tenth; memory is the process's after its last load, whatever it was.";
 const worthLittle = 'A quick run: its figures only show that the bench works.';
 
 const options = { quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;

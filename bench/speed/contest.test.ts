@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { WrongAnswers } from '../measure/load.ts';
+import { WrongAnswers, type MeasuredLoad } from '../measure/load.ts';
 import { contest, warmUp, type Entry, type Outcome, type Round } from './contest.ts';
 import { group } from './groups.ts';
 import { listRow, refusedRow } from './rows.ts';
 import { costTable, durableTable, userRatio } from './view.ts';
 
-const round = (figures: Partial<Round> = {}): Round => (
-  { requests: 1_000, seconds: 1, p50: 1, p99: 2, user: 50_000, system: 10_000, resident: 60e6, ...figures }
-);
+const used = { requests: 1_000, seconds: 1, user: 50_000, system: 10_000, resident: 60e6 } as const;
 
-const outcome = (contestant: string, rounds: readonly Round[], more: Partial<Outcome> = {}): Outcome => ({ row: 'list', contestant, rounds, ...more });
+const load = (figures: Partial<MeasuredLoad> = {}): MeasuredLoad => ({ ...used, latencies: [1, 2], ...figures });
+
+const round = (figures: Partial<Round> = {}): Round => ({ ...used, p50: 1, p99: 2, ...figures });
+
+/** One whose p50 and p99 are those of its first round. */
+const outcome = (contestant: string, rounds: readonly Round[], more: Partial<Outcome> = {}): Outcome => {
+  const [{ p50, p99 } = {}] = rounds;
+  return { row: 'list', contestant, rounds, ...(p50 !== undefined && { p50 }), ...(p99 !== undefined && { p99 }), ...more };
+};
 
 describe('a contest', () => {
   /** Entries that note when they are measured; `answers` may throw. */
-  function fakes(names: readonly string[], answers: (name: string, nth: number) => Round = () => round(), prime?: () => Promise<void>) {
+  function fakes(names: readonly string[], answers: (name: string, nth: number) => MeasuredLoad = () => load(), prime?: () => Promise<void>) {
     const order: string[] = [];
     const entries = names.map((name): Entry => ({
       row: name,
@@ -31,23 +37,31 @@ describe('a contest', () => {
   }
 
   it('measures everyone once a round, odd rounds backwards', async () => {
-    const { order, entries } = fakes(['a', 'b', 'c'], (_name, nth) => round({ requests: nth }));
+    const { order, entries } = fakes(['a', 'b', 'c'], (_name, nth) => load({ requests: nth }));
     const outcomes = await contest(entries, { rounds: 3, seconds: 1 });
     assert.equal(order.join(''), 'cbaabccba');
     assert.deepEqual(outcomes.map(({ rounds }) => rounds.map(({ requests }) => requests)), [[1, 2, 3], [1, 2, 3], [1, 2, 3]]);
   });
 
+  it('has the latencies of all rounds together, and those of each', async () => {
+    const all = [Array.from({ length: 30 }, () => 2), Array.from({ length: 970 }, (_, i) => (i === 7 ? 50 : 1))];
+    const { entries } = fakes(['a'], (_name, nth) => load({ latencies: all[nth - 1]! }));
+    const [only] = await contest(entries, { rounds: 2, seconds: 1 });
+    assert.deepEqual(only?.rounds.map(({ p50, p99 }) => [p50, p99]), [[2, 2], [1, 1]]);
+    assert.deepEqual([only?.p50, only?.p99], [1, 2]);
+  });
+
   it('warms a server up until there were requests enough, eight times at most', async () => {
     for (const [requests, loads] of [[10, 8], [600, 2]] as const) {
       const seconds: number[] = [];
-      await warmUp({ measure: async (time) => (seconds.push(time), round({ requests })) }, { requests: 1_000, seconds: 0.3 });
+      await warmUp({ measure: async (time) => (seconds.push(time), load({ requests })) }, { requests: 1_000, seconds: 0.3 });
       assert.deepEqual(seconds, Array(loads).fill(0.3));
     }
   });
 
   it('takes the servers in turn', async () => {
     const order: number[] = [];
-    const servers = [0, 1, 2].map((number) => ({ measure: async () => (order.push(number), round()) }));
+    const servers = [0, 1, 2].map((number) => ({ measure: async () => (order.push(number), load()) }));
     await contest([{ row: 'a', contestant: 'x', servers }], { rounds: 6, seconds: 1 });
     assert.deepEqual(order, [0, 1, 1, 2, 2, 0]);
   });
@@ -55,7 +69,7 @@ describe('a contest', () => {
   it('measures every server forwards and backwards, whatever their number', async () => {
     for (const count of [1, 2, 3]) {
       const order: string[] = [];
-      const servers = (name: string) => Array.from({ length: count }, (_, i) => ({ measure: async () => (order.push(`${name}${i}`), round()) }));
+      const servers = (name: string) => Array.from({ length: count }, (_, i) => ({ measure: async () => (order.push(`${name}${i}`), load()) }));
       const entries = ['a', 'b'].map((row) => ({ row, contestant: 'x', servers: servers(row) }));
       await contest(entries, { rounds: 2 * count, seconds: 1 });
       const first = (name: string, i: number) => order.filter((other, at) => at % 2 === 0 && other === `${name}${i}`).length;
@@ -73,7 +87,7 @@ describe('a contest', () => {
   it('makes of a failure an outcome without figures, and goes on with the others', async () => {
     const { order, entries } = fakes(['a', 'b'], (name, nth) => {
       if (name === 'a' && nth === 2) throw new WrongAnswers('200 wanted, 500 came', true);
-      return round();
+      return load();
     });
     const [a, b] = await contest(entries, { rounds: 3, seconds: 1 });
     assert.deepEqual(a, { row: 'a', contestant: 'x', rounds: [], problem: '200 wanted, 500 came' });
@@ -84,7 +98,7 @@ describe('a contest', () => {
   it('checks every server again after the last round, and takes back the figures of one that is wrong', async () => {
     const checked: string[] = [];
     const server = (name: string, problem?: string) => ({
-      measure: async () => round(),
+      measure: async () => load(),
       check: async () => {
         checked.push(name);
         if (problem !== undefined) throw new Error(problem);
@@ -102,7 +116,7 @@ describe('a contest', () => {
     let primed = 0;
     const { entries } = fakes(['429'], (_name, nth) => {
       if (nth < 3) throw new WrongAnswers('a 200 among them', true);
-      return round();
+      return load();
     }, async () => void primed++);
     const [only] = await contest(entries, { rounds: 1, seconds: 1 });
     assert.equal(only?.rounds.length, 1);

@@ -6,7 +6,9 @@
  * they lie in memory. So a contestant has several servers, of which each pair of rounds takes the next: one round of the pair goes
  * backwards and one does not, so that each server is measured both ways.
  */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { WrongAnswers, type MeasuredLoad } from '../measure/load.ts';
+import { quantile } from '../measure/statistics.ts';
 
 /** What one load has cost. */
 export interface Round extends Omit<MeasuredLoad, 'latencies'> {
@@ -27,7 +29,7 @@ export interface Entry {
 /** One of its processes. */
 export interface Server {
   /** Sends the load for so many seconds. Rejects if an answer is not what the row names. */
-  readonly measure: (seconds: number) => Promise<Round>;
+  readonly measure: (seconds: number) => Promise<MeasuredLoad>;
   /**
    * Brings the server's limits to where the load wants them. Where there is such, other statuses may mean that a window turned
    * meanwhile: then it is measured again.
@@ -42,6 +44,9 @@ export interface Outcome {
   readonly row: string;
   readonly contestant: string;
   readonly rounds: readonly Round[];
+  /** Of all that was counted together: from a request to its answer, in milliseconds. */
+  readonly p50?: number;
+  readonly p99?: number;
   readonly problem?: string;
   /** What one must know to read the figures. */
   readonly note?: string;
@@ -61,7 +66,7 @@ const mostTries = 3;
 
 /** Measures all entries in all rounds. An entry that fails once, or a check afterwards, has a problem and no figures. */
 export async function contest(entries: readonly Entry[], { rounds, seconds, watch }: ContestOptions): Promise<readonly Outcome[]> {
-  const counted = new Map<Entry, Round[]>(entries.map((entry) => [entry, []]));
+  const counted = new Map(entries.map((entry) => [entry, new Tally()]));
   const problems = new Map<Entry, string>();
   for (let round = 1; round <= rounds + 1; round++) {
     for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
@@ -69,7 +74,7 @@ export async function contest(entries: readonly Entry[], { rounds, seconds, watc
       watch?.(round, entry);
       try {
         const { servers } = entry;
-        if (round <= rounds) counted.get(entry)!.push(await measured(servers[(round >> 1) % servers.length]!, seconds));
+        if (round <= rounds) counted.get(entry)!.add(await measured(servers[(round >> 1) % servers.length]!, seconds));
         else for (const server of servers) await server.check?.();
       } catch (error) {
         problems.set(entry, (error as Error).message);
@@ -79,8 +84,25 @@ export async function contest(entries: readonly Entry[], { rounds, seconds, watc
   return entries.map((entry) => {
     const { row, contestant } = entry;
     const problem = problems.get(entry);
-    return problem === undefined ? { row, contestant, rounds: counted.get(entry)! } : { row, contestant, rounds: [], problem };
+    return { row, contestant, ...(problem === undefined ? counted.get(entry)!.figures() : { rounds: [], problem }) };
   });
+}
+
+/** What an entry's rounds come to. The latencies of a whole run would fill the load generator's heap: they are counted. */
+class Tally {
+  readonly #rounds: Round[] = [];
+  /** In microseconds, to a thousandth. */
+  readonly #latencies: RecordableHistogram = createHistogram({ figures: 3 });
+
+  add({ latencies, ...used }: MeasuredLoad): void {
+    this.#rounds.push({ ...used, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) });
+    for (const ms of latencies) this.#latencies.record(Math.max(1, Math.round(ms * 1000)));
+  }
+
+  figures(): Pick<Outcome, 'rounds' | 'p50' | 'p99'> {
+    const percentile = (percent: number) => this.#latencies.percentile(percent) / 1000;
+    return { rounds: this.#rounds, p50: percentile(50), p99: percentile(99) };
+  }
 }
 
 /** So many requests, by loads of so many seconds each; or as many as eight loads bring, of a server that is too slow for that. */
@@ -100,7 +122,7 @@ export async function warmUp(server: Server, { requests, seconds }: WarmUp): Pro
 
 const mostWarmUps = 8;
 
-async function measured(server: Server, seconds: number): Promise<Round> {
+async function measured(server: Server, seconds: number): Promise<MeasuredLoad> {
   for (let tries = 1; ; tries++) {
     await server.prime?.();
     try {

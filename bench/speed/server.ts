@@ -1,8 +1,7 @@
 /** A running server under a row's load: its answers are checked before the first load, in each, and after the last. */
 import { measureLoad } from '../measure/load.ts';
-import { quantile } from '../measure/statistics.ts';
 import { check, checkKept, createOne, type Demand } from './check.ts';
-import type { Round, Server } from './contest.ts';
+import type { Server } from './contest.ts';
 import type { Row } from './rows.ts';
 import { loadOn, spend, type Site } from './site.ts';
 
@@ -32,10 +31,7 @@ export async function checkedServer(site: Site, row: Row, demand: Demand): Promi
 /** Sends a row's load. If `expectedBody` is told, every answer must have it. */
 export function measureWith(site: Site, row: Row, expectedBody?: string): Server['measure'] {
   const options = { ...loadOn(site, row), ...(expectedBody !== undefined && { expectedBody }) };
-  return async (seconds): Promise<Round> => {
-    const { latencies, ...used } = await measureLoad(site.program, { ...options, seconds });
-    return { ...used, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
-  };
+  return (seconds) => measureLoad(site.program, { ...options, seconds });
 }
 
 /** The same for creates, which must have been kept. */

@@ -1,9 +1,8 @@
 /** Outcomes -> the tables in the terminal. */
 import type { BarGroup } from '../chart.ts';
-import { overall, p99Ratio as p99RatioOf, rateRatio, requestsPerSecond, systemCpu, userCpu, type Ratio } from '../measure/figures.ts';
-import { median } from '../measure/statistics.ts';
+import { overall, p99Ratio, rateRatio, requestsPerSecond, systemCpu, userCpu, type Ratio } from '../measure/figures.ts';
 import { ratioText, table } from '../table.ts';
-import type { Outcome, Round } from './contest.ts';
+import type { Outcome } from './contest.ts';
 import { floor } from './contestants.ts';
 import type { Row } from './rows.ts';
 
@@ -53,7 +52,6 @@ export function ratioTable(groups: readonly BarGroup[]): string {
 
 export const userRatio = (one: Outcome, other: Outcome) => rateRatio(one.rounds, other.rounds, userCpu);
 export const speedRatio = (one: Outcome, other: Outcome) => rateRatio(one.rounds, other.rounds, requestsPerSecond);
-export const p99Ratio = (one: Outcome, other: Outcome) => p99RatioOf(one.rounds, other.rounds);
 
 function tableOf(head: readonly string[], outcomes: readonly Outcome[], rows: readonly Row[], cells: (outcome: Outcome) => readonly string[]): string {
   const reasons: string[] = [];
@@ -68,12 +66,11 @@ function tableOf(head: readonly string[], outcomes: readonly Outcome[], rows: re
   return [table(head, lines), ...reasons.map((reason, i) => `[${i + 1}] ${reason}`)].join('\n');
 }
 
-function speed({ rounds }: Outcome): readonly string[] {
-  const middle = (figure: (round: Round) => number) => milliseconds(median(rounds.map(figure)));
-  return [overall(rounds, requestsPerSecond).toFixed(0), middle(({ p50 }) => p50), middle(({ p99 }) => p99)];
+function speed({ rounds, p50, p99 }: Outcome): readonly string[] {
+  return [overall(rounds, requestsPerSecond).toFixed(0), milliseconds(p50), milliseconds(p99)];
 }
 
-function milliseconds(ms: number): string {
+function milliseconds(ms = NaN): string {
   if (!Number.isFinite(ms)) return nothing; // no answer but those that opened a connection
   return ms.toFixed(ms < 9.95 ? 2 : ms < 99.5 ? 1 : 0);
 }
