@@ -1,22 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import test, { type TestContext } from 'node:test';
+import test from 'node:test';
+import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { replaceFile, syncFolder } from './replace.ts';
-
-/** Lets `watch` see each sync of a file or folder that goes through node:fs/promises, before it happens. */
-async function onSync(t: TestContext, watch: (handle: FileHandle) => void | Promise<void>): Promise<void> {
-  const handle = await open('.', 'r');
-  const prototype = Object.getPrototypeOf(handle) as FileHandle;
-  await handle.close();
-  const sync = prototype.sync;
-  t.mock.method(prototype, 'sync', async function (this: FileHandle) {
-    await watch(this);
-    await sync.call(this);
-  });
-}
 
 test('a file is made, and replaced, with its mode', async (t) => {
   const folder = temporaryFolder(t);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import test, { type TestContext } from 'node:test';
+import test from 'node:test';
 import * as fc from 'fast-check';
 import { ApiError } from '../domain/api-error.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { petLine, petStatuses, type NewPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
+import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { PetStore } from './pet-store.ts';
 
@@ -37,18 +37,6 @@ const numbers = (from: number, to: number): number[] => Array.from({ length: to 
 const journalsIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith('.journal')).sort();
 const countIn = (snapshot: string): number => (JSON.parse(readFileSync(snapshot, 'utf8')) as { pets: unknown[] }).pets.length;
 const eio = (): Promise<never> => Promise.reject(new Error('EIO: i/o error, fdatasync'));
-
-/** Lets `watch` see each sync that goes through node:fs/promises, of snapshots and folders, before it happens. */
-async function onSync(t: TestContext, watch: () => void | Promise<void>): Promise<void> {
-  const handle = await open('.', 'r');
-  const prototype = Object.getPrototypeOf(handle) as FileHandle;
-  await handle.close();
-  const { sync } = prototype;
-  t.mock.method(prototype, 'sync', async function (this: FileHandle) {
-    await watch();
-    await sync.call(this);
-  });
-}
 
 test('ids are 1, 2, 3, … in order of creation, also after each new start', async (t) => {
   const folder = temporaryFolder(t);

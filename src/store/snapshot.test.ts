@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { OperatorError } from '../domain/operator-error.ts';
 import { petLine, petStatuses, statusOfLine, type NewPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
+import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
@@ -120,6 +121,21 @@ test('many pieces, and a name longer than a piece', async (t) => {
   const { lines } = read(path);
   assert.equal(lines.length, 9000);
   assert(lines.every((line, index) => line === petLine(index + 1, list[index]!)));
+});
+
+test('it is synced a mebibyte at a time', async (t) => {
+  const path = join(temporaryFolder(t), 'pets.json');
+  const synced = [0];
+  for (const name of ['datasync', 'sync'] as const)
+    await onSync(t, async (handle) => {
+      const stat = await handle.stat();
+      if (stat.isFile()) synced.push(stat.size);
+    }, name);
+  const size = await write(path, pets(50_000));
+  assert(size > 3e6);
+  assert.equal(synced.at(-1), size);
+  const most = Math.max(...synced.slice(1).map((bytes, i) => bytes - synced[i]!));
+  assert(most < 1.1 * 1024 * 1024, `${most} bytes`);
 });
 
 test('every byte that is not what was written is refused, and its line is named', async (t) => {

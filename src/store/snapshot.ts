@@ -28,6 +28,8 @@ export interface SnapshotHead {
 
 /** Bounds how long the event loop stands still for one piece: its checksums are computed at one go. */
 const pieceBytes = 32 * 1024;
+/** After so much it is synced: behind one sync of it all, those of the journal would wait for long. */
+const syncBytes = 1024 * 1024;
 const checksumsPerString = 64;
 const checksumBytes = 4;
 const stringBytes = checksumBytes * checksumsPerString;
@@ -50,9 +52,14 @@ export async function writeSnapshot(path: string, table: LineTable, count: numbe
   checksums.writeUInt32BE(crc32(Buffer.from(headLine)));
   let size = 0;
   await replaceFile(path, async (file) => {
+    let unsynced = 0;
     const write = async (bytes: Buffer): Promise<void> => {
       await file.writeFile(bytes);
       size += bytes.length;
+      unsynced += bytes.length;
+      if (unsynced < syncBytes) return;
+      await file.datasync();
+      unsynced = 0;
     };
     await write(Buffer.from(`${headLine}\n`));
     let row = 0;

@@ -1,9 +1,9 @@
 /** What the tests of the journal share. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { Journal } from '../store/journal.ts';
+import { onSync } from './file-handle.ts';
 
 export interface Opened {
   readonly journal: Journal;
@@ -56,12 +56,7 @@ export async function turns(count: number): Promise<void> {
 
 /** Lets `watch` see each sync of a folder, before it happens: it may throw in its place. */
 export async function onFolderSync(t: TestContext, watch: () => void): Promise<void> {
-  const handle = await open('.', 'r');
-  const prototype = Object.getPrototypeOf(handle) as FileHandle;
-  await handle.close();
-  const { sync } = prototype;
-  t.mock.method(prototype, 'sync', async function (this: FileHandle) {
-    if ((await this.stat()).isDirectory()) watch();
-    await sync.call(this);
+  await onSync(t, async (handle) => {
+    if ((await handle.stat()).isDirectory()) watch();
   });
 }
