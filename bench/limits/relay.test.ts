@@ -37,7 +37,7 @@ test('a server behind TLS: nothing is sent to it unless its certificate is trust
   const baseUrl = `https://localhost:${(server.address() as AddressInfo).port}/v1`;
 
   const signal = new AbortController().signal;
-  const drive = new Drive({ baseUrl, clock: systemClock, stopwatch: Date.now, budget: new Budget(9), signal, heard: () => {}, paced: false });
+  const drive = new Drive({ baseUrl, clock: systemClock, stopwatch: () => performance.now(), budget: new Budget(9), signal, heard: () => {}, paced: false });
   const load = { key: { secret: 'test_Kb7rT2xVq9KdLw4s', own: false }, amount: 3, connections: 1 };
   await assert.rejects(drive.send(load), (error) => error instanceof NoAnswer && /self-signed certificate/.test(error.message));
   await drive.close();

@@ -29,8 +29,9 @@ export interface RunOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly watcher: Watcher & { begin?(name: string, secondsLeft: number): void };
-  /** See `DriveOptions`; the machine's own, and true, unless a test says otherwise. */
+  /** See `DriveOptions`: the machine's own, unless a test has another. */
   readonly stopwatch?: () => number;
+  /** See `DriveOptions`: true, unless a test says otherwise. */
   readonly paced?: boolean;
 }
 

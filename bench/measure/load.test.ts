@@ -79,6 +79,11 @@ describe('a load', () => {
       await assert.rejects(load({ url, connections: 16, seconds: 0.1, status: 200 }), /^WrongAnswers: .* × 200, \d+ × no answer$/);
     }
   });
+
+  it('ends where every connection is ended without an answer', async (t) => {
+    const { url } = await serve(t, (response) => void response.socket!.end());
+    await assert.rejects(load({ url, connections: 8, seconds: 0.05, status: 200 }), /and came: 8 × no answer$/);
+  });
 });
 
 describe('a measured program', () => {

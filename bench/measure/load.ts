@@ -99,15 +99,18 @@ export async function load(options: LoadOptions): Promise<Load> {
       if (share !== undefined) client.setRequests(share.map((more) => ({ headers: { ...headers, ...more } })));
       const connection = client as unknown as Connection;
       open.push(connection);
-      // Else it tries again at once, without end where the server is gone.
-      (client as EventEmitter).on('connError', () => connection.destroy());
+      let isAwaited = false;
       (client as EventEmitter).on('request', () => {
+        // Its last request was lost with its connection. It would try again at once, without end where the server is gone.
+        if (isAwaited) return connection.destroy();
+        isAwaited = true;
         sent++;
         timer ??= setTimeout(stop, seconds * 1000); // not before: to write the requests takes its time
       });
       let isFirst = true;
       client.on('response', (_status, _bytes, duration) => {
         requests++;
+        isAwaited = false;
         if (!isFirst) latencies.push(duration);
         isFirst = false;
         if (isOver) stop();

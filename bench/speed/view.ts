@@ -71,7 +71,7 @@ function speed({ rounds, p50, p99 }: Outcome): readonly string[] {
 }
 
 function milliseconds(ms = NaN): string {
-  if (!Number.isFinite(ms)) return nothing; // no answer but those that opened a connection
+  if (!Number.isFinite(ms)) return nothing;
   return ms.toFixed(ms < 9.95 ? 2 : ms < 99.5 ? 1 : 0);
 }
 
