@@ -1,0 +1,109 @@
+/** A raw TCP client that keeps what it sends and what it receives, byte for byte. */
+import { createHash } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+
+/** One exchange of bytes as it is recorded. */
+export interface Exchange {
+  /** What the client sent, one entry for each write, and `FIN` where it closed its side. Secrets are masked. */
+  readonly sent: readonly string[];
+  /** The responses, normalized: header lines sorted, `Date` and `X-Request-Id` masked, long bodies hashed. */
+  readonly received: readonly string[];
+  /** How the connection ended: the server closed its side, or reset the connection. */
+  readonly end: 'closed' | 'reset';
+}
+
+/** A request whose response is the connection's last. No limit counts it. Abbreviated in the record. */
+export const goodbye = 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+/** Longer texts are recorded by length and hash. */
+const maxRecordedLength = 500;
+
+export class TranscriptClient {
+  readonly #socket: Socket;
+  readonly #sent: string[] = [];
+  #text = '';
+  #ended: Exchange['end'] | null = null;
+  #wake = (): void => {};
+
+  /** Connects from `localAddress`. */
+  constructor(port: number, localAddress: string) {
+    this.#socket = connect({ host: '127.0.0.1', port, localAddress, allowHalfOpen: true, noDelay: true });
+    this.#socket.setEncoding('latin1').on('data', (text: string) => {
+      this.#text += text;
+      this.#wake();
+    });
+    this.#socket.on('end', () => this.#end('closed')).on('error', () => this.#end('reset')).on('close', () => this.#end('reset'));
+  }
+
+  /** Gives all parts to the kernel in one write. */
+  async send(...parts: string[]): Promise<void> {
+    const text = parts.join('');
+    this.#sent.push(shorten(text));
+    await this.#write(text);
+  }
+
+  /** Sends a text in pieces of that many bytes, and calls `settle` after each. */
+  async sendInPieces(text: string, pieceBytes: number, settle: () => Promise<void>): Promise<void> {
+    this.#sent.push(`${shorten(text)} in pieces of ${pieceBytes}`);
+    for (let at = 0; at < text.length; at += pieceBytes) {
+      await this.#write(text.slice(at, at + pieceBytes));
+      await settle();
+    }
+  }
+
+  /** Closes the client's side. */
+  finish(): void {
+    this.#sent.push('FIN');
+    this.#socket.end();
+  }
+
+  /** Waits until this many responses, interim ones included, have begun, or the connection has ended. */
+  async responses(count: number): Promise<void> {
+    while (this.#text.split('HTTP/1.1 ').length <= count && this.#ended === null) await new Promise<void>((resolve) => (this.#wake = resolve));
+  }
+
+  /** Waits until the server has closed the connection, and gives the record. */
+  async end(): Promise<Exchange> {
+    while (this.#ended === null) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#socket.destroy();
+    return { sent: this.#sent, received: normalize(this.#text), end: this.#ended };
+  }
+
+  #write(text: string): Promise<void> {
+    return new Promise((resolve) => this.#socket.write(text, 'latin1', () => resolve()));
+  }
+
+  #end(how: Exchange['end']): void {
+    this.#ended ??= how;
+    this.#wake();
+  }
+}
+
+const goodbyeResponse = new RegExp(`^${[
+  'HTTP/1.1 204 No Content', 'Allow: GET, HEAD, POST, OPTIONS', 'Cache-Control: no-store', 'Connection: close', 'Date: …',
+  'X-RateLimit-Limit: 60', 'X-RateLimit-Remaining: 60', 'X-RateLimit-Reset: \\d+', 'X-Request-Id: …', '', '',
+].join('\n')}$`);
+
+/** Splits a stream of responses and normalizes each. What is no response is kept as it is. */
+function normalize(text: string): string[] {
+  const responses: string[] = [];
+  for (let rest = text; rest !== ''; ) {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    if (headEnd < 0) return [...responses, rest];
+    const [statusLine, ...lines] = rest.slice(0, headEnd).split('\r\n');
+    const masked = lines.map((line) => line.replace(/^(Date|X-Request-Id): .+/, '$1: …')).sort();
+    const next = rest.indexOf('HTTP/1.1 ', headEnd + 4); // no body of ours contains this
+    const body = rest.slice(headEnd + 4, next < 0 ? undefined : next);
+    const response = [statusLine, ...masked, '', shorten(body)].join('\n');
+    responses.push(goodbyeResponse.test(response) ? '<goodbye>' : response);
+    rest = next < 0 ? '' : rest.slice(next);
+  }
+  return responses;
+}
+
+function shorten(given: string): string {
+  const text = given.replace(/petstore_[0-9A-Za-z]{36}/g, '<key>').replace(goodbye, '<goodbye>')
+    .replace(/logged under [0-9a-f]{16}-\d+/, 'logged under …');
+  if (text.length <= maxRecordedLength) return text;
+  const hash = createHash('sha256').update(text, 'latin1').digest('hex').slice(0, 16);
+  return `${text.slice(0, 150)}… (${text.length} characters, SHA-256 ${hash}…)`;
+}

@@ -1,0 +1,9 @@
+// Loaded into the server under test with --import: `Date.now` stands still at the time (RFC 3339) in TRANSCRIPT_NOW, and
+// serializing the string 'provoke a bug' throws, so that status 500 can be recorded too.
+const now = Date.parse(process.env.TRANSCRIPT_NOW);
+Date.now = () => now;
+const { stringify } = JSON;
+JSON.stringify = (value, ...more) => {
+  if (value === 'provoke a bug') throw new Error('a bug');
+  return stringify(value, ...more);
+};

@@ -1,0 +1,126 @@
+/** A built server for the transcript: its clock stands still, and its data folder holds known keys, animals and orders. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeRecords } from '../../files/record-file.ts';
+import { encodeKey } from '../../keys/key.ts';
+import { hashSecret, newSecret } from '../../keys/secret.ts';
+import type { Plan } from '../../limits/plans.ts';
+import { send } from '../service.ts';
+import { TranscriptClient } from './client.ts';
+
+export interface ServerOptions {
+  /** What `Date.now` gives (RFC 3339). */
+  readonly now: string;
+  /** Further flags. */
+  readonly args?: readonly string[];
+  /** The largest file the process may write, in KiB: beyond it, writes fail as on a full disk. */
+  readonly maxFileKib?: number;
+  /** How many keys there are with a large enterprise plan. As many have the free plan; of those, all are banned or none. */
+  readonly keys: number;
+  readonly banned?: boolean;
+}
+
+const ordersFile = `[
+{"id":1,"petId":4,"quantity":1,"shipDate":"2026-03-02T09:30:00Z","status":"delivered","complete":true},
+{"id":2,"petId":9223372036854775807,"quantity":2147483647,"status":"placed","complete":false},
+{"id":3,"petId":2,"quantity":3,"shipDate":"2026-03-09T08:15:30.250Z","status":"approved","complete":false}
+]
+`;
+const large: Plan = { name: 'enterprise', perMinute: 100_000, perDay: 1_000_000 };
+
+export class TranscriptServer {
+  readonly port: number;
+  readonly process: ChildProcess;
+  /** The secrets of the keys with a large plan, and of those with the free plan. */
+  readonly secrets: { readonly large: readonly string[]; readonly free: readonly string[] };
+  readonly #folder: string;
+
+  /** Starts `serverPath` with the Node at `nodePath`. */
+  static async start(nodePath: string, serverPath: string, options: ServerOptions): Promise<TranscriptServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'petstore-transcript-'));
+    const time = Date.parse(options.now);
+    writeFileSync(join(folder, 'orders.json'), ordersFile);
+    const secrets = { large: Array.from({ length: options.keys }, newSecret), free: Array.from({ length: options.keys }, newSecret) };
+    await writeKeys(folder, secrets, time);
+    if (options.banned) await writeBans(folder, options.keys, time);
+    const clock = fileURLToPath(new URL('clock.mjs', import.meta.url));
+    const command = [nodePath, '--import', clock, serverPath, '--port', '0', '--data', folder, ...(options.args ?? [])];
+    const limit = options.maxFileKib === undefined ? '' : `ulimit -S -f ${options.maxFileKib}; `;
+    const env = { PATH: process.env['PATH'], TRANSCRIPT_NOW: options.now };
+    const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, ...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(child, 'exit').then(() => assertNever(command));
+    let printed = '';
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => (printed += text));
+    while (!printed.includes('\n')) await Promise.race([once(child.stdout!, 'data'), ended]);
+    ended.catch(() => {});
+    return new TranscriptServer(child, folder, secrets, Number(/:(\d+)\n/.exec(printed)![1]));
+  }
+
+  private constructor(child: ChildProcess, folder: string, secrets: TranscriptServer['secrets'], port: number) {
+    this.process = child;
+    this.#folder = folder;
+    this.secrets = secrets;
+    this.port = port;
+  }
+
+  /** A connection from the `index`th loopback address, whose limits are its own. */
+  connect(index: number): TranscriptClient {
+    return new TranscriptClient(this.port, `127.0.${1 + (index >> 7)}.${1 + (index & 0x7f)}`);
+  }
+
+  /** Returns when the server has read what the kernel had for it: after some round trips on another connection. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 3; i += 1) await send(`http://127.0.0.1:${this.port}`, 'OPTIONS', '*').catch(() => null);
+  }
+
+  /** Whether it still accepts connections. */
+  isAccepting(): Promise<boolean> {
+    return send(`http://127.0.0.1:${this.port}`, 'OPTIONS', '*').then(() => true, () => false);
+  }
+
+  /** Adds 3 animals with short names and 60 with long ones: a page of these takes more than one write. */
+  async fill(basePath: string): Promise<void> {
+    const names = ['Rex', 'Mia é', 'quote " and \u0000', ...Array.from({ length: 60 }, (_, i) => `${i} ${'x'.repeat(1_000)}`)];
+    for (const [index, name] of names.entries()) {
+      const body = JSON.stringify({ name, categoryId: index, status: ['available', 'pending', 'sold'][index % 3] });
+      const { status } = await send(`http://127.0.0.1:${this.port}`, 'POST', `${basePath}/pets`, { key: this.secrets.large.at(-1)!, body });
+      if (status !== 201) throw new Error(`an animal could not be added: ${status}`);
+    }
+  }
+
+  async kill(): Promise<void> {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      const ended = once(this.process, 'exit');
+      this.process.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function assertNever(command: readonly string[]): never {
+  throw new Error(`the server ended: ${command.join(' ')}`);
+}
+
+async function writeKeys(folder: string, secrets: TranscriptServer['secrets'], createdAt: number): Promise<void> {
+  const plans = [...secrets.large.map(() => large), ...secrets.free.map((): Plan => ({ name: 'free' }))];
+  const keys = [...secrets.large, ...secrets.free].map((secret, index) => ({
+    id: `k${index + 1}`, name: 'test', plan: plans[index]!, createdAt, expiresAt: null, revokedAt: null,
+    secrets: [{ sha256: hashSecret(secret), last4: secret.slice(-4), expiresAt: null }],
+  }));
+  await writeRecords(join(folder, 'keys.json'), 'petstore-keys', keys.map(encodeKey));
+}
+
+/** Bans the keys with the free plan, 10 s ago. */
+async function writeBans(folder: string, keys: number, now: number): Promise<void> {
+  const second = Math.floor(now / 1000) * 1000;
+  const iso = (time: number): string => new Date(time).toISOString();
+  const window = (lengthMs: number): string => `{"start":"${iso(Math.floor(now / lengthMs) * lengthMs)}","used":60}`;
+  const ban = `{"start":"${iso(second - 10_000)}","end":"${iso(second + 290_000)}"}`;
+  await writeRecords(join(folder, 'usage.json'), 'petstore-usage', Array.from({ length: keys }, (_, index) =>
+    `{"id":"k${keys + index + 1}","minute":${window(60_000)},"day":${window(86_400_000)},"ban":${ban}}`));
+}
