@@ -2,17 +2,16 @@
  * What a request goes through: the order of checks of decisions.md, from 2 on. (1, the head of the message, is the
  * listener's: http/head.ts.)
  */
-import { ApiError, refusal, type ErrorAnswer } from './domain/api-error.ts';
+import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
 import { BearerTokens } from './http/bearer.ts';
 import { clientAddress } from './http/client-address.ts';
 import type { Handler } from './http/listener.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
 import { emptyBody } from './http/message.ts';
-import type { Reply } from './http/reply.ts';
+import { errorReply, rateLimitHeaders, type Reply } from './http/reply.ts';
 import type { Request, Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { parseQuery, splitPath } from './http/url.ts';
-import { decimal } from './json/decimal.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { Key } from './keys/key.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -87,7 +86,7 @@ export class Service implements Handler {
     let admission = nobody;
     try {
       admission = secured ? this.#admit(request, route, now, waitedMs) : this.#visit(request, now);
-      if (admission.refusal !== null) return complete(admission.refusal, admission);
+      if (admission.refusal !== null) return complete(errorReply(admission.refusal), admission);
       const finish = this.#begin(request, route, now);
       if (request.hasBody) return this.#whenRead(request, finish, admission);
       const reply = finish(emptyBody);
@@ -99,12 +98,12 @@ export class Service implements Handler {
 
   /** Answers a message whose head is broken. It counts, but it always gets its own status. */
   answerBroken(sender: Sender, fault: ApiError): Reply {
-    return complete(fault, admitted(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
+    return complete(errorReply(fault), admitted(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
   }
 
   /** Answers where the listener serves nobody. */
   answerUnserved(sender: Sender, refused: ApiError): Reply {
-    return complete(refused, this.#visit(sender, this.#now()));
+    return complete(errorReply(refused), this.#visit(sender, this.#now()));
   }
 
   /** Whether a path is under the base path, where a key is asked for before all else. */
@@ -122,11 +121,11 @@ export class Service implements Handler {
     const key = this.#authenticate(request, now);
     if ('code' in key) {
       const standing = this.#limiter.admitAddress(this.#addressOf(request), now);
-      return { standing, headers: '', refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
+      return { standing, headers: [], refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
     }
     const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
     const refused = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
-    return { standing, headers: operationOf(route, request)?.answerHeaders?.(now) ?? '', refusal: refused };
+    return { standing, headers: operationOf(route, request)?.responseHeaders?.(now) ?? [], refusal: refused };
   }
 
   /** Where no key is asked for and nothing is counted: the numbers are the address's. */
@@ -135,7 +134,7 @@ export class Service implements Handler {
   }
 
   /** 2. The API key (specification.md section 5; RFC 6750): the key, or why there is none. */
-  #authenticate(request: Request, now: number): Key | ErrorAnswer {
+  #authenticate(request: Request, now: number): Key | Refusal {
     const lines = request.headerLines('authorization');
     const credentials = lines.length === 0 ? null : this.#tokens.in(lines[0]!);
     const key = credentials === null || lines.length > 1 ? null : this.#keys.find(credentials, now);
@@ -148,7 +147,7 @@ export class Service implements Handler {
   #begin(request: Request, route: Route<Operation> | null, now: number): Finish {
     if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
     const operation = request.method === 'OPTIONS' ? tellAllow(route) : operationOf(route, request);
-    if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, `Allow: ${route.allow}\r\n`);
+    if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, { allow: route.allow });
     checkExpectation(request);
     if (operation.takesJson) checkContentType(request);
     if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also where no parameter is known
@@ -176,7 +175,7 @@ export class Service implements Handler {
   }
 
   #failed(error: unknown, request: Request, admission: Admission): Reply {
-    return complete(error instanceof ApiError ? error : this.#bug(request, error), admission);
+    return complete(errorReply(error instanceof ApiError ? error : this.#bug(request, error)), admission);
   }
 
   #bug(request: Request, error: unknown): ApiError {
@@ -186,34 +185,30 @@ export class Service implements Handler {
   }
 }
 
-const challenge = 'Bearer realm="petstore"';
-const missingKey = refusal('missing_api_key', 'Send your API key: Authorization: Bearer <API_KEY>.', `WWW-Authenticate: ${challenge}\r\n`);
-const invalidKey = refusal('invalid_api_key', 'The API key is not valid.', `WWW-Authenticate: ${challenge}, error="invalid_token"\r\n`);
+const missingKey = refusal('missing_api_key', 'Send your API key: Authorization: Bearer <API_KEY>.');
+const invalidKey = refusal('invalid_api_key', 'The API key is not valid.');
 /** Where `OPTIONS *` leads. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
 
 /** Whether a request is let in, and what its answer then says in any case. */
 interface Admission {
   readonly standing: Standing | null;
-  /** The header lines of every answer of the operation. */
-  readonly headers: string;
-  readonly refusal: ErrorAnswer | null;
+  /** The headers of every response of the operation. */
+  readonly headers: readonly string[];
+  readonly refusal: Refusal | null;
 }
 
 /** What is known of a request before anything is. */
-const nobody: Admission = { standing: null, headers: '', refusal: null };
+const nobody: Admission = { standing: null, headers: [], refusal: null };
 
 function admitted(standing: Standing): Admission {
-  return { standing, headers: '', refusal: null };
+  return { standing, headers: [], refusal: null };
 }
 
 /** Adds what every answer carries: the headers of specification.md section 8, and those of the operation. */
 function complete(reply: Reply, { standing, headers }: Admission): Reply {
-  return { status: reply.status, headers: reply.headers + (standing === null ? '' : limitHeaders(standing)) + headers, body: reply.body };
-}
-
-function limitHeaders({ limit, remaining, reset }: Standing): string {
-  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${decimal(remaining)}\r\nX-RateLimit-Reset: ${reset}\r\n`;
+  const limits = standing === null ? [] : rateLimitHeaders(standing);
+  return { status: reply.status, headers: [...reply.headers, ...limits, ...headers], body: reply.body };
 }
 
 function checkExpectation(request: Request): void {
@@ -243,5 +238,5 @@ function operationOf(route: Route<Operation> | null, { method }: Request): Opera
 
 /** OPTIONS (RFC 9110 section 9.3.7). */
 function tellAllow({ allow }: Route<Operation>): Operation {
-  return { takesJson: false, begin: () => () => ({ status: 204, headers: `Allow: ${allow}\r\n`, body: null }) };
+  return { takesJson: false, begin: () => () => ({ status: 204, headers: ['Allow', allow], body: null }) };
 }

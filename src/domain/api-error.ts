@@ -1,5 +1,5 @@
 /**
- * Every error code the service answers with, and its HTTP status
+ * Every error code that the service responds with, and its HTTP status
  * (the table "Error codes" of decisions.md; specification.md section 7).
  */
 const STATUS_OF = {
@@ -30,39 +30,42 @@ const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** What a client is told of an error. */
-export interface ErrorAnswer {
-  readonly code: ErrorCode;
-  readonly status: number;
-  /** The header lines that belong to this error, each with its CRLF. */
-  readonly headers: string;
-  /** The Error body (specification.md section 2). */
-  readonly body: string;
+/** What a client needs to know of some errors besides their code. */
+export interface ErrorDetails {
+  /** The client may try again after this many seconds. */
+  readonly retryAfterSeconds?: number;
+  /** The methods that the path has, separated by commas. */
+  readonly allow?: string;
 }
 
-/** A refusal that is no exception but the rule: it has no stack trace, and its body is at hand each time it is given. */
-export function refusal(code: ErrorCode, message: string, headers: string): ErrorAnswer {
-  return { code, status: STATUS_OF[code], headers, body: errorBody(code, message) };
-}
-
-/** An error that is an answer. */
-export class ApiError extends Error implements ErrorAnswer {
+/** Why a request is not served. */
+export interface Refusal extends ErrorDetails {
   readonly code: ErrorCode;
   readonly status: number;
-  readonly headers: string;
+  readonly message: string;
+}
 
-  constructor(code: ErrorCode, message: string, headers = '') {
+/** A refusal that is expected at any rate of requests: unlike an ApiError it captures no stack trace. */
+export function refusal(code: ErrorCode, message: string, details?: ErrorDetails): Refusal {
+  return { code, status: STATUS_OF[code], message, ...details };
+}
+
+/** A refusal that is thrown. */
+export class ApiError extends Error implements Refusal {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly retryAfterSeconds?: number;
+  readonly allow?: string;
+
+  constructor(code: ErrorCode, message: string, details?: ErrorDetails) {
     super(message);
     this.code = code;
     this.status = STATUS_OF[code];
-    this.headers = headers;
-  }
-
-  get body(): string {
-    return errorBody(this.code, this.message);
+    Object.assign(this, details);
   }
 }
 
-function errorBody(code: ErrorCode, message: string): string {
-  return `{"code":"${code}","message":${JSON.stringify(message)},"status":${STATUS_OF[code]}}`;
+/** The Error body (specification.md section 2) as JSON. */
+export function errorBody({ code, message, status }: Refusal): string {
+  return `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}`;
 }

@@ -85,7 +85,7 @@ export class Listener {
       server.on(event, (message: Message, response: ServerResponse) => this.#arrived(message, response));
     }
     server.on('connect', (message, socket) => {
-      const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', 'Allow: \r\n');
+      const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', { allow: '' });
       for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy()); // Node has taken its own listeners off this socket
       this.#reply(socket as Socket, (sender) => this.#handler.answerUnserved(sender, refusal), message.rawHeaders);
     });
@@ -161,7 +161,7 @@ export class Listener {
       this.#refusedConnections += 1;
       socket.once('close', () => (this.#refusedConnections -= 1));
       const message = `This server serves ${this.#maxConnections} connections at a time.`;
-      const refusal = new ApiError('too_many_connections', message, 'Retry-After: 1\r\n');
+      const refusal = new ApiError('too_many_connections', message, { retryAfterSeconds: 1 });
       this.#reply(socket, (sender) => this.#handler.answerUnserved(sender, refusal));
     }
   }

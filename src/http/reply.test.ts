@@ -26,7 +26,7 @@ test('a reply is text, bytes, pieces or nothing, short or long, with its own hea
   ]);
   const site = await serve(t, async ({ path }) => {
     const body = bodies.get(path)!;
-    return { status: body === null ? 204 : 201, headers: 'Location: /a\r\n', body };
+    return { status: body === null ? 204 : 201, headers: ['Location', '/a'], body };
   });
   const client = await site.connect().send(...[...bodies.keys()].map((path) => get(path)));
   for (const path of bodies.keys()) {

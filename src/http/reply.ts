@@ -1,14 +1,35 @@
 import { Buffer } from 'node:buffer'; // the global one is a getter, which V8 calls each time
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { decimal } from '../json/decimal.ts';
+import { errorBody, type ErrorCode, type Refusal } from '../domain/api-error.ts';
 
 /** An answer before it is on the wire. */
 export interface Reply {
   readonly status: number;
-  /** The header lines of this answer, each with its CRLF. Nothing checks them: in US-ASCII, and never with what a client has sent. */
-  readonly headers: string;
+  /** Names and values in turn, as in Node's `rawHeaders`. Nothing checks them: in US-ASCII, and never with what a client has sent. */
+  readonly headers: readonly string[];
   /** A JSON text, whole or as bytes in pieces that will not change; null for an answer without content (204). */
   readonly body: string | Buffer | readonly Buffer[] | null;
+}
+
+const challenge = 'Bearer realm="petstore"';
+/** The value of `WWW-Authenticate` (RFC 6750 section 3) by the code of the error that it comes with. */
+const challenges: { readonly [code in ErrorCode]?: string } = { missing_api_key: challenge, invalid_api_key: `${challenge}, error="invalid_token"` };
+
+/** The response to a request that is refused. */
+export function errorReply(refused: Refusal): Reply {
+  const headers: string[] = [];
+  const authenticate = challenges[refused.code];
+  if (authenticate !== undefined) headers.push('WWW-Authenticate', authenticate);
+  if (refused.allow !== undefined) headers.push('Allow', refused.allow);
+  if (refused.retryAfterSeconds !== undefined) headers.push('Retry-After', String(refused.retryAfterSeconds));
+  return { status: refused.status, headers, body: errorBody(refused) };
+}
+
+/** The headers of specification.md section 8: `limit` and `remaining` in requests, `reset` in seconds since the epoch. */
+export function rateLimitHeaders({ limit, remaining, reset }: { limit: number; remaining: number; reset: number }): readonly string[] {
+  return ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', String(reset)];
 }
 
 /** What else an answer's head depends on. */
@@ -32,7 +53,7 @@ const maxCopiedBytes = 8 * 1024;
 export function sendReply(socket: Socket, { status, headers, body }: Reply, { requestId, isHead, keepAliveMs }: Exchange, sent: () => void): void {
   if (!socket.writable) return;
   const length = body === null ? 0 : byteLength(body);
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n`
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${linesOf(headers)}X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n`
     + (keepAliveMs === null ? 'Connection: close\r\n' : `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}\r\n`)
     + (body === null ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`)
     + `Date: ${dateNow()}\r\n\r\n`;
@@ -62,6 +83,12 @@ function byteLength(body: string | Buffer | readonly Buffer[]): number {
 function latin1Of(body: string | Buffer | readonly Buffer[], length: number): string {
   if (typeof body === 'string') return body.length === length ? body : Buffer.from(body).toString('latin1');
   return Buffer.isBuffer(body) ? body.toString('latin1') : body.map((piece) => piece.toString('latin1')).join('');
+}
+
+function linesOf(headers: readonly string[]): string {
+  let lines = '';
+  for (let i = 0; i < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  return lines;
 }
 
 let second = NaN;

@@ -13,6 +13,6 @@ export interface Standing {
 }
 
 /** How many seconds after `now` (in milliseconds) a refused client may come again: whole ones, at least 1. */
-export function retryAfter({ reset }: Standing, now: number): number {
+export function retryAfterSeconds({ reset }: Standing, now: number): number {
   return Math.ceil((reset * 1000 - now) / 1000);
 }

@@ -11,10 +11,11 @@ export function createPet(pets: PetStore, basePath: string): Operation {
   return {
     takesJson: true,
     begin({ now }) {
-      return (body) => pets.create(readNewPet(parse(body))).then(({ id, line }) => {
-        // The Location is of use as long as getPet answers there.
-        return { status: 201, headers: now < getPetRemoval ? `Location: ${basePath}/pets/${decimal(id)}\r\n` : '', body: line };
-      });
+      return async (body) => {
+        const { id, line } = await pets.create(readNewPet(parse(body)));
+        // The Location is of use as long as getPet responds there.
+        return { status: 201, headers: now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [], body: line };
+      };
     },
   };
 }

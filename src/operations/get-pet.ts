@@ -1,7 +1,7 @@
 import { ApiError } from '../domain/api-error.ts';
 import { int64OfUrl } from '../domain/int64.ts';
 import type { PetStore } from '../store/pet-store.ts';
-import { whenThere, type Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 
 /** When the operation is removed (specification.md section 4.3), and since when it is deprecated (decisions.md). */
 export const getPetRemoval = Date.parse('2030-12-05T00:00:00Z');
@@ -10,21 +10,20 @@ const deprecation = Date.parse('2025-12-05T00:00:00Z');
 /** `getPet` (specification.md section 4.3): deprecated, and gone from its removal date on. */
 export function getPet(pets: PetStore, basePath: string): Operation {
   // RFC 8594, RFC 8288
-  const removed = `Sunset: ${new Date(getPetRemoval).toUTCString()}\r\nLink: <${basePath}/pets>; rel="successor-version"\r\n`;
-  const deprecated = `Deprecation: @${deprecation / 1000}\r\n${removed}`; // RFC 9745
+  const removed = ['Sunset', new Date(getPetRemoval).toUTCString(), 'Link', `<${basePath}/pets>; rel="successor-version"`];
+  const deprecated = ['Deprecation', `@${deprecation / 1000}`, ...removed]; // RFC 9745
   return {
     takesJson: false,
-    answerHeaders: (now) => (now < getPetRemoval ? deprecated : removed),
+    responseHeaders: (now) => (now < getPetRemoval ? deprecated : removed),
     begin({ parameter, now }) {
       if (now >= getPetRemoval) {
         throw new ApiError('operation_removed', `This operation was removed; use GET ${basePath}/pets with the status filter.`);
       }
       return () => {
         const id = int64OfUrl(parameter);
-        return whenThere(id === null ? null : pets.get(id), (body) => {
-          if (body === null) throw new ApiError('pet_not_found', 'There is no such animal.');
-          return { status: 200, headers: '', body };
-        });
+        const body = id === null ? null : pets.get(id);
+        if (body === null) throw new ApiError('pet_not_found', 'There is no such animal.');
+        return { status: 200, headers: [], body };
       };
     },
   };

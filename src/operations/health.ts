@@ -4,7 +4,7 @@ import type { Operation } from './operation.ts';
 
 /** `GET /healthz`: the process answers. */
 export function health(): Operation {
-  return { takesJson: false, begin: () => () => ({ status: 200, headers: '', body: '{"status":"ok"}' }) };
+  return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body: '{"status":"ok"}' }) };
 }
 
 /** `GET /readyz`: it can do its work, so that a load balancer may send requests. */
@@ -13,13 +13,13 @@ export function readiness(pets: PetStore, isStopping: () => boolean): Operation 
     takesJson: false,
     begin: () => async () => {
       if (isStopping()) throw shuttingDown();
-      if (await pets.writable()) return { status: 200, headers: '', body: '{"status":"ready"}' };
-      throw new ApiError('not_ready', 'Animals cannot be saved at the moment.', 'Retry-After: 5\r\n');
+      if (await pets.writable()) return { status: 200, headers: [], body: '{"status":"ready"}' };
+      throw new ApiError('not_ready', 'Animals cannot be saved at the moment.', { retryAfterSeconds: 5 });
     },
   };
 }
 
 /** The refusal of a request that arrives while the server stops. */
 export function shuttingDown(): ApiError {
-  return new ApiError('shutting_down', 'The server is stopping.', 'Retry-After: 5\r\n');
+  return new ApiError('shutting_down', 'The server is stopping.', { retryAfterSeconds: 5 });
 }

@@ -5,7 +5,7 @@ import type { Reply } from '../http/reply.ts';
 import { parseQuery, type Parameters } from '../http/url.ts';
 import type { Page, PageQuery } from '../store/line-table.ts';
 import { FirstPages, type LinkedPage } from './first-pages.ts';
-import { whenThere, type Call, type Operation } from './operation.ts';
+import type { Call, Operation } from './operation.ts';
 
 /** Bounds of `limit` (specification.md section 4.1). */
 const minLimit = 1;
@@ -19,7 +19,7 @@ const defaultLimit = 20;
 export function listOperation(
   path: string,
   statuses: readonly string[],
-  pageOf: (query: PageQuery) => Page | Promise<Page>,
+  pageOf: (query: PageQuery) => Page,
 ): Operation {
   const firstPages = new FirstPages();
   return {
@@ -29,18 +29,18 @@ export function listOperation(
       if (known !== undefined) return () => pageReply(known);
       const parameters = parseQuery(query);
       const asked = { limit: limitOf(parameters), after: afterOf(parameters), status: statusOf(parameters, statuses) };
-      return () =>
-        whenThere(pageOf(asked), ({ body, next }) => {
-          const page = { body, link: next === null ? null : nextLink(path, asked, next) };
-          if (asked.after === undefined) firstPages.keep(query, page);
-          return pageReply(page);
-        });
+      return () => {
+        const { body, next } = pageOf(asked);
+        const page = { body, link: next === null ? null : nextLink(path, asked, next) };
+        if (asked.after === undefined) firstPages.keep(query, page);
+        return pageReply(page);
+      };
     },
   };
 }
 
 function pageReply({ body, link }: LinkedPage): Reply {
-  return { status: 200, headers: link === null ? '' : `Link: ${link}\r\n`, body };
+  return { status: 200, headers: link === null ? [] : ['Link', link], body };
 }
 
 /** `rel="next"` (RFC 8288): the same question, behind the page's last record. */

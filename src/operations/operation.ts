@@ -10,14 +10,6 @@ export interface Call {
   readonly now: number;
 }
 
-/**
- * Goes on with a value that is there, or with what a promise brings. Most answers are at hand, and to wait for a
- * promise costs as much as to make them.
- */
-export function whenThere<T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
-
 /** Answers, once the body has been read. May throw ApiError, or reject with it. */
 export type Finish = (body: Buffer) => Reply | Promise<Reply>;
 
@@ -25,8 +17,8 @@ export type Finish = (body: Buffer) => Reply | Promise<Reply>;
 export interface Operation {
   /** Whether it takes a JSON body; the body of any other is read and thrown away. */
   readonly takesJson: boolean;
-  /** The header lines of each of its answers, errors too, each with its CRLF. */
-  answerHeaders?(now: number): string;
+  /** The headers of each of its responses, errors too: names and values in turn. */
+  responseHeaders?(now: number): readonly string[];
   /**
    * Checks the parameters, and gives what answers once the body has been read.
    * Throws ApiError.

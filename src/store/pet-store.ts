@@ -80,7 +80,7 @@ export class PetStore {
       await this.#journal.append(line);
     } catch (error) {
       this.#noteFailed(error);
-      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', 'Retry-After: 5\r\n');
+      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', { retryAfterSeconds: 5 });
     }
     this.#noteWritten();
     this.#foldIfDue();

@@ -7,9 +7,9 @@ import { subscribe } from 'node:diagnostics_channel';
 import { STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import nodeTest, { type TestContext } from 'node:test';
-import { ApiError } from '../domain/api-error.ts';
+import { refusal, type ApiError } from '../domain/api-error.ts';
 import { Listener, type Handler, type ListenerOptions } from '../http/listener.ts';
-import type { Reply } from '../http/reply.ts';
+import { errorReply, type Reply } from '../http/reply.ts';
 import type { Request } from '../http/request.ts';
 
 /** A test that fails, rather than hangs, when what it waits for does not come. */
@@ -32,8 +32,8 @@ export async function serve(t: TestContext, answer: Handler['answer'] = echo, op
       if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
       return answer(request, waitedMs);
     },
-    answerBroken: (_, fault) => fault,
-    answerUnserved: (_, refusal) => refusal,
+    answerBroken: (_, fault) => errorReply(fault),
+    answerUnserved: (_, refusal) => errorReply(refusal),
   };
   const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, keepAliveMs: 65_000, stallTimeoutMs: 120_000, ...options });
   const clients: Client[] = [];
@@ -54,9 +54,9 @@ export async function serve(t: TestContext, answer: Handler['answer'] = echo, op
 }
 
 /** A 200 with that value. */
-export const json = (value: unknown): Reply => ({ status: 200, headers: '', body: JSON.stringify(value) });
+export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: JSON.stringify(value) });
 /** Refuses at once, without reading the body. */
-export const early: Handler['answer'] = async () => new ApiError('missing_api_key', 'No.');
+export const early: Handler['answer'] = async () => errorReply(refusal('missing_api_key', 'No.'));
 
 /** Reads the body and says what arrived. */
 export async function echo(request: Request): Promise<Reply> {
@@ -64,7 +64,7 @@ export async function echo(request: Request): Promise<Reply> {
     const body = await request.readBody();
     return json({ method: request.method, path: request.path, query: request.query, length: body.length });
   } catch (error) {
-    return error as ApiError;
+    return errorReply(error as ApiError);
   }
 }
 
