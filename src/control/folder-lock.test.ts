@@ -167,6 +167,23 @@ test('only names that are numbers count', { timeout: 20_000 }, async (t) => {
   assert.deepEqual(readdirSync(folder).sort(), [...strangers, 'lock.2'].sort());
 });
 
+test('a name with the highest number lets nobody have the folder, as no number follows it', async (t) => {
+  const folder = temporaryFolder(t);
+  const highest = join(folder, 'lock.999999999999999');
+  writeFileSync(highest, '');
+  for (let starter = 0; starter < 2; starter += 1) {
+    await assert.rejects(FolderLock.acquire(folder, 'server', nothing), (error) => {
+      assert.ok(error instanceof OperatorError);
+      assert.equal(error.message, `cannot lock the data folder ${folder}: ${highest} has the highest possible number; remove it`);
+      return true;
+    });
+    assert.deepEqual(readdirSync(folder), ['lock.999999999999999']);
+  }
+  rmSync(highest);
+  await acquired(t, folder);
+  await refused(folder);
+});
+
 test('what kill -9 left does not stand in the way', async (t) => {
   const folder = temporaryFolder(t);
   const [taker] = await takers(t, 1);

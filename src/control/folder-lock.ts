@@ -43,6 +43,7 @@ const whoTimeoutMs = 2_000;
 /** The longest path that a socket's address holds, without its closing zero byte (unix(7), macOS's <sys/un.h>). */
 const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
+const maxLockNumber = 999_999_999_999_999;
 
 export class FolderLock {
   readonly #channel: Channel;
@@ -75,6 +76,7 @@ export class FolderLock {
       return held;
     } catch (error) {
       void lock.#channel.close();
+      if (error instanceof OperatorError) throw error;
       const why = error instanceof Error ? error.message : String(error);
       throw new OperatorError(`cannot lock the data folder ${folder}: ${why}; its user must be able to write there`);
     }
@@ -115,6 +117,9 @@ export class FolderLock {
         if (state === 'gone' && lockNumbers(folder).at(-1) !== highest) continue;
         if (state === 'gone') return { socketPath, holder: null }; // a name that stands, and leads nowhere
         if (state !== 'dead') return { socketPath, holder: state.holder };
+      }
+      if (highest === maxLockNumber) {
+        throw new OperatorError(`cannot lock the data folder ${folder}: ${join(folder, `lock.${highest}`)} has the highest possible number; remove it`);
       }
       const mine = join(folder, `lock.${highest + 1}`);
       try {
