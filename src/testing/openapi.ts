@@ -21,7 +21,7 @@ export interface Answer {
 /** Headers of the message, not of the operation: no document names them. */
 const transportHeaders = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
-const nothing = new JsonObject(new Map(), 1);
+const nothing = readJson(Buffer.from('{}')) as JsonObject;
 
 /** Components that describe answers which belong to no operation. */
 const generalResponses = ['Options', 'NotFound', 'MethodNotAllowed'];
