@@ -111,6 +111,7 @@ const damages: readonly (readonly [what: string, requirement: RequirementId, dam
   ],
   ['400 in place of 413', 'decided.order.length-at-once', where(is(413), (p) => code(p, 400, 'invalid_body'))],
   ['no Connection: close', 'decided.order.early-close', where(is(415), (p) => drop(p, 'connection'))],
+  ['Connection: close in spite of a small body', 'decided.order.early-close', where(is(415), (p) => change(p, 'connection', () => 'close'))],
   ['no 100 Continue', 'decided.order.continue', { dropsInterim: true }],
   [
     'a key for /healthz',

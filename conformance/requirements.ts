@@ -154,7 +154,7 @@ const reference = {
   ],
   'decided.order.early-close': [
     'Order of checks',
-    'An answer that was given before the body was read closes the connection, and says so.',
+    'An answer that was given before the body was read closes the connection, and says so, if more than 64 KiB are outstanding, and keeps it if not.',
   ],
   'decided.order.continue': [
     'Order of checks',

@@ -206,8 +206,8 @@ test('a taken port is one line and exit code 1', async (t) => {
   assert.match(stderr, new RegExp(`^petstore: cannot listen on 127\\.0\\.0\\.1, port ${port} .*--port.*\n$`));
 });
 
-test('SIGTERM and SIGINT: what is in flight is finished, new requests are refused, exit code 0', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+test('SIGTERM, SIGINT and SIGHUP: what is in flight is finished, new requests are refused, exit code 0', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const folder = temporaryFolder(t);
     const key = await makeKey(t, folder);
     const server = await startServer(t, folder);

@@ -1,6 +1,5 @@
 /** `node dist/server.js`: reads the configuration, opens the service, listens, and stops when it is told to. */
-import { executionAsyncResource } from 'node:async_hooks';
-import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
+
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
 import { FolderLock } from './control/folder-lock.ts';
@@ -15,17 +14,6 @@ import { log, runProgram, version } from './program.ts';
 import { Service } from './service.ts';
 import { OrderStore } from './store/order-store.ts';
 import { PetStore } from './store/pet-store.ts';
-
-/** Pages are copied into pieces of this pool: of Node's own 8 KiB, every fifth page would need a new one. */
-Buffer.poolSize = 256 * 1024;
-
-/**
- * Node makes an object for each process.nextTick, several a request, by a literal with computed names. If V8 collects garbage while none
- * is alive, as it does 8 s after a start, it forgets their hidden class; the literal then meets a second one, and takes the slow way
- * from there on: up to a quarter more CPU for every request. One that stays alive keeps the class.
- */
-const ticksAlive: object[] = [];
-process.nextTick(() => ticksAlive.push(executionAsyncResource()));
 
 const headTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
@@ -112,7 +100,7 @@ function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Ends the process at SIGTERM or SIGINT: exit code 0 if `stop` gives true, else 1. */
+/** Ends the process at SIGTERM, SIGINT or SIGHUP: exit code 0 if `stop` gives true, else 1. */
 function stopOnSignal(stop: () => Promise<boolean>): void {
   let stopping = false;
   const onSignal = (): void => {
@@ -126,5 +114,5 @@ function stopOnSignal(stop: () => Promise<boolean>): void {
       },
     );
   };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
 }

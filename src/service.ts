@@ -3,12 +3,12 @@
  * listener's: http/head.ts.)
  */
 import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
-import { BearerTokens } from './http/bearer.ts';
+import { bearerToken } from './http/bearer.ts';
 import { clientAddress } from './http/client-address.ts';
-import type { Handler } from './http/listener.ts';
+import type { Handler } from './http/connection.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
-import { emptyBody } from './http/message.ts';
-import { errorReply, rateLimitHeaders, type Reply } from './http/reply.ts';
+import { emptyBody } from './http/body.ts';
+import { errorReply, type Reply } from './http/reply.ts';
 import type { Request, Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { parseQuery, splitPath } from './http/url.ts';
@@ -46,7 +46,6 @@ export class Service implements Handler {
   readonly #trustedProxies: number;
   readonly #keys: KeyRing;
   readonly #limiter: Limiter;
-  readonly #tokens = new BearerTokens();
   readonly #now: () => number;
   readonly #log: (line: string) => void;
   readonly #base: readonly string[];
@@ -83,12 +82,15 @@ export class Service implements Handler {
     const securedRoute = this.#secured.find(request.path);
     const secured = securedRoute !== null || this.#isUnderBase(request.path);
     const route = secured ? securedRoute : this.#findPublic(request.path);
+    const asked = operationOf(route, request);
     let admission = nobody;
     try {
-      admission = secured ? this.#admit(request, route, now, waitedMs) : this.#visit(request, now);
+      admission = secured ? this.#admit(request, asked, now, waitedMs) : this.#visit(request, now);
       if (admission.refusal !== null) return complete(errorReply(admission.refusal), admission);
-      const finish = this.#begin(request, route, now);
-      if (request.hasBody) return this.#whenRead(request, finish, admission);
+      const operation = accept(request, route, asked);
+      const finish = operation.begin({ parameter: route?.parameter ?? '', query: request.query, now });
+      const { body } = request;
+      if (body !== null) return this.#whenRead(operation.takesJson ? body.read() : body.skip(), finish, request, admission);
       const reply = finish(emptyBody);
       return reply instanceof Promise ? this.#whenDone(reply, request, admission) : complete(reply, admission);
     } catch (error) {
@@ -117,15 +119,15 @@ export class Service implements Handler {
   }
 
   /** 2. and 3.: whether the request is let in. */
-  #admit(request: Request, route: Route<Operation> | null, now: number, waitedMs: number): Admission {
+  #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Admission {
     const key = this.#authenticate(request, now);
     if ('code' in key) {
       const standing = this.#limiter.admitAddress(this.#addressOf(request), now);
-      return { standing, headers: [], refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
+      return { standing, headers: none, refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
     }
     const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
     const refused = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
-    return { standing, headers: operationOf(route, request)?.responseHeaders?.(now) ?? [], refusal: refused };
+    return { standing, headers: operation?.responseHeaders?.(now) ?? none, refusal: refused };
   }
 
   /** Where no key is asked for and nothing is counted: the numbers are the address's. */
@@ -135,32 +137,20 @@ export class Service implements Handler {
 
   /** 2. The API key (specification.md section 5; RFC 6750): the key, or why there is none. */
   #authenticate(request: Request, now: number): Key | Refusal {
-    const lines = request.headerLines('authorization');
-    const credentials = lines.length === 0 ? null : this.#tokens.in(lines[0]!);
-    const key = credentials === null || lines.length > 1 ? null : this.#keys.find(credentials, now);
-    if (key !== null) return key;
+    const { authorization } = request.headers; // of several, all: no secret has a comma
+    const secret = authorization === undefined ? null : bearerToken(authorization);
+    if (secret !== null) return this.#keys.find(secret, now) ?? invalidKey;
     // RFC 6750 section 3.1: no error code for a request that presents no bearer token at all.
-    return credentials === null && lines.length < 2 ? missingKey : invalidKey;
-  }
-
-  /** 4. Path, method, expectation, content type, parameters. Gives what goes on with the body. */
-  #begin(request: Request, route: Route<Operation> | null, now: number): Finish {
-    if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
-    const operation = request.method === 'OPTIONS' ? tellAllow(route) : operationOf(route, request);
-    if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, { allow: route.allow });
-    checkExpectation(request);
-    if (operation.takesJson) checkContentType(request);
-    if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also where no parameter is known
-    return operation.begin({ parameter: route.parameter, query: request.query, now });
+    return request.isRepeated('authorization') ? invalidKey : missingKey;
   }
 
   #addressOf(sender: Sender): string {
     return clientAddress(sender, this.#trustedProxies);
   }
 
-  async #whenRead(request: Request, finish: Finish, admission: Admission): Promise<Reply> {
+  async #whenRead(body: Promise<Buffer>, finish: Finish, request: Request, admission: Admission): Promise<Reply> {
     try {
-      return complete(await finish(await request.readBody()), admission);
+      return complete(await finish(await body), admission);
     } catch (error) {
       return this.#failed(error, request, admission);
     }
@@ -199,34 +189,45 @@ interface Admission {
 }
 
 /** What is known of a request before anything is. */
-const nobody: Admission = { standing: null, headers: [], refusal: null };
+const none: readonly string[] = [];
+const nobody: Admission = { standing: null, headers: none, refusal: null };
 
 function admitted(standing: Standing): Admission {
-  return { standing, headers: [], refusal: null };
+  return { standing, headers: none, refusal: null };
 }
 
 /** Adds what every answer carries: the headers of specification.md section 8, and those of the operation. */
 function complete(reply: Reply, { standing, headers }: Admission): Reply {
-  const limits = standing === null ? [] : rateLimitHeaders(standing);
-  return { status: reply.status, headers: [...reply.headers, ...limits, ...headers], body: reply.body };
+  const both = headers.length === 0 ? reply.headers : reply.headers.length === 0 ? headers : [...reply.headers, ...headers];
+  return { status: reply.status, headers: both, limits: standing, body: reply.body };
+}
+
+/** 4. Path, method, expectation, content type. Gives the operation that `route` has for the request. */
+function accept(request: Request, route: Route<Operation> | null, asked: Operation | undefined): Operation {
+  if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
+  const operation = request.method === 'OPTIONS' ? tellAllow(route) : asked;
+  if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, { allow: route.allow });
+  checkExpectation(request);
+  if (operation.takesJson) checkContentType(request);
+  if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also where no parameter is known
+  return operation;
 }
 
 function checkExpectation(request: Request): void {
-  const lines = request.headerLines('expect');
-  if (lines.length === 0) return;
-  const expectations = lines.join(',').toLowerCase().split(',').map((text) => text.trim());
+  const { expect } = request.headers;
+  if (expect === undefined) return;
+  const expectations = expect.toLowerCase().split(',').map((text) => text.trim());
   if (expectations.some((expectation) => expectation !== '' && expectation !== '100-continue')) {
     throw new ApiError('expectation_failed', 'The only expectation this server knows is 100-continue.');
   }
 }
 
 function checkContentType(request: Request): void {
-  const [type, second] = request.headerLines('content-type');
-  if (type === undefined || second !== undefined || !isJsonInUtf8(type)) {
+  const { 'content-type': type, 'content-encoding': codings } = request.headers;
+  if (type === undefined || request.isRepeated('content-type') || !isJsonInUtf8(type)) {
     throw new ApiError('unsupported_media_type', 'The Content-Type of the body must be application/json, in UTF-8.');
   }
-  const codings = request.headerLines('content-encoding');
-  if (codings.length > 0 && codings.join(',').toLowerCase().split(',').some((coding) => coding.trim() !== '' && coding.trim() !== 'identity')) {
+  if (codings !== undefined && codings.toLowerCase().split(',').some((coding) => coding.trim() !== '' && coding.trim() !== 'identity')) {
     throw new ApiError('unsupported_media_type', 'The body must have no Content-Encoding.');
   }
 }

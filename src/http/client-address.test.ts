@@ -4,7 +4,7 @@ import { clientAddress } from './client-address.ts';
 
 /** Of a message over a connection from 10.0.0.1 with these lines of X-Forwarded-For. */
 const from = (trustedProxies: number, ...forwarded: string[]): string =>
-  clientAddress({ address: '10.0.0.1', headerLines: (name) => (name === 'x-forwarded-for' ? forwarded : []) }, trustedProxies);
+  clientAddress({ address: '10.0.0.1', headers: forwarded.length === 0 ? {} : { 'x-forwarded-for': forwarded.join(', ') } }, trustedProxies);
 
 test('without proxies the header is ignored', () => {
   assert.equal(from(0), '10.0.0.1');

@@ -9,8 +9,7 @@ import type { Sender } from './request.ts';
 export function clientAddress(sender: Sender, trustedProxies: number): string {
   let { address } = sender;
   if (trustedProxies === 0) return address;
-  const lines = sender.headerLines('x-forwarded-for');
-  const hops = lines.length === 1 ? lines[0]! : lines.join(',');
+  const hops = String(sender.headers['x-forwarded-for'] ?? '');
   for (let end = hops.length, proxies = 0; end > 0 && proxies < trustedProxies; proxies++) {
     const begin = hops.lastIndexOf(',', end - 1) + 1;
     let hop = hops.slice(begin, end).trim();

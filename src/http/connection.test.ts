@@ -1,8 +1,10 @@
 /** One connection on the wire: its requests in order, its last answer, and clients that leave. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { chunked, early, echo, echoed, get, happened, held, json, kib, post, refused, serve, test, turns } from '../testing/wire.ts';
+import { chunked, early, echo, echoed, get, happened, held, json, kib, post, refused, serve, test, turns, type Answer } from '../testing/wire.ts';
 import type { Reply } from './reply.ts';
+
+const kept = ({ status, headers }: Answer) => [status, headers.get('connection')];
 
 // More than one request on a connection.
 
@@ -18,16 +20,19 @@ test('pipelined requests are handled one after the other, and answered in order'
   });
   const client = site.connect();
   let messages = '';
-  for (let i = 0; i < 200; i += 1) messages += i % 3 === 0 ? `${post(`/${i}?${i % 7}`, 'Content-Length: 2')}ab` : get(`/${i}?${i % 5}`);
+  for (let i = 0; i < 80; i += 1) messages += i % 3 === 0 ? `${post(`/${i}?${i % 7}`, 'Content-Length: 2')}ab` : get(`/${i}?${i % 5}`);
   await client.send(messages);
-  for (let i = 0; i < 200; i += 1) await echoed(client, `/${i}`, i % 3 === 0 ? 2 : 0);
+  for (let i = 0; i < 80; i += 1) await echoed(client, `/${i}`, i % 3 === 0 ? 2 : 0);
 });
 
-test('10,000 pipelined requests are all answered', async (t) => {
+test('10,000 requests in a row are all answered if no more than 128 are unanswered', async (t) => {
   const site = await serve(t);
   const client = site.connect();
-  client.socket.write(Array.from({ length: 10_000 }, (_, i) => `GET /${i} HTTP/1.1\r\nHost:\r\n\r\n`).join(''));
-  for (let i = 0; i < 10_000; i += 1) await echoed(client, `/${i}`);
+  const batch = Array.from({ length: 128 }, (_, i) => `GET /${i} HTTP/1.1\r\nHost:\r\n\r\n`).join('');
+  for (let sent = 0; sent < 10_000; sent += 128) {
+    await client.send(batch);
+    for (let i = 0; i < 128; i += 1) await echoed(client, `/${i}`);
+  }
 });
 
 test('while one request is handled, only some of those behind it are taken from the socket', async (t) => {
@@ -101,9 +106,10 @@ test('what comes behind Connection: close is ignored', async (t) => {
 
 test('what comes behind an answer with Connection: close is never handled', async (t) => {
   const site = await serve(t, early);
-  await refused(await site.connect().send(post('/', 'Content-Length: 3'), 'abc', get('/never')), '401 missing_api_key');
-  await refused(await site.connect().send(post('/', 'Content-Length: 3'), 'abc', 'junk'), '401 missing_api_key');
-  const client = await site.connect().send(post('/', 'Content-Length: 3'));
+  const tooLarge = post('/', 'Content-Length: 70000');
+  await refused(await site.connect().send(tooLarge, 'abc', get('/never')), '401 missing_api_key');
+  await refused(await site.connect().send(tooLarge, 'abc', 'junk'), '401 missing_api_key');
+  const client = await site.connect().send(tooLarge);
   await refused(client, '401 missing_api_key');
   await client.send('abc', get('/never'));
   await refused(await site.connect().send('GET / HTTP/1.1\r\n\r\n', get('/never')), '400 malformed_request');
@@ -111,6 +117,45 @@ test('what comes behind an answer with Connection: close is never handled', asyn
   await refused(await site.connect().send(post('/', 'Expect: 100-continue', 'Content-Length: 3'), get('/never')), '401 missing_api_key');
   await turns(site);
   assert.deepEqual(site.calls, Array(4).fill('POST /'));
+});
+
+test('an early answer keeps the connection if at most 64 KiB of the body are outstanding', async (t) => {
+  const site = await serve(t, (request, waitedMs) => (request.method === 'POST' ? early(request, waitedMs) : echo(request)));
+  for (const [head, body] of [
+    [post('/', 'Content-Length: 3'), 'abc'],
+    [post('/', 'Content-Length: 65536'), kib(64)],
+    [chunked, '3\r\nabc\r\n0\r\n\r\n'],
+    [chunked, `8000\r\n${kib(32)}\r\n8000\r\n${kib(32)}\r\n0\r\n\r\n`],
+    [post('/', 'Expect: other', 'Content-Length: 3'), 'abc'],
+  ] as const) {
+    const together = await site.connect().send(head, body, get('/next'));
+    assert.deepEqual(kept(await together.answer()), [401, 'keep-alive'], head);
+    await echoed(together, '/next');
+    const apart = await site.connect().send(head);
+    assert.deepEqual(kept(await apart.answer()), [401, 'keep-alive'], head);
+    await apart.send(body, get('/next'));
+    await echoed(apart, '/next');
+  }
+});
+
+test('a chunked body whose request was answered ends its connection after 64 KiB', async (t) => {
+  const site = await serve(t, early);
+  const client = await site.connect().send(chunked);
+  assert.deepEqual(kept(await client.answer()), [401, 'keep-alive']);
+  client.socket.write(`100000\r\n${kib(1_024)}\r\n0\r\n\r\n${get('/never')}`);
+  await client.forgotten();
+  assert.deepEqual(site.calls, ['POST /']);
+});
+
+test('a body that breaks, or ends, after its request was answered ends the connection without another answer', async (t) => {
+  const site = await serve(t, early);
+  for (const [head, behind] of [[chunked, 'zz\r\n'], [chunked, null], [post('/', 'Content-Length: 3'), null]] as const) {
+    const client = await site.connect().send(head);
+    assert.deepEqual(kept(await client.answer()), [401, 'keep-alive']);
+    if (behind === null) client.finish();
+    else await client.send(behind);
+    await client.end();
+  }
 });
 
 test('an answer to a request without a body leaves the connection open', async (t) => {
@@ -134,7 +179,7 @@ test('HTTP/1.0 is served without a Host, one request a connection', async (t) =>
 
 test('an early answer is read whole, although the client goes on sending', async (t) => {
   const site = await serve(t, early);
-  for (const head of [post('/', `Content-Length: ${200 * 1024}`), `${chunked}${(200 * 1024).toString(16)}\r\n`]) {
+  for (const head of [post('/', `Content-Length: ${200 * 1024}`), `${post('/', 'Transfer-Encoding: chunked', 'Connection: close')}${(200 * 1024).toString(16)}\r\n`]) {
     await refused(await site.connect().send(head, kib(200)), '401 missing_api_key', 'sent at once');
     const client = await site.connect().send(head);
     await refused(client, '401 missing_api_key');
@@ -180,7 +225,7 @@ test('behind the last answer the server waits 2 s for the client to close', asyn
     return setRealTimeout(work, ms === 2_000 ? 60_000 : ms).unref();
   });
   const site = await serve(t, early);
-  const client = await site.connect().send(post('/', 'Content-Length: 3'));
+  const client = await site.connect().send(post('/', 'Content-Length: 65537'));
   await refused(client, '401 missing_api_key');
   await turns(site);
   assert.equal((await client.accepted()).destroyed, false);
@@ -195,8 +240,7 @@ test('a client that has closed its side still gets its answers', async (t) => {
   const site = await serve(t, handler);
   const client = (await site.connect().send(get('/a'), post('/b', 'Content-Length: 1'), 'a', get('/c'))).finish();
   await called;
-  const serverSide = await client.accepted();
-  if (!serverSide.readableEnded) await happened(serverSide, 'end');
+  await turns(site);
   release();
   for (const path of ['/a', '/b', '/c']) assert.equal((JSON.parse((await client.answer()).body) as { path: string }).path, path);
   await client.end();
@@ -230,8 +274,9 @@ test('a reset drops what waits behind the request that is handled', async (t) =>
   const client = await site.connect().send(get('/a'), get('/b').repeat(10), 'junk');
   await called;
   client.socket.resetAndDestroy();
-  await client.forgotten();
+  await turns(site);
   release();
+  await client.forgotten();
   await turns(site);
   assert.equal(site.calls.includes('GET /b'), false);
   await echoed(await site.connect().send(get('/after')), '/after');

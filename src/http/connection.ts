@@ -1,156 +1,236 @@
 /**
- * One client connection, and the order of its answers.
+ * One client connection. It handles its requests one at a time, so that pipelined requests see each other's effects
+ * (RFC 9112 section 9.3.2) and a fault never overtakes the response to the request before it.
  *
- * Node parses requests as fast as they arrive and reports a broken message at once, even while an answer to an
- * earlier, good request of the same connection is still being made. Here each connection does one thing at a time:
- * a request is handled when the answer before it has left, and so is the fault that ends the connection. So a fault
- * never overtakes or replaces an answer, and pipelined requests see each other's effects (RFC 9112 section 9.3.2).
+ * Memory. Node parses all requests in a piece that it has read, whether they can be handled or not. While one waits for its
+ * turn, the connection reads nothing more; if more than 128 are unanswered, or those that wait take too much memory, it is destroyed.
  *
- * A connection ends by lingering: our side is closed, and what the client still sends is read and thrown away for a
- * while. Closing both sides at once would make the kernel answer those bytes with a reset, and a reset can destroy an
- * answer that the client has not read yet (RFC 9112 section 9.6).
+ * The end. When the last response has been sent, our side is closed, and what the client still sends is read and thrown
+ * away for a while. If both sides were closed at once, the kernel would answer those bytes with a reset, and a reset can
+ * destroy a response that the client has not read yet (RFC 9112 section 9.6).
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterNextTurn, maxQueuedMs } from './arrival.ts';
-import type { Request } from './request.ts';
+import type { ApiError } from '../domain/api-error.ts';
+import { headFault } from './head.ts';
+import { sendReply, sendReplyUnended, sendReplyWithoutRequest, type Reply } from './reply.ts';
+import { newRequestId } from './request-id.ts';
+import { Request, type Sender } from './request.ts';
 
+/** What a connection asks of the service behind it. */
+export interface Handler {
+  /** Responds to a request whose head is good, `waitedMs` after Node reported it. Neither throws nor rejects. */
+  answer(request: Request, waitedMs: number): Reply | Promise<Reply>;
+  /** Responds to a message whose head is broken, in this way. */
+  answerBroken(sender: Sender, fault: ApiError): Reply;
+  /** Responds where the listener serves nobody, whatever they ask for. */
+  answerUnserved(sender: Sender, refusal: ApiError): Reply;
+}
+
+/** What the connections of one listener share. */
+export interface ConnectionContext {
+  readonly handler: Handler;
+  /** The headers of a response that keeps the connection: names and values in turn. */
+  readonly keepAlive: readonly string[];
+  /** How long a client may take nothing of its response. */
+  readonly stallTimeoutMs: number;
+  /** A clock that only goes forward, in milliseconds. */
+  readonly monotonic: () => number;
+  /** Whether the listener is stopping: each response is its connection's last. */
+  stopping: boolean;
+}
+
+const close = ['Connection', 'close'];
+const maxUnanswered = 128;
+/** With 64 KiB of bodies, the most that Node reads at once, a connection stays below 300 KB (http/memory.test.ts). */
+const maxWaitingBytes = 220 * 1024;
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;
-/** Node reads no more at a time: behind such a piece there may be another. */
-const fullPieceBytes = 64 * 1024;
-/** More pipelined requests than this wait in the socket, not in memory. */
-const maxWaiting = 64;
 
 export class Connection {
+  readonly socket: Socket;
   /** The IP address of the other end. */
   readonly address: string;
-  /** Our end, which answers are written to. */
-  readonly socket: Socket;
+  readonly #context: ConnectionContext;
+  /** `closing`: the last response is being sent; `lingering`: it has been sent. */
+  #state: 'idle' | 'busy' | 'closing' | 'lingering' = 'idle';
+  /** The requests that wait for their turn, and what ends the connection behind them. */
   readonly #waiting: (() => void)[] = [];
-  #busy = false;
-  #closing = false;
-  #lingers = false;
-  /** How much had been read when the last work was done. */
-  #bytesAtRest = 0;
-  /** When what was read last arrived. */
-  #arrivedAt: number;
-  /** Whether what is read next may have waited in the socket since then: behind a full piece, or the opening. */
-  #backlog = true;
-  /** The same once reading was paused, for too many waiting requests or too many unread answers: until nothing comes. */
-  #train = false;
-  #bytesRead = 0;
-  /** What `idleMs` saw, and since when it has seen nothing else. */
+  #waitingBytes = 0;
+  #end: (() => void) | null = null;
+  /** The requests that Node keeps, those that are ignored included. */
+  #unanswered = 0;
+  /** The request that was received last, until it is answered and complete. */
+  #latest: Request | null = null;
+  /** The response to the request whose turn it is. */
+  #response: ServerResponse | null = null;
+  /** What `idleMs` has seen, and since when it has seen nothing else. */
   #bytesSeen = -1;
   #idleSince = 0;
-  /** The request whose head arrived last, until it is answered and has arrived whole. */
-  latest: Request | undefined;
 
-  /** `openedAt`: when it was opened. */
-  constructor(socket: Socket, openedAt: number) {
-    this.#arrivedAt = openedAt;
+  constructor(socket: Socket, context: ConnectionContext) {
     this.socket = socket;
     this.address = socket.remoteAddress ?? ''; // none: closed already
-    // What is called when an answer with `Connection: close` has been written, and by Node's HTTP server when one has whose
-    // client has closed its side. There, a fault may wait behind it, for an answer that will be the last.
-    socket.destroySoon = () => {
-      if (this.#waiting.length === 0 && !this.#lingers) this.#linger();
-    };
-    socket.on('pause', () => (this.#train = true));
-    // Node resumes the socket at the end of every message it has parsed, also of one that had made us pause.
+    this.#context = context;
+    socket.on('error', () => socket.destroy()).on('timeout', () => socket.destroy());
+    // Node resumes the socket whenever it has parsed a message.
     socket.on('resume', () => {
-      if (this.#waiting.length >= maxWaiting) socket.pause();
+      if (this.#waiting.length > 0 || this.#state === 'closing') socket.pause();
     });
   }
 
-  /** Whether something is being answered, or waits for its turn. */
+  /** Whether a request is not answered yet, or its response not sent. */
   get busy(): boolean {
-    return this.#busy;
+    return this.#state === 'busy' || this.#state === 'closing';
   }
 
-  /** Whether nothing is being answered or on its way: neither a request, as far as one can see, nor an answer. */
-  get atRest(): boolean {
-    return !this.#busy && !this.#closing && this.socket.bytesRead === this.#bytesAtRest;
+  /** Whether the client has sent nothing yet. */
+  get isSilent(): boolean {
+    return this.#state === 'idle' && this.socket.bytesRead === 0;
   }
 
-  /**
-   * For how long nothing has been answered or has come, as far as the calls of this have seen, in milliseconds. `now` is the time
-   * on a clock that only goes forward.
-   */
+  /** The response that is written and not sent yet, or null. */
+  get sending(): ServerResponse | null {
+    return this.#response?.writableEnded === true ? this.#response : null;
+  }
+
+  /** For how long nothing has been answered or received, as far as the calls of this have seen, in milliseconds. `now` is the listener's time. */
   idleMs(now: number): number {
     const { bytesRead } = this.socket;
-    if (this.#busy || bytesRead !== this.#bytesSeen) {
+    if (this.busy || bytesRead !== this.#bytesSeen) {
       this.#bytesSeen = bytesRead;
       this.#idleSince = now;
     }
     return now - this.#idleSince;
   }
 
-  /** Runs `work` when everything enqueued before it is `done`; never, if the connection ends before. */
-  enqueue(work: () => void): void {
-    if (this.#closing) return;
-    if (!this.#busy) {
-      this.#busy = true;
-      work();
-      return;
+  /** Takes a request from Node. */
+  receive(message: IncomingMessage, response: ServerResponse): void {
+    const { socket } = this;
+    this.#unanswered += 1;
+    if (this.#unanswered > maxUnanswered) socket.destroy();
+    if (socket.destroyed || this.#isOver()) return void message.resume();
+    const request = new Request(message, response, this.address);
+    this.#latest = request;
+    if (this.#state === 'idle') {
+      this.#state = 'busy';
+      this.#handle(request, response, 0);
+    } else {
+      this.#waitingBytes += request.retainedBytes;
+      if (this.#waitingBytes > maxWaitingBytes) return void socket.destroy();
+      const { monotonic } = this.#context;
+      const arrivedAt = monotonic();
+      this.#waiting.push(() => this.#handle(request, response, monotonic() - arrivedAt));
+      socket.pause();
     }
-    this.#waiting.push(work);
-    if (this.#waiting.length === maxWaiting) this.socket.pause();
   }
 
-  /**
-   * When the head arrived that has just been read; `now` is the time of what is read now. A connection's first bytes
-   * came with it; what had to wait in the socket came with what was read before.
-   */
-  arrival(now: number): number {
-    const pieceBytes = this.socket.bytesRead - this.#bytesRead;
-    if (pieceBytes === 0) return this.#arrivedAt; // read together with the head before it
-    this.#bytesRead += pieceBytes;
-    this.#arrivedAt = this.#backlog || this.#train ? Math.max(this.#arrivedAt, now - maxQueuedMs) : now;
-    this.#backlog = pieceBytes >= fullPieceBytes;
-    return this.#arrivedAt;
+  /** Takes a fault from Node: of the request whose body is being received, or of the next head. */
+  fail(fault: ApiError): void {
+    const latest = this.#latest;
+    if (latest === null || latest.complete) this.endWith((sender) => this.#context.handler.answerBroken(sender, fault));
+    else if (this.#state === 'idle') this.#close(); // it was answered before its body was received
+    else latest.body?.fail(fault);
   }
 
-  /** Says that the current work is done: its answer has been written, or its client is gone. */
-  done(): void {
-    const next = this.#waiting.shift();
-    if (this.#waiting.length === maxWaiting - 1) this.socket.resume();
-    if (next !== undefined && !this.#closing) return next();
-    this.#busy = false;
-    // A body has come since the head; and to ask the socket takes as long as the rest of this.
-    this.#bytesAtRest = this.latest?.hasBody === false ? this.#bytesRead : this.socket.bytesRead;
-    if (this.latest?.arrived === true) this.latest = undefined; // or each idle connection would keep its last in memory
-    if (this.#train) this.#noteIfDry();
+  /** Responds, as the connection's last, where Node has no request. */
+  endWith(answer: (sender: Sender) => Reply, headers: Sender['headers'] = {}): void {
+    if (this.#isOver()) return;
+    this.#end ??= () => {
+      const reply = answer({ address: this.address, headers });
+      sendReplyWithoutRequest(this.socket, reply, { requestId: newRequestId(), connection: close });
+      this.#close();
+    };
+    if (this.#state === 'idle' || (this.#waiting.length === 0 && this.sending?.socket)) this.#end();
   }
 
-  /** Says that the current work's answer is the connection's last. */
-  close(): void {
-    this.#closing = true;
+  /** The socket is closed: nothing more is handled. */
+  closed(): void {
+    this.#state = 'lingering';
     this.#waiting.length = 0;
   }
 
-  /** If the next turn of the event loop reads nothing, nothing waits in the socket. */
-  #noteIfDry(): void {
-    const { bytesRead } = this.socket;
-    afterNextTurn(() => {
-      if (this.socket.bytesRead === bytesRead) this.#train = false;
-    });
+  #isOver(): boolean {
+    return this.#state === 'closing' || this.#state === 'lingering';
+  }
+
+  #handle(request: Request, response: ServerResponse, waitedMs: number): void {
+    const { handler } = this.#context;
+    this.#response = response;
+    const fault = headFault(request);
+    if (fault !== null) return this.#respond(handler.answerBroken(request, fault), request, response, true);
+    const reply = handler.answer(request, waitedMs);
+    if (reply instanceof Promise) void reply.then((late) => this.#respond(late, request, response));
+    else this.#respond(reply, request, response);
+  }
+
+  #respond(reply: Reply, request: Request, response: ServerResponse, isBroken = false): void {
+    if (this.socket.destroyed) return;
+    const { body, id: requestId } = request;
+    const { stopping, keepAlive } = this.#context;
+    const isLast = isBroken || stopping || !request.mayBeFollowed || (body !== null && !body.complete && !body.isDiscardable);
+    const end = this.#waiting.length === 0 ? this.#end : null;
+    if (isLast || end !== null) {
+      // The previous response is sent, but Node has not given the socket to this one yet.
+      if (response.socket === null) return void setImmediate(() => this.#respond(reply, request, response, isBroken));
+      sendReplyUnended(response, reply, { requestId, connection: isLast ? close : keepAlive });
+      if (isLast) this.#close();
+      else end!();
+    } else {
+      body?.discard(() => this.socket.destroy());
+      // After a request with Expect, Node keeps the connection only if it is told to.
+      const connection = request.headers.expect === undefined ? keepAlive : ['Connection', 'keep-alive', ...keepAlive];
+      sendReply(response, reply, { requestId, connection });
+      if (response.writableFinished) return this.#sent();
+      this.socket.setTimeout(this.#context.stallTimeoutMs);
+      response.once('finish', () => {
+        this.socket.setTimeout(0);
+        this.#sent();
+      });
+    }
+  }
+
+  /** The response has been sent: the next request's turn begins. */
+  #sent(): void {
+    this.#unanswered -= 1;
+    this.#response = null;
+    if (!this.socket.writable) return;
+    if (this.#latest?.complete) this.#latest = null;
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#state = 'idle';
+      return this.#end?.();
+    }
+    if (this.#waiting.length === 0) {
+      this.#waitingBytes = 0;
+      this.socket.resume();
+    }
+    next();
+  }
+
+  #close(): void {
+    const { socket } = this;
+    this.#state = 'closing';
+    this.#waiting.length = 0;
+    this.#latest?.body?.discard(() => {});
+    socket.pause();
+    socket.setTimeout(this.#context.stallTimeoutMs);
+    socket.end(() => this.#linger());
   }
 
   #linger(): void {
     const { socket } = this;
-    this.#lingers = true;
-    this.close();
+    if (socket.destroyed) return;
+    this.#state = 'lingering';
     const limit = socket.bytesRead + lingerBytes;
     const timer = setTimeout(() => socket.destroy(), lingerMs);
     socket.once('close', () => clearTimeout(timer));
-    socket.end();
-    // Node stops reading when nobody takes a body, and starts again on 'resume'; only then may its parser go.
+    // Node's own listener for 'resume' makes the kernel's bytes come again; a listener for 'data' takes it away.
     socket.once('resume', () => {
-      socket.removeAllListeners('data');
       socket.on('data', () => {
         if (socket.bytesRead > limit) socket.destroy();
       });
     });
-    socket.pause().resume();
+    socket.resume();
   }
 }

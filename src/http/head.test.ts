@@ -104,10 +104,10 @@ test('a head over 16 KiB is a 431', async (t) => {
 
 test('no header of a head that fits is dropped, and their order is kept', async (t) => {
   const site = await serve(t, async (request) =>
-    json([request.header('a'), request.headerLines('a'), request.headerLines('b').length, request.header('c') ?? null]));
+    json([request.headers['a'], request.headers['b']?.length, request.headers['c'] ?? null]));
   const lines = ['A: 1', 'a:2', ...Array<string>(2_500).fill('b:'), 'A: \t 3 \t'];
   const client = await site.connect().send(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nHost: x\r\n\r\n`);
-  assert.deepEqual(JSON.parse((await client.answer()).body), ['1', ['1', '2', '3'], 2_500, null]);
+  assert.deepEqual(JSON.parse((await client.answer()).body), ['1, 2, 3', 2 * 2_499, null]);
 });
 
 test('every version but HTTP/1.0 and 1.1 is a 505', async (t) => {

@@ -2,7 +2,7 @@ import { ApiError } from '../domain/api-error.ts';
 import type { Request } from './request.ts';
 
 /** `uri-host [ ":" port ]` (RFC 9112 section 3.2, RFC 3986 section 3.2.2), or nothing. */
-const hostValue = /^(?:\[[0-9a-f:.]+\]|\[v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})*)(?::[0-9]*)?$/i;
+const hostValue = /^(?:[\w.~!$&'()*+,;=-]*(?:%[0-9a-f]{2}[\w.~!$&'()*+,;=-]*)*|\[[0-9a-f:.]+\]|\[v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+\])(?::[0-9]*)?$/i;
 
 /**
  * What Node's parser lets through although RFC 9112 (or decisions.md, "Order of checks" 1) does not.
@@ -14,17 +14,16 @@ export function headFault(request: Request): ApiError | null {
     return new ApiError('http_version_not_supported', 'This server speaks HTTP/1.1 and HTTP/1.0.');
   }
   if (request.headBytes > maxHeadBytes) return headTooLarge();
-  const hosts = request.headerLines('host');
-  if (hosts.length > 1) return malformed('more than one Host header (RFC 9112, section 3.2)');
-  if (hosts[0] === undefined) {
+  const { host, 'transfer-encoding': coding } = request.headers;
+  if (host === undefined) {
     if (version === '1.1') return malformed('no Host header (RFC 9112, section 3.2)');
-  } else if (!hostValue.test(hosts[0])) {
-    return malformed('a Host header that names no host (RFC 9112, section 3.2)');
+  } else if (!hostValue.test(host)) {
+    const what = request.isRepeated('host') ? 'more than one Host header' : 'a Host header that names no host';
+    return malformed(`${what} (RFC 9112, section 3.2)`);
   }
-  const codings = request.headerLines('transfer-encoding');
-  if (codings.length > 0) {
+  if (coding !== undefined) {
     if (version === '1.0') return malformed('Transfer-Encoding in an HTTP/1.0 message (RFC 9112, section 6.1)');
-    const given = codings.join(',').split(',').map((coding) => coding.trim().toLowerCase()).filter((coding) => coding !== '');
+    const given = coding.toLowerCase().split(',').map((element) => element.trim()).filter((element) => element !== '');
     if (given.join() !== 'chunked') return malformed('a Transfer-Encoding other than chunked');
   }
   const isAsterisk = request.path === '*' && request.query === '' && request.method === 'OPTIONS';

@@ -1,16 +1,25 @@
-import { Buffer } from 'node:buffer'; // the global one is a getter, which V8 calls each time
-import { STATUS_CODES } from 'node:http';
+import { Buffer } from 'node:buffer';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { decimal } from '../json/decimal.ts';
 import { errorBody, type ErrorCode, type Refusal } from '../domain/api-error.ts';
+import { decimal } from '../json/decimal.ts';
 
-/** An answer before it is on the wire. */
+/** A response before it is on the wire. */
 export interface Reply {
   readonly status: number;
-  /** Names and values in turn, as in Node's `rawHeaders`. Nothing checks them: in US-ASCII, and never with what a client has sent. */
+  /** Names and values in turn, as in Node's `rawHeaders`. */
   readonly headers: readonly string[];
-  /** A JSON text, whole or as bytes in pieces that will not change; null for an answer without content (204). */
+  /** The numbers of `X-RateLimit-*` (specification.md section 8): two counts of requests, and seconds since the epoch. */
+  readonly limits?: { readonly limit: number; readonly remaining: number; readonly reset: number } | null;
+  /** A JSON text, whole or as bytes in pieces that will not change; null for a response without content (204). */
   readonly body: string | Buffer | readonly Buffer[] | null;
+}
+
+/** What else the head of a response depends on. */
+export interface ReplyOptions {
+  readonly requestId: string;
+  /** The headers that tell for how long the connection is kept, or that it is closed: names and values in turn. */
+  readonly connection: readonly string[];
 }
 
 const challenge = 'Bearer realm="petstore"';
@@ -27,79 +36,58 @@ export function errorReply(refused: Refusal): Reply {
   return { status: refused.status, headers, body: errorBody(refused) };
 }
 
-/** The headers of specification.md section 8: `limit` and `remaining` in requests, `reset` in seconds since the epoch. */
-export function rateLimitHeaders({ limit, remaining, reset }: { limit: number; remaining: number; reset: number }): readonly string[] {
-  return ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', String(reset)];
-}
-
-/** What else an answer's head depends on. */
-export interface Exchange {
-  readonly requestId: string;
-  /** Whether the request was HEAD: the answer has the headers that GET's would have, and no body (RFC 9110 section 9.3.2). */
-  readonly isHead: boolean;
-  /** How long the connection is kept for further requests, or null if it is closed. */
-  readonly keepAliveMs: number | null;
-}
-
-/** A body up to this size is written in one piece with its head: to copy it takes less than to write two. */
+/** A body up to this size is written in one piece with its head: copying it takes less time than a second piece. */
 const maxCopiedBytes = 8 * 1024;
 
-/**
- * Writes a reply, and calls `sent` when the kernel has all of it; not if the connection ends before. The headers that every answer carries are
- * written here and nowhere else.
- *
- * Node's own response would check each header anew and write each answer in two pieces, which takes a seventh of a request's time.
- */
-export function sendReply(socket: Socket, { status, headers, body }: Reply, { requestId, isHead, keepAliveMs }: Exchange, sent: () => void): void {
-  if (!socket.writable) return;
-  const length = body === null ? 0 : byteLength(body);
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${linesOf(headers)}X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n`
-    + (keepAliveMs === null ? 'Connection: close\r\n' : `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}\r\n`)
-    + (body === null ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`)
-    + `Date: ${dateNow()}\r\n\r\n`;
-  const done = (error?: Error | null) => {
-    if (!error && !socket.destroyed) sent(); // Node 20 tells no error where the socket was destroyed meanwhile
-  };
-  if (body === null || isHead) {
-    socket.write(head, 'latin1', done);
-  } else if (length <= maxCopiedBytes) {
-    socket.write(head + latin1Of(body, length), 'latin1', done);
-  } else {
-    const pieces = typeof body === 'string' ? [Buffer.from(body)] : Buffer.isBuffer(body) ? [body] : body;
-    socket.cork();
-    socket.write(head, 'latin1');
-    for (let i = 0; i < pieces.length - 1; i++) socket.write(pieces[i]!);
-    socket.write(pieces[pieces.length - 1]!, done);
-    socket.uncork();
+/** Sends a reply. */
+export function sendReply(response: ServerResponse, reply: Reply, options: ReplyOptions): void {
+  const pieces = piecesOf(reply.body);
+  response.writeHead(reply.status, headersOf(reply, pieces, options));
+  for (let i = 0; i < pieces.length - 1; i++) response.write(pieces[i], 'latin1');
+  response.end(pieces.at(-1), 'latin1');
+}
+
+/** Sends a reply as `sendReply` does, but leaves the response open: when one is ended, Node may close the connection. */
+export function sendReplyUnended(response: ServerResponse, reply: Reply, options: ReplyOptions): void {
+  const pieces = piecesOf(reply.body);
+  response.writeHead(reply.status, headersOf(reply, pieces, options));
+  response.cork();
+  response.flushHeaders();
+  for (const piece of pieces) response.write(piece, 'latin1');
+  response.uncork();
+}
+
+/** Sends a reply where there is no request that Node could give a response for. */
+export function sendReplyWithoutRequest(socket: Socket, reply: Reply, options: ReplyOptions): void {
+  const pieces = piecesOf(reply.body);
+  const headers = [...headersOf(reply, pieces, options), 'Date', new Date().toUTCString()];
+  let head = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`;
+  for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  socket.cork();
+  socket.write(`${head}\r\n`, 'latin1');
+  for (const piece of pieces) socket.write(piece, 'latin1');
+  socket.uncork();
+}
+
+function headersOf({ headers, limits }: Reply, pieces: readonly (string | Buffer)[], { requestId, connection }: ReplyOptions): string[] {
+  const all = [...headers, 'X-Request-Id', requestId, 'Cache-Control', 'no-store'];
+  if (limits) {
+    const { limit, remaining, reset } = limits; // specification.md section 8
+    all.push('X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', String(reset));
   }
-}
-
-function byteLength(body: string | Buffer | readonly Buffer[]): number {
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return Buffer.byteLength(body);
-  return body.reduce((sum, piece) => sum + piece.length, 0);
-}
-
-/** A body's bytes, each as the character of its number. */
-function latin1Of(body: string | Buffer | readonly Buffer[], length: number): string {
-  if (typeof body === 'string') return body.length === length ? body : Buffer.from(body).toString('latin1');
-  return Buffer.isBuffer(body) ? body.toString('latin1') : body.map((piece) => piece.toString('latin1')).join('');
-}
-
-function linesOf(headers: readonly string[]): string {
-  let lines = '';
-  for (let i = 0; i < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
-  return lines;
-}
-
-let second = NaN;
-let date = '';
-
-/** The time as `Date` tells it (RFC 9110 section 5.6.7), written once a second. */
-function dateNow(): string {
-  const now = Math.floor(Date.now() / 1000);
-  if (now !== second) {
-    second = now;
-    date = new Date(now * 1000).toUTCString();
+  if (pieces.length > 0) {
+    let length = 0;
+    for (const piece of pieces) length += piece.length;
+    all.push('Content-Type', 'application/json', 'Content-Length', String(length));
   }
-  return date;
+  for (const text of connection) all.push(text);
+  return all;
+}
+
+/** The bytes of a body, in pieces: bytes, or a string with one character for each byte. */
+function piecesOf(body: Reply['body']): readonly (string | Buffer)[] {
+  if (body === null) return [];
+  if (Array.isArray(body)) return body.length === 1 ? piecesOf(body[0]) : body;
+  const bytes = typeof body === 'string' && Buffer.byteLength(body) !== body.length ? Buffer.from(body) : (body as string | Buffer);
+  return [bytes.length <= maxCopiedBytes ? bytes.toString('latin1') : bytes];
 }

