@@ -235,6 +235,19 @@ test('behind the last answer the server waits 2 s for the client to close', asyn
 
 // Clients that leave.
 
+test('a client that has closed its side still gets the answer to a request under way', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const client = (await site.connect().send(get('/a'))).finish();
+  await called;
+  const serverSide = await client.accepted();
+  if (!serverSide.readableEnded) await happened(serverSide, 'end'); // nothing waits, so that the server reads on
+  release();
+  await client.answer();
+  await client.end();
+  await client.forgotten();
+});
+
 test('a client that has closed its side still gets its answers', async (t) => {
   const { called, release, handler } = held(echo);
   const site = await serve(t, handler);
