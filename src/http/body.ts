@@ -11,7 +11,7 @@ export const emptyBody = Buffer.alloc(0);
 export class Body {
   readonly #message: IncomingMessage;
   /** The value of Content-Length; null for a chunked body. */
-  readonly #declaredBytes: number | null;
+  readonly declaredBytes: number | null;
   #sendContinue: (() => void) | null;
   #onExcess = (): void => {};
   /** What has been received, in its first bytes; null when what is received is thrown away. */
@@ -23,7 +23,7 @@ export class Body {
   /** `sendContinue` asks for the body with `100 Continue`; null where the client does not wait for that. */
   constructor(message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null) {
     this.#message = message;
-    this.#declaredBytes = declaredBytes;
+    this.declaredBytes = declaredBytes;
     this.#sendContinue = sendContinue;
     message.on('data', (piece: Buffer) => this.#receive(piece));
     message.on('end', () => this.#reader?.resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody));
@@ -32,23 +32,13 @@ export class Body {
     });
   }
 
-  /** Whether the whole body has been received. */
-  get complete(): boolean {
-    return this.#message.complete;
-  }
-
-  /** About how much memory the body takes if it is sent as announced. */
-  get retainedBytes(): number {
-    return 900 + Math.min(this.#declaredBytes ?? 0, maxBodyBytes);
-  }
-
   /**
-   * Whether the connection can be kept although the request was answered before the body was complete: at most 64 KiB are
-   * outstanding, or may be; the client does not wait to be asked for them; and they can be had.
+   * Whether the connection can be kept when the request has been answered: what is outstanding of the body is at most 64 KiB,
+   * or may be; the client does not wait to be asked for it; and it can be had.
    */
   get isDiscardable(): boolean {
-    const outstandingBytes = this.#declaredBytes === null ? this.#receivedBytes : this.#declaredBytes - this.#receivedBytes;
-    return this.#fault === null && this.#sendContinue === null && outstandingBytes <= maxBodyBytes;
+    const outstandingBytes = this.declaredBytes === null ? this.#receivedBytes : this.declaredBytes - this.#receivedBytes;
+    return this.#message.complete || (this.#fault === null && this.#sendContinue === null && outstandingBytes <= maxBodyBytes);
   }
 
   /**
@@ -58,7 +48,7 @@ export class Body {
   read(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (this.#fault !== null) return reject(this.#fault);
-      if ((this.#declaredBytes ?? this.#receivedBytes) > maxBodyBytes) return reject(tooLarge());
+      if ((this.declaredBytes ?? this.#receivedBytes) > maxBodyBytes) return reject(tooLarge());
       this.#reader = { resolve, reject };
       if (this.#message.readableEnded) return resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody);
       this.#sendContinue?.();

@@ -13,8 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiError } from '../domain/api-error.ts';
 import { headFault } from './head.ts';
-import { sendReply, sendReplyUnended, sendReplyWithoutRequest, type Reply } from './reply.ts';
-import { newRequestId } from './request-id.ts';
+import { sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
 import { Request, type Sender } from './request.ts';
 
 /** What a connection asks of the service behind it. */
@@ -137,8 +136,7 @@ export class Connection {
   endWith(answer: (sender: Sender) => Reply, headers: Sender['headers'] = {}): void {
     if (this.#isOver()) return;
     this.#end ??= () => {
-      const reply = answer({ address: this.address, headers });
-      sendReplyWithoutRequest(this.socket, reply, { requestId: newRequestId(), connection: close });
+      sendReplyWithoutRequest(this.socket, answer({ address: this.address, headers }), close);
       this.#close();
     };
     if (this.#state === 'idle' || (this.#waiting.length === 0 && this.sending?.socket)) this.#end();
@@ -166,21 +164,21 @@ export class Connection {
 
   #respond(reply: Reply, request: Request, response: ServerResponse, isBroken = false): void {
     if (this.socket.destroyed) return;
-    const { body, id: requestId } = request;
+    const { body, id } = request;
     const { stopping, keepAlive } = this.#context;
-    const isLast = isBroken || stopping || !request.mayBeFollowed || (body !== null && !body.complete && !body.isDiscardable);
+    const isLast = isBroken || stopping || !request.mayBeFollowed || body?.isDiscardable === false;
     const end = this.#waiting.length === 0 ? this.#end : null;
     if (isLast || end !== null) {
       // The previous response is sent, but Node has not given the socket to this one yet.
       if (response.socket === null) return void setImmediate(() => this.#respond(reply, request, response, isBroken));
-      sendReplyUnended(response, reply, { requestId, connection: isLast ? close : keepAlive });
+      sendReply(response, reply, id, isLast ? close : keepAlive, true);
       if (isLast) this.#close();
       else end!();
     } else {
       body?.discard(() => this.socket.destroy());
       // After a request with Expect, Node keeps the connection only if it is told to.
       const connection = request.headers.expect === undefined ? keepAlive : ['Connection', 'keep-alive', ...keepAlive];
-      sendReply(response, reply, { requestId, connection });
+      sendReply(response, reply, id, connection);
       if (response.writableFinished) return this.#sent();
       this.socket.setTimeout(this.#context.stallTimeoutMs);
       response.once('finish', () => {
