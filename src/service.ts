@@ -1,6 +1,5 @@
 /**
- * What a request goes through: the order of checks of decisions.md, from 2 on. (1, the head of the message, is the
- * listener's: http/head.ts.)
+ * Handles a request: steps 2 to 4 of "Order of checks" in decisions.md. Step 1, the head of the message, is in http/head.ts.
  */
 import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
 import { bearerToken } from './http/bearer.ts';
@@ -31,7 +30,7 @@ import type { PetStore } from './store/pet-store.ts';
 export interface ServiceOptions {
   /** Where the interface stands: `/v1`. */
   readonly basePath: string;
-  /** So many proxies stand before the server, each of which tells by `X-Forwarded-For` who it was sent the request by. */
+  /** The number of trusted proxies in front of the server. Each appends an address to `X-Forwarded-For`. */
   readonly trustedProxies: number;
   readonly keys: KeyRing;
   readonly limiter: Limiter;
@@ -130,7 +129,7 @@ export class Service implements Handler {
     return { standing, headers: operation?.responseHeaders?.(now) ?? none, refusal: refused };
   }
 
-  /** Where no key is asked for and nothing is counted: the numbers are the address's. */
+  /** A request that needs no key: it is not counted, and the response shows the limits of its address. */
   #visit(sender: Sender, now: number): Admission {
     return admitted(this.#limiter.standingOf(this.#addressOf(sender), now));
   }
@@ -180,7 +179,7 @@ const invalidKey = refusal('invalid_api_key', 'The API key is not valid.');
 /** Where `OPTIONS *` leads. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
 
-/** Whether a request is let in, and what its answer then says in any case. */
+/** The result of authentication and rate limiting. */
 interface Admission {
   readonly standing: Standing | null;
   /** The headers of every response of the operation. */
@@ -188,7 +187,7 @@ interface Admission {
   readonly refusal: Refusal | null;
 }
 
-/** What is known of a request before anything is. */
+/** The admission of a request before any check has run. */
 const none: readonly string[] = [];
 const nobody: Admission = { standing: null, headers: none, refusal: null };
 

@@ -21,6 +21,11 @@ const fill = (text: string, room = 2): string => text.repeat(Math.floor((size - 
 const members = (count: number, name: (index: number) => string): string => `{${Array.from({ length: count }, (_, index) => `"${name(index)}":1`).join()}}`;
 const digits = (index: number): string => index.toString(36);
 
+/** Texts of 2^n characters; with each length those of `one` and `other` have the same polynomial hash, whatever its odd factor (Thue and Morse). */
+function thueMorse(n: number, one = 'a', other = '!'): string {
+  return n === 0 ? one : thueMorse(n - 1, one, other) + thueMorse(n - 1, other, one);
+}
+
 const texts: readonly [name: string, text: string | Buffer][] = [
   ['a usual NewPet with a long name', `{"name":"${fill('a', 100)}","categoryId":1,"status":"available"}`],
   ['[{},{},…]', filled('[', '{}', ']')],
@@ -39,6 +44,7 @@ const texts: readonly [name: string, text: string | Buffer][] = [
   ['objects of 40 members', filled('[', members(40, digits), ']')],
   ['one object of many members', filled('{', (index) => `"${digits(index)}":1`, '}')],
   ['one object of many members named by numbers', filled('{', (index) => `"${index}":1`, '}')],
+  ['names with equal hashes', `{${Array.from({ length: 440 }, (_, index) => `"${thueMorse(7, ...(index % 2 === 0 ? (['a', '!'] as const) : (['!', 'a'] as const)))}${String(index >> 1).padStart(3, '0')}":1`).join()}}`],
   ['names with escapes', filled('[', '{"\\u0061":1}', ']')],
   ['[[[[…]]]]', '['.repeat(size / 2) + ']'.repeat(size / 2)],
   ['{"a":{"a":…}}', '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000)],

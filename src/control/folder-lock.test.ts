@@ -174,7 +174,7 @@ test('a name with the highest number lets nobody have the folder, as no number f
   for (let starter = 0; starter < 2; starter += 1) {
     await assert.rejects(FolderLock.acquire(folder, 'server', nothing), (error) => {
       assert.ok(error instanceof OperatorError);
-      assert.equal(error.message, `cannot lock the data folder ${folder}: ${highest} has the highest possible number; remove it`);
+      assert.equal(error.message, `cannot lock the data folder ${folder}: ${highest} is the last possible number; make sure that no server is running, then remove it`);
       return true;
     });
     assert.deepEqual(readdirSync(folder), ['lock.999999999999999']);

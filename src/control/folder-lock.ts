@@ -119,7 +119,7 @@ export class FolderLock {
         if (state !== 'dead') return { socketPath, holder: state.holder };
       }
       if (highest === maxLockNumber) {
-        throw new OperatorError(`cannot lock the data folder ${folder}: ${join(folder, `lock.${highest}`)} has the highest possible number; remove it`);
+        throw new OperatorError(`cannot lock the data folder ${folder}: ${join(folder, `lock.${highest}`)} is the last possible number; make sure that no server is running, then remove it`);
       }
       const mine = join(folder, `lock.${highest + 1}`);
       try {

@@ -7,11 +7,11 @@ export const maxBodyBytes = 64 * 1024;
 /** The body of a request that has none. */
 export const emptyBody = Buffer.alloc(0);
 
-/** The body of one request: at most 64 KiB are kept, from their arrival until they are read, or none. */
+/** The body of one request. Buffers at most 64 KiB until they are read, or discards what is received. */
 export class Body {
   readonly #message: IncomingMessage;
   /** The value of Content-Length; null for a chunked body. */
-  readonly declaredBytes: number | null;
+  readonly #declaredBytes: number | null;
   #sendContinue: (() => void) | null;
   #onExcess = (): void => {};
   /** What has been received, in its first bytes; null when what is received is thrown away. */
@@ -23,7 +23,7 @@ export class Body {
   /** `sendContinue` asks for the body with `100 Continue`; null where the client does not wait for that. */
   constructor(message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null) {
     this.#message = message;
-    this.declaredBytes = declaredBytes;
+    this.#declaredBytes = declaredBytes;
     this.#sendContinue = sendContinue;
     message.on('data', (piece: Buffer) => this.#receive(piece));
     message.on('end', () => this.#reader?.resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody));
@@ -32,12 +32,17 @@ export class Body {
     });
   }
 
+  /** The size of the buffer in which the body is kept. */
+  get keptBytes(): number {
+    return this.#kept?.length ?? 0;
+  }
+
   /**
-   * Whether the connection can be kept when the request has been answered: what is outstanding of the body is at most 64 KiB,
-   * or may be; the client does not wait to be asked for it; and it can be had.
+   * Whether the connection can be kept when the request has been answered: at most 64 KiB of the body are outstanding (or it is
+   * chunked), the client does not wait for 100 Continue, and the body is not broken.
    */
   get isDiscardable(): boolean {
-    const outstandingBytes = this.declaredBytes === null ? this.#receivedBytes : this.declaredBytes - this.#receivedBytes;
+    const outstandingBytes = this.#declaredBytes === null ? this.#receivedBytes : this.#declaredBytes - this.#receivedBytes;
     return this.#message.complete || (this.#fault === null && this.#sendContinue === null && outstandingBytes <= maxBodyBytes);
   }
 
@@ -48,7 +53,7 @@ export class Body {
   read(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (this.#fault !== null) return reject(this.#fault);
-      if ((this.declaredBytes ?? this.#receivedBytes) > maxBodyBytes) return reject(tooLarge());
+      if ((this.#declaredBytes ?? this.#receivedBytes) > maxBodyBytes) return reject(tooLarge());
       this.#reader = { resolve, reject };
       if (this.#message.readableEnded) return resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody);
       this.#sendContinue?.();
@@ -62,13 +67,13 @@ export class Body {
     return this.read();
   }
 
-  /** Throws away what has been received and what will be. Calls `onExcess` if it is more than 64 KiB. */
+  /** Throws away what has been received and what will be. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB. */
   discard(onExcess: () => void): void {
     this.#kept = null;
     this.#onExcess = onExcess;
   }
 
-  /** The rest of the body cannot be had. */
+  /** Marks the body as broken: the rest will not arrive. */
   fail(fault: ApiError): void {
     this.#fault ??= fault;
     this.#kept = null;
@@ -81,14 +86,14 @@ export class Body {
     if (this.#receivedBytes > maxBodyBytes) {
       this.#kept = null;
       this.#reader?.reject(tooLarge());
-      this.#onExcess();
+      if (this.#declaredBytes === null) this.#onExcess();
     } else if (this.#kept !== null) {
       this.#kept = appended(this.#kept, start, piece);
     }
   }
 }
 
-/** Puts `piece` behind the first `length` bytes of `buffer`, or of a longer one: kept for themselves, pieces of one byte would take 200 times their size. */
+/** Puts `piece` behind the first `length` bytes of `buffer`, or of a longer copy. A separate Buffer for each chunk of one byte would take 200 times the memory. */
 function appended(buffer: Buffer, length: number, piece: Buffer): Buffer {
   const needed = length + piece.length;
   const target = needed <= buffer.length ? buffer : Buffer.allocUnsafe(length === 0 ? needed : Math.min(2 * needed, maxBodyBytes));

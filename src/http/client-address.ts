@@ -2,9 +2,8 @@ import { isIP } from 'node:net';
 import type { Sender } from './request.ts';
 
 /**
- * The IP address a message comes from, `trustedProxies` proxies deep: each of those has put the address of who it was
- * sent the message by at the end of `X-Forwarded-For`. Where that has fewer entries, or an entry is no address, it is
- * the last one known.
+ * The client's IP address. Each trusted proxy appends the address of its peer to `X-Forwarded-For`, so the entries are read from
+ * the end, one for each proxy. A missing or invalid entry ends the reading.
  */
 export function clientAddress(sender: Sender, trustedProxies: number): string {
   let { address } = sender;

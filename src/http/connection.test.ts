@@ -138,6 +138,39 @@ test('an early answer keeps the connection if at most 64 KiB of the body are out
   }
 });
 
+test('a body of more than 64 KiB of which less was outstanding at its answer is discarded to its end', async (t) => {
+  const { called, release, handler } = held(early);
+  const site = await serve(t, (request, waitedMs) => (request.method === 'POST' ? handler(request, waitedMs) : echo(request)));
+  const head = post('/', 'Content-Length: 100000');
+  const client = await site.connect().send(head, Buffer.alloc(50_000, 'a'));
+  await called;
+  const serverSide = await client.accepted();
+  while (serverSide.bytesRead < head.length + 50_000) await turns(site);
+  release();
+  assert.deepEqual(kept(await client.answer()), [401, 'keep-alive']);
+  await client.send(Buffer.alloc(50_000, 'a'), get('/next'));
+  await echoed(client, '/next');
+});
+
+test('a request with Expect before a broken message is not told that its connection closes', async (t) => {
+  const { called, release, handler } = held(echo);
+  const site = await serve(t, handler);
+  const client = await site.connect().send(get('/a'), get('/b', 'Expect: 100-continue'), 'junk\r\n\r\n');
+  await called;
+  release();
+  await echoed(client, '/a');
+  await echoed(client, '/b');
+  await refused(client, '400 malformed_request');
+});
+
+test('Proxy-Connection: close counts as Connection: close', async (t) => {
+  const site = await serve(t);
+  const client = await site.connect().send(get('/last', 'Proxy-Connection: close'));
+  const { headers } = await client.answer();
+  assert.deepEqual([headers.get('connection'), headers.get('keep-alive')], ['close', undefined]);
+  await client.end();
+});
+
 test('a chunked body whose request was answered ends its connection after 64 KiB', async (t) => {
   const site = await serve(t, early);
   const client = await site.connect().send(chunked);

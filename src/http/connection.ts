@@ -20,9 +20,9 @@ import { Request, type Sender } from './request.ts';
 export interface Handler {
   /** Responds to a request whose head is good, `waitedMs` after Node reported it. Neither throws nor rejects. */
   answer(request: Request, waitedMs: number): Reply | Promise<Reply>;
-  /** Responds to a message whose head is broken, in this way. */
+  /** Responds to a message with a malformed head. */
   answerBroken(sender: Sender, fault: ApiError): Reply;
-  /** Responds where the listener serves nobody, whatever they ask for. */
+  /** Refuses a connection or a CONNECT without handling a request. */
   answerUnserved(sender: Sender, refusal: ApiError): Reply;
 }
 
@@ -31,7 +31,7 @@ export interface ConnectionContext {
   readonly handler: Handler;
   /** The headers of a response that keeps the connection: names and values in turn. */
   readonly keepAlive: readonly string[];
-  /** How long a client may take nothing of its response. */
+  /** How long a client may go without reading its response. */
   readonly stallTimeoutMs: number;
   /** A clock that only goes forward, in milliseconds. */
   readonly monotonic: () => number;
@@ -41,7 +41,7 @@ export interface ConnectionContext {
 
 const close = ['Connection', 'close'];
 const maxUnanswered = 128;
-/** With 64 KiB of bodies, the most that Node reads at once, a connection stays below 300 KB (http/memory.test.ts). */
+/** With the last body, of which at most 64 KiB are kept, a connection stays below 300 KB (http/memory.test.ts). */
 const maxWaitingBytes = 220 * 1024;
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;
@@ -53,17 +53,17 @@ export class Connection {
   readonly #context: ConnectionContext;
   /** `closing`: the last response is being sent; `lingering`: it has been sent. */
   #state: 'idle' | 'busy' | 'closing' | 'lingering' = 'idle';
-  /** The requests that wait for their turn, and what ends the connection behind them. */
+  /** The requests that wait for their turn, and the final response to send after them. */
   readonly #waiting: (() => void)[] = [];
   #waitingBytes = 0;
   #end: (() => void) | null = null;
-  /** The requests that Node keeps, those that are ignored included. */
+  /** The number of requests without a finished response, ignored ones included. */
   #unanswered = 0;
   /** The request that was received last, until it is answered and complete. */
   #latest: Request | null = null;
   /** The response to the request whose turn it is. */
   #response: ServerResponse | null = null;
-  /** What `idleMs` has seen, and since when it has seen nothing else. */
+  /** `bytesRead` at the last change, and when `idleMs` noticed the change. */
   #bytesSeen = -1;
   #idleSince = 0;
 
@@ -74,7 +74,7 @@ export class Connection {
     socket.on('error', () => socket.destroy()).on('timeout', () => socket.destroy());
     // Node resumes the socket whenever it has parsed a message.
     socket.on('resume', () => {
-      if (this.#waiting.length > 0 || this.#state === 'closing') socket.pause();
+      if (this.#waiting.length > 0 || this.#state === 'closing' || this.sending !== null) socket.pause();
     });
   }
 
@@ -83,9 +83,9 @@ export class Connection {
     return this.#state === 'busy' || this.#state === 'closing';
   }
 
-  /** Whether the client has sent nothing yet. */
-  get isSilent(): boolean {
-    return this.#state === 'idle' && this.socket.bytesRead === 0;
+  /** Whether nothing is under way, although Node counts a message as begun: the first, or one whose body is only discarded. */
+  get isQuiet(): boolean {
+    return this.#state === 'idle' && (this.socket.bytesRead === 0 || this.#latest?.complete === false);
   }
 
   /** The response that is written and not sent yet, or null. */
@@ -93,7 +93,7 @@ export class Connection {
     return this.#response?.writableEnded === true ? this.#response : null;
   }
 
-  /** For how long nothing has been answered or received, as far as the calls of this have seen, in milliseconds. `now` is the listener's time. */
+  /** Returns the milliseconds without activity, as observed by successive calls. `now` is the listener's time. */
   idleMs(now: number): number {
     const { bytesRead } = this.socket;
     if (this.busy || bytesRead !== this.#bytesSeen) {
@@ -110,12 +110,13 @@ export class Connection {
     if (this.#unanswered > maxUnanswered) socket.destroy();
     if (socket.destroyed || this.#isOver()) return void message.resume();
     const request = new Request(message, response, this.address);
+    const previous = this.#latest;
     this.#latest = request;
     if (this.#state === 'idle') {
       this.#state = 'busy';
       this.#handle(request, response, 0);
     } else {
-      this.#waitingBytes += request.retainedBytes;
+      this.#waitingBytes += (previous?.body?.keptBytes ?? 0) + request.retainedBytes;
       if (this.#waitingBytes > maxWaitingBytes) return void socket.destroy();
       const { monotonic } = this.#context;
       const arrivedAt = monotonic();
@@ -129,10 +130,13 @@ export class Connection {
     const latest = this.#latest;
     if (latest === null || latest.complete) this.endWith((sender) => this.#context.handler.answerBroken(sender, fault));
     else if (this.#state === 'idle') this.#close(); // it was answered before its body was received
-    else latest.body?.fail(fault);
+    else {
+      latest.body?.fail(fault);
+      if (this.sending !== null) this.#end ??= () => this.#close();
+    }
   }
 
-  /** Responds, as the connection's last, where Node has no request. */
+  /** Sends a final response where Node provides no `ServerResponse`. */
   endWith(answer: (sender: Sender) => Reply, headers: Sender['headers'] = {}): void {
     if (this.#isOver()) return;
     this.#end ??= () => {
@@ -168,21 +172,22 @@ export class Connection {
     const { stopping, keepAlive } = this.#context;
     const isLast = isBroken || stopping || !request.mayBeFollowed || body?.isDiscardable === false;
     const end = this.#waiting.length === 0 ? this.#end : null;
+    // After a request with Expect, Node keeps the connection only if it is told to.
+    const connection = isLast ? close : request.headers.expect === undefined ? keepAlive : ['Connection', 'keep-alive', ...keepAlive];
     if (isLast || end !== null) {
       // The previous response is sent, but Node has not given the socket to this one yet.
       if (response.socket === null) return void setImmediate(() => this.#respond(reply, request, response, isBroken));
-      sendReply(response, reply, id, isLast ? close : keepAlive, true);
+      sendReply(response, reply, id, connection, true);
       if (isLast) this.#close();
       else end!();
     } else {
       body?.discard(() => this.socket.destroy());
-      // After a request with Expect, Node keeps the connection only if it is told to.
-      const connection = request.headers.expect === undefined ? keepAlive : ['Connection', 'keep-alive', ...keepAlive];
       sendReply(response, reply, id, connection);
       if (response.writableFinished) return this.#sent();
+      this.socket.pause(); // what is received would put off the timeout
       this.socket.setTimeout(this.#context.stallTimeoutMs);
       response.once('finish', () => {
-        this.socket.setTimeout(0);
+        if (this.#state === 'busy') this.socket.setTimeout(0);
         this.#sent();
       });
     }
@@ -195,15 +200,13 @@ export class Connection {
     if (!this.socket.writable) return;
     if (this.#latest?.complete) this.#latest = null;
     const next = this.#waiting.shift();
-    if (next === undefined) {
-      this.#state = 'idle';
-      return this.#end?.();
-    }
     if (this.#waiting.length === 0) {
       this.#waitingBytes = 0;
-      this.socket.resume();
+      if (this.socket.isPaused()) this.socket.resume();
     }
-    next();
+    if (next !== undefined) return next();
+    this.#state = 'idle';
+    this.#end?.();
   }
 
   #close(): void {

@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { once } from 'node:events';
 import { ApiError } from '../domain/api-error.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
 import { maxHeadBytes, wireError } from './head.ts';
@@ -15,9 +14,9 @@ export interface ListenerOptions {
   readonly headTimeoutMs: number;
   /** The longest that a whole request, head and body, may take. */
   readonly requestTimeoutMs: number;
-  /** Connections that are idle for so long are closed, up to 5 s later. */
+  /** Idle connections are closed after this time, plus up to 5 s. */
   readonly keepAliveMs: number;
-  /** A client that takes nothing of its response for so long is dropped, at the latest when it has been for twice as long. */
+  /** A client that reads nothing of its response is disconnected after one to two times this period. */
   readonly stallTimeoutMs: number;
   /** A clock that only goes forward, in milliseconds. */
   readonly monotonic: () => number;
@@ -95,8 +94,8 @@ export class Listener {
   }
 
   /**
-   * Stops accepting, and waits until every request under way is answered, at most `graceMs`.
-   * Gives whether all were; those that were not have lost their connection.
+   * Refuses new connections, and waits until every request under way is answered, at most `graceMs`.
+   * Returns whether all were answered; the other connections are destroyed.
    */
   async stop(graceMs: number): Promise<boolean> {
     this.#context.stopping = true;
@@ -109,8 +108,8 @@ export class Listener {
     }, graceMs);
     // Node's close() destroys a connection whose response is written but not sent; and not one that never sent anything.
     const sending = [...this.#connections.values()].map(({ sending: response }) => response).filter((response) => response !== null);
-    await Promise.all(sending.map((response) => once(response, 'close')));
-    for (const [socket, { isSilent }] of this.#connections) if (isSilent) socket.destroy();
+    await Promise.all(sending.map((response) => new Promise((resolve) => response.once('close', resolve))));
+    for (const [socket, { isQuiet }] of this.#connections) if (isQuiet) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
     clearTimeout(timer);
     clearInterval(this.#sweeper);
@@ -126,6 +125,7 @@ export class Listener {
   }
 
   #connected(socket: Socket): void {
+    if (this.#context.stopping) return void socket.destroy();
     const connection = new Connection(socket, this.#context);
     this.#connections.set(socket, connection);
     socket.once('close', () => {

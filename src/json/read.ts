@@ -6,17 +6,16 @@
  * comes from a stranger: no text may cost much more than JSON.parse takes for it (`npm run bench:json`).
  *
  * The idea. One pass over the bytes, with a stack of open containers in place of recursion, so that nesting costs memory
- * and never the call stack. Only strings are decoded. A number stays the text it stood as: who needs its value decides what
- * it must be (domain/int64.ts). The members of an object are a list; a Map is made of them only when one is looked for.
+ * and never the call stack. Only strings are decoded. A number keeps its source text; the caller interprets it
+ * (domain/int64.ts). The members of an object are a list; a Map is made of them only when one is looked for.
  *
  * The invariants.
  * - Accepted is what RFC 8259 calls a JSON text, and so what JSON.parse accepts, but for what JSON.parse never sees or
  *   lets pass: invalid UTF-8 (section 8.1), a byte order mark (8.1), a name given twice in one object (4).
  * - `#at` only grows, and every loop moves it: the cost is linear.
- * - Names that are equal have equal hashes; a stranger cannot tell which others have, as he does not know `hashFactor`.
+ * - Equal names have equal hashes. Different names may have, too: an object in which two have compares the names themselves from then on.
  */
 import { Buffer, isAscii, isUtf8 } from 'node:buffer';
-import { randomInt } from 'node:crypto';
 
 /** A JSON number as the text it stood as (RFC 8259, section 6): no digit lost. */
 export class JsonNumber {
@@ -36,6 +35,8 @@ export class JsonObject {
   readonly #entries: JsonValue[] = [];
   readonly #hashes: number[] = [];
   #table: HashTable | null = null;
+  /** The names, once two hashes are equal. */
+  #names: Set<string> | null = null;
   #members: Map<string, JsonValue> | null = null;
   readonly #lines: Lines;
   readonly #offset: number;
@@ -69,7 +70,9 @@ export class JsonObject {
   add(name: string, hash: number): boolean {
     const entries = this.#entries;
     if (entries.length === 2) this.#hashes.push(hashOf(entries[0] as string));
-    if (this.#hasHash(hash)) for (let i = 0; i < entries.length; i += 2) if (entries[i] === name) return false;
+    if (this.#names === null && this.#hasHash(hash)) this.#names = new Set(entries.filter((_, index) => index % 2 === 0) as string[]);
+    if (this.#names?.has(name)) return false;
+    this.#names?.add(name);
     entries.push(name, null);
     return true;
   }
@@ -135,11 +138,13 @@ class HashTable {
 /** The lines of a text, which are counted only when somebody asks. A line ends at LF, CR LF or CR. */
 class Lines {
   readonly #bytes: Buffer;
+  readonly #hasCarriageReturns: boolean;
   #line = 1;
   #counted = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#hasCarriageReturns = bytes.includes(0x0d);
   }
 
   /** The 1-based line of a byte. Those who ask for one after the other cause one pass. */
@@ -148,7 +153,7 @@ class Lines {
     if (offset < this.#counted) [this.#line, this.#counted] = [1, 0];
     let line = this.#line;
     let at = this.#counted;
-    if (!bytes.includes(0x0d)) for (; at < offset - 3; at += 4) line += isLineFeed[bytes[at]!]! + isLineFeed[bytes[at + 1]!]! + isLineFeed[bytes[at + 2]!]! + isLineFeed[bytes[at + 3]!]!;
+    if (!this.#hasCarriageReturns) for (; at < offset - 3; at += 4) line += isLineFeed[bytes[at]!]! + isLineFeed[bytes[at + 1]!]! + isLineFeed[bytes[at + 2]!]! + isLineFeed[bytes[at + 3]!]!;
     for (; at < offset; at += 1) {
       if (bytes[at] === 0x0a || (bytes[at] === 0x0d && bytes[at + 1] !== 0x0a)) line += 1;
     }
@@ -214,8 +219,8 @@ const spaceRun = /[ \t\n\r]*/y;
 
 const digitNumbers = Array.from({ length: 10 }, (_, digit) => new JsonNumber(String(digit)));
 
-/** An odd number. */
-const hashFactor = randomInt(2 ** 31) * 2 + 1;
+/** An odd number, with which names in use have different hashes. */
+const hashFactor = 0x2545f491;
 const hashFactorSquared = Math.imul(hashFactor, hashFactor);
 
 class Reader {
