@@ -64,7 +64,8 @@ export class Request implements Sender {
     const { connection, upgrade, 'proxy-connection': proxyConnection } = this.headers; // Node takes the last for the first
     // Node's parser loses what comes in one piece with a request that asks for an upgrade.
     if (this.httpVersion === '1.0' || upgrade !== undefined) return false;
-    return ![connection, proxyConnection].some((list) => list !== undefined && hasToken(String(list), 'close'));
+    if (connection !== undefined && hasToken(connection, 'close')) return false;
+    return proxyConnection === undefined || !hasToken(String(proxyConnection), 'close');
   }
 
   /** Whether a header (`name` in lower case) is on more than one line. */
