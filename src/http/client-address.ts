@@ -8,16 +8,11 @@ import type { Sender } from './request.ts';
 export function clientAddress(sender: Sender, trustedProxies: number): string {
   let { address } = sender;
   if (trustedProxies === 0) return address;
-  const hops = String(sender.headers['x-forwarded-for'] ?? '');
-  for (let end = hops.length, proxies = 0; end > 0 && proxies < trustedProxies; proxies++) {
-    const begin = hops.lastIndexOf(',', end - 1) + 1;
-    let hop = hops.slice(begin, end).trim();
-    if (isIP(hop) === 0) {
-      hop = withoutPort(hop);
-      if (isIP(hop) === 0) break;
-    }
-    address = hop;
-    end = begin - 1;
+  const hops = String(sender.headers['x-forwarded-for'] ?? '').split(',').slice(-trustedProxies);
+  for (const hop of hops.reverse().map((text) => text.trim())) {
+    const given = isIP(hop) === 0 ? withoutPort(hop) : hop;
+    if (isIP(given) === 0) break;
+    address = given;
   }
   return address;
 }
