@@ -157,7 +157,7 @@ test('a broken body does not change the answer of a handler that does not read i
 // Too slow.
 
 test('a head that does not arrive in time is a 408', async (t) => {
-  const site = await serve(t, echo, { headTimeoutMs: 400 });
+  const site = await serve(t, echo, { headTimeoutMs: 1_200 });
   const second = site.connect();
   const trickle = site.connect();
   const timer = setInterval(() => trickle.socket.write('a'), 20);
