@@ -1,8 +1,8 @@
-/** `npm run bench:json`: what reading a body of 64 KiB costs, as a ratio to `JSON.parse` on the same bytes. The aim is 3; exit code 1 if a body costs more than 5 times as much, which no noise explains. */
+/** `npm run bench:json`: what reading a body of 64 KiB costs, as a ratio to `JSON.parse` on the same bytes. Exit code 1 if a body costs more than 3 times as much. */
 import { bodies } from './json/bodies.ts';
 import { ratioText, table } from './table.ts';
 
-const maxRatio = 5;
+const maxRatio = 3;
 const rounds = 40;
 
 const { readJson } = (await import(new URL('../dist/json/read.js', import.meta.url).href)) as { readJson: (bytes: Uint8Array) => unknown };

@@ -74,7 +74,7 @@ export class Connection {
     socket.on('error', () => socket.destroy()).on('timeout', () => socket.destroy());
     // Node resumes the socket whenever it has parsed a message.
     socket.on('resume', () => {
-      if (this.#waiting.length > 0 || this.#state === 'closing' || this.sending !== null) socket.pause();
+      if (this.#waiting.length > 0 || this.#state === 'closing' || this.#sending !== null) socket.pause();
     });
   }
 
@@ -88,8 +88,14 @@ export class Connection {
     return this.#state === 'idle' && (this.socket.bytesRead === 0 || this.#latest?.complete === false);
   }
 
+  /** Resolves when what is being sent has been sent and, if it was the last, the socket is closed; null if nothing is. */
+  get sent(): Promise<unknown> | null {
+    const sending = this.#isOver() ? this.socket : this.#sending;
+    return sending === null ? null : new Promise((resolve) => sending.once('close', resolve));
+  }
+
   /** The response that is written and not sent yet, or null. */
-  get sending(): ServerResponse | null {
+  get #sending(): ServerResponse | null {
     return this.#response?.writableEnded === true ? this.#response : null;
   }
 
@@ -132,7 +138,7 @@ export class Connection {
     else if (this.#state === 'idle') this.#close(); // it was answered before its body was received
     else {
       latest.body?.fail(fault);
-      if (this.sending !== null) this.#end ??= () => this.#close();
+      if (this.#sending !== null) this.#end ??= () => this.#close();
     }
   }
 
@@ -143,7 +149,7 @@ export class Connection {
       sendReplyWithoutRequest(this.socket, answer({ address: this.address, headers }), close);
       this.#close();
     };
-    if (this.#state === 'idle' || (this.#waiting.length === 0 && this.sending?.socket)) this.#end();
+    if (this.#state === 'idle' || (this.#waiting.length === 0 && this.#sending?.socket)) this.#end();
   }
 
   /** The socket is closed: nothing more is handled. */

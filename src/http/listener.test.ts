@@ -114,6 +114,7 @@ test('a stop closes what is idle, silent or refused, and nobody can connect any 
   const refusedOne = site.connect();
   await refused(refusedOne, '503 too_many_connections');
   const stop = site.listener.stop(60_000);
+  assert.equal((await refusedOne.accepted()).destroyed, false, 'it lingers as ever');
   refusedOne.finish();
   assert.equal(await stop, true);
   await idle.end();

@@ -106,9 +106,8 @@ export class Listener {
         socket.destroy();
       }
     }, graceMs);
-    // Node's close() destroys a connection whose response is written but not sent; and not one that never sent anything.
-    const sending = [...this.#connections.values()].map(({ sending: response }) => response).filter((response) => response !== null);
-    await Promise.all(sending.map((response) => new Promise((resolve) => response.once('close', resolve))));
+    // Node's close() destroys connections whose response is not sent yet, or that linger; but not all that never sent anything.
+    await Promise.all([...this.#connections.values()].map(({ sent }) => sent));
     for (const [socket, { isQuiet }] of this.#connections) if (isQuiet) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
     clearTimeout(timer);

@@ -37,3 +37,15 @@ test('a reply is text, bytes, pieces or nothing, short or long, with its own hea
     assert.equal(headers.has('content-type'), path !== '/none', path);
   }
 });
+
+test('every response tells the second it was made in', async (t) => {
+  const site = await serve(t);
+  const client = site.connect();
+  for (const message of [get('/'), 'junk\r\n\r\n']) {
+    const before = Math.floor(Date.now() / 1_000) * 1_000;
+    await client.send(message);
+    const date = (await client.answer()).headers.get('date') ?? '';
+    assert.equal(date, new Date(date).toUTCString()); // RFC 9110 section 5.6.7
+    assert(Date.parse(date) >= before && Date.parse(date) <= Date.now(), date);
+  }
+});

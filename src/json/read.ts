@@ -26,7 +26,7 @@ export class JsonNumber {
   }
 }
 
-/** The hashes of so many names are compared one by one; those of more are in a table. */
+/** An object with more names has them in a Set. With fewer, it takes less time to compare their hashes one by one. */
 const maxCompared = 48;
 
 /** An object. */
@@ -34,8 +34,7 @@ export class JsonObject {
   /** Names and values in turn. */
   readonly #entries: JsonValue[] = [];
   readonly #hashes: number[] = [];
-  #table: HashTable | null = null;
-  /** The names, once two hashes are equal. */
+  /** The names, once there are too many of them, or two have one hash. */
   #names: Set<string> | null = null;
   #members: Map<string, JsonValue> | null = null;
   readonly #lines: Lines;
@@ -66,15 +65,16 @@ export class JsonObject {
     this.#entries.push(name, null);
   }
 
-  /** For the reader: adds another member. Gives false if there is one of this name, whose hash is given. */
+  /** For the reader: adds another member, whose name has this hash. Returns whether its name is a new one. */
   add(name: string, hash: number): boolean {
     const entries = this.#entries;
     if (entries.length === 2) this.#hashes.push(hashOf(entries[0] as string));
-    if (this.#names === null && this.#hasHash(hash)) this.#names = new Set(entries.filter((_, index) => index % 2 === 0) as string[]);
-    if (this.#names?.has(name)) return false;
-    this.#names?.add(name);
+    if (this.#names === null && (this.#hashes.length >= maxCompared || this.#hashes.includes(hash))) {
+      this.#names = new Set(entries.filter((_, index) => index % 2 === 0) as string[]);
+    }
     entries.push(name, null);
-    return true;
+    if (this.#names === null) return this.#hashes.push(hash) > 0;
+    return this.#names.add(name).size === entries.length / 2;
   }
 
   /** For the reader. */
@@ -86,54 +86,9 @@ export class JsonObject {
   setLast(value: JsonValue): void {
     this.#entries[this.#entries.length - 1] = value;
   }
-
-  /** Whether a member has this hash. It has from now on. */
-  #hasHash(hash: number): boolean {
-    const hashes = this.#hashes;
-    if (hashes.length > maxCompared) return (this.#table ??= new HashTable(hashes)).add(hash);
-    let has = false;
-    for (let i = 0; i < hashes.length; i += 1) if (hashes[i] === hash) has = true;
-    hashes.push(hash);
-    return has;
-  }
 }
 
 const isLineFeed = Uint8Array.from({ length: 256 }, (_, code) => Number(code === 0x0a));
-
-/** A set of 32-bit numbers. It takes a fifth of the time that a Set does. */
-class HashTable {
-  #slots = new Int32Array(256);
-  /** How far a product is shifted to be the index of a slot. */
-  #shift = 32 - 8;
-  #count = 0;
-
-  constructor(hashes: readonly number[]) {
-    for (const hash of hashes) this.add(hash);
-  }
-
-  /** Gives whether the number was there already. 0 and 1 count as one. */
-  add(hash: number): boolean {
-    if (2 * this.#count >= this.#slots.length) this.#grow();
-    const slots = this.#slots;
-    const key = hash === 0 ? 1 : hash; // 0 is an empty slot
-    let index = Math.imul(key, 0x9e3779b1) >>> this.#shift; // the high bits of the product depend on all bits of the number
-    while (slots[index] !== 0) {
-      if (slots[index] === key) return true;
-      index = (index + 1) & (slots.length - 1);
-    }
-    slots[index] = key;
-    this.#count += 1;
-    return false;
-  }
-
-  #grow(): void {
-    const old = this.#slots;
-    this.#slots = new Int32Array(4 * old.length);
-    this.#shift -= 2;
-    this.#count = 0;
-    for (const key of old) if (key !== 0) this.add(key);
-  }
-}
 
 /** The lines of a text, which are counted only when somebody asks. A line ends at LF, CR LF or CR. */
 class Lines {
