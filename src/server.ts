@@ -17,9 +17,8 @@ import { PetStore } from './store/pet-store.ts';
 
 const headTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
-/** Longer than the 60 s that proxies keep idle connections, so that it is they who close them. */
-const keepAliveMs = 65_000;
-const stallTimeoutMs = 120_000;
+/** Longer than the 60 s for which proxies keep idle connections, so that the proxies close them. */
+const idleTimeoutMs = 65_000;
 /** How long requests under way may take once the server is told to stop. */
 const stopGraceMs = 10_000;
 
@@ -83,7 +82,7 @@ async function lockFolder(folder: string, answer: (question: unknown) => Promise
 
 async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
   try {
-    const timeouts = { headTimeoutMs, requestTimeoutMs, keepAliveMs, stallTimeoutMs };
+    const timeouts = { headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
     return await Listener.open(service, { host, port, maxConnections, ...timeouts, monotonic: () => performance.now() });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;

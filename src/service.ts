@@ -10,7 +10,7 @@ import { emptyBody } from './http/body.ts';
 import { errorReply, type Reply } from './http/reply.ts';
 import type { Request, Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
-import { parseQuery, splitPath } from './http/url.ts';
+import { parseQuery } from './http/url.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { Key } from './keys/key.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -47,7 +47,7 @@ export class Service implements Handler {
   readonly #limiter: Limiter;
   readonly #now: () => number;
   readonly #log: (line: string) => void;
-  readonly #base: readonly string[];
+  readonly #basePath: string;
   readonly #secured: Router<Operation>;
   readonly #public: Router<Operation>;
   #stopping = false;
@@ -58,7 +58,7 @@ export class Service implements Handler {
     this.#limiter = limiter;
     this.#now = now;
     this.#log = log;
-    this.#base = basePath.slice(1).split('/');
+    this.#basePath = basePath;
     this.#secured = new Router<Operation>()
       .add('GET', `${basePath}/pets`, listPets(pets, basePath))
       .add('POST', `${basePath}/pets`, createPet(pets, basePath))
@@ -89,7 +89,7 @@ export class Service implements Handler {
       const operation = accept(request, route, asked);
       const finish = operation.begin({ parameter: route?.parameter ?? '', query: request.query, now });
       const { body } = request;
-      if (body !== null) return this.#whenRead(operation.takesJson ? body.read() : body.skip(), finish, request, admission);
+      if (body !== null) return this.#whenRead(body.read(operation.takesJson), finish, request, admission);
       const reply = finish(emptyBody);
       return reply instanceof Promise ? this.#whenDone(reply, request, admission) : complete(reply, admission);
     } catch (error) {
@@ -97,20 +97,16 @@ export class Service implements Handler {
     }
   }
 
-  /** Answers a message whose head is broken. It counts, but it always gets its own status. */
-  answerBroken(sender: Sender, fault: ApiError): Reply {
-    return complete(errorReply(fault), admitted(this.#limiter.admitAddress(this.#addressOf(sender), this.#now())));
-  }
-
-  /** Answers where the listener serves nobody. */
-  answerUnserved(sender: Sender, refused: ApiError): Reply {
-    return complete(errorReply(refused), this.#visit(sender, this.#now()));
+  /** Refuses a connection or a message that is not handled, with its own status in any case. */
+  refuse(sender: Sender, refused: ApiError, counts: boolean): Reply {
+    const now = this.#now();
+    const admission = counts ? admitted(this.#limiter.admitAddress(this.#addressOf(sender), now)) : this.#visit(sender, now);
+    return complete(errorReply(refused), admission);
   }
 
   /** Whether a path is under the base path, where a key is asked for before all else. */
   #isUnderBase(path: string): boolean {
-    const segments = splitPath(path);
-    return this.#base.every((segment, index) => segment === segments[index]);
+    return path === this.#basePath || path.startsWith(`${this.#basePath}/`);
   }
 
   #findPublic(path: string): Route<Operation> | null {

@@ -13,20 +13,21 @@ export class Body {
   /** The value of Content-Length; null for a chunked body. */
   readonly #declaredBytes: number | null;
   #sendContinue: (() => void) | null;
-  #onExcess = (): void => {};
-  /** What has been received, in its first bytes; null when what is received is thrown away. */
+  /** What has been received, in its first bytes; null if it is discarded. */
   #kept: Buffer | null = emptyBody;
   #receivedBytes = 0;
   #fault: ApiError | null = null;
-  #reader: { readonly resolve: (body: Buffer) => void; readonly reject: (fault: ApiError) => void } | null = null;
+  /** Settles what `read` returned, if the body is complete or refused. */
+  #settle = (): void => {};
+  #onExcess = (): void => {};
 
-  /** `sendContinue` asks for the body with `100 Continue`; null where the client does not wait for that. */
+  /** `sendContinue` asks for the body with `100 Continue`; null if the client does not wait for that. */
   constructor(message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null) {
     this.#message = message;
     this.#declaredBytes = declaredBytes;
     this.#sendContinue = sendContinue;
     message.on('data', (piece: Buffer) => this.#receive(piece));
-    message.on('end', () => this.#reader?.resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody));
+    message.on('end', () => this.#settle());
     message.on('close', () => {
       if (!message.complete) this.fail(new ApiError('malformed_request', 'The connection closed within the body.'));
     });
@@ -47,27 +48,27 @@ export class Body {
   }
 
   /**
-   * Gives the body when it is complete. May be called once.
-   * Rejects with ApiError: 413 over 64 KiB, at once where Content-Length says so; and what `fail` was called with.
+   * Resolves when the body is complete: with its bytes, or with none if `keep` is false. May be called once.
+   * Rejects with ApiError: 413 over 64 KiB, at once if Content-Length says so; or the one that `fail` was called with.
    */
-  read(): Promise<Buffer> {
+  read(keep: boolean): Promise<Buffer> {
+    if (!keep) this.#kept = null;
     return new Promise((resolve, reject) => {
-      if (this.#fault !== null) return reject(this.#fault);
-      if ((this.#declaredBytes ?? this.#receivedBytes) > maxBodyBytes) return reject(tooLarge());
-      this.#reader = { resolve, reject };
-      if (this.#message.readableEnded) return resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody);
-      this.#sendContinue?.();
-      this.#sendContinue = null;
+      this.#settle = () => {
+        if (this.#fault !== null) reject(this.#fault);
+        else if ((this.#declaredBytes ?? this.#receivedBytes) > maxBodyBytes) {
+          reject(new ApiError('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`));
+        } else if (this.#message.readableEnded) resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody);
+        else {
+          this.#sendContinue?.();
+          this.#sendContinue = null;
+        }
+      };
+      this.#settle();
     });
   }
 
-  /** Resolves when the body is complete, which is thrown away as it is received. Rejects as `read` does. */
-  skip(): Promise<Buffer> {
-    this.#kept = null;
-    return this.read();
-  }
-
-  /** Throws away what has been received and what will be. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB. */
+  /** Discards what has been received and what will be. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB. */
   discard(onExcess: () => void): void {
     this.#kept = null;
     this.#onExcess = onExcess;
@@ -77,31 +78,26 @@ export class Body {
   fail(fault: ApiError): void {
     this.#fault ??= fault;
     this.#kept = null;
-    this.#reader?.reject(this.#fault);
+    this.#settle();
   }
 
   #receive(piece: Buffer): void {
-    const start = this.#receivedBytes;
     this.#receivedBytes += piece.length;
     if (this.#receivedBytes > maxBodyBytes) {
       this.#kept = null;
-      this.#reader?.reject(tooLarge());
+      this.#settle();
       if (this.#declaredBytes === null) this.#onExcess();
     } else if (this.#kept !== null) {
-      this.#kept = appended(this.#kept, start, piece);
+      this.#kept = appended(this.#kept, this.#receivedBytes - piece.length, piece);
     }
   }
 }
 
-/** Puts `piece` behind the first `length` bytes of `buffer`, or of a longer copy. A separate Buffer for each chunk of one byte would take 200 times the memory. */
+/** Puts `piece` behind the first `length` bytes of `buffer`, or of a longer copy. A Buffer for each chunk of one byte would take 200 times the memory. */
 function appended(buffer: Buffer, length: number, piece: Buffer): Buffer {
   const needed = length + piece.length;
   const target = needed <= buffer.length ? buffer : Buffer.allocUnsafe(length === 0 ? needed : Math.min(2 * needed, maxBodyBytes));
   if (target !== buffer) buffer.copy(target, 0, 0, length);
   piece.copy(target, length);
   return target;
-}
-
-function tooLarge(): ApiError {
-  return new ApiError('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
 }

@@ -10,14 +10,11 @@ export function clientAddress(sender: Sender, trustedProxies: number): string {
   if (trustedProxies === 0) return address;
   const hops = String(sender.headers['x-forwarded-for'] ?? '').split(',').slice(-trustedProxies);
   for (const hop of hops.reverse().map((text) => text.trim())) {
-    const given = isIP(hop) === 0 ? withoutPort(hop) : hop;
+    // Some proxies add a port: `203.0.113.7:4711`, `[2001:db8::7]:4711`.
+    const [, ipv6, ipv4] = /^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$/.exec(hop) ?? [];
+    const given = ipv6 ?? ipv4 ?? hop;
     if (isIP(given) === 0) break;
     address = given;
   }
   return address;
-}
-
-/** `203.0.113.7:4711` and `[2001:db8::7]:4711`, as some proxies write it, without the port. */
-function withoutPort(text: string): string {
-  return /^\[(.*)\](?::[0-9]+)?$/.exec(text)?.[1] ?? /^([0-9.]+):[0-9]+$/.exec(text)?.[1] ?? text;
 }

@@ -329,7 +329,7 @@ test('a reset drops what waits behind the request that is handled', async (t) =>
 });
 
 test('clients may reset anywhere; the server goes on, and forgets them', async (t) => {
-  const big = { ...json(null), body: Buffer.alloc(3_000_000, ' ') };
+  const big = { ...json(null), body: [Buffer.alloc(3_000_000, ' ')] };
   const site = await serve(t, async (request, waitedMs) => {
     if (request.path === '/big') return big;
     return request.path === '/early' ? early(request, waitedMs) : echo(request);

@@ -48,7 +48,7 @@ test('beyond 1,000 refused connections nothing is said any more', async (t) => {
 
 test('a connection that is idle is kept for a while, and closed', async (t) => {
   const { called, release, handler } = held(echo);
-  const site = await serve(t, handler, { keepAliveMs: 40 });
+  const site = await serve(t, handler, { idleTimeoutMs: 40 });
   const busy = await site.connect().send(get('/busy'));
   await called;
   const idle = await site.connect().send(get('/idle'));
@@ -65,7 +65,7 @@ test('a connection that is idle is kept for a while, and closed', async (t) => {
 });
 
 test('what waits behind an answer that its client no longer takes is never handled', async (t) => {
-  const site = await serve(t, async () => ({ ...json(null), body: Buffer.alloc(32 * 1024 * 1024, ' ') }));
+  const site = await serve(t, async () => ({ ...json(null), body: [Buffer.alloc(32 * 1024 * 1024, ' ')] }));
   const client = await site.connect().send(get('/'), get('/never'));
   await happened(client.socket, 'data');
   client.socket.resetAndDestroy();
@@ -76,7 +76,7 @@ test('what waits behind an answer that its client no longer takes is never handl
 
 test('a client that takes nothing of its answer is dropped, and one that is slow is not', async (t) => {
   const length = 30_000_000; // more than the kernel keeps between the two
-  const site = await serve(t, async () => ({ ...json(null), body: Buffer.alloc(length, ' ') }), { stallTimeoutMs: 400 });
+  const site = await serve(t, async () => ({ ...json(null), body: [Buffer.alloc(length, ' ')] }), { idleTimeoutMs: 400 });
   const stalled = await site.connect().send(get('/'));
   await happened(stalled.socket, 'data');
   stalled.socket.pause();
@@ -97,10 +97,6 @@ test('a client that takes nothing of its answer is dropped, and one that is slow
   await withConnect.forgotten();
   await chatty.forgotten();
   assert.equal((await slow.answer()).body.length, length);
-  await turns(site);
-  assert.equal((await slow.accepted()).timeout, 0, 'the next answer may take its time');
-  await slow.send(get('/'));
-  assert.equal((await slow.answer()).status, 200);
 });
 
 // The end.
@@ -181,7 +177,7 @@ test('a head that is complete only after the stop began is still handled, and an
 
 test('an answer that a slow reader has not read yet survives the stop', async (t) => {
   const length = 30_000_000; // more than the kernel keeps between the two
-  const site = await serve(t, async () => ({ ...json(null), body: Buffer.alloc(length, ' ') }));
+  const site = await serve(t, async () => ({ ...json(null), body: [Buffer.alloc(length, ' ')] }));
   const client = await site.connect().send(get('/'));
   await happened(client.socket, 'data');
   client.socket.pause();
@@ -194,7 +190,7 @@ test('an answer that a slow reader has not read yet survives the stop', async (t
 });
 
 test('a stop neither waits for a body that is only discarded, nor serves who connects while a slow reader takes its answer', async (t) => {
-  const body = Buffer.alloc(30_000_000, ' '); // more than the kernel keeps between the two
+  const body = [Buffer.alloc(30_000_000, ' ')]; // more than the kernel keeps between the two
   const site = await serve(t, async (request, waitedMs) => (request.path === '/slow' ? { ...json(null), body } : early(request, waitedMs)));
   const discarded = await site.connect().send(post('/', 'Content-Length: 50'), 'abc');
   assert.equal((await discarded.answer()).headers.get('connection'), 'keep-alive');
@@ -204,7 +200,7 @@ test('a stop neither waits for a body that is only discarded, nor serves who con
   const stop = site.listener.stop(60_000);
   await site.connect().end();
   slow.socket.resume();
-  assert.equal((await slow.answer()).body.length, body.length);
+  assert.equal((await slow.answer()).body.length, body[0]!.length);
   await slow.finish().end();
   await discarded.end();
   assert.equal(await stop, true);

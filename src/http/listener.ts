@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
 import { maxHeadBytes, wireError } from './head.ts';
 
-export interface ListenerOptions {
+export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
@@ -14,16 +15,10 @@ export interface ListenerOptions {
   readonly headTimeoutMs: number;
   /** The longest that a whole request, head and body, may take. */
   readonly requestTimeoutMs: number;
-  /** Idle connections are closed after this time, plus up to 5 s. */
-  readonly keepAliveMs: number;
-  /** A client that reads nothing of its response is disconnected after one to two times this period. */
-  readonly stallTimeoutMs: number;
-  /** A clock that only goes forward, in milliseconds. */
-  readonly monotonic: () => number;
+  /** Idle connections are closed after this time; so is one whose client reads nothing of its response for one to two times as long. */
+  readonly idleTimeoutMs: number;
 }
 
-/** How often idle connections are looked for. */
-const sweepMs = 5_000;
 /** This many connections over `maxConnections` get a response; more are dropped without one. */
 const maxRefusedConnections = 1_000;
 
@@ -33,37 +28,37 @@ export class Listener {
   readonly #maxConnections: number;
   readonly #context: ConnectionContext;
   readonly #connections = new Map<Socket, Connection>();
-  readonly #keepAliveMs: number;
-  readonly #sweeper: NodeJS.Timeout;
   #refusedConnections = 0;
 
-  private constructor(handler: Handler, options: ListenerOptions) {
-    const { maxConnections, headTimeoutMs, keepAliveMs, monotonic } = options;
+  private constructor(handler: Handler, { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs, monotonic }: ListenerOptions) {
     this.#maxConnections = maxConnections;
-    this.#keepAliveMs = keepAliveMs;
-    this.#context = { handler, keepAlive: ['Keep-Alive', `timeout=${keepAliveMs / 1000}`], stallTimeoutMs: options.stallTimeoutMs, monotonic, stopping: false };
-    this.#sweeper = setInterval(() => this.#sweep(), Math.min(sweepMs, keepAliveMs)).unref();
-    const server = createServer({
+    const keepAlive = ['Connection', 'keep-alive', 'Keep-Alive', `timeout=${idleTimeoutMs / 1000}`];
+    this.#context = { handler, keepAlive, monotonic, stopping: false };
+    const server = (this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
       headersTimeout: headTimeoutMs,
-      requestTimeout: options.requestTimeoutMs,
+      requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: Math.min(1_000, headTimeoutMs),
-      keepAliveTimeout: 0, // #sweep does it: a timer for each response takes a tenth of a request's time
+      keepAliveTimeout: 0, // server.timeout does it: a new timer for each response takes a tenth of a request's time
       requireHostHeader: false, // headFault does it, with our own response
       joinDuplicateHeaders: true, // a repeated header must not pass for a single one
-    });
-    this.#server = server;
+    }));
     server.maxHeadersCount = 0; // no limit but the head's size: a limit would drop headers without a word
     server.maxConnections = maxConnections + maxRefusedConnections;
-    keepHalfOpen(server);
+    server.timeout = idleTimeoutMs;
+    // A client may close its side once it has sent its request; its response is still due. Node documents no option for it.
+    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 
     server.on('connection', (socket) => this.#connected(socket));
+    server.on('timeout', (socket) => this.#connections.get(socket)?.timedOut());
     for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
       server.on(event, (message, response) => this.#connections.get(message.socket)?.receive(message, response));
     }
     server.on('connect', (message, socket) => {
+      const connection = this.#connections.get(socket as Socket);
+      (socket as Socket).on('timeout', () => connection?.timedOut()); // Node has removed its own listener
       const refusal = new ApiError('method_not_allowed', 'This server is no proxy.', { allow: '' });
-      this.#connections.get(socket as Socket)?.endWith((sender) => handler.answerUnserved(sender, refusal), message.headers);
+      connection?.refuse(refusal, message.headers);
     });
     server.on('clientError', (error, socket) => {
       const fault = wireError(error);
@@ -72,18 +67,12 @@ export class Listener {
     });
   }
 
-  /** Starts listening. Throws what `listen` reports (EADDRINUSE, EACCES, ENOTFOUND, …). */
+  /** Starts listening. Rejects with what `listen` reports (EADDRINUSE, EACCES, ENOTFOUND, …). */
   static async open(handler: Handler, options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(handler, options);
-    await new Promise<void>((resolve, reject) => {
-      // Stays for good: a connection that cannot be accepted (EMFILE) is no reason to end.
-      // With a short queue, some of a burst's connections wait for TCP to try again, after a second or three.
-      const { host, port, maxConnections: backlog } = options;
-      listener.#server.on('error', reject).listen({ host, port, backlog }, resolve);
-    }).catch((error: unknown) => {
-      clearInterval(listener.#sweeper);
-      throw error;
-    });
+    const { host, port, maxConnections: backlog } = options; // with a short backlog, TCP retries some connections of a burst after seconds
+    await once(listener.#server.listen({ host, port, backlog }), 'listening');
+    listener.#server.on('error', () => {}); // a connection that cannot be accepted (EMFILE) is no reason to end
     return listener;
   }
 
@@ -106,41 +95,26 @@ export class Listener {
         socket.destroy();
       }
     }, graceMs);
-    // Node's close() destroys connections whose response is not sent yet, or that linger; but not all that never sent anything.
-    await Promise.all([...this.#connections.values()].map(({ sent }) => sent));
-    for (const [socket, { isQuiet }] of this.#connections) if (isQuiet) socket.destroy();
+    // Node's close() destroys connections whose response is not sent yet, or that linger.
+    await Promise.all([...this.#connections.values()].map((connection) => connection.drain()));
     await new Promise((resolve) => this.#server.close(resolve));
     clearTimeout(timer);
-    clearInterval(this.#sweeper);
     return allAnswered;
-  }
-
-  /** Closes the connections that have been idle for too long. */
-  #sweep(): void {
-    const now = this.#context.monotonic();
-    for (const [socket, connection] of this.#connections) {
-      if (connection.idleMs(now) >= this.#keepAliveMs) socket.destroy();
-    }
   }
 
   #connected(socket: Socket): void {
     if (this.#context.stopping) return void socket.destroy();
     const connection = new Connection(socket, this.#context);
     this.#connections.set(socket, connection);
+    const isRefused = this.#connections.size - this.#refusedConnections > this.#maxConnections;
+    if (isRefused) this.#refusedConnections += 1;
     socket.once('close', () => {
-      connection.closed();
       this.#connections.delete(socket);
+      if (isRefused) this.#refusedConnections -= 1;
     });
-    if (this.#connections.size - this.#refusedConnections <= this.#maxConnections) return;
-    this.#refusedConnections += 1;
-    socket.once('close', () => (this.#refusedConnections -= 1));
+    if (!isRefused) return;
     const message = `This server serves ${this.#maxConnections} connections at a time.`;
     const refusal = new ApiError('too_many_connections', message, { retryAfterSeconds: 1 });
-    connection.endWith((sender) => this.#context.handler.answerUnserved(sender, refusal));
+    connection.refuse(refusal);
   }
-}
-
-/** A client may close its side once it has sent its request; its response is still due. Node has no documented option for it. */
-function keepHalfOpen(server: Server): void {
-  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 }

@@ -1,7 +1,7 @@
 /** Replies on the wire. */
 import assert from 'node:assert/strict';
 import { get, json, serve, test } from '../testing/wire.ts';
-import type { Reply } from './reply.ts';
+import { bytesOf, type Reply } from './reply.ts';
 
 test('HEAD has the Content-Length of GET, and no body', async (t) => {
   const site = await serve(t, async () => json('ä'.repeat(1_000)));
@@ -17,11 +17,11 @@ test('a reply is text, bytes, pieces or nothing, short or long, with its own hea
   const long = 'ä€'.repeat(10_000);
   const bodies = new Map<string, Reply['body']>([
     ['/none', null],
-    ['/text', '"ä€"'],
-    ['/bytes', Buffer.from('"ä€"')],
+    ['/text', bytesOf('"ä€"')],
+    ['/piece', [Buffer.from('"ä€"')]],
     ['/pieces', [Buffer.from('"ä'), Buffer.from('€"')]],
-    ['/long-text', `"${long}"`],
-    ['/long-bytes', Buffer.from(`"${long}"`)],
+    ['/long-text', bytesOf(`"${long}"`)],
+    ['/long-piece', [Buffer.from(`"${long}"`)]],
     ['/long-pieces', [Buffer.from('"'), Buffer.from(long), Buffer.from('"')]],
   ]);
   const site = await serve(t, async ({ path }) => {

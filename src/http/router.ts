@@ -1,17 +1,15 @@
-import { splitPath } from './url.ts';
-
-/** What a path leads to: its operations by method, and what stood in the pattern's braces. */
+/** What a path leads to: its operations by method, and the value of the pattern's parameter. */
 export interface Route<Operation> {
   readonly operations: ReadonlyMap<string, Operation>;
-  /** The value of the pattern's parameter, or '' if it has none. */
+  /** The value of the pattern's parameter; empty if the pattern has none. */
   readonly parameter: string;
-  /** The value of `Allow` (RFC 9110 section 10.2.1): HEAD goes with GET, OPTIONS with everything. */
+  /** The value of `Allow` (RFC 9110 section 10.2.1): GET implies HEAD, and every path has OPTIONS. */
   readonly allow: string;
 }
 
-/** Finds operations by path. A pattern's last segment may stand in braces, `/pets/{petId}`: it takes any one that is not empty. */
+/** Finds operations by path. The last segment of a pattern may be a parameter, `/pets/{petId}`: any segment that is not empty. */
 export class Router<Operation> {
-  /** By what stands before the parameter. They are a handful: to compare a path with each takes less time than to hash it. */
+  /** By the text before the parameter. There are so few that comparing a path with each is faster than hashing it. */
   readonly #known: { readonly text: string; readonly isOpen: boolean; readonly route: Route<Operation> }[] = [];
 
   /** Adds an operation: `add('GET', '/pets/{petId}', …)`. */
@@ -21,27 +19,17 @@ export class Router<Operation> {
     const operations = new Map(this.#known[index]?.route.operations).set(method, operation);
     const allow = [...operations.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).concat('OPTIONS').join(', ');
     this.#known[index < 0 ? this.#known.length : index] = { text, isOpen: text !== pattern, route: { operations, parameter: '', allow } };
-    this.#known.sort((one, other) => Number(one.isOpen) - Number(other.isOpen)); // a whole path goes before a parameter
+    this.#known.sort((one, other) => Number(one.isOpen) - Number(other.isOpen)); // a whole path takes precedence over a parameter
     return this;
   }
 
-  /** The route of a path as it was sent, or null. Its segments are decoded; what was an escaped slash separates none. */
-  find(sent: string): Route<Operation> | null {
-    const path = sent.includes('%') ? decoded(sent) : sent;
+  /** Returns the route of a decoded path (see `decodePath`), or null. */
+  find(path: string): Route<Operation> | null {
     for (const { text, isOpen, route } of this.#known) {
       if (text === path && !isOpen) return route;
       if (!isOpen || path.length <= text.length || !path.startsWith(text) || path.includes('/', text.length)) continue;
-      return { operations: route.operations, parameter: path.slice(text.length).replaceAll(escapedSlash, '/'), allow: route.allow };
+      return { operations: route.operations, parameter: path.slice(text.length), allow: route.allow };
     }
     return null;
   }
-}
-
-/** Half of a surrogate pair, which no escapes stand for. */
-const escapedSlash = '\ud800';
-
-/** The decoded segments. An empty text, which is no path, for a broken escape. */
-function decoded(path: string): string {
-  const segments = splitPath(path);
-  return segments.includes(null) ? '' : segments.map((segment) => `/${segment!.replaceAll('/', escapedSlash)}`).join('');
 }

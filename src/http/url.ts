@@ -1,21 +1,18 @@
 import { ApiError } from '../domain/api-error.ts';
 
 /**
- * The segments of a path, percent-decoded once: `/v1/pets` gives `v1`, `pets`. Nothing is collapsed: a trailing slash
- * is an empty last segment. A segment with a broken escape is null.
+ * Percent-decodes a path once. `.` and empty segments stay; an escaped slash separates nothing, so it becomes `%2F`.
+ * A segment with a broken escape becomes empty.
  */
-export function splitPath(path: string): (string | null)[] {
-  const segments = path.slice(1).split('/');
-  return path.includes('%') ? segments.map(decode) : segments;
+export function decodePath(path: string): string {
+  if (!path.includes('%')) return path;
+  return path.replace(/(?<=\/)[^/]+/g, (segment) => (decode(segment) ?? '').replaceAll('/', '%2F'));
 }
 
 /** The parameters of a query, percent-decoded: each name with all its values. */
 export type Parameters = ReadonlyMap<string, readonly string[]>;
 
-/**
- * Reads a query.
- * Throws ApiError `invalid_parameter` for a broken percent-escape.
- */
+/** Reads a query. Throws ApiError `invalid_parameter` for a broken percent-escape. */
 export function parseQuery(query: string): Parameters {
   const parameters = new Map<string, string[]>();
   for (const pair of query.split('&')) {

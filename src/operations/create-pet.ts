@@ -1,5 +1,6 @@
 import { ApiError } from '../domain/api-error.ts';
 import { readNewPet } from '../domain/pet.ts';
+import { bytesOf } from '../http/reply.ts';
 import { decimal } from '../json/decimal.ts';
 import { JsonSyntaxError, readJson, type JsonValue } from '../json/read.ts';
 import type { PetStore } from '../store/pet-store.ts';
@@ -14,7 +15,7 @@ export function createPet(pets: PetStore, basePath: string): Operation {
       return async (body) => {
         const { id, line } = await pets.create(readNewPet(parse(body)));
         // The Location is of use as long as getPet responds there.
-        return { status: 201, headers: now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [], body: line };
+        return { status: 201, headers: now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [], body: bytesOf(line) };
       };
     },
   };

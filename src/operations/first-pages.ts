@@ -1,13 +1,12 @@
 /** A page as it is answered. */
 export interface LinkedPage {
-  /** A JSON array, as text or in pieces. */
+  /** A JSON array, as in a reply. */
   readonly body: string | readonly Buffer[];
   /** The value of `Link`, or null on the last page. */
   readonly link: string | null;
 }
 
 const maxPages = 100;
-const maxBytes = 16 * 1024;
 const maxQueryLength = 100;
 
 /**
@@ -23,10 +22,9 @@ export class FirstPages {
   }
 
   /** Keeps a first page, if it is final and not large. */
-  keep(query: string, body: readonly Buffer[], link: string | null): void {
-    const [only, second] = body;
-    if (link === null || second !== undefined || only!.length > maxBytes || query.length > maxQueryLength) return;
+  keep(query: string, page: LinkedPage): void {
+    if (page.link === null || typeof page.body !== 'string' || query.length > maxQueryLength) return;
     if (this.#pages.size >= maxPages) this.#pages.clear();
-    this.#pages.set(query, { body: only!.toString(), link });
+    this.#pages.set(query, page);
   }
 }

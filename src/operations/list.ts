@@ -31,9 +31,9 @@ export function listOperation(
       const asked = { limit: limitOf(parameters), after: afterOf(parameters), status: statusOf(parameters, statuses) };
       return () => {
         const { body, next } = pageOf(asked);
-        const link = next === null ? null : nextLink(path, asked, next);
-        if (asked.after === undefined) firstPages.keep(query, body, link);
-        return pageReply({ body, link });
+        const page = { body, link: next === null ? null : nextLink(path, asked, next) };
+        if (asked.after === undefined) firstPages.keep(query, page);
+        return pageReply(page);
       };
     },
   };

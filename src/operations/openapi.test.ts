@@ -21,7 +21,7 @@ test('what is served is the file, with the base path filled in and every digit o
 test('answers to messages that no operation ever sees are as described, too', async (t) => {
   const { service, secret } = await openService(t);
   const listen = async (maxConnections: number): Promise<URL> => {
-    const listener = await Listener.open(service, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300, keepAliveMs: 65_000, stallTimeoutMs: 120_000 });
+    const listener = await Listener.open(service, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300, idleTimeoutMs: 65_000 });
     t.after(() => listener.stop(0));
     return new URL(listener.address);
   };

@@ -8,6 +8,6 @@ const server = '"servers": [{"url": "/v1"}]';
 export function openApi(basePath: string): Operation {
   const text = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
   if (!text.includes(server)) throw new Error('openapi.json has no servers to fill in');
-  const body = Buffer.from(text.replace(server, `"servers": [{"url": "${basePath}"}]`));
+  const body = [Buffer.from(text.replace(server, `"servers": [{"url": "${basePath}"}]`))];
   return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body }) };
 }

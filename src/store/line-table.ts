@@ -21,8 +21,8 @@ export interface PageQuery {
 }
 
 export interface Page {
-  /** A JSON array of the records, in UTF-8, in pieces: one, if it is not large. */
-  readonly body: readonly Buffer[];
+  /** A JSON array of the records in UTF-8: a string with one character for each byte (`latin1`) or, if it is large, pieces. */
+  readonly body: string | readonly Buffer[];
   /** The `after` of the next page, in digits, or null if no record follows. */
   readonly next: string | null;
 }
@@ -81,15 +81,15 @@ export class LineTable {
     rows.push(row);
   }
 
-  /** The record with this id as its JSON line, or null. */
-  get(id: bigint): Buffer | null {
+  /** The record with this id, or null: the bytes of its JSON line, one character for each (`latin1`). */
+  get(id: bigint): string | null {
     let row = this.#usualRow(id);
     if (row < 0) {
       row = this.#rowAfter(id) - 1;
       if (row < 0 || this.#idAt(row) !== id) return null;
     }
     const block = this.#blockOf(row);
-    return block.bytes.subarray(this.#places.at(row), this.#endOf(row, block) - separator.length);
+    return block.bytes.toString('latin1', this.#places.at(row), this.#endOf(row, block) - separator.length);
   }
 
   /** A page in ascending id. Its cost depends on its own size, not on how many records there are. */
@@ -196,22 +196,15 @@ interface Run {
   readonly end: number;
 }
 
-/** Below this, a copy is cheaper than several writes; above, a copy for each slow reader would fill the memory. */
-const maxCopiedBytes = 64 * 1024;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const emptyPage: Page = { body: [Buffer.from('[]')], next: null };
+/** Up to this size, a copy is cheaper than several writes; above, a copy for each slow reader would fill the memory. */
+const maxTextBytes = 16 * 1024;
+const openBracket = Buffer.from('[');
+const closeBracket = Buffer.from(']');
+const emptyPage: Page = { body: '[]', next: null };
 
 /** The JSON array of the lines in `runs`, which are `size` bytes long: a bracket before them, and one in place of the last separator. */
-function bodyOf(runs: readonly Run[], size: number): readonly Buffer[] {
-  if (size > maxCopiedBytes) {
-    const pieces = runs.map(({ bytes, start, end }) => bytes.subarray(start, end));
-    return [Buffer.of(openBracket), ...pieces.slice(0, -1), pieces.at(-1)!.subarray(0, -separator.length), Buffer.of(closeBracket)];
-  }
-  const body = Buffer.allocUnsafe(size - separator.length + 2);
-  body[0] = openBracket;
-  let length = 1;
-  for (const { bytes, start, end } of runs) length += bytes.copy(body, length, start, end);
-  body[body.length - 1] = closeBracket;
-  return [body];
+function bodyOf(runs: readonly Run[], size: number): string | readonly Buffer[] {
+  const lines = runs.map(({ bytes, start, end }) => bytes.subarray(start, end));
+  const pieces = [openBracket, ...lines.slice(0, -1), lines.at(-1)!.subarray(0, -separator.length), closeBracket];
+  return size > maxTextBytes ? pieces : Buffer.concat(pieces).toString('latin1');
 }

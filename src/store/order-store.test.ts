@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { OperatorError } from '../domain/operator-error.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { OrderStore, ordersName } from './order-store.ts';
+import { bytesOfBody } from '../testing/bytes.ts';
 
 const all = { limit: 100, after: undefined, status: undefined };
 
@@ -15,9 +16,9 @@ function order(id: bigint | number | string, status = 'placed', more = ''): stri
 
 test('no file is no orders; an empty list is none either', (t) => {
   const folder = temporaryFolder(t);
-  assert.equal(Buffer.concat(new OrderStore(folder).page(all).body).toString(), '[]');
+  assert.equal(bytesOfBody(new OrderStore(folder).page(all).body).toString(), '[]');
   writeFileSync(join(folder, ordersName), ' [ ] ');
-  assert.equal(Buffer.concat(new OrderStore(folder).page(all).body).toString(), '[]');
+  assert.equal(bytesOfBody(new OrderStore(folder).page(all).body).toString(), '[]');
 });
 
 test('orders come in ascending id, by pages and by status, every int64 digit for digit', (t) => {
@@ -27,14 +28,14 @@ test('orders come in ascending id, by pages and by status, every int64 digit for
   const status = (id: string): string => (id.endsWith('7') ? 'delivered' : 'placed');
   writeFileSync(join(folder, ordersName), `[${ids.map((id) => order(id, status(id))).join(',\n')}]`);
   const store = new OrderStore(folder);
-  assert.equal(Buffer.concat(store.page(all).body).toString(), `[${sorted.map((id) => order(id, status(id))).join(',\n')}]`);
+  assert.equal(bytesOfBody(store.page(all).body).toString(), `[${sorted.map((id) => order(id, status(id))).join(',\n')}]`);
   for (const [index, id] of sorted.entries()) {
     const page = store.page({ ...all, limit: 1, after: index === 0 ? undefined : BigInt(sorted[index - 1]!) });
-    assert.equal(Buffer.concat(page.body).toString(), `[${order(id, status(id))}]`);
+    assert.equal(bytesOfBody(page.body).toString(), `[${order(id, status(id))}]`);
     assert.equal(page.next, id === sorted.at(-1) ? null : id);
   }
-  assert.equal(Buffer.concat(store.page({ ...all, status: 'delivered' }).body).toString(), `[${order('9223372036854775807', 'delivered')}]`);
-  assert.equal(Buffer.concat(store.page({ ...all, status: 'approved' }).body).toString(), '[]');
+  assert.equal(bytesOfBody(store.page({ ...all, status: 'delivered' }).body).toString(), `[${order('9223372036854775807', 'delivered')}]`);
+  assert.equal(bytesOfBody(store.page({ ...all, status: 'approved' }).body).toString(), '[]');
 });
 
 test('any order of ids in the file gives the ascending list', (t) => {
@@ -44,7 +45,7 @@ test('any order of ids in the file gives the ascending list', (t) => {
     fc.property(lists, (ids) => {
       writeFileSync(join(folder, ordersName), `[${ids.map((id) => order(id)).join(',')}]`);
       const expected = [...ids].sort((a, b) => (a < b ? -1 : 1)).map((id) => order(id));
-      assert.equal(Buffer.concat(new OrderStore(folder).page(all).body).toString(), `[${expected.join(',\n')}]`);
+      assert.equal(bytesOfBody(new OrderStore(folder).page(all).body).toString(), `[${expected.join(',\n')}]`);
     }),
     { numRuns: 50 },
   );
@@ -83,9 +84,9 @@ test('load reads the file again; a bad one changes nothing', (t) => {
   const store = new OrderStore(folder);
   writeFileSync(path, `[${order(1)}]`);
   store.load();
-  assert.equal(Buffer.concat(store.page(all).body).toString(), `[${order(1)}]`);
+  assert.equal(bytesOfBody(store.page(all).body).toString(), `[${order(1)}]`);
   writeFileSync(path, `[${order(2)},${order(2)}]`);
   assert.throws(() => store.load(), OperatorError);
-  assert.equal(Buffer.concat(store.page(all).body).toString(), `[${order(1)}]`);
+  assert.equal(bytesOfBody(store.page(all).body).toString(), `[${order(1)}]`);
   rmSync(path);
 });

@@ -59,8 +59,8 @@ export class PetStore {
     return this.#table.count;
   }
 
-  /** The animal with this id as its JSON, or null. */
-  get(id: bigint): Buffer | null {
+  /** The animal with this id, or null: the bytes of its JSON, one character for each (`latin1`). */
+  get(id: bigint): string | null {
     return this.#table.get(id);
   }
 

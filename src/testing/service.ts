@@ -71,7 +71,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const orders = new OrderStore(folder);
   const service = new Service({ basePath, trustedProxies, keys, limiter: usage.limiter, pets, orders, now: clock, log });
   const listener = await Listener.open(service, {
-    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000, keepAliveMs: 65_000, stallTimeoutMs: 120_000, monotonic: clock, ...options.listener,
+    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000, idleTimeoutMs: 65_000, monotonic: clock, ...options.listener,
   });
   close = async () => {
     await listener.stop(100);

@@ -11,7 +11,7 @@ import { emptyBody } from '../http/body.ts';
 import { refusal, type ApiError } from '../domain/api-error.ts';
 import type { Handler } from '../http/connection.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
-import { errorReply, type Reply } from '../http/reply.ts';
+import { bytesOf, errorReply, type Reply } from '../http/reply.ts';
 import type { Request } from '../http/request.ts';
 
 /** A test that fails, rather than hangs, when what it waits for does not come. */
@@ -34,10 +34,9 @@ export async function serve(t: TestContext, answer: Handler['answer'] = echo, op
       if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
       return answer(request, waitedMs);
     },
-    answerBroken: (_, fault) => errorReply(fault),
-    answerUnserved: (_, refusal) => errorReply(refusal),
+    refuse: (_, refusal) => errorReply(refusal),
   };
-  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, keepAliveMs: 65_000, stallTimeoutMs: 120_000, ...options });
+  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, idleTimeoutMs: 65_000, ...options });
   const clients: Client[] = [];
   t.after(async () => {
     for (const { socket } of clients) socket.destroy();
@@ -56,14 +55,14 @@ export async function serve(t: TestContext, answer: Handler['answer'] = echo, op
 }
 
 /** A 200 with that value. */
-export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: JSON.stringify(value) });
+export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: bytesOf(JSON.stringify(value)) });
 /** Refuses at once, without reading the body. */
 export const early: Handler['answer'] = async () => errorReply(refusal('missing_api_key', 'No.'));
 
 /** Reads the body and says what arrived. */
 export async function echo(request: Request): Promise<Reply> {
   try {
-    const body = (await request.body?.read()) ?? emptyBody;
+    const body = (await request.body?.read(true)) ?? emptyBody;
     return json({ method: request.method, path: request.path, query: request.query, length: body.length });
   } catch (error) {
     return errorReply(error as ApiError);
