@@ -23,12 +23,12 @@ import { health, readiness, shuttingDown } from './operations/health.ts';
 import { listOrders } from './operations/list-orders.ts';
 import { listPets } from './operations/list-pets.ts';
 import { openApi } from './operations/openapi.ts';
-import type { Finish, Operation } from './operations/operation.ts';
+import type { Operation } from './operations/operation.ts';
 import type { OrderStore } from './store/order-store.ts';
 import type { PetStore } from './store/pet-store.ts';
 
 export interface ServiceOptions {
-  /** Where the interface stands: `/v1`. */
+  /** The path prefix of the operations: `/v1`. */
   readonly basePath: string;
   /** The number of trusted proxies in front of the server. Each appends an address to `X-Forwarded-For`. */
   readonly trustedProxies: number;
@@ -70,41 +70,41 @@ export class Service implements Handler {
       .add('GET', '/openapi.json', openApi(basePath));
   }
 
-  /** From now on requests are refused: the process is about to end. */
+  /** Refuses all requests from now on: the process is about to end. */
   stop(): void {
     this.#stopping = true;
   }
 
-  /** Answers a request whose head is good, and which arrived `waitedMs` ago. Neither throws nor rejects. */
-  answer(request: Request, waitedMs: number): Reply | Promise<Reply> {
+  /** Responds to a request with a valid head that arrived `waitedMs` ago. Neither throws nor rejects. */
+  respond(request: Request, waitedMs: number): Reply | Promise<Reply> {
     const now = this.#now();
     const securedRoute = this.#secured.find(request.path);
-    const secured = securedRoute !== null || this.#isUnderBase(request.path);
-    const route = secured ? securedRoute : this.#findPublic(request.path);
-    const asked = operationOf(route, request);
-    let admission = nobody;
+    const isSecured = securedRoute !== null || this.#isUnderBase(request.path);
+    const route = isSecured ? securedRoute : this.#findPublic(request.path);
+    const requested = operationOf(route, request);
+    let admission = notAdmitted;
     try {
-      admission = secured ? this.#admit(request, asked, now, waitedMs) : this.#visit(request, now);
-      if (admission.refusal !== null) return complete(errorReply(admission.refusal), admission);
-      const operation = accept(request, route, asked);
+      admission = isSecured ? this.#admit(request, requested, now, waitedMs) : this.#admitPublic(request, now);
+      if (admission.refusal !== null) return withLimits(errorReply(admission.refusal), admission);
+      const operation = checkHead(request, route, requested);
       const finish = operation.begin({ parameter: route?.parameter ?? '', query: request.query, now });
       const { body } = request;
-      if (body !== null) return this.#whenRead(body.read(operation.takesJson), finish, request, admission);
+      if (body !== null) return this.#finishLater(body.read(operation.takesJson).then(finish), request, admission);
       const reply = finish(emptyBody);
-      return reply instanceof Promise ? this.#whenDone(reply, request, admission) : complete(reply, admission);
+      return reply instanceof Promise ? this.#finishLater(reply, request, admission) : withLimits(reply, admission);
     } catch (error) {
       return this.#failed(error, request, admission);
     }
   }
 
-  /** Refuses a connection or a message that is not handled, with its own status in any case. */
+  /** Refuses a connection or a message that is not handled. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refused: ApiError, counts: boolean): Reply {
     const now = this.#now();
-    const admission = counts ? admitted(this.#limiter.admitAddress(this.#addressOf(sender), now)) : this.#visit(sender, now);
-    return complete(errorReply(refused), admission);
+    const limits = counts ? this.#limiter.admitAddress(this.#addressOf(sender), now) : this.#addressStatus(sender, now);
+    return withLimits(errorReply(refused), { ...notAdmitted, limits });
   }
 
-  /** Whether a path is under the base path, where a key is asked for before all else. */
+  /** Whether a path is under the base path. Every such path requires a key, whether it exists or not. */
   #isUnderBase(path: string): boolean {
     return path === this.#basePath || path.startsWith(`${this.#basePath}/`);
   }
@@ -113,98 +113,90 @@ export class Service implements Handler {
     return path === '*' ? wholeServer : this.#public.find(path);
   }
 
-  /** 2. and 3.: whether the request is let in. */
+  /** Steps 2 and 3: the key and its limits, or those of the address. */
   #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Admission {
     const key = this.#authenticate(request, now);
     if ('code' in key) {
-      const standing = this.#limiter.admitAddress(this.#addressOf(request), now);
-      return { standing, headers: none, refusal: standing.refusedBy === null ? key : strangerLimited(standing, now) };
+      const limits = this.#limiter.admitAddress(this.#addressOf(request), now);
+      return { ...notAdmitted, limits, refusal: limits.refusedBy === null ? key : strangerLimited(limits, now) };
     }
-    const standing = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
-    const refused = standing.refusedBy !== null ? keyLimited(standing, now) : this.#stopping ? shuttingDown() : null;
-    return { standing, headers: operation?.responseHeaders?.(now) ?? none, refusal: refused };
+    const limits = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
+    const refusal = limits.refusedBy !== null ? keyLimited(limits, now) : this.#stopping ? shuttingDown() : null;
+    return { limits, headers: operation?.responseHeaders?.(now) ?? none, refusal };
   }
 
-  /** A request that needs no key: it is not counted, and the response shows the limits of its address. */
-  #visit(sender: Sender, now: number): Admission {
-    return admitted(this.#limiter.standingOf(this.#addressOf(sender), now));
+  /** A request that needs no key does not count. Its response shows the limits of its address. */
+  #admitPublic(sender: Sender, now: number): Admission {
+    return { ...notAdmitted, limits: this.#addressStatus(sender, now) };
   }
 
-  /** 2. The API key (specification.md section 5; RFC 6750): the key, or why there is none. */
+  /** Step 2, the API key (specification.md section 5, RFC 6750): the key, or why there is none. */
   #authenticate(request: Request, now: number): Key | Refusal {
-    const { authorization } = request.headers; // of several, all: no secret has a comma
+    const { authorization } = request.headers; // repeated headers are joined with a comma, which no secret contains
     const secret = authorization === undefined ? null : bearerToken(authorization);
     if (secret !== null) return this.#keys.find(secret, now) ?? invalidKey;
-    // RFC 6750 section 3.1: no error code for a request that presents no bearer token at all.
+    // RFC 6750 section 3.1: no error code for a request without a bearer token
     return request.isRepeated('authorization') ? invalidKey : missingKey;
+  }
+
+  #addressStatus(sender: Sender, now: number): Standing {
+    return this.#limiter.standingOf(this.#addressOf(sender), now);
   }
 
   #addressOf(sender: Sender): string {
     return clientAddress(sender, this.#trustedProxies);
   }
 
-  async #whenRead(body: Promise<Buffer>, finish: Finish, request: Request, admission: Admission): Promise<Reply> {
+  async #finishLater(pending: Promise<Reply>, request: Request, admission: Admission): Promise<Reply> {
     try {
-      return complete(await finish(await body), admission);
-    } catch (error) {
-      return this.#failed(error, request, admission);
-    }
-  }
-
-  async #whenDone(reply: Promise<Reply>, request: Request, admission: Admission): Promise<Reply> {
-    try {
-      return complete(await reply, admission);
+      return withLimits(await pending, admission);
     } catch (error) {
       return this.#failed(error, request, admission);
     }
   }
 
   #failed(error: unknown, request: Request, admission: Admission): Reply {
-    return complete(errorReply(error instanceof ApiError ? error : this.#bug(request, error)), admission);
+    return withLimits(errorReply(error instanceof ApiError ? error : this.#internalError(request, error)), admission);
   }
 
-  #bug(request: Request, error: unknown): ApiError {
+  #internalError(request: Request, error: unknown): ApiError {
     const trace = error instanceof Error ? error.stack : String(error);
-    this.#log(`request ${request.id} failed by a fault of this program: ${trace}`);
-    return new ApiError('internal_error', `Something went wrong here; it is logged under ${request.id}.`);
+    this.#log(`request ${request.id} failed because of a bug in the server: ${trace}`);
+    return new ApiError('internal_error', 'The server failed to handle this request. Its log has the details, with the X-Request-Id of this response.');
   }
 }
 
 const missingKey = refusal('missing_api_key', 'Send your API key: Authorization: Bearer <API_KEY>.');
 const invalidKey = refusal('invalid_api_key', 'The API key is not valid.');
-/** Where `OPTIONS *` leads. */
+/** The route of `OPTIONS *`. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
 
 /** The result of authentication and rate limiting. */
 interface Admission {
-  readonly standing: Standing | null;
+  readonly limits: Standing | null;
   /** The headers of every response of the operation. */
   readonly headers: readonly string[];
   readonly refusal: Refusal | null;
 }
 
-/** The admission of a request before any check has run. */
 const none: readonly string[] = [];
-const nobody: Admission = { standing: null, headers: none, refusal: null };
+/** The admission of a request before any check has run. */
+const notAdmitted: Admission = { limits: null, headers: none, refusal: null };
 
-function admitted(standing: Standing): Admission {
-  return { standing, headers: none, refusal: null };
+/** Adds the headers of every response (specification.md section 8), and those of the operation. */
+function withLimits({ status, headers, body }: Reply, { limits, headers: added }: Admission): Reply {
+  const all = added.length === 0 ? headers : headers.length === 0 ? added : [...headers, ...added];
+  return { status, headers: all, limits, body };
 }
 
-/** Adds what every answer carries: the headers of specification.md section 8, and those of the operation. */
-function complete(reply: Reply, { standing, headers }: Admission): Reply {
-  const both = headers.length === 0 ? reply.headers : reply.headers.length === 0 ? headers : [...reply.headers, ...headers];
-  return { status: reply.status, headers: both, limits: standing, body: reply.body };
-}
-
-/** 4. Path, method, expectation, content type. Gives the operation that `route` has for the request. */
-function accept(request: Request, route: Route<Operation> | null, asked: Operation | undefined): Operation {
+/** Step 4 up to the parameters: path, method, expectation, content type, query. Returns the operation to run. */
+function checkHead(request: Request, route: Route<Operation> | null, requested: Operation | undefined): Operation {
   if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
-  const operation = request.method === 'OPTIONS' ? tellAllow(route) : asked;
+  const operation = request.method === 'OPTIONS' ? options(route) : requested;
   if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, { allow: route.allow });
   checkExpectation(request);
   if (operation.takesJson) checkContentType(request);
-  if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also where no parameter is known
+  if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also in a parameter that is ignored
   return operation;
 }
 
@@ -227,12 +219,12 @@ function checkContentType(request: Request): void {
   }
 }
 
-/** The operation that a method asks for: HEAD is a GET whose body is left out. */
+/** The operation for the method of a request: a HEAD is a GET without the body. */
 function operationOf(route: Route<Operation> | null, { method }: Request): Operation | undefined {
   return route?.operations.get(method === 'HEAD' ? 'GET' : method);
 }
 
 /** OPTIONS (RFC 9110 section 9.3.7). */
-function tellAllow({ allow }: Route<Operation>): Operation {
+function options({ allow }: Route<Operation>): Operation {
   return { takesJson: false, begin: () => () => ({ status: 204, headers: ['Allow', allow], body: null }) };
 }

@@ -19,7 +19,7 @@ import { Request, type Sender } from './request.ts';
 /** What a connection asks of the service behind it. */
 export interface Handler {
   /** Responds to a request whose head is good, `waitedMs` after Node reported it. Neither throws nor rejects. */
-  answer(request: Request, waitedMs: number): Reply | Promise<Reply>;
+  respond(request: Request, waitedMs: number): Reply | Promise<Reply>;
   /** Refuses a connection or a message without handling it. `counts`: whether its address is charged for it. */
   refuse(sender: Sender, refusal: ApiError, counts: boolean): Reply;
 }
@@ -135,7 +135,7 @@ export class Connection {
     const { handler } = this.#context;
     const fault = headFault(request);
     if (fault !== null) return this.#respond(handler.refuse(request, fault, true), request, response, true);
-    const reply = handler.answer(request, waitedMs);
+    const reply = handler.respond(request, waitedMs);
     if (reply instanceof Promise) void reply.then((late) => this.#respond(late, request, response));
     else this.#respond(reply, request, response);
   }

@@ -27,10 +27,10 @@ export interface Site {
 }
 
 /** A listener until the end of the test. Times out nothing and refuses nobody, unless `options` say so. */
-export async function serve(t: TestContext, answer: Handler['answer'] = echo, options: Partial<ListenerOptions> = {}): Promise<Site> {
+export async function serve(t: TestContext, answer: Handler['respond'] = echo, options: Partial<ListenerOptions> = {}): Promise<Site> {
   const calls: string[] = [];
   const handler: Handler = {
-    answer(request, waitedMs) {
+    respond(request, waitedMs) {
       if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
       return answer(request, waitedMs);
     },
@@ -57,7 +57,7 @@ export async function serve(t: TestContext, answer: Handler['answer'] = echo, op
 /** A 200 with that value. */
 export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: bytesOf(JSON.stringify(value)) });
 /** Refuses at once, without reading the body. */
-export const early: Handler['answer'] = async () => errorReply(refusal('missing_api_key', 'No.'));
+export const early: Handler['respond'] = async () => errorReply(refusal('missing_api_key', 'No.'));
 
 /** Reads the body and says what arrived. */
 export async function echo(request: Request): Promise<Reply> {
@@ -70,7 +70,7 @@ export async function echo(request: Request): Promise<Reply> {
 }
 
 /** A handler that says when it was called, and goes on when it is told to (`turns` need not wait). */
-export function held(handler: Handler['answer']): { called: Promise<void>; release: () => void; handler: Handler['answer'] } {
+export function held(handler: Handler['respond']): { called: Promise<void>; release: () => void; handler: Handler['respond'] } {
   let release = (): void => {};
   let call = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
