@@ -1,5 +1,5 @@
 /**
- * Handles a request: steps 2 to 4 of "Order of checks" in decisions.md. Step 1, the head of the message, is in http/head.ts.
+ * Handles a request: steps 2 to 4 of decisions.md, "Order of checks". Step 1, the head of the message, is in http/head.ts.
  */
 import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
 import { bearerToken } from './http/bearer.ts';
@@ -97,7 +97,7 @@ export class Service implements Handler {
     }
   }
 
-  /** Refuses a connection or a message that is not handled. `counts`: whether it counts against the limit of its address. */
+  /** Refuses a connection or a message. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refused: ApiError, counts: boolean): Reply {
     const now = this.#now();
     const limits = counts ? this.#limiter.admitAddress(this.#addressOf(sender), now) : this.#addressStatus(sender, now);
@@ -162,7 +162,8 @@ export class Service implements Handler {
   #internalError(request: Request, error: unknown): ApiError {
     const trace = error instanceof Error ? error.stack : String(error);
     this.#log(`request ${request.id} failed because of a bug in the server: ${trace}`);
-    return new ApiError('internal_error', 'The server failed to handle this request. Its log has the details, with the X-Request-Id of this response.');
+    const message = 'The server failed to handle this request. Its log has the details, with the X-Request-Id of this response.';
+    return new ApiError('internal_error', message);
   }
 }
 
@@ -196,7 +197,7 @@ function checkHead(request: Request, route: Route<Operation> | null, requested: 
   if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, { allow: route.allow });
   checkExpectation(request);
   if (operation.takesJson) checkContentType(request);
-  if (request.query.includes('%')) parseQuery(request.query); // a broken escape is an error also in a parameter that is ignored
+  if (request.query.includes('%')) parseQuery(request.query); // checks the escapes of ignored parameters too
   return operation;
 }
 
@@ -214,7 +215,7 @@ function checkContentType(request: Request): void {
   if (type === undefined || request.isRepeated('content-type') || !isJsonInUtf8(type)) {
     throw new ApiError('unsupported_media_type', 'The Content-Type of the body must be application/json, in UTF-8.');
   }
-  if (codings !== undefined && codings.toLowerCase().split(',').some((coding) => coding.trim() !== '' && coding.trim() !== 'identity')) {
+  if (codings?.toLowerCase().split(',').some((coding) => !['', 'identity'].includes(coding.trim()))) {
     throw new ApiError('unsupported_media_type', 'The body must have no Content-Encoding.');
   }
 }

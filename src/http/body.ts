@@ -13,10 +13,10 @@ export class Body {
   /** The value of Content-Length; null for a chunked body. */
   readonly #declaredBytes: number | null;
   #sendContinue: (() => void) | null;
-  /** What has been received, in its first bytes; null if it is discarded. */
+  /** A buffer that begins with the received bytes; null if they are discarded. */
   #kept: Buffer | null = emptyBody;
   #receivedBytes = 0;
-  #fault: ApiError | null = null;
+  #error: ApiError | null = null;
   /** Settles what `read` returned, if the body is complete or refused. */
   #settle = (): void => {};
   #onExcess = (): void => {};
@@ -39,12 +39,13 @@ export class Body {
   }
 
   /**
-   * Whether the connection can be kept when the request has been answered: at most 64 KiB of the body are outstanding (or it is
-   * chunked), the client does not wait for 100 Continue, and the body is not broken.
+   * Whether the connection can be kept after the response: the body is chunked or at most 64 KiB of it are outstanding,
+   * the client does not wait for 100 Continue, and the body is not broken.
    */
   get isDiscardable(): boolean {
-    const outstandingBytes = this.#declaredBytes === null ? this.#receivedBytes : this.#declaredBytes - this.#receivedBytes;
-    return this.#message.complete || (this.#fault === null && this.#sendContinue === null && outstandingBytes <= maxBodyBytes);
+    if (this.#message.complete) return true;
+    const excess = this.#declaredBytes === null ? this.#receivedBytes : this.#declaredBytes - this.#receivedBytes;
+    return this.#error === null && this.#sendContinue === null && excess <= maxBodyBytes;
   }
 
   /**
@@ -55,7 +56,7 @@ export class Body {
     if (!keep) this.#kept = null;
     return new Promise((resolve, reject) => {
       this.#settle = () => {
-        if (this.#fault !== null) reject(this.#fault);
+        if (this.#error !== null) reject(this.#error);
         else if ((this.#declaredBytes ?? this.#receivedBytes) > maxBodyBytes) {
           reject(new ApiError('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`));
         } else if (this.#message.readableEnded) resolve(this.#kept?.subarray(0, this.#receivedBytes) ?? emptyBody);
@@ -68,15 +69,15 @@ export class Body {
     });
   }
 
-  /** Discards what has been received and what will be. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB. */
+  /** Discards the whole body. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB. */
   discard(onExcess: () => void): void {
     this.#kept = null;
     this.#onExcess = onExcess;
   }
 
   /** Marks the body as broken: the rest will not arrive. */
-  fail(fault: ApiError): void {
-    this.#fault ??= fault;
+  fail(error: ApiError): void {
+    this.#error ??= error;
     this.#kept = null;
     this.#settle();
   }
@@ -93,10 +94,10 @@ export class Body {
   }
 }
 
-/** Puts `piece` behind the first `length` bytes of `buffer`, or of a longer copy. A Buffer for each chunk of one byte would take 200 times the memory. */
+/** Appends `piece` to the first `length` bytes of `buffer`, or of a longer copy. A Buffer per chunk takes more memory. */
 function appended(buffer: Buffer, length: number, piece: Buffer): Buffer {
   const needed = length + piece.length;
-  const target = needed <= buffer.length ? buffer : Buffer.allocUnsafe(length === 0 ? needed : Math.min(2 * needed, maxBodyBytes));
+  const target = needed <= buffer.length ? buffer : Buffer.allocUnsafe(Math.min(2 * needed, maxBodyBytes));
   if (target !== buffer) buffer.copy(target, 0, 0, length);
   piece.copy(target, length);
   return target;

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { Sender } from './request.ts';
 
 /**
- * The client's IP address. Each trusted proxy appends the address of its peer to `X-Forwarded-For`, so the entries are read from
- * the end, one for each proxy. A missing or invalid entry ends the reading.
+ * Returns the client's IP address. Each trusted proxy appends the address of its peer to `X-Forwarded-For`: the entries
+ * are read from the end, one for each proxy, up to a missing or invalid one.
  */
 export function clientAddress(sender: Sender, trustedProxies: number): string {
   let { address } = sender;
@@ -12,9 +12,9 @@ export function clientAddress(sender: Sender, trustedProxies: number): string {
   for (const hop of hops.reverse().map((text) => text.trim())) {
     // Some proxies add a port: `203.0.113.7:4711`, `[2001:db8::7]:4711`.
     const [, ipv6, ipv4] = /^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$/.exec(hop) ?? [];
-    const given = ipv6 ?? ipv4 ?? hop;
-    if (isIP(given) === 0) break;
-    address = given;
+    const hopAddress = ipv6 ?? ipv4 ?? hop;
+    if (isIP(hopAddress) === 0) break;
+    address = hopAddress;
   }
   return address;
 }

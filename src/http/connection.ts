@@ -2,25 +2,25 @@
  * One client connection. It handles its requests one at a time, so that pipelined requests see each other's effects
  * (RFC 9112 section 9.3.2) and an error never overtakes the response to the request before it.
  *
- * Memory. Node parses all requests in a piece that it has read, whether they can be handled or not. While one waits for its
- * turn, the connection reads nothing more; if more than 128 are unanswered, or those that wait take too much memory, it is destroyed.
+ * Memory. Node parses all requests in a chunk that it has read, however many wait. While one waits, the connection reads
+ * nothing more. It is destroyed if more than 128 requests have no response, or if those that wait take too much memory.
  *
- * The end. When the last response has been sent, our side is closed, and what the client still sends is read and discarded
- * for a while. If both sides were closed at once, the kernel would answer those bytes with a reset, and a reset can
- * destroy a response that the client has not read yet (RFC 9112 section 9.6).
+ * The end. When the last response has been sent, our side is closed, and what the client still sends is discarded for a
+ * while. If both sides were closed together, the kernel would reset the connection when those bytes arrive, and a reset
+ * can destroy a response that the client has not read yet (RFC 9112 section 9.6).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiError } from '../domain/api-error.ts';
-import { headFault } from './head.ts';
+import { headError } from './head.ts';
 import { sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
 import { Request, type Sender } from './request.ts';
 
-/** What a connection asks of the service behind it. */
+/** Handles the requests of a connection. */
 export interface Handler {
-  /** Responds to a request whose head is good, `waitedMs` after Node reported it. Neither throws nor rejects. */
+  /** Responds to a request with a valid head, `waitedMs` after Node reported it. Neither throws nor rejects. */
   respond(request: Request, waitedMs: number): Reply | Promise<Reply>;
-  /** Refuses a connection or a message without handling it. `counts`: whether its address is charged for it. */
+  /** Refuses a connection or a message. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refusal: ApiError, counts: boolean): Reply;
 }
 
@@ -37,7 +37,7 @@ export interface ConnectionContext {
 
 const close = ['Connection', 'close'];
 const maxUnanswered = 128;
-/** With the last body, of which at most 64 KiB are kept, a connection stays below 300 KB (http/memory.test.ts). */
+/** Together with the last body, of which at most 64 KiB are kept, below 300 KB (http/memory.test.ts). */
 const maxWaitingBytes = 220 * 1024;
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;
@@ -48,59 +48,57 @@ export class Connection {
   readonly #context: ConnectionContext;
   /** `closing`: the last response has been written. */
   #state: 'idle' | 'busy' | 'closing' = 'idle';
-  /** The requests that wait for their turn, and what to do after them, which ends the connection. */
+  /** The requests that wait for their turn. */
   readonly #waiting: (() => void)[] = [];
   #waitingBytes = 0;
+  /** Ends the connection after the waiting requests; null if it is to be kept. */
   #end: (() => void) | null = null;
   /** The number of requests without a finished response, ignored ones included. */
   #unanswered = 0;
-  /** The request that was received last, until it is answered and complete. */
+  /** The request received last, until its response is sent and it is complete. */
   #latest: Request | null = null;
   /** The response that is written and not sent yet. */
   #sending: ServerResponse | null = null;
 
   constructor(socket: Socket, context: ConnectionContext) {
     this.#socket = socket;
-    this.#address = socket.remoteAddress ?? ''; // none: closed already
+    this.#address = socket.remoteAddress ?? ''; // undefined if the socket is closed already
     this.#context = context;
     socket.on('error', () => socket.destroy());
     // Node resumes the socket whenever it has parsed a message.
     socket.on('resume', () => {
-      if (this.#waiting.length > 0 || this.#sending !== null || (this.#state === 'closing' && this.busy)) socket.pause();
+      if (this.busy && (this.#state === 'closing' || this.#sending !== null || this.#waiting.length > 0)) socket.pause();
     });
   }
 
-  /** Whether a request is not answered yet, or its response not sent. */
+  /** Whether a request has no response yet, or one that is not sent yet. */
   get busy(): boolean {
     return this.#state === 'busy' || (this.#state === 'closing' && !this.#socket.writableFinished);
   }
 
-  /** Resolves when what is being sent has been sent and, if it was the last, the socket is closed. */
+  /** For a stop: resolves when the response under way is sent and, if it is the last, the socket is closed. */
   async drain(): Promise<void> {
-    const sending = this.#state === 'closing' ? this.#socket : this.#sending;
+    const socket = this.#socket;
+    const sending = this.#state === 'closing' ? socket : this.#sending;
     if (sending !== null) await new Promise((resolve) => sending.once('close', resolve));
-    // Node counts a message as begun on a new connection, and while a body is only discarded.
-    else if (this.#state === 'idle' && (this.#socket.bytesRead === 0 || this.#latest?.complete === false)) this.#socket.destroy();
+    // For Node, a new connection and one whose request body is being discarded are not idle.
+    else if (this.#state === 'idle' && (socket.bytesRead === 0 || this.#latest?.complete === false)) socket.destroy();
   }
 
-  /** Nothing has been received or sent for a while: the client is idle, or it does not read its response. */
+  /** Called after a time without activity: the client is idle or does not read its response, or the handler is slow. */
   timedOut(): void {
     if (this.#state !== 'busy' || this.#sending !== null) this.#socket.destroy();
   }
 
-  /** Takes a request from Node. */
+  /** Handles a request that Node reports, now or after those before it. */
   receive(message: IncomingMessage, response: ServerResponse): void {
     const socket = this.#socket;
-    this.#unanswered += 1;
-    if (this.#unanswered > maxUnanswered) socket.destroy();
+    if (++this.#unanswered > maxUnanswered) socket.destroy();
     if (socket.destroyed || this.#state === 'closing') return void message.resume();
     const request = new Request(message, response, this.#address);
     const previous = this.#latest;
     this.#latest = request;
-    if (this.#state === 'idle') {
-      this.#state = 'busy';
-      return this.#handle(request, response, 0);
-    }
+    if (this.#state === 'idle') return this.#handle(request, response, 0);
     this.#waitingBytes += (previous?.body?.keptBytes ?? 0) + request.retainedBytes;
     if (this.#waitingBytes > maxWaitingBytes) return void socket.destroy();
     const arrivedAt = this.#context.monotonic();
@@ -108,15 +106,15 @@ export class Connection {
     socket.pause();
   }
 
-  /** Takes an error from Node: in the body that is being received, or in the next head. */
-  fail(fault: ApiError): void {
+  /** Handles an error that Node reports: in the body that is being received, or in the next head. */
+  fail(error: ApiError): void {
     const latest = this.#latest;
-    if (latest === null || latest.complete) return this.refuse(fault, {}, true);
-    latest.body?.fail(fault);
+    if (latest === null || latest.complete) return this.refuse(error, {}, true);
+    latest.body?.fail(error);
     this.#endAfterResponses(() => this.#close());
   }
 
-  /** Ends the connection, after the responses to earlier requests, with a response for which Node provides no `ServerResponse`. */
+  /** Ends the connection, after the responses to earlier requests, with a response to what is no request for Node. */
   refuse(refusal: ApiError, headers: Sender['headers'] = {}, counts = false): void {
     this.#endAfterResponses(() => {
       const reply = this.#context.handler.refuse({ address: this.#address, headers }, refusal, counts);
@@ -133,8 +131,9 @@ export class Connection {
 
   #handle(request: Request, response: ServerResponse, waitedMs: number): void {
     const { handler } = this.#context;
-    const fault = headFault(request);
-    if (fault !== null) return this.#respond(handler.refuse(request, fault, true), request, response, true);
+    this.#state = 'busy';
+    const error = headError(request);
+    if (error !== null) return this.#respond(handler.refuse(request, error, true), request, response, true);
     const reply = handler.respond(request, waitedMs);
     if (reply instanceof Promise) void reply.then((late) => this.#respond(late, request, response));
     else this.#respond(reply, request, response);
@@ -147,7 +146,7 @@ export class Connection {
     const isLast = isBroken || stopping || !request.mayBeFollowed || request.body?.isDiscardable === false;
     const end = isLast ? () => this.#close() : this.#waiting.length === 0 ? this.#end : null;
     if (end !== null) {
-      // The previous response is sent, but Node has not given the socket to this one yet.
+      // The previous response is sent, but Node has not assigned the socket to this one yet.
       if (response.socket === null) return void setImmediate(() => this.#respond(reply, request, response, isBroken));
       sendReply(response, reply, request.id, isLast ? close : keepAlive, true);
       return end();
@@ -156,11 +155,11 @@ export class Connection {
     sendReply(response, reply, request.id, keepAlive);
     if (response.writableFinished) return this.#sent();
     this.#sending = response;
-    socket.pause(); // what is received would put off the timeout
+    socket.pause(); // received data would restart the timeout
     response.once('finish', () => this.#sent());
   }
 
-  /** The response has been sent: the next request's turn begins. */
+  /** Continues with the next request after a response has been sent. */
   #sent(): void {
     this.#unanswered -= 1;
     this.#sending = null;
@@ -176,7 +175,7 @@ export class Connection {
     this.#end?.();
   }
 
-  /** Closes our side of the connection once everything written has been sent, then reads for a while what the client still sends. */
+  /** Closes our side of the connection when all is sent, then discards for a while what the client still sends. */
   #close(): void {
     const socket = this.#socket;
     this.#state = 'closing';
@@ -184,10 +183,9 @@ export class Connection {
     this.#latest?.body?.discard(() => {});
     socket.pause();
     socket.end(() => {
-      if (socket.destroyed) return;
       const limit = socket.bytesRead + lingerBytes;
       setTimeout(() => socket.destroy(), lingerMs).unref();
-      // Node's own listener for 'resume' makes the kernel's bytes come again; a listener for 'data' takes it away.
+      // A listener for 'data' removes Node's own reader of the socket; on 'resume', Node has already restarted it.
       socket.once('resume', () => {
         socket.on('data', () => {
           if (socket.bytesRead > limit) socket.destroy();

@@ -9,20 +9,20 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Connections beyond this number are answered 503 and closed. */
+  /** Further connections receive 503 and are closed. */
   readonly maxConnections: number;
   /** The longest that a request's head may take. */
   readonly headTimeoutMs: number;
   /** The longest that a whole request, head and body, may take. */
   readonly requestTimeoutMs: number;
-  /** Idle connections are closed after this time; so is one whose client reads nothing of its response for one to two times as long. */
+  /** Closes idle connections after this time, and those whose client reads no response after up to twice this time. */
   readonly idleTimeoutMs: number;
 }
 
-/** This many connections over `maxConnections` get a response; more are dropped without one. */
+/** This many connections over `maxConnections` receive a response; more are dropped without one. */
 const maxRefusedConnections = 1_000;
 
-/** The HTTP server: from sockets to requests, and from replies to the wire. Knows no pet. */
+/** The HTTP server: turns what arrives on sockets into requests for a handler. */
 export class Listener {
   readonly #server: Server;
   readonly #maxConnections: number;
@@ -30,23 +30,24 @@ export class Listener {
   readonly #connections = new Map<Socket, Connection>();
   #refusedConnections = 0;
 
-  private constructor(handler: Handler, { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs, monotonic }: ListenerOptions) {
+  private constructor(handler: Handler, options: ListenerOptions) {
+    const { maxConnections, headTimeoutMs, idleTimeoutMs, monotonic } = options;
     this.#maxConnections = maxConnections;
     const keepAlive = ['Connection', 'keep-alive', 'Keep-Alive', `timeout=${idleTimeoutMs / 1000}`];
     this.#context = { handler, keepAlive, monotonic, stopping: false };
     const server = (this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
       headersTimeout: headTimeoutMs,
-      requestTimeout: requestTimeoutMs,
+      requestTimeout: options.requestTimeoutMs,
       connectionsCheckingInterval: Math.min(1_000, headTimeoutMs),
-      keepAliveTimeout: 0, // server.timeout does it: a new timer for each response takes a tenth of a request's time
-      requireHostHeader: false, // headFault does it, with our own response
-      joinDuplicateHeaders: true, // a repeated header must not pass for a single one
+      keepAliveTimeout: 0, // server.timeout covers it without a new timer for each response
+      requireHostHeader: false, // headError checks it, with our own response
+      joinDuplicateHeaders: true, // otherwise a repeated header looks like a single one
     }));
-    server.maxHeadersCount = 0; // no limit but the head's size: a limit would drop headers without a word
+    server.maxHeadersCount = 0; // unlimited: a limit would silently drop headers
     server.maxConnections = maxConnections + maxRefusedConnections;
     server.timeout = idleTimeoutMs;
-    // A client may close its side once it has sent its request; its response is still due. Node documents no option for it.
+    // Lets a client half-close its connection before it receives its response. Node documents no option for this.
     (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 
     server.on('connection', (socket) => this.#connected(socket));
@@ -61,16 +62,16 @@ export class Listener {
       connection?.refuse(refusal, message.headers);
     });
     server.on('clientError', (error, socket) => {
-      const fault = wireError(error);
-      if (fault === null) socket.destroy();
-      else this.#connections.get(socket as Socket)?.fail(fault);
+      const refusal = wireError(error);
+      if (refusal === null) socket.destroy();
+      else this.#connections.get(socket as Socket)?.fail(refusal);
     });
   }
 
   /** Starts listening. Rejects with what `listen` reports (EADDRINUSE, EACCES, ENOTFOUND, …). */
   static async open(handler: Handler, options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(handler, options);
-    const { host, port, maxConnections: backlog } = options; // with a short backlog, TCP retries some connections of a burst after seconds
+    const { host, port, maxConnections: backlog } = options; // a short backlog delays a burst of clients by seconds
     await once(listener.#server.listen({ host, port, backlog }), 'listening');
     listener.#server.on('error', () => {}); // a connection that cannot be accepted (EMFILE) is no reason to end
     return listener;
@@ -83,23 +84,23 @@ export class Listener {
   }
 
   /**
-   * Refuses new connections, and waits until every request under way is answered, at most `graceMs`.
-   * Returns whether all were answered; the other connections are destroyed.
+   * Refuses new connections, waits up to `graceMs` until every pending request has its response, and destroys the
+   * connections that are left. Returns whether every request received its response.
    */
   async stop(graceMs: number): Promise<boolean> {
     this.#context.stopping = true;
-    let allAnswered = true;
+    let allDone = true;
     const timer = setTimeout(() => {
       for (const [socket, connection] of this.#connections) {
-        allAnswered &&= !connection.busy;
+        allDone &&= !connection.busy;
         socket.destroy();
       }
     }, graceMs);
-    // Node's close() destroys connections whose response is not sent yet, or that linger.
+    // Node's close() would destroy connections whose response is not sent yet, and those that linger.
     await Promise.all([...this.#connections.values()].map((connection) => connection.drain()));
     await new Promise((resolve) => this.#server.close(resolve));
     clearTimeout(timer);
-    return allAnswered;
+    return allDone;
   }
 
   #connected(socket: Socket): void {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { errorBody, type ErrorCode, type Refusal } from '../domain/api-error.ts';
+import { errorBody, type Refusal } from '../domain/api-error.ts';
 import { decimal } from '../json/decimal.ts';
 
 /** A response before it is sent. */
@@ -9,19 +9,16 @@ export interface Reply {
   readonly status: number;
   /** Names and values in turn, as in Node's `rawHeaders`. */
   readonly headers: readonly string[];
-  /** The numbers of `X-RateLimit-*` (specification.md section 8): two counts of requests, and seconds since the epoch. */
+  /** The values of `X-RateLimit-*` (specification.md section 8): two counts of requests, and seconds since the epoch. */
   readonly limits?: { readonly limit: number; readonly remaining: number; readonly reset: number } | null;
   /** A JSON text in UTF-8: a string as `bytesOf` returns it, or pieces that will not change. null: no content (204). */
   readonly body: string | readonly Buffer[] | null;
 }
 
-/** The values of `WWW-Authenticate` (RFC 6750 section 3). */
-const challenges: { readonly [code in ErrorCode]?: string } = {
-  missing_api_key: 'Bearer realm="petstore"',
-  invalid_api_key: 'Bearer realm="petstore", error="invalid_token"',
-};
+/** The value of `WWW-Authenticate` (RFC 6750 section 3) for a request without a bearer token. */
+const challenge = 'Bearer realm="petstore"';
 
-/** Returns the UTF-8 bytes of a text as a string with one character for each byte: writing one costs less than writing a Buffer. */
+/** Returns the UTF-8 bytes of a text as a string with one character for each byte: faster to write than a Buffer. */
 export function bytesOf(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 }
@@ -29,8 +26,8 @@ export function bytesOf(text: string): string {
 /** The response to a request that is refused. */
 export function errorReply(refused: Refusal): Reply {
   const headers: string[] = [];
-  const authenticate = challenges[refused.code];
-  if (authenticate !== undefined) headers.push('WWW-Authenticate', authenticate);
+  if (refused.code === 'missing_api_key') headers.push('WWW-Authenticate', challenge);
+  if (refused.code === 'invalid_api_key') headers.push('WWW-Authenticate', `${challenge}, error="invalid_token"`);
   if (refused.allow !== undefined) headers.push('Allow', refused.allow);
   if (refused.retryAfterSeconds !== undefined) headers.push('Retry-After', String(refused.retryAfterSeconds));
   return { status: refused.status, headers, body: bytesOf(errorBody(refused)) };
@@ -42,8 +39,8 @@ const idPrefix = randomInt(36 ** 6).toString(36).padStart(6, '0');
 let idCount = 36;
 
 /**
- * Returns an id for a response (`X-Request-Id`), never the same twice. Up to 12 characters, V8 concatenates at once;
- * a longer id is concatenated within Node's check of each header, which takes 5 % of a request's time.
+ * Returns an id for a response (`X-Request-Id`), never the same twice. V8 concatenates up to 12 characters immediately.
+ * It would concatenate a longer id lazily, in Node's check of each header, which takes 5 % of a request's time.
  */
 export function newRequestId(): string {
   idCount += 1;
@@ -51,11 +48,11 @@ export function newRequestId(): string {
 }
 
 /**
- * Sends a reply. `connection` are the headers that say how long the connection is kept: names and values in turn.
- * With `leaveOpen` the response is not ended: when one is, Node may close the connection.
+ * Sends a reply. `connection` are the headers about the connection: names and values in turn.
+ * With `leaveOpen` the response is not ended, because Node may close the connection of a response that is ended.
  */
-export function sendReply(response: ServerResponse, reply: Reply, requestId: string, connection: readonly string[], leaveOpen = false): void {
-  response.writeHead(reply.status, headersOf(reply, requestId, connection));
+export function sendReply(response: ServerResponse, reply: Reply, id: string, connection: readonly string[], leaveOpen = false): void {
+  response.writeHead(reply.status, headersOf(reply, id, connection));
   const pieces = piecesOf(reply);
   if (leaveOpen) {
     response.cork();
@@ -68,7 +65,7 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   }
 }
 
-/** Sends a reply where there is no request that Node could give a response for. */
+/** Sends a reply on a socket for which Node provides no `ServerResponse`. */
 export function sendReplyWithoutRequest(socket: Socket, reply: Reply, connection: readonly string[]): void {
   const headers = [...headersOf(reply, newRequestId(), connection), 'Date', new Date().toUTCString()];
   let head = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`;
@@ -84,7 +81,10 @@ function piecesOf({ body }: Reply): readonly (string | Buffer)[] {
 
 function headersOf({ headers, limits, body }: Reply, requestId: string, connection: readonly string[]): string[] {
   const all = [...headers, 'X-Request-Id', requestId, 'Cache-Control', 'no-store'];
-  if (limits) all.push('X-RateLimit-Limit', String(limits.limit), 'X-RateLimit-Remaining', decimal(limits.remaining), 'X-RateLimit-Reset', String(limits.reset));
+  if (limits) {
+    const { limit, remaining, reset } = limits;
+    all.push('X-RateLimit-Limit', `${limit}`, 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', `${reset}`);
+  }
   if (body !== null) {
     const length = typeof body === 'string' ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
     all.push('Content-Type', 'application/json', 'Content-Length', String(length));

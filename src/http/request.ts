@@ -52,18 +52,18 @@ export class Request {
   get headBytes(): number {
     const { url = '', rawHeaders } = this.#message;
     const requestLineBytes = `${this.method} ${url} HTTP/1.1\r\n`.length;
-    return rawHeaders.reduce((size, text) => size + text.length + 2, requestLineBytes); // ": " or a line's end follows each text
+    return rawHeaders.reduce((size, text) => size + text.length + 2, requestLineBytes); // ": " or CRLF after each text
   }
 
-  /** About how much memory the request takes while it waits, as measured on Node 20 to 26, without the bytes of its body. */
+  /** An estimate of the memory of a waiting request without its body, as measured on Node 20 to 26. */
   get retainedBytes(): number {
     return 1_600 + this.headBytes + 32 * this.#message.rawHeaders.length + (this.body === null ? 0 : 900);
   }
 
   /** Whether the client may send another request on this connection (RFC 9112 section 9.3). */
   get mayBeFollowed(): boolean {
-    const { connection, upgrade, 'proxy-connection': proxyConnection } = this.headers; // Node takes the last for the first
-    // Node's parser loses what comes in one piece with a request that asks for an upgrade.
+    // Node's parser treats Proxy-Connection like Connection, and loses what follows a request with Upgrade in a chunk.
+    const { connection, upgrade, 'proxy-connection': proxyConnection } = this.headers;
     if (this.httpVersion === '1.0' || upgrade !== undefined) return false;
     return !hasToken(connection, 'close') && !hasToken(proxyConnection as string | undefined, 'close');
   }

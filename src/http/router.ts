@@ -7,7 +7,7 @@ export interface Route<Operation> {
   readonly allow: string;
 }
 
-/** Finds operations by path. The last segment of a pattern may be a parameter, `/pets/{petId}`: any segment that is not empty. */
+/** Finds operations by path. The last segment of a pattern may be a parameter, as in `/pets/{petId}`; it is not empty. */
 export class Router<Operation> {
   /** By the text before the parameter. There are so few that comparing a path with each is faster than hashing it. */
   readonly #known: { readonly text: string; readonly isOpen: boolean; readonly route: Route<Operation> }[] = [];
@@ -17,9 +17,10 @@ export class Router<Operation> {
     const text = pattern.replace(/\{\w+\}$/, '');
     const index = this.#known.findIndex((other) => other.text === text);
     const operations = new Map(this.#known[index]?.route.operations).set(method, operation);
-    const allow = [...operations.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).concat('OPTIONS').join(', ');
-    this.#known[index < 0 ? this.#known.length : index] = { text, isOpen: text !== pattern, route: { operations, parameter: '', allow } };
-    this.#known.sort((one, other) => Number(one.isOpen) - Number(other.isOpen)); // a whole path takes precedence over a parameter
+    const allow = [...operations.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD');
+    const known = { text, isOpen: text !== pattern, route: { operations, parameter: '', allow } };
+    this.#known[index < 0 ? this.#known.length : index] = known;
+    this.#known.sort((one, other) => Number(one.isOpen) - Number(other.isOpen)); // a whole path before a parameter
     return this;
   }
 

@@ -20,9 +20,7 @@ export function parseQuery(query: string): Parameters {
     const sign = pair.indexOf('=');
     const name = decode(sign < 0 ? pair : pair.slice(0, sign));
     const value = decode(sign < 0 ? '' : pair.slice(sign + 1));
-    if (name === null || value === null) {
-      throw new ApiError('invalid_parameter', 'The query has a broken percent-escape.');
-    }
+    if (name === null || value === null) throw new ApiError('invalid_parameter', 'The query has a broken percent-escape.');
     const values = parameters.get(name);
     if (values === undefined) parameters.set(name, [value]);
     else values.push(value);

@@ -14,8 +14,9 @@ export function createPet(pets: PetStore, basePath: string): Operation {
     begin({ now }) {
       return async (body) => {
         const { id, line } = await pets.create(readNewPet(parse(body)));
-        // The Location is of use as long as getPet responds there.
-        return { status: 201, headers: now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [], body: bytesOf(line) };
+        // Location is useful only as long as getPet exists.
+        const headers = now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [];
+        return { status: 201, headers, body: bytesOf(line) };
       };
     },
   };

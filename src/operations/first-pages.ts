@@ -1,4 +1,4 @@
-/** A page as it is answered. */
+/** A page with its link. */
 export interface LinkedPage {
   /** A JSON array, as in a reply. */
   readonly body: string | readonly Buffer[];
@@ -10,18 +10,18 @@ const maxPages = 100;
 const maxQueryLength = 100;
 
 /**
- * The first pages that were asked for lately, by the query as it was sent: what most clients ask for, time and again.
- * A page that others follow never changes, as records are only added behind all others; any other is not kept.
+ * A cache of first pages, which most clients request, by the query as it was sent. It holds only pages that are followed
+ * by another: they never change, because records are only added at the end.
  */
 export class FirstPages {
   readonly #pages = new Map<string, LinkedPage>();
 
-  /** The first page that this query asks for, or undefined. */
+  /** Returns the cached page for a query, or undefined. */
   get(query: string): LinkedPage | undefined {
     return this.#pages.get(query);
   }
 
-  /** Keeps a first page, if it is final and not large. */
+  /** Caches the first page for a query if it cannot change and is not large. */
   keep(query: string, page: LinkedPage): void {
     if (page.link === null || typeof page.body !== 'string' || query.length > maxQueryLength) return;
     if (this.#pages.size >= maxPages) this.#pages.clear();

@@ -1,4 +1,4 @@
-/** What the lists of animals and of orders share: their parameters, and the link to the next page. */
+/** What the lists of animals and orders share: the parameters and the link to the next page. */
 import { ApiError } from '../domain/api-error.ts';
 import { int64OfUrl } from '../domain/int64.ts';
 import type { Reply } from '../http/reply.ts';
@@ -13,8 +13,8 @@ const maxLimit = 100;
 const defaultLimit = 20;
 
 /**
- * An operation that lists records by `limit`, `status` and `after`. `path` is where it stands, as its links show it;
- * `statuses` are the values of its filter.
+ * Returns an operation that lists records by `limit`, `status` and `after`. `path` is its path for links; `statuses` are
+ * the values of its filter.
  */
 export function listOperation(
   path: string,
@@ -28,11 +28,12 @@ export function listOperation(
       const known = firstPages.get(query);
       if (known !== undefined) return () => pageReply(known);
       const parameters = parseQuery(query);
-      const asked = { limit: limitOf(parameters), after: afterOf(parameters), status: statusOf(parameters, statuses) };
+      const status = statusOf(parameters, statuses);
+      const pageQuery = { limit: limitOf(parameters), after: afterOf(parameters), status };
       return () => {
-        const { body, next } = pageOf(asked);
-        const page = { body, link: next === null ? null : nextLink(path, asked, next) };
-        if (asked.after === undefined) firstPages.keep(query, page);
+        const { body, next } = pageOf(pageQuery);
+        const page = { body, link: next === null ? null : nextLink(path, pageQuery, next) };
+        if (pageQuery.after === undefined) firstPages.keep(query, page);
         return pageReply(page);
       };
     },
@@ -43,7 +44,7 @@ function pageReply({ body, link }: LinkedPage): Reply {
   return { status: 200, headers: link === null ? [] : ['Link', link], body };
 }
 
-/** `rel="next"` (RFC 8288): the same question, behind the page's last record. */
+/** The link to the next page (RFC 8288): the same query, after the last record of this page. */
 function nextLink(path: string, { limit, status }: PageQuery, after: string): string {
   const filter = status === undefined ? '' : `&status=${status}`;
   return `<${path}?limit=${limit}${filter}&after=${after}>; rel="next"`;
@@ -63,7 +64,7 @@ function afterOf(query: Parameters): bigint | undefined {
   const text = single(query, 'after');
   if (text === undefined) return undefined;
   const after = int64OfUrl(text);
-  if (after === null) throw new ApiError('invalid_parameter', 'after must be an int64: the id behind which the page begins.');
+  if (after === null) throw new ApiError('invalid_parameter', 'after must be an int64: the id after which the page begins.');
   return after;
 }
 
@@ -76,7 +77,7 @@ function statusOf(query: Parameters, statuses: readonly string[]): string | unde
 function single(query: Parameters, name: string): string | undefined {
   const values = query.get(name);
   if (values !== undefined && values.length > 1) {
-    throw new ApiError('invalid_parameter', `${name} is given more than once.`);
+    throw new ApiError('invalid_parameter', `${name} must not be given more than once.`);
   }
   return values?.[0];
 }

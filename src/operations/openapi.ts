@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Operation } from './operation.ts';
 
-/** The one place of openapi.json that the base path fills in. Replaced as text: a JSON parser would round its int64s. */
+/** Where openapi.json has the base path. It is replaced as text, because JSON.parse would round the int64s. */
 const server = '"servers": [{"url": "/v1"}]';
 
 /** `GET /openapi.json`: the description of the interface in OpenAPI 3.1. */

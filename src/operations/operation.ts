@@ -1,26 +1,26 @@
 import type { Reply } from '../http/reply.ts';
 
-/** What an operation is called with: everything but the body. */
+/** The parameters of a request, without the body. */
 export interface Call {
-  /** The path's parameter, percent-decoded: the text in place of `{petId}`. */
+  /** The decoded path parameter: the text in place of `{petId}`. */
   readonly parameter: string;
-  /** The query as it was sent, without the `?`; its percent-escapes are sound. */
+  /** The query as it was sent, without the `?`; its percent-escapes are valid. */
   readonly query: string;
-  /** When its turn came, in milliseconds since the epoch. */
+  /** When the request is handled, in milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** Answers, once the body has been read. May throw ApiError, or reject with it. */
+/** Responds to a request with this body. May throw ApiError, or reject with it. */
 export type Finish = (body: Buffer) => Reply | Promise<Reply>;
 
-/** One operation of the interface. */
+/** One operation of the API. */
 export interface Operation {
-  /** Whether it takes a JSON body; the body of any other is thrown away as it is received. */
+  /** Whether the operation takes a JSON body. If not, a body is discarded. */
   readonly takesJson: boolean;
-  /** The headers of each of its responses, errors too: names and values in turn. */
+  /** The headers of each of its responses, error responses included: names and values in turn. */
   responseHeaders?(now: number): readonly string[];
   /**
-   * Checks the parameters, and gives what answers once the body has been read.
+   * Checks the parameters. Returns a function that responds, to be called when the body has been read.
    * Throws ApiError.
    */
   begin(call: Call): Finish;
