@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { OperatorError } from './domain/operator-error.ts';
 import { readNewPet, type NewPet } from './domain/pet.ts';
 import { replaceFile } from './files/replace.ts';
-import { readJson } from './json/read.ts';
+import { JsonArray, readJson } from './json/read.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import { ordersName, type OrderStore } from './store/order-store.ts';
 import type { PetStore } from './store/pet-store.ts';
@@ -29,7 +29,7 @@ export function readSamples(samples: URL): Samples {
   try {
     const pets = readJson(readFileSync(new URL('pets.json', samples)));
     const orders = readFileSync(new URL('orders.json', samples));
-    return { pets: Array.isArray(pets) ? pets.map(readNewPet) : [], orders };
+    return { pets: pets instanceof JsonArray ? pets.items.map(readNewPet) : [], orders };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new OperatorError(`--demo needs the sample data beside the program: ${why}; start without --demo`);

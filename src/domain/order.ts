@@ -23,7 +23,7 @@ export function readOrder(value: JsonValue): Order | string {
   if (!(value instanceof JsonObject)) return 'an order must be a JSON object';
   const faults: string[] = [];
   const field = <T>(name: string, rule: string, read: (given: JsonValue | undefined) => T | null): T | null => {
-    const result = read(value.members.get(name));
+    const result = read(value.get(name));
     if (result === null) faults.push(`${name} must be ${rule}`);
     return result;
   };

@@ -21,18 +21,18 @@ export interface NewPet {
 export function readNewPet(value: JsonValue): NewPet {
   if (!(value instanceof JsonObject)) throw new ApiError('invalid_body', 'The body must be a JSON object: a NewPet.');
   const faults: string[] = [];
-  const name = value.members.get('name');
+  const name = value.get('name');
   if (name === undefined) faults.push('name is required');
   else if (typeof name !== 'string') faults.push('name must be a string');
 
-  const category = value.members.get('categoryId');
+  const category = value.get('categoryId');
   const categoryId = category instanceof JsonNumber ? int64OfJsonNumber(category.text) : null;
   if (category === undefined) faults.push('categoryId is required');
   else if (categoryId === null) {
     faults.push('categoryId must be an integer from -9223372036854775808 to 9223372036854775807');
   }
 
-  const given = value.members.get('status');
+  const given = value.get('status');
   const status = given === undefined ? 'available' : petStatuses.find((known) => known === given);
   if (status === undefined) faults.push(`status must be one of ${petStatuses.join(', ')}`);
 

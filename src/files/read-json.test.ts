@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
+import { JsonArray } from '../json/read.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { badLine, readJsonFile } from './read-json.ts';
 
@@ -10,7 +11,9 @@ test('a JSON file is read; one that is not there is null', (t) => {
   const path = join(temporaryFolder(t), 'f.json');
   assert.equal(readJsonFile(path), null);
   writeFileSync(path, '["a", true]');
-  assert.deepEqual(readJsonFile(path), ['a', true]);
+  const document = readJsonFile(path);
+  assert(document instanceof JsonArray);
+  assert.deepEqual(document.items, ['a', true]);
 });
 
 test('a file that is no JSON is refused, naming file and line', (t) => {

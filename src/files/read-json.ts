@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../domain/operator-error.ts';
-import { JsonSyntaxError, readJson, type JsonValue } from '../json/read.ts';
+import { readJson, type JsonValue } from '../json/read.ts';
+import { JsonSyntaxError } from '../json/source.ts';
 import { diskError } from './disk-error.ts';
 
 /** The JSON document in a file, or null if there is no such file. Throws OperatorError that names the line at fault. */

@@ -26,7 +26,7 @@ export function readRecords<Item extends { readonly id: string }>(
 ): Item[] {
   const document = readJsonFile(path);
   if (document === null) return [];
-  if (!(document instanceof JsonObject) || document.members.get('format') !== format) {
+  if (!(document instanceof JsonObject) || document.get('format') !== format) {
     throw badLine(path, 1, `this is not a ${format} file`);
   }
   const { line } = document;

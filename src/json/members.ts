@@ -1,30 +1,30 @@
 /** The members of an object as a file of ours must hold them. What must be there, and is not, is an Error that names the member and the rule. */
-import { JsonNumber, JsonObject, type JsonValue } from './read.ts';
+import { JsonArray, JsonNumber, JsonObject, type JsonValue } from './read.ts';
 
 /** A member that is an object. */
 export function objectMember(parent: JsonObject, name: string): JsonObject {
-  const value = parent.members.get(name);
+  const value = parent.get(name);
   if (!(value instanceof JsonObject)) throw new Error(`"${name}" must be an object`);
   return value;
 }
 
 /** A member that is an array. */
 export function arrayMember(parent: JsonObject, name: string): readonly JsonValue[] {
-  const value = parent.members.get(name);
-  if (!Array.isArray(value)) throw new Error(`"${name}" must be an array`);
-  return value;
+  const value = parent.get(name);
+  if (!(value instanceof JsonArray)) throw new Error(`"${name}" must be an array`);
+  return value.items;
 }
 
 /** A member that is a string. */
 export function stringMember(parent: JsonObject, name: string): string {
-  const value = parent.members.get(name);
+  const value = parent.get(name);
   if (typeof value !== 'string') throw new Error(`"${name}" must be a string`);
   return value;
 }
 
 /** The value of a member that is a number, to a double's precision; undefined if it is anything else, or missing. */
 export function optionalNumberMember(parent: JsonObject, name: string): number | undefined {
-  const value = parent.members.get(name);
+  const value = parent.get(name);
   return value instanceof JsonNumber ? Number(value.text) : undefined;
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as fc from 'fast-check';
-import { JsonNumber, JsonObject, JsonSyntaxError, readJson } from './read.ts';
-import type { JsonValue } from './read.ts';
+import { JsonArray, JsonNumber, JsonObject, readJson, type JsonValue } from './read.ts';
+import { JsonSyntaxError } from './source.ts';
 
 const read = (text: string): JsonValue => readJson(Buffer.from(text));
 
@@ -10,7 +10,7 @@ const read = (text: string): JsonValue => readJson(Buffer.from(text));
 function plain(value: JsonValue): unknown {
   if (value instanceof JsonNumber) return Number(value.text);
   if (value instanceof JsonObject) return Object.fromEntries([...value.members].map(([name, member]) => [name, plain(member)]));
-  return Array.isArray(value) ? value.map(plain) : value;
+  return value instanceof JsonArray ? value.items.map(plain) : value;
 }
 
 /** The fault that readJson finds, which there must be. */
@@ -202,10 +202,10 @@ test('members keep their order, and __proto__ is a name like any other', () => {
 
 test('every object knows its line; LF, CR LF and CR each end one', () => {
   const value = read('[{},\n{"a":{\r\n"b":\r{}}},\n\r{}]');
-  assert(Array.isArray(value));
+  assert(value instanceof JsonArray);
   const linesOf = (item: JsonValue): number[] =>
     item instanceof JsonObject ? [item.line, ...[...item.members.values()].flatMap(linesOf)] : [];
-  assert.deepEqual(value.flatMap(linesOf), [1, 2, 2, 4, 6]);
+  assert.deepEqual(value.items.flatMap(linesOf), [1, 2, 2, 4, 6]);
 });
 
 test('a fault is named by line and column', () => {
@@ -254,6 +254,77 @@ test('a name given twice in one object is a fault, however it is spelled and whe
       members.splice(put % (names.length + 1), 0, `"${respelled}":0`);
       assert.match(faultOf(`[{"in":{${members.join(',')}}}]`).message, /given twice/);
     }),
+  );
+});
+
+test('an object is refused at the first name that JSON.parse reads as an earlier name, and at no other', () => {
+  const escapedText = (text: string): string => text.split('').map((unit) => escapeUnit(unit.charCodeAt(0))).join('');
+  const spelled = (text: string, mask: number): string => {
+    const characters = [...text].map((character, index) =>
+      (mask >> index % 8) & 1 ? escapedText(character) : JSON.stringify(character).slice(1, -1));
+    return `"${characters.join('')}"`;
+  };
+  const name = fc.oneof(
+    fc.constantFrom('', '0', '1', '01', '-1', '1.0', '1e0', '__proto__', '9'.repeat(400)),
+    fc.constantFrom('4294967294', '4294967295', '4294967296'),
+    fc.nat({ max: 40 }).map(String),
+    fc.tuple(fc.constantFrom('a', 'é', '一', '😀'), fc.nat({ max: 9 })).map(([unit, length]) => unit.repeat(length)),
+    fc.string({ unit: 'binary', maxLength: 9 }),
+    fc.constantFrom('\ud83d', '\ude00', '\ud83d\ude00', '\ude00\ud83d', '\ud83d\ud83d\ude00'),
+  );
+  const spelledName = fc.tuple(name, fc.nat({ max: 255 })).map(([text, mask]) => spelled(text, mask));
+  let equal = 0;
+  fc.assert(
+    fc.property(fc.array(spelledName, { maxLength: 30 }), (names) => {
+      const decoded = names.map((text) => JSON.parse(text) as string);
+      const members = names.map((text, index) => `${text}:${index}`);
+      const first = decoded.findIndex((text, index) => decoded.indexOf(text) < index);
+      const text = `[{},{${members.join(',')}}]`;
+      if (first >= 0) {
+        equal += 1;
+        const start = `[{},{${members.slice(0, first).join(',')},`;
+        const { message, column } = faultOf(text);
+        assert.match(message, /given twice/);
+        assert.equal(column, [...start].length + 1);
+        return;
+      }
+      const object = (read(text) as JsonArray).items[1] as JsonObject;
+      assert.deepEqual([...object.members.keys()], decoded);
+      for (const [index, text] of decoded.entries()) assert.deepEqual(object.get(text), new JsonNumber(String(index)));
+      assert.equal(object.get(`${decoded.join('')}?`), undefined);
+    }),
+    { numRuns: 2000 },
+  );
+  assert(equal > 200 && equal < 1800, `neither too many nor too few equal names: ${equal}`);
+});
+
+test('a member is found by its name, however long, and only in its own object', () => {
+  const long = 'é😀x'.repeat(30_000);
+  const object = read(`{"a":{"b":1},"b":{"a":2},"${long}":3,"${'\\u0041'.repeat(70_000)}":4}`);
+  assert(object instanceof JsonObject);
+  assert(object.get('a') instanceof JsonObject && object.get('b') instanceof JsonObject);
+  assert.deepEqual((object.get('a') as JsonObject).get('b'), new JsonNumber('1'));
+  assert.equal((object.get('a') as JsonObject).get('a'), undefined);
+  assert.deepEqual(object.get(long), new JsonNumber('3'));
+  assert.deepEqual(object.get('A'.repeat(70_000)), new JsonNumber('4'));
+  assert.equal(object.get('A'.repeat(69_999)), undefined);
+  assert.equal((read('{}') as JsonObject).get(''), undefined);
+});
+
+test('a fault after long runs of any length is named by line and column', () => {
+  const space = fc.constantFrom(' ', '\n', '\r', '\t', '\r\n');
+  const spaces = fc.array(space, { maxLength: 99 }).map((parts) => parts.join(''));
+  const characters = fc.string({ unit: fc.constantFrom('a', 'é', '一', '😀'), maxLength: 99 });
+  fc.assert(
+    fc.property(spaces, characters, spaces, fc.constantFrom('x', '"\t'), (before, inside, after, end) => {
+      const start = `${before}["${inside}",${after}`;
+      const lines = start.split(/\r\n?|\n/);
+      const { line, column } = faultOf(start + end);
+      assert.deepEqual([line, column], [lines.length, [...(lines.at(-1) ?? '')].length + end.length]);
+      const object = (read(`${start}{}]`) as JsonArray).items[1];
+      assert.equal((object as JsonObject).line, lines.length);
+    }),
+    { numRuns: 1000 },
   );
 });
 
@@ -321,8 +392,8 @@ test('of a larger buffer only the bytes given are read', () => {
 /** How deep the first elements nest. In a loop: the value may be deeper than any recursion bears. */
 function depthOf(value: JsonValue): number {
   for (let depth = 0, inner: JsonValue | undefined = value; ; depth++) {
-    if (Array.isArray(inner)) inner = inner[0];
-    else if (inner instanceof JsonObject) inner = inner.members.get('a');
+    if (inner instanceof JsonArray) inner = inner.items[0];
+    else if (inner instanceof JsonObject) inner = inner.get('a');
     else return depth;
   }
 }
@@ -359,8 +430,8 @@ test('long tokens, long gaps and many members are read to the last character', (
     assert.equal(faultOf('\r\n'.repeat(size)).line, size + 1);
 
     const items = read(`[${'{},\n'.repeat(size / 8)}0]`);
-    assert(Array.isArray(items) && items.length === size / 8 + 1);
-    const last = items.at(-2);
+    assert(items instanceof JsonArray && items.items.length === size / 8 + 1);
+    const last = items.items.at(-2);
     assert(last instanceof JsonObject && last.line === size / 8);
   }
 });

@@ -74,5 +74,5 @@ function isoTime(value: unknown): string | null {
 }
 
 function optionalTime(parent: JsonObject, name: string): number | null {
-  return parent.members.get(name) === null ? null : timeMember(parent, name);
+  return parent.get(name) === null ? null : timeMember(parent, name);
 }

@@ -125,8 +125,8 @@ export function decodeUsage(record: JsonObject): UsageRecord {
   const minute = objectMember(record, 'minute');
   fillWindow(usage.minute, minute);
   fillWindow(usage.day, objectMember(record, 'day'));
-  if (minute.members.has('refusals')) usage.refusals = count(minute, 'refusals');
-  if (record.members.has('ban')) usage.ban = decodeBan(objectMember(record, 'ban'));
+  if (minute.get('refusals') !== undefined) usage.refusals = count(minute, 'refusals');
+  if (record.get('ban') !== undefined) usage.ban = decodeBan(objectMember(record, 'ban'));
   return { id: stringMember(record, 'id'), usage };
 }
 
@@ -135,7 +135,7 @@ function fillWindow(window: Window, record: JsonObject): void {
   if (start !== windowStart(start, window.lengthMs)) throw new Error('"start" must be a full UTC minute, and of a day its midnight');
   window.start = start;
   window.used = count(record, 'used');
-  if (record.members.has('firstRefusedAt')) window.firstRefusedAt = timeMember(record, 'firstRefusedAt');
+  if (record.get('firstRefusedAt') !== undefined) window.firstRefusedAt = timeMember(record, 'firstRefusedAt');
 }
 
 function decodeBan(record: JsonObject): Ban {

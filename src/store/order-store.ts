@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { orderLine, readOrder, type Order } from '../domain/order.ts';
 import { badLine, readJsonFile } from '../files/read-json.ts';
-import { JsonObject, type JsonValue } from '../json/read.ts';
+import { JsonArray, JsonObject, type JsonValue } from '../json/read.ts';
 import { LineTable, type Page, type PageQuery } from './line-table.ts';
 
 export const ordersName = 'orders.json';
@@ -33,10 +33,10 @@ export class OrderStore {
 }
 
 function ordersOf(document: JsonValue, path: string): Order[] {
-  if (!Array.isArray(document)) throw badLine(path, 1, 'the orders must be a JSON array');
+  if (!(document instanceof JsonArray)) throw badLine(path, 1, 'the orders must be a JSON array');
   const lines = new Map<bigint, number>();
   let line = 1;
-  const orders = document.map((value: JsonValue) => {
+  const orders = document.items.map((value) => {
     if (!(value instanceof JsonObject)) throw badLine(path, line, 'behind what begins here stands something that is no JSON object');
     line = value.line;
     const order = readOrder(value);

@@ -5,7 +5,7 @@
  * a rule that was kept. The only numbers it knows are int64. Schema and value are both what readJson made of them.
  */
 import { int64OfJsonNumber } from '../domain/int64.ts';
-import { JsonNumber, JsonObject } from '../json/read.ts';
+import { JsonArray, JsonNumber, JsonObject } from '../json/read.ts';
 import type { JsonValue } from '../json/read.ts';
 
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
@@ -30,7 +30,7 @@ export class JsonSchemaValidator {
     const unless = (good: boolean, fault: string): string[] => (good ? [] : [`${at} ${fault}`]);
     const number = value instanceof JsonNumber ? int64OfJsonNumber(value.text) : undefined; // null: no int64
     const string = typeof value === 'string' ? value : undefined;
-    const items = Array.isArray(value) ? value : [];
+    const items = value instanceof JsonArray ? value.items : [];
     const members = value instanceof JsonObject ? value.members : undefined;
     switch (keyword) {
       case 'title': case 'description': case 'default': case 'examples':
@@ -79,7 +79,7 @@ export class JsonSchemaValidator {
 function isOfType(type: string, value: JsonValue): boolean {
   switch (type) {
     case 'object': return value instanceof JsonObject;
-    case 'array': return Array.isArray(value);
+    case 'array': return value instanceof JsonArray;
     case 'integer': return value instanceof JsonNumber && int64OfJsonNumber(value.text) !== null;
     case 'string': case 'boolean': return typeof value === type;
     default: return fail(`the validator does not know the type ${type}`);
@@ -103,17 +103,17 @@ function same(a: JsonValue, b: JsonValue): boolean {
 function show(value: JsonValue): string {
   if (value instanceof JsonNumber) return value.text;
   if (value instanceof JsonObject) return '{…}';
-  return Array.isArray(value) ? '[…]' : JSON.stringify(value);
+  return value instanceof JsonArray ? '[…]' : JSON.stringify(value);
 }
 
 /** The member of that name, if the value is an object and has one. */
 export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.members.get(name) : undefined;
+  return value instanceof JsonObject ? value.get(name) : undefined;
 }
 
 // What the document itself must be, or the check cannot go on.
 export const record = (value: JsonValue) => (value instanceof JsonObject ? value.members : fail(`${show(value)} is no object`));
-export const list = (value: JsonValue) => (Array.isArray(value) ? value : fail(`${show(value)} is no array`));
+export const list = (value: JsonValue) => (value instanceof JsonArray ? value.items : fail(`${show(value)} is no array`));
 export const text = (value: JsonValue) => (typeof value === 'string' ? value : fail(`${show(value)} is no string`));
 const integer = (value: JsonValue) =>
   (value instanceof JsonNumber ? int64OfJsonNumber(value.text) : null) ?? fail(`${show(value)} is no integer`);

@@ -3,7 +3,7 @@
  *
  * The document and the bodies are read with readJson, as their int64 have more digits than a JavaScript number holds.
  */
-import { JsonObject, readJson } from '../json/read.ts';
+import { JsonArray, JsonObject, readJson } from '../json/read.ts';
 import type { JsonValue } from '../json/read.ts';
 import { fail, JsonSchemaValidator, list, member, record, text } from './json-schema.ts';
 
@@ -58,9 +58,9 @@ export class OpenApiDocument {
     const faults: string[] = [];
     const used = new Set<string>();
     for (const [pointer, object] of objectsIn(this.#root, '#')) {
-      const reference = object.members.get('$ref');
+      const reference = object.get('$ref');
       if (reference !== undefined) used.add(text(reference));
-      for (const requirement of list(object.members.get('security') ?? [])) {
+      for (const requirement of list(object.get('security') ?? readJson(Buffer.from('[]')))) {
         for (const name of record(requirement).keys()) used.add(`#/components/securitySchemes/${name}`);
       }
       for (const [name, schema, example] of this.#examplesOf(object)) {
@@ -85,8 +85,8 @@ export class OpenApiDocument {
     const example = members.get('example');
     if (example !== undefined) yield ['example', schema, example];
     const examples = members.get('examples');
-    if (Array.isArray(examples)) {
-      for (const [index, value] of examples.entries()) yield [`examples/${index}`, schema, value];
+    if (examples instanceof JsonArray) {
+      for (const [index, value] of examples.items.entries()) yield [`examples/${index}`, schema, value];
     } else if (members.has('schema') && examples !== undefined) {
       for (const [name, value] of record(examples)) {
         yield [`examples/${name}`, schema, member(this.#resolve(value), 'value') ?? fail(`the example ${name} has no value`)];
@@ -143,12 +143,12 @@ export class OpenApiDocument {
 
 /** Every object with its JSON pointer, save what stands inside of examples and defaults. */
 function* objectsIn(value: JsonValue, pointer: string): Generator<[string, JsonObject]> {
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* objectsIn(item, `${pointer}/${index}`);
+  if (value instanceof JsonArray) {
+    for (const [index, item] of value.items.entries()) yield* objectsIn(item, `${pointer}/${index}`);
   } else if (value instanceof JsonObject) {
     yield [pointer, value];
     for (const [name, part] of value.members) {
-      const isExample = ['value', 'example', 'default'].includes(name) || (name === 'examples' && Array.isArray(part));
+      const isExample = ['value', 'example', 'default'].includes(name) || (name === 'examples' && part instanceof JsonArray);
       if (!isExample) yield* objectsIn(part, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
     }
   }
