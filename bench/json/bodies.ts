@@ -10,16 +10,37 @@ interface Body {
 /** As many items as fit, separated by commas. `close` may be what breaks the text. */
 function filled(open: string, item: string | ((index: number) => string), close: string): string {
   let text = open;
+  let length = Buffer.byteLength(open + close);
   for (let index = 0; ; index += 1) {
     const next = `${index === 0 ? '' : ','}${typeof item === 'string' ? item : item(index)}`;
-    if (text.length + next.length + close.length > size) return text + close;
+    length += Buffer.byteLength(next);
+    if (length > size) return text + close;
     text += next;
   }
 }
 
+/** One object of as many members as fit. */
+const object = (name: (index: number) => string, first = ''): string =>
+  filled(`{${first}`, (index) => `"${name(index)}":1`, '}');
+
+/** A number in base 4, with emoji for the digits. */
+const emoji = (index: number): string =>
+  index.toString(4).replace(/./g, (digit) => String.fromCodePoint(0x1f600 + Number(digit)));
+
 const fill = (text: string, room = 2): string => text.repeat(Math.floor((size - room) / text.length));
 const members = (count: number, name: (index: number) => string): string => `{${Array.from({ length: count }, (_, index) => `"${name(index)}":1`).join()}}`;
 const digits = (index: number): string => index.toString(36);
+
+/** The permutation of eight letters that has this number. */
+function permutation(index: number): string {
+  const rest = [...'abcdefgh'];
+  let [text, number] = ['', index];
+  for (let count = rest.length; count > 0; count -= 1) {
+    text += rest.splice(number % count, 1)[0]!;
+    number = Math.floor(number / count);
+  }
+  return text;
+}
 
 /** Texts of 2^n characters; with each length those of `one` and `other` have the same polynomial hash, whatever its odd factor (Thue and Morse). */
 function thueMorse(n: number, one = 'a', other = '!'): string {
@@ -35,6 +56,9 @@ const texts: readonly [name: string, text: string | Buffer][] = [
   ['["a","a",…]', filled('[', '"a"', ']')],
   ['[true,true,…]', filled('[', 'true', ']')],
   ['[-1.5e3,…]', filled('[', '-1.5e3', ']')],
+  ['[10,10,…]', filled('[', '10', ']')],
+  ['[null,null,…]', filled('[', 'null', ']')],
+  ['[false,false,…]', filled('[', 'false', ']')],
   ['one number', fill('1')],
   ['[{"a":1},…]', filled('[', '{"a":1}', ']')],
   ['objects of 2 members', filled('[', members(2, digits), ']')],
@@ -42,8 +66,28 @@ const texts: readonly [name: string, text: string | Buffer][] = [
   ['objects of 16 members with long names', filled('[', members(16, (index) => 'a'.repeat(20) + digits(index)), ']')],
   ['objects of 17 members', filled('[', members(17, digits), ']')],
   ['objects of 40 members', filled('[', members(40, digits), ']')],
-  ['one object of many members', filled('{', (index) => `"${digits(index)}":1`, '}')],
-  ['one object of many members named by numbers', filled('{', (index) => `"${index}":1`, '}')],
+  ['one object of many members', object(digits)],
+  ['one object of many members named by numbers', object(String)],
+  ['names: negative numbers', object((index) => String(-index))],
+  ['names: numbers far apart', object((index) => String((index * 104_729) % 2 ** 31))],
+  ['names: multiples of 65,536', object((index) => String(index * 2 ** 16))],
+  ['names: numbers from 2^32 - 2,000', object((index) => String(2 ** 32 - 2_000 + index))],
+  ['names: numbers with leading zeros', object((index) => `0${index}`)],
+  ['names: numbers of 100 digits', object((index) => String(index).padEnd(100, '7'))],
+  ['names: numbers with an escape', object((index) => `\\u0031${index}`)],
+  ['names of the letters a and b', object((index) => index.toString(2).replaceAll('0', 'a').replaceAll('1', 'b'))],
+  ['names: permutations of eight letters', object(permutation)],
+  ['names that differ in the first byte', object((index) => `${digits(index).padStart(3, '0')}${'a'.repeat(28)}`)],
+  ['names in é', object((index) => `é${digits(index)}`)],
+  ['names with an escape for é', object((index) => `\\u00e9${digits(index)}`)],
+  ['names of emoji', object(emoji)],
+  ['names of surrogate pairs in escapes', object((index) => `\\ud83d\\ude00${digits(index)}`)],
+  ['names of 64 bytes', object((index) => `${digits(index)}`.padStart(64, 'a'))],
+  ['names of 300 bytes', object((index) => `${digits(index)}`.padStart(300, 'a'))],
+  ['names of 3,000 bytes', object((index) => `${digits(index)}`.padStart(3_000, 'a'))],
+  ['one long name', `{"${fill('a', 10)}":1}`],
+  ['one long name with an escape', `{"\\n${fill('a', 10)}":1}`.replace('aa', '')],
+  ['a NewPet before many members', object(digits, '"name":"a","categoryId":1,"status":"sold",')],
   ['names with equal hashes', `{${Array.from({ length: 440 }, (_, index) => `"${thueMorse(7, ...(index % 2 === 0 ? (['a', '!'] as const) : (['!', 'a'] as const)))}${String(index >> 1).padStart(3, '0')}":1`).join()}}`],
   ['names with escapes', filled('[', '{"\\u0061":1}', ']')],
   ['[[[[…]]]]', '['.repeat(size / 2) + ']'.repeat(size / 2)],
@@ -63,11 +107,19 @@ const texts: readonly [name: string, text: string | Buffer][] = [
   ['line feeds', `${fill('\n')}{}`],
   ['carriage returns', `${fill('\r')}{}`],
   ['spaces between tokens', filled('[ ', ' 1 ', ' ]')],
+  ['two spaces between tokens', filled('[  ', '  1  ', '  ]')],
+  ['objects with spaces', filled('[ ', '{ "a" : 1 }', ' ]')],
+  ['short strings after one é', filled('["é",', '"ab"', ']')],
+  ['a NewPet whose name is all \\u0041', `{"name":"${fill('\\u0041', 100)}","categoryId":1}`],
+  ['a NewPet whose name is all emoji', `{"name":"${'😀'.repeat(size / 4 - 20)}","categoryId":1}`],
   ['[{},{},…, not closed', filled('[', '{}', '')],
   ['[1,1,…, a wrong end', filled('[', '1', '}')],
   ['a string that is not closed', `"${fill('a', 1)}`],
   ['a string of emoji that is not closed', `"${'😀'.repeat(size / 4 - 1)}`],
   ['line feeds, then a fault', `${fill('\n')}x`],
+  ['carriage returns, then a fault', `${fill('\r')}x`],
+  ['CR LF, then a fault', `${fill('\r\n')}x`],
+  ['é, then a fault', `["${'é'.repeat(size / 2 - 4)}"x`],
   ['a name twice, at the end', filled('{', (index) => `"${digits(index)}":1`, ',"0":1}')],
   ['invalid UTF-8 at the end', Buffer.concat([Buffer.from(`"${fill('a')}`), Buffer.from([0xff])])],
   ['line feeds, then invalid UTF-8', Buffer.concat([Buffer.from(fill('\n')), Buffer.from([0xff])])],
