@@ -55,7 +55,7 @@ async function busyConnection(t: TestContext, shop: Shop, ...behind: string[]): 
     client,
     release: async () => {
       release();
-      assert.equal((await client.answer('POST')).status, 201);
+      assert.equal((await client.response('POST')).status, 201);
     },
   };
 }
@@ -69,10 +69,10 @@ test('a request arrives when its head does, not when its turn comes', async (t) 
   await shop.call('OPTIONS', '*', { key: null }); // its head was read after theirs
   shop.now += 30 * second;
   await release();
-  for (let i = 0; i < 62; i += 1) assert.match((await client.answer()).body, /rate_limited/);
+  for (let i = 0; i < 62; i += 1) assert.match((await client.response()).body, /rate_limited/);
   await client.send(...Array.from({ length: 60 }, () => get('/v1/pets', auth(secret))));
-  for (let i = 0; i < 59; i += 1) assert.match((await client.answer()).body, /rate_limited/);
-  assert.match((await client.answer()).body, /key_banned/);
+  for (let i = 0; i < 59; i += 1) assert.match((await client.response()).body, /rate_limited/);
+  assert.match((await client.response()).body, /key_banned/);
 });
 
 test('what a stalled server left unread for more than 2 s counts, and what it left for less does not', async (t) => {
@@ -80,7 +80,7 @@ test('what a stalled server left unread for more than 2 s counts, and what it le
     const shop = await openShop(t);
     const secret = await shop.key(free);
     const clients = Array.from({ length: freePerMinute + 60 }, () => shop.connect());
-    for (const client of clients) await client.accepted();
+    for (const client of clients) await client.serverSocket();
     let admitted = 0;
     const admit = shop.usage.limiter.admitKey.bind(shop.usage.limiter);
     t.mock.method(shop.usage.limiter, 'admitKey', (...args: Parameters<typeof admit>) => {
@@ -89,7 +89,7 @@ test('what a stalled server left unread for more than 2 s counts, and what it le
       const [id, limits, , waitedMs] = args;
       return admit(id, limits, shop.now, waitedMs);
     });
-    const codes = await Promise.all(clients.map(async (client) => (await (await client.send(get('/v1/pets', auth(secret)))).answer()).body));
+    const codes = await Promise.all(clients.map(async (client) => (await (await client.send(get('/v1/pets', auth(secret)))).response()).body));
     assert.equal(codes.filter((body) => body.includes('rate_limited')).length, 60);
     const next = await shop.get(secret);
     assert.match(next.body, banned ? /key_banned/ : /rate_limited/);
@@ -104,7 +104,7 @@ test('one that goes on by pipelining is banned, too', async (t) => {
   for (let batch = 0; batch < 3; batch += 1) {
     await client.send(get('/v1/pets', auth(secret)).repeat(70));
     let all = '';
-    for (let i = 0; i < 70; i += 1) all += (await client.answer()).body;
+    for (let i = 0; i < 70; i += 1) all += (await client.response()).body;
     codes.push(/rate_limited|key_banned/g.exec(all.slice(all.lastIndexOf('"code"')))?.[0] ?? '');
     shop.now += 4 * second;
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { limitsOf } from './limits/plans.ts';
-import { send, type Answer } from './testing/service.ts';
+import { send, type HttpResponse } from './testing/service.ts';
 import { auth, burst, free, freePerMinute, header, limits, minute, noon, openShop, second, statuses, type Shop } from './testing/shop.ts';
 import { get, post, test } from './testing/wire.ts';
 
@@ -19,7 +19,7 @@ test('every answer there is carries the three headers: the key\'s numbers where 
     if (by === 'key') keyed -= 1;
     if (by === 'address counted') counted -= 1;
     if (message !== '') await client.send(message);
-    const answer = await client.answer(method);
+    const answer = await client.response(method);
     assert.equal(answer.status, status, message);
     assert.deepEqual(limits(answer), [by === 'key' ? perMinute : freePerMinute, by === 'key' ? keyed : counted, reset], message);
     client.socket.destroy();
@@ -80,12 +80,12 @@ test('the three headers with 410, 429, and when there are too many connections',
   const client = shop.connect();
   for (let left = freePerMinute - 1; left >= 0; left -= 1) {
     await client.send(get('/v1/pets', auth(key)));
-    assert.deepEqual(limits(await client.answer()), [freePerMinute, left, noon / second + 60]);
+    assert.deepEqual(limits(await client.response()), [freePerMinute, left, noon / second + 60]);
   }
   await client.send(get('/v1/pets', auth(key)));
-  const refused = await client.answer();
+  const refused = await client.response();
   assert.deepEqual([refused.status, ...limits(refused), header(refused, 'retry-after')], [429, freePerMinute, 0, noon / second + 60, 60]);
-  const crowded = await shop.connect().answer();
+  const crowded = await shop.connect().response();
   assert.deepEqual([crowded.status, ...limits(crowded)], [503, freePerMinute, freePerMinute, noon / second + 60]);
 });
 
@@ -103,11 +103,11 @@ test('hundreds of requests at once: exactly the plan is admitted, and Remaining 
 });
 
 /** Workers, each on its connection, that send until they are refused by a window that ends at `until`; gives all answers. */
-async function work(shop: Shop, secret: string, workers: number, until: number, onAnswer: (count: number) => void): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function work(shop: Shop, secret: string, workers: number, until: number, onAnswer: (count: number) => void): Promise<HttpResponse[]> {
+  const answers: HttpResponse[] = [];
   const agent = new Agent({ keepAlive: true, maxSockets: workers });
   const { hostname, port } = new URL(shop.address);
-  const once = (): Promise<Answer> => new Promise((resolve, reject) => {
+  const once = (): Promise<HttpResponse> => new Promise((resolve, reject) => {
     request({ hostname, port, agent, path: '/v1/pets', headers: { authorization: `Bearer ${secret}` } }, (response) => {
       response.resume().on('end', () => resolve({ status: response.statusCode!, body: '', headers: new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)])) }));
     }).on('error', reject).end();
@@ -125,7 +125,7 @@ async function work(shop: Shop, secret: string, workers: number, until: number, 
 }
 
 /** The values of Remaining, ascending, of the admitted answers that name this end. */
-const remaining = (answers: readonly Answer[], reset: number): number[] =>
+const remaining = (answers: readonly HttpResponse[], reset: number): number[] =>
   answers.filter((answer) => answer.status === 200 && limits(answer)[2] === reset / second).map((answer) => limits(answer)[1]!).sort((a, b) => a - b);
 const countdown = (length: number): number[] => Array.from({ length }, (_, i) => i);
 
@@ -198,11 +198,11 @@ test('what is broken behind a good request has its own answer, with the address\
   const shop = await openShop(t);
   const client = shop.connect();
   await client.send(get('/v1/pets', auth(shop.secret)), get('/v1/pets', auth(shop.secret)), 'BROKEN\r\n\r\n');
-  assert.deepEqual(limits(await client.answer()), [1000, 999, noon / second + 60]);
-  assert.deepEqual(limits(await client.answer()), [1000, 998, noon / second + 60]);
-  const broken = await client.answer();
+  assert.deepEqual(limits(await client.response()), [1000, 999, noon / second + 60]);
+  assert.deepEqual(limits(await client.response()), [1000, 998, noon / second + 60]);
+  const broken = await client.response();
   assert.deepEqual([broken.status, ...limits(broken)], [400, freePerMinute, freePerMinute - 1, noon / second + 60]);
-  await client.end();
+  await client.ended();
 });
 
 test('without a valid key: 60 a minute by address, then 429 in place of 401; who has a key is not affected', async (t) => {
@@ -220,14 +220,14 @@ test('without a valid key: 60 a minute by address, then 429 in place of 401; who
   }
   const client = shop.connect();
   await client.send('BROKEN\r\n\r\n');
-  const broken = await client.answer();
+  const broken = await client.response();
   assert.deepEqual([broken.status, ...limits(broken)], [400, freePerMinute, 0, noon / second + 60], 'a broken head keeps its status');
   shop.now += 10 * minute;
   assert.equal((await shop.get(null)).status, 401, 'no ban, however many came');
 });
 
 test('--trust-proxy: each client behind the proxy has its own minute; without it the header means nothing', async (t) => {
-  const from = (shop: Shop, address: string): Promise<Answer> => send(shop.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
+  const from = (shop: Shop, address: string): Promise<HttpResponse> => send(shop.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
   const direct = await openShop(t);
   for (let i = 0; i < freePerMinute; i += 1) assert.equal((await from(direct, `203.0.113.${i}`)).status, 401);
   assert.equal((await from(direct, '203.0.113.99')).status, 429);
@@ -242,7 +242,7 @@ test('--trust-proxy: each client behind the proxy has its own minute; without it
   for (const [head, lost] of [['GET /v1/pets', 3], ['GET /healthz', 4], ['CONNECT x:443', 4], ['OPTIONS *', 5]] as const) {
     const client = behind.connect();
     await client.send(`${head} HTTP/1.1\r\nX-Forwarded-For: 2001:db8::3\r\n${head.startsWith('CONNECT') ? 'Host: x\r\n' : ''}\r\n`);
-    assert.equal(limits(await client.answer())[1], freePerMinute - lost, head);
+    assert.equal(limits(await client.response())[1], freePerMinute - lost, head);
   }
   assert.equal(limits(await send(behind.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': '2001:db8::4' } }))[1], freePerMinute - 5);
   assert.equal(limits(await send(behind.address, 'GET', '/healthz'))[1], freePerMinute);

@@ -6,16 +6,16 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { makeKey, petstore, Program, serverPath, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
-import { codeOf, send, type Answer } from './testing/service.ts';
+import { codeOf, send, type HttpResponse } from './testing/service.ts';
 
 const distFolder = dirname(serverPath);
-const create = ({ address }: RunningServer, key: string, name: string): Promise<Answer> =>
+const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>
   send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
 
 async function allNames({ address }: RunningServer, key: string): Promise<Map<number, string>> {
   const names = new Map<number, string>();
   for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined; ) {
-    const page: Answer = await send(address, 'GET', path, { key });
+    const page: HttpResponse = await send(address, 'GET', path, { key });
     for (const { id, name } of JSON.parse(page.body) as { id: number; name: string }[]) names.set(id, name);
     path = /^<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
   }
@@ -256,7 +256,7 @@ test('a full disk: 503 storage_unavailable and /readyz says no; with room again 
   const [, address] = await limited.printed(/listening on (\S+)\n/);
   const server = Object.assign(limited, { address: address! });
   const saved: string[] = [];
-  let refused: Answer | null = null;
+  let refused: HttpResponse | null = null;
   for (let i = 0; refused === null; i++) {
     const answer = await create(server, key, `animal ${i} ${'x'.repeat(500)}`);
     if (answer.status === 201) saved.push(`animal ${i}`);

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { codeOf, openService, send, type Answer } from './testing/service.ts';
+import { codeOf, openService, send, type HttpResponse } from './testing/service.ts';
 
 /** Holds what every error answer must be, and its code. */
-function assertError(answer: Answer, status: number, code: string, about = ''): void {
-  assert.equal(answer.status, status, `${about} ${answer.body}`);
-  const body = JSON.parse(answer.body) as Record<string, unknown>;
+function assertError(response: HttpResponse, status: number, code: string, about = ''): void {
+  assert.equal(response.status, status, `${about} ${response.body}`);
+  const body = JSON.parse(response.body) as Record<string, unknown>;
   assert.deepEqual(Object.keys(body), ['code', 'message', 'status'], about);
   assert.equal(body['code'], code, about);
   assert.equal(body['status'], status, about);
-  assert.equal(answer.headers.get('content-type'), 'application/json');
+  assert.equal(response.headers.get('content-type'), 'application/json');
 }
 
 test('every answer carries a request id of its own, no-store, and each X-RateLimit header once', async (t) => {
   const { call } = await openService(t);
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     call('GET', '/v1/pets'), call('POST', '/v1/pets', { body: '{"name":"a","categoryId":1}' }), call('OPTIONS', '/v1/pets'),
     call('GET', '/v1/pets', { key: null }), call('GET', '/nowhere'), call('DELETE', '/v1/pets'), call('HEAD', '/healthz'),
   ]);
-  assert.deepEqual(answers.map(({ status }) => status), [200, 201, 204, 401, 404, 405, 200]);
-  for (const { headers } of answers) {
+  assert.deepEqual(responses.map(({ status }) => status), [200, 201, 204, 401, 404, 405, 200]);
+  for (const { headers } of responses) {
     assert.equal(headers.get('cache-control'), 'no-store');
     assert.deepEqual([...headers.keys()].filter((name) => name.startsWith('x-ratelimit')), ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
     assert.ok(headers.has('date'));
   }
-  assert.equal(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size, answers.length);
+  assert.equal(new Set(responses.map(({ headers }) => headers.get('x-request-id'))).size, responses.length);
 });
 
 test('2. a request under the base path without a valid key is 401, whatever its path and method', async (t) => {
@@ -43,14 +43,14 @@ test('2. a request under the base path without a valid key is 401, whatever its 
     `${secret}x`, secret.slice(0, -1), `${secret.slice(0, -12)}${last}${secret.slice(-11)}`, secret.toUpperCase(), `x ${secret}`, `${secret} x`, 'é',
   ].map((token) => ({ authorization: `Bearer ${token}` }));
   for (const headers of missing) {
-    const answer = await call('GET', '/v1/pets', { key: null, headers });
-    assertError(answer, 401, 'missing_api_key', JSON.stringify(headers));
-    assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="petstore"');
+    const response = await call('GET', '/v1/pets', { key: null, headers });
+    assertError(response, 401, 'missing_api_key', JSON.stringify(headers));
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="petstore"');
   }
   for (const headers of [...invalid, { authorization: [`Bearer ${secret}`, `Bearer ${secret}`] }]) {
-    const answer = await call('GET', '/v1/pets', { key: null, headers });
-    assertError(answer, 401, 'invalid_api_key', JSON.stringify(headers));
-    assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="petstore", error="invalid_token"');
+    const response = await call('GET', '/v1/pets', { key: null, headers });
+    assertError(response, 401, 'invalid_api_key', JSON.stringify(headers));
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="petstore", error="invalid_token"');
   }
   assertError(await call('GET', `/v1/pets?access_token=${secret}`, { key: null }), 401, 'missing_api_key');
   for (const scheme of ['bearer', 'BEARER', 'bEaReR  ']) {
@@ -132,9 +132,9 @@ test('a body that the operation does not take is thrown away, under the same 64 
     for (const path of ['/v1/pets', '/healthz']) {
       const fits = await call(method, path, { body: 'x'.repeat(65_536), headers: { 'content-type': 'text/plain', connection: 'keep-alive' } });
       assert.deepEqual([fits.status < 300, fits.headers.get('connection')], [true, 'keep-alive']);
-      const answer = await call(method, path, { body: 'x'.repeat(65_537) });
-      assertError(answer, 413, 'payload_too_large');
-      assert.equal(answer.headers.get('connection'), 'close');
+      const response = await call(method, path, { body: 'x'.repeat(65_537) });
+      assertError(response, 413, 'payload_too_large');
+      assert.equal(response.headers.get('connection'), 'close');
     }
   }
 });
@@ -187,12 +187,12 @@ test('a bug is a 500 that shows nothing of the inside, and is logged with the re
   t.mock.method(pets, 'page', () => {
     throw new Error('the secret inside');
   });
-  const answer = await call('GET', '/v1/pets');
-  assertError(answer, 500, 'internal_error');
-  assert.doesNotMatch(answer.body, /secret inside/);
+  const response = await call('GET', '/v1/pets');
+  assertError(response, 500, 'internal_error');
+  assert.doesNotMatch(response.body, /secret inside/);
   assert.equal(logged.length, 1);
   assert.match(logged[0]!, /the secret inside/);
-  assert.ok(logged[0]!.includes(answer.headers.get('x-request-id')!));
+  assert.ok(logged[0]!.includes(response.headers.get('x-request-id')!));
 });
 
 test('while it stops, keyed requests and /readyz are 503 shutting_down, /healthz is still 200', async (t) => {
@@ -200,9 +200,9 @@ test('while it stops, keyed requests and /readyz are 503 shutting_down, /healthz
   assert.equal((await call('GET', '/readyz')).body, '{"status":"ready"}');
   service.stop();
   for (const path of ['/v1/pets', '/v1/nowhere', '/readyz']) {
-    const answer = await call('GET', path);
-    assertError(answer, 503, 'shutting_down', path);
-    assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+    const response = await call('GET', path);
+    assertError(response, 503, 'shutting_down', path);
+    assert.ok(Number(response.headers.get('retry-after')) >= 1);
   }
   assertError(await call('GET', '/v1/pets', { key: null }), 401, 'missing_api_key');
   assert.equal((await call('GET', '/healthz')).body, '{"status":"ok"}');

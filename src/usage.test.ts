@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { UsageReport } from './control/usage-commands.ts';
 import { makeKey, petstore, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
-import { send, type Answer } from './testing/service.ts';
+import { send, type HttpResponse } from './testing/service.ts';
 
-const list = ({ address }: RunningServer, key: string): Promise<Answer> => send(address, 'GET', '/v1/pets?limit=1', { key });
-const create = ({ address }: RunningServer, key: string, name: string): Promise<Answer> =>
+const list = ({ address }: RunningServer, key: string): Promise<HttpResponse> => send(address, 'GET', '/v1/pets?limit=1', { key });
+const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>
   send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
 
 /** What `petstore usage --json` says of the day of the key k1. */

@@ -1,6 +1,8 @@
 /** Heads on the wire: the broken, the too long, of another HTTP; and what a good one may say. */
 import assert from 'node:assert/strict';
-import { echo, echoed, get, held, json, post, refused, serve, test } from '../testing/wire.ts';
+import {
+  assertEchoed, assertRefused, blockUntilReleased, echo, get, json, post, startServer, test,
+} from '../testing/wire.ts';
 
 const brokenHeads: [what: string, bytes: string][] = [
   ['no Host', 'GET / HTTP/1.1\r\n\r\n'],
@@ -42,37 +44,37 @@ const brokenHeads: [what: string, bytes: string][] = [
 ];
 
 test('a broken head is a 400 and the end of its connection', async (t) => {
-  const site = await serve(t);
+  const server = await startServer(t);
   for (const [what, bytes] of brokenHeads) {
-    await refused(await site.connect().send(bytes), '400 malformed_request', what);
+    await assertRefused(await server.connect().send(bytes), '400 malformed_request', what);
   }
-  assert.deepEqual(site.calls, [], 'none of them reaches the handler');
+  assert.deepEqual(server.calls, [], 'none of them reaches the handler');
 });
 
 test('the end of the stream within a head is a 400', async (t) => {
-  const site = await serve(t);
+  const server = await startServer(t);
   for (const head of ['G', 'GET / HT', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n\r']) {
-    await refused((await site.connect().send(head)).finish(), '400 malformed_request', head);
+    await assertRefused((await server.connect().send(head)).finish(), '400 malformed_request', head);
   }
-  const client = await site.connect().send(get('/a'), 'GET /');
-  await echoed(client, '/a');
-  await refused(client.finish(), '400 malformed_request');
-  assert.deepEqual(site.calls, ['GET /a']);
+  const client = await server.connect().send(get('/a'), 'GET /');
+  await assertEchoed(client, '/a');
+  await assertRefused(client.finish(), '400 malformed_request');
+  assert.deepEqual(server.calls, ['GET /a']);
 });
 
 test('a Host may be any host of RFC 3986, or empty', async (t) => {
-  const site = await serve(t);
-  const client = site.connect();
+  const server = await startServer(t);
+  const client = server.connect();
   const names = ['', 'a', 'localhost:8080', 'a:', ':80', '127.0.0.1', "a_b~c.d-e!$&'()*+,;=", '%C3%A4'];
   for (const host of [...names, '[::1]', '[::FFFF:1.2.3.4]:80', '[v1.a:b]']) {
     await client.send(`GET /${host.length} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    await echoed(client, `/${host.length}`);
+    await assertEchoed(client, `/${host.length}`);
   }
 });
 
 test('a target is a path, a URL whose authority counts nothing, or the asterisk of OPTIONS', async (t) => {
-  const site = await serve(t);
-  const client = site.connect();
+  const server = await startServer(t);
+  const client = server.connect();
   const cases: [target: string, path: string, query: string][] = [
     ['/', '/', ''], ['/a%2Fb//c/?d=/e?f', '/a%2Fb//c/', 'd=/e?f'], ['//a/b', '//a/b', ''], ['/?', '/', ''],
     ['http://a', '/', ''], ['http://a/', '/', ''], ['HTTPS://user@a:80/b?c', '/b', 'c'], ['http://[::1]:80/b//', '/b//', ''],
@@ -80,89 +82,89 @@ test('a target is a path, a URL whose authority counts nothing, or the asterisk 
   ];
   for (const [target, path, query] of cases) {
     await client.send(get(target));
-    assert.deepEqual(JSON.parse((await client.answer()).body), { method: 'GET', path, query, length: 0 });
+    assert.deepEqual(JSON.parse((await client.response()).body), { method: 'GET', path, query, length: 0 });
   }
   await client.send('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n');
-  await echoed(client, '*');
+  await assertEchoed(client, '*');
 });
 
 test('a head over 16 KiB is a 431', async (t) => {
-  const site = await serve(t);
+  const server = await startServer(t);
   const long = 'a'.repeat(17_000);
-  await refused(await site.connect().send(get('/', `A: ${long}`)), '431 headers_too_large');
-  await refused(await site.connect().send(get('/', `${long}: a`)), '431 headers_too_large');
-  await refused(await site.connect().send(get('/', ...Array<string>(2_800).fill('abc: def'))), '431 headers_too_large');
-  await refused(await site.connect().send(get(`/${long}`)), '431 headers_too_large');
-  await refused(await site.connect().send(get('/', 'A: ').trimEnd(), 'a'.repeat(300_000)), '431 headers_too_large');
-  await refused(await site.connect().send('GET /', 'a'.repeat(300_000)), '431 headers_too_large');
-  assert.deepEqual(site.calls, []);
+  await assertRefused(await server.connect().send(get('/', `A: ${long}`)), '431 headers_too_large');
+  await assertRefused(await server.connect().send(get('/', `${long}: a`)), '431 headers_too_large');
+  await assertRefused(await server.connect().send(get('/', ...Array<string>(2_800).fill('abc: def'))), '431 headers_too_large');
+  await assertRefused(await server.connect().send(get(`/${long}`)), '431 headers_too_large');
+  await assertRefused(await server.connect().send(get('/', 'A: ').trimEnd(), 'a'.repeat(300_000)), '431 headers_too_large');
+  await assertRefused(await server.connect().send('GET /', 'a'.repeat(300_000)), '431 headers_too_large');
+  assert.deepEqual(server.calls, []);
   const under = 'a'.repeat(15_900);
-  const client = await site.connect().send(get('/b', `A: ${under}`), get(`/${under}`));
-  await echoed(client, '/b');
-  await echoed(client, `/${under}`);
+  const client = await server.connect().send(get('/b', `A: ${under}`), get(`/${under}`));
+  await assertEchoed(client, '/b');
+  await assertEchoed(client, `/${under}`);
 });
 
 test('no header of a head that fits is dropped, and their order is kept', async (t) => {
-  const site = await serve(t, async (request) =>
+  const server = await startServer(t, async (request) =>
     json([request.headers['a'], request.headers['b']?.length, request.headers['c'] ?? null]));
   const lines = ['A: 1', 'a:2', ...Array<string>(2_500).fill('b:'), 'A: \t 3 \t'];
-  const client = await site.connect().send(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nHost: x\r\n\r\n`);
-  assert.deepEqual(JSON.parse((await client.answer()).body), ['1, 2, 3', 2 * 2_499, null]);
+  const client = await server.connect().send(`GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nHost: x\r\n\r\n`);
+  assert.deepEqual(JSON.parse((await client.response()).body), ['1, 2, 3', 2 * 2_499, null]);
 });
 
 test('every version but HTTP/1.0 and 1.1 is a 505', async (t) => {
-  const site = await serve(t);
+  const server = await startServer(t);
   const heads = [
     'GET /\r\n\r\n', ...['0.9', '1.2', '2.0', '3.0', '9.9'].map((version) => `GET / HTTP/${version}\r\nHost: x\r\n\r\n`),
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
   ];
-  for (const head of heads) await refused(await site.connect().send(head), '505 http_version_not_supported', head);
-  assert.deepEqual(site.calls, []);
+  for (const head of heads) await assertRefused(await server.connect().send(head), '505 http_version_not_supported', head);
+  assert.deepEqual(server.calls, []);
 });
 
 // What the server does not do.
 
 test('CONNECT is a 405 with an empty Allow, in any form', async (t) => {
-  const site = await serve(t);
+  const server = await startServer(t);
   const heads = [
     'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n', 'CONNECT a:1 HTTP/1.0\r\n\r\n',
     'CONNECT [::1]:80 HTTP/1.1\r\nHost: x\r\nUpgrade: a\r\nConnection: upgrade\r\n\r\n',
     'CONNECT a:1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc', 'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n\x16\x03\x01 and more',
   ];
   for (const head of heads) {
-    const { headers } = await refused(await site.connect().send(head), '405 method_not_allowed', head);
+    const { headers } = await assertRefused(await server.connect().send(head), '405 method_not_allowed', head);
     assert.equal(headers.get('allow'), '');
   }
-  assert.deepEqual(site.calls, []);
+  assert.deepEqual(server.calls, []);
 });
 
 test('a client may reset its connection after CONNECT', async (t) => {
-  const { called, release, handler } = held(echo);
-  const site = await serve(t, handler);
-  const answered = await site.connect().send('CONNECT a:1 HTTP/1.1\r\n\r\n');
-  await answered.answer();
+  const { called, release, handler } = blockUntilReleased(echo);
+  const server = await startServer(t, handler);
+  const answered = await server.connect().send('CONNECT a:1 HTTP/1.1\r\n\r\n');
+  await answered.response();
   answered.socket.resetAndDestroy();
-  await answered.forgotten();
-  const waiting = await site.connect().send(get('/'), 'CONNECT a:1 HTTP/1.1\r\n\r\n');
+  await answered.serverSocketClosed();
+  const waiting = await server.connect().send(get('/'), 'CONNECT a:1 HTTP/1.1\r\n\r\n');
   await called;
   waiting.socket.resetAndDestroy();
   release();
-  await waiting.forgotten();
-  await echoed(await site.connect().send(get('/after')), '/after');
+  await waiting.serverSocketClosed();
+  await assertEchoed(await server.connect().send(get('/after')), '/after');
 });
 
 test('an Upgrade is ignored', async (t) => {
-  const site = await serve(t);
+  const server = await startServer(t);
   const heads = [
     get('/', 'Upgrade: websocket', 'Connection: Upgrade'),
     `${post('/', 'Upgrade: h2c', 'Connection: upgrade', 'Content-Length: 3')}abc`,
   ];
   for (const head of heads) {
-    const client = await site.connect().send(head, get('/never').slice(0, -2)); // Node loses these bytes …
+    const client = await server.connect().send(head, get('/never').slice(0, -2)); // Node loses these bytes …
     await client.send('\r\n', get('/never')); // … so what follows them must not be taken for a message
-    const { status, headers } = await client.answer();
+    const { status, headers } = await client.response();
     assert.deepEqual([status, headers.get('connection')], [200, 'close']);
-    await client.end();
+    await client.ended();
   }
-  assert.deepEqual(site.calls, ['GET /', 'POST /']);
+  assert.deepEqual(server.calls, ['GET /', 'POST /']);
 });

@@ -7,7 +7,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Program, serverPath, temporaryFolder } from '../testing/programs.ts';
 import { openShop } from '../testing/shop.ts';
-import { chunked, echo, echoed, get, held, json, post, serve, test, turns } from '../testing/wire.ts';
+import {
+  assertEchoed, blockUntilReleased, chunkedPost, echo, get, json, post, settle, startServer, test,
+} from '../testing/wire.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -20,11 +22,11 @@ function usedBytes(): number {
 }
 
 /** How many bytes each of 20 connections retains, client's side included, once the server has read what it reads of `bytes`. */
-async function retainedBytes(t: TestContext, address: string, settle: () => Promise<void>, bytes: string): Promise<number> {
+async function retainedBytes(t: TestContext, address: string, letServerRead: () => Promise<void>, bytes: string): Promise<number> {
   const connections = 20;
   const sockets: Socket[] = [];
   t.after(() => sockets.forEach((socket) => socket.destroy()));
-  await settle();
+  await letServerRead();
   const before = usedBytes();
   for (let i = 0; i < connections; i += 1) {
     const socket = connect(Number(new URL(address).port), '127.0.0.1').pause();
@@ -32,30 +34,30 @@ async function retainedBytes(t: TestContext, address: string, settle: () => Prom
     await new Promise((resolve) => socket.write(bytes, 'latin1', resolve));
     sockets.push(socket);
   }
-  await settle();
+  await letServerRead();
   return (usedBytes() - before) / connections;
 }
 
 const tiny = 'GET / HTTP/1.1\r\nHost:\r\n\r\n';
 const lines = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i.toString(36)}:`);
 
-const behindTheFirst: readonly [what: string, bytes: string][] = [
+const afterFirstRequest: readonly [what: string, bytes: string][] = [
   ['as many tiny requests as may wait', tiny.repeat(127)],
   ['as many usual requests as may wait', get('/v1/pets', 'Authorization: Bearer 0123456789', 'Accept: */*', 'User-Agent: a', 'X-Forwarded-For: 127.0.0.1').repeat(100)],
   ['a large head', get('/', `A: ${'a'.repeat(16_000)}`)],
   ['a head of 2,200 short lines', get('/', ...lines(2_200))],
   ['a head of 3,900 lines with one name', get('/', ...Array<string>(3_900).fill('a:'))],
   ['a large body', `${post('/', 'Content-Length: 65536')}${'a'.repeat(65_000)}`],
-  ['a body in pieces of a byte', chunked + '1\r\na\r\n'.repeat(10_000)],
-  ['tiny requests, and a large body', `${tiny.repeat(110)}${chunked}ee00\r\n${'a'.repeat(0xee00)}`],
+  ['a body in pieces of a byte', chunkedPost + '1\r\na\r\n'.repeat(10_000)],
+  ['tiny requests, and a large body', `${tiny.repeat(110)}${chunkedPost}ee00\r\n${'a'.repeat(0xee00)}`],
   ['small bodies', `${post('/', 'Content-Length: 400')}${'a'.repeat(400)}`.repeat(60)],
 ];
 
-for (const [what, bytes] of behindTheFirst) {
+for (const [what, bytes] of afterFirstRequest) {
   test(`a connection retains at most 300 KB while a request is handled: ${what}`, async (t) => {
-    const { handler, called } = held(echo);
-    const site = await serve(t, handler);
-    const retained = await retainedBytes(t, site.listener.address, () => turns(site, 20), get('/') + bytes);
+    const { handler, called } = blockUntilReleased(echo);
+    const server = await startServer(t, handler);
+    const retained = await retainedBytes(t, server.listener.address, () => settle(server, 20), get('/') + bytes);
     await called;
     assert(retained < 300_000, `${retained} bytes`);
     assert(retained > 10_000, `${retained} bytes: nothing was there to be measured`);
@@ -63,7 +65,7 @@ for (const [what, bytes] of behindTheFirst) {
 }
 
 const floods: readonly [what: string, bytes: string][] = [
-  ...behindTheFirst,
+  ...afterFirstRequest,
   ['2,500 tiny requests', tiny.repeat(2_500)],
   ['large heads', get('/', ...lines(2_200)).repeat(4)],
   ['heads of 100 lines', get('/', ...lines(100)).repeat(150)],
@@ -73,15 +75,15 @@ const floods: readonly [what: string, bytes: string][] = [
 for (const [what, bytes] of floods) {
   test(`a connection retains at most 300 KB besides the response that its client does not read: ${what}`, async (t) => {
     const body = [Buffer.alloc(30_000_000, ' ')]; // more than the kernel keeps; all connections share it
-    const site = await serve(t, (request) => (request.path === '*' ? echo(request) : { ...json(null), body }));
-    const retained = await retainedBytes(t, site.listener.address, () => turns(site, 20), get('/') + bytes);
+    const server = await startServer(t, (request) => (request.path === '*' ? echo(request) : { ...json(null), body }));
+    const retained = await retainedBytes(t, server.listener.address, () => settle(server, 20), get('/') + bytes);
     assert(retained < 300_000, `${retained} bytes`);
   });
 }
 
 test('a body that nobody reads is not kept', async (t) => {
   const shop = await openShop(t);
-  const settle = async (): Promise<void> => {
+  const settleService = async (): Promise<void> => {
     for (let i = 0; i < 20; i += 1) await shop.call('OPTIONS', '*', { key: null });
   };
   const body = 'a'.repeat(60_000);
@@ -93,43 +95,43 @@ test('a body that nobody reads is not kept', async (t) => {
     ['POST without a key', post('/v1/pets', 'Content-Length: 65000')],
     ['a path that is not there', post('/nowhere', 'Content-Length: 65000')],
   ] as const) {
-    const retained = await retainedBytes(t, shop.address, settle, head + body);
+    const retained = await retainedBytes(t, shop.address, settleService, head + body);
     assert(retained < 40_000, `${what}: ${retained} bytes`);
   }
 });
 
 test('128 requests may be unanswered, and one more destroys the connection', async (t) => {
-  const { handler, called, release } = held(echo);
-  const site = await serve(t, handler);
-  const full = site.connect();
+  const { handler, called, release } = blockUntilReleased(echo);
+  const server = await startServer(t, handler);
+  const full = server.connect();
   await full.send(tiny.repeat(128));
   await called;
-  const over = site.connect();
+  const over = server.connect();
   await over.send(tiny.repeat(129));
-  await over.forgotten();
-  assert.equal(over.received, 0);
-  await turns(site);
-  assert.equal((await full.accepted()).destroyed, false);
+  await over.serverSocketClosed();
+  assert.equal(over.unreadBytes, 0);
+  await settle(server);
+  assert.equal((await full.serverSocket()).destroyed, false);
   release();
-  for (let i = 0; i < 128; i += 1) await echoed(full, '/');
+  for (let i = 0; i < 128; i += 1) await assertEchoed(full, '/');
   await full.send(tiny);
-  await echoed(full, '/');
+  await assertEchoed(full, '/');
 });
 
 test('requests that take too much memory while they wait destroy the connection, and one that may does not', async (t) => {
-  const { handler, called, release } = held(echo);
-  const site = await serve(t, handler);
+  const { handler, called, release } = blockUntilReleased(echo);
+  const server = await startServer(t, handler);
   const large = get('/', ...lines(2_200));
-  const one = site.connect();
+  const one = server.connect();
   await one.send(get('/'), large);
   await called;
-  await turns(site, 10);
-  const two = site.connect();
+  await settle(server, 10);
+  const two = server.connect();
   await two.send(get('/'), large, large);
-  await two.forgotten();
-  assert.equal(two.received, 0);
+  await two.serverSocketClosed();
+  assert.equal(two.unreadBytes, 0);
   release();
-  for (let i = 0; i < 2; i += 1) await echoed(one, '/');
+  for (let i = 0; i < 2; i += 1) await assertEchoed(one, '/');
 });
 
 test('120 clients that send without a key and never read do not end a process with a heap of 256 MB', async (t) => {

@@ -1,13 +1,13 @@
 /** Replies on the wire. */
 import assert from 'node:assert/strict';
-import { get, json, serve, test } from '../testing/wire.ts';
+import { get, json, startServer, test } from '../testing/wire.ts';
 import { bytesOf, type Reply } from './reply.ts';
 
 test('HEAD has the Content-Length of GET, and no body', async (t) => {
-  const site = await serve(t, async () => json('ä'.repeat(1_000)));
-  const client = await site.connect().send(get('/').replace('GET', 'HEAD'), get('/'));
-  const head = await client.answer('HEAD');
-  const whole = await client.answer();
+  const server = await startServer(t, async () => json('ä'.repeat(1_000)));
+  const client = await server.connect().send(get('/').replace('GET', 'HEAD'), get('/'));
+  const head = await client.response('HEAD');
+  const whole = await client.response();
   assert.equal(head.headers.get('content-length'), '2002');
   assert.deepEqual([...head.headers.keys()], [...whole.headers.keys()]);
   assert.equal(whole.body.length, 2_002);
@@ -24,13 +24,13 @@ test('a reply is text, bytes, pieces or nothing, short or long, with its own hea
     ['/long-piece', [Buffer.from(`"${long}"`)]],
     ['/long-pieces', [Buffer.from('"'), Buffer.from(long), Buffer.from('"')]],
   ]);
-  const site = await serve(t, async ({ path }) => {
+  const server = await startServer(t, async ({ path }) => {
     const body = bodies.get(path)!;
     return { status: body === null ? 204 : 201, headers: ['Location', '/a'], body };
   });
-  const client = await site.connect().send(...[...bodies.keys()].map((path) => get(path)));
+  const client = await server.connect().send(...[...bodies.keys()].map((path) => get(path)));
   for (const path of bodies.keys()) {
-    const { status, headers, body } = await client.answer();
+    const { status, headers, body } = await client.response();
     assert.deepEqual([status, headers.get('location')], [path === '/none' ? 204 : 201, '/a'], path);
     if (path === '/none') assert.equal(body, '');
     else assert.equal(Buffer.from(body, 'latin1').toString(), path.startsWith('/long') ? `"${long}"` : '"ä€"', path);
@@ -39,12 +39,12 @@ test('a reply is text, bytes, pieces or nothing, short or long, with its own hea
 });
 
 test('every response tells the second it was made in', async (t) => {
-  const site = await serve(t);
-  const client = site.connect();
+  const server = await startServer(t);
+  const client = server.connect();
   for (const message of [get('/'), 'junk\r\n\r\n']) {
     const before = Math.floor(Date.now() / 1_000) * 1_000;
     await client.send(message);
-    const date = (await client.answer()).headers.get('date') ?? '';
+    const date = (await client.response()).headers.get('date') ?? '';
     assert.equal(date, new Date(date).toUTCString()); // RFC 9110 section 5.6.7
     assert(Date.parse(date) >= before && Date.parse(date) <= Date.now(), date);
   }

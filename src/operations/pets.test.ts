@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import * as fc from 'fast-check';
-import { codeOf, openService, type Answer, type TestService } from '../testing/service.ts';
+import { codeOf, openService, type HttpResponse, type TestService } from '../testing/service.ts';
 
-const post = (service: TestService, body: string | Buffer): Promise<Answer> => service.call('POST', '/v1/pets', { body });
-const ids = ({ body }: Answer): number[] => (JSON.parse(body) as { id: number }[]).map(({ id }) => id);
+const post = (service: TestService, body: string | Buffer): Promise<HttpResponse> => service.call('POST', '/v1/pets', { body });
+const ids = ({ body }: HttpResponse): number[] => (JSON.parse(body) as { id: number }[]).map(({ id }) => id);
 
 async function fill(service: TestService, count: number): Promise<void> {
   const statuses = ['available', 'pending', 'sold'] as const;
@@ -14,19 +14,19 @@ async function fill(service: TestService, count: number): Promise<void> {
 
 test('create: 201, the animal, its Location; the fields in the order of the specification', async (t) => {
   const service = await openService(t);
-  const answer = await post(service, '{"status":"sold","categoryId":7,"name":"Rex","id":99,"extra":{"a":[1]}}');
-  assert.equal(answer.status, 201);
-  assert.equal(answer.body, '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}');
-  assert.equal(answer.headers.get('location'), '/v1/pets/1');
-  assert.equal((await service.call('GET', '/v1/pets/1')).body, answer.body);
+  const response = await post(service, '{"status":"sold","categoryId":7,"name":"Rex","id":99,"extra":{"a":[1]}}');
+  assert.equal(response.status, 201);
+  assert.equal(response.body, '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}');
+  assert.equal(response.headers.get('location'), '/v1/pets/1');
+  assert.equal((await service.call('GET', '/v1/pets/1')).body, response.body);
   assert.equal((await post(service, '{"name":"","categoryId":-1}')).body, '{"id":2,"name":"","categoryId":-1,"status":"available"}');
 });
 
 test('the first page is told anew as long as it grows, and keeps what it has once it is full', async (t) => {
   const service = await openService(t);
   const page = async (query: string): Promise<[number[], string | undefined]> => {
-    const answer = await service.call('GET', `/v1/pets${query}`);
-    return [ids(answer), answer.headers.get('link')];
+    const response = await service.call('GET', `/v1/pets${query}`);
+    return [ids(response), response.headers.get('link')];
   };
   for (let count = 1; count <= 12; count += 1) {
     await fill(service, 1);
@@ -49,15 +49,15 @@ test('int64 to the last digit: in, on the disk, out', async (t) => {
   const values = { '9223372036854775807': '9223372036854775807', '-9223372036854775808': '-9223372036854775808', '9007199254740993': '9007199254740993', '1.0': '1', '10e-1': '1', '1e2': '100', '-0': '0', '0e999999999': '0', '922337203685477580700e-2': '9223372036854775807', [`1${'0'.repeat(30_000)}e-30000`]: '1', [`${'0.'}${'0'.repeat(60_000)}`]: '0' };
   let id = 0;
   for (const [sent, kept] of Object.entries(values)) {
-    const answer = await post(service, `{"name":"x","categoryId":${sent}}`);
+    const response = await post(service, `{"name":"x","categoryId":${sent}}`);
     const pet = `{"id":${++id},"name":"x","categoryId":${kept},"status":"available"}`;
-    assert.equal(answer.body, pet, sent.slice(0, 40));
+    assert.equal(response.body, pet, sent.slice(0, 40));
     assert.equal((await service.call('GET', `/v1/pets/${id}`)).body, pet);
     assert.ok(readFileSync(`${service.folder}/${readdirSync(service.folder).find((name) => name.endsWith('.journal'))}`, 'utf8').includes(pet));
   }
   for (const bad of ['9223372036854775808', '-9223372036854775809', '1.5', '1e19', '1e-1', `${'1'.repeat(60_000)}`, `1e${'9'.repeat(60_000)}`, '"1"', 'null', 'true', '[1]', '{}']) {
-    const answer = await post(service, `{"name":"x","categoryId":${bad}}`);
-    assert.deepEqual([answer.status, codeOf(answer)], [400, 'invalid_body'], bad.slice(0, 40));
+    const response = await post(service, `{"name":"x","categoryId":${bad}}`);
+    assert.deepEqual([response.status, codeOf(response)], [400, 'invalid_body'], bad.slice(0, 40));
   }
 });
 
@@ -65,13 +65,13 @@ test('a 60 KiB number, 30,000 brackets, __proto__: exactly what the rules give',
   const service = await openService(t);
   const big = '7'.repeat(60_000);
   for (const ignored of [`"x":${big}`, `"x":-${big}.5e${'9'.repeat(100)}`, `"x":${'['.repeat(30_000)}${']'.repeat(30_000)}`, '"__proto__":{"name":1}', '"__proto__":null,"constructor":[]', `"x":${'{"a":'.repeat(9_000)}0${'}'.repeat(9_000)}`]) {
-    const answer = await post(service, `{"name":"x","categoryId":1,${ignored}}`);
-    assert.equal(answer.status, 201, answer.body);
+    const response = await post(service, `{"name":"x","categoryId":1,${ignored}}`);
+    assert.equal(response.status, 201, response.body);
   }
   for (const broken of ['['.repeat(30_000), `{"name":${'['.repeat(30_000)}`, `{"x":${'{"a":'.repeat(9_000)}`, `{"name":"x","categoryId":1,"a":{"b":1,"\\u0062":2}}`, '{"__proto__":1,"__proto__":2}']) {
-    const answer = await post(service, broken);
-    assert.deepEqual([answer.status, codeOf(answer)], [400, 'malformed_json'], answer.body);
-    assert.match(answer.body, /line 1, column \d+/);
+    const response = await post(service, broken);
+    assert.deepEqual([response.status, codeOf(response)], [400, 'malformed_json'], response.body);
+    assert.match(response.body, /line 1, column \d+/);
   }
   const shapes = ['[]', '"x"', '1', 'null', 'true', big, `${'['.repeat(30_000)}${']'.repeat(30_000)}`];
   for (const shape of shapes) assert.equal(codeOf(await post(service, shape)), 'invalid_body');
@@ -85,9 +85,9 @@ test('malformed bodies say what and where', async (t) => {
     ['{} {}', /line 1, column 4/], ['{"name":"a\nb"}', /line 1, column 11/], ['NaN', /line 1, column 1/],
   ];
   for (const [body, pattern] of cases) {
-    const answer = await post(service, body);
-    assert.deepEqual([answer.status, codeOf(answer)], [400, 'malformed_json'], String(body));
-    assert.match(answer.body, pattern);
+    const response = await post(service, body);
+    assert.deepEqual([response.status, codeOf(response)], [400, 'malformed_json'], String(body));
+    assert.match(response.body, pattern);
   }
 });
 
@@ -99,9 +99,9 @@ test('an invalid body names every field at fault', async (t) => {
     ['{"name":["a"],"categoryId":1}', ['name']], ['{"Name":"a","categoryId":1}', ['name']],
   ];
   for (const [body, fields] of cases) {
-    const answer = await post(service, body);
-    assert.deepEqual([answer.status, codeOf(answer)], [400, 'invalid_body'], body);
-    const { message } = JSON.parse(answer.body) as { message: string };
+    const response = await post(service, body);
+    assert.deepEqual([response.status, codeOf(response)], [400, 'invalid_body'], body);
+    const { message } = JSON.parse(response.body) as { message: string };
     for (const field of ['name', 'categoryId', 'status']) assert.equal(new RegExp(`\\b${field} (must|is)`).test(message), fields.includes(field), `${body}: ${message}`);
   }
   assert.equal(service.pets.count, 0);
@@ -114,10 +114,10 @@ test('any name comes back as it was sent, and stays so', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(name, fc.string({ unit: 'binary' }), fc.constantFrom('', '\u0000', '\ud800', '\udc00\ud800', '\u2028', '\\"/')), fc.boolean(), async (sent, escaped) => {
       const text = escaped ? `"${[...Array(sent.length).keys()].map((i) => `\\u${sent.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')}"` : JSON.stringify(sent);
-      const answer = await post(service, `{"name":${text},"categoryId":1}`);
-      assert.equal(answer.status, 201, answer.body);
-      const { id } = JSON.parse(answer.body) as { id: number };
-      for (const seen of [answer, await service.call('GET', `/v1/pets/${id}`)]) assert.equal((JSON.parse(seen.body) as { name: string }).name, sent);
+      const response = await post(service, `{"name":${text},"categoryId":1}`);
+      assert.equal(response.status, 201, response.body);
+      const { id } = JSON.parse(response.body) as { id: number };
+      for (const seen of [response, await service.call('GET', `/v1/pets/${id}`)]) assert.equal((JSON.parse(seen.body) as { name: string }).name, sent);
     }),
     { numRuns: 60 },
   );
@@ -133,7 +133,7 @@ test('list: default 20, limit, status, after, and the link that leads through al
   for (const [path, step] of [['/v1/pets?limit=7', 1], ['/v1/pets?limit=4&status=pending', 3], ['/v1/pets?status=sold&limit=100', 3]] as const) {
     const seen: number[] = [];
     for (let next: string | undefined = path; next !== undefined; ) {
-      const page: Answer = await service.call('GET', next);
+      const page: HttpResponse = await service.call('GET', next);
       seen.push(...ids(page));
       next = /^<([^>]+)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1];
     }
@@ -154,8 +154,8 @@ test('parameters outside their constraints are 400, those the operation does not
   for (const query of ['limit=0', 'limit=101', 'limit=-1', 'limit=', 'limit', 'limit=05', 'limit=%2B5', 'limit=+5', 'limit=5.0', 'limit=1e1', 'limit=%205', 'limit=5&limit=5', 'limit=９', 'limit=99999999999999999999',
     'status=', 'status=Sold', 'status=unknown', 'status=sold&status=sold', 'status=sold%20', 'after=x', 'after=', 'after=9223372036854775808', 'after=01', 'after=1&after=1', 'x=%', '%zz=1', 'x=%ff', 'limit=%']) {
     for (const path of ['/v1/pets', '/v1/store/orders']) {
-      const answer = await service.call('GET', encodeURI(`${path}?${query}`).replaceAll('%25', '%'));
-      assert.deepEqual([answer.status, codeOf(answer)], [400, 'invalid_parameter'], query);
+      const response = await service.call('GET', encodeURI(`${path}?${query}`).replaceAll('%25', '%'));
+      assert.deepEqual([response.status, codeOf(response)], [400, 'invalid_parameter'], query);
     }
   }
   for (const query of ['', 'x=1&x=2', 'Limit=0', 'offset=abc', '&&', 'limit=1&', 'limit=100', '=']) {
@@ -167,7 +167,7 @@ test('get is deprecated until its removal, and 410 from that instant on', async 
   const service = await openService(t);
   await fill(service, 1);
   const removal = Date.parse('2030-12-05T00:00:00Z');
-  const headersOf = ({ headers }: Answer): unknown[] => ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
+  const headersOf = ({ headers }: HttpResponse): unknown[] => ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
   const sunset = 'Thu, 05 Dec 2030 00:00:00 GMT';
   const link = '</v1/pets>; rel="successor-version"';
 
@@ -175,7 +175,7 @@ test('get is deprecated until its removal, and 410 from that instant on', async 
   for (const method of ['GET', 'HEAD']) {
     const [found, missing] = [await service.call(method, '/v1/pets/1'), await service.call(method, '/v1/pets/2')];
     assert.deepEqual([found.status, missing.status], [200, 404]);
-    for (const answer of [found, missing]) assert.deepEqual(headersOf(answer), ['@1764892800', sunset, link]);
+    for (const response of [found, missing]) assert.deepEqual(headersOf(response), ['@1764892800', sunset, link]);
   }
   assert.deepEqual(headersOf(await service.call('GET', '/v1/pets/1', { key: null })), [undefined, undefined, undefined]);
   assert.deepEqual(headersOf(await service.call('GET', '/v1/pets')), [undefined, undefined, undefined]);

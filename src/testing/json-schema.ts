@@ -19,15 +19,15 @@ export class JsonSchemaValidator {
   }
 
   /** How the value breaks its schema; nothing if it keeps to it. `at` says where the value stands. */
-  faults(schema: JsonValue, value: JsonValue, at: string): string[] {
+  errors(schema: JsonValue, value: JsonValue, at: string): string[] {
     if (schema === true) return [];
-    return [...record(schema)].flatMap(([keyword, rule]) => this.#keywordFaults(record(schema), keyword, rule, value, at));
+    return [...record(schema)].flatMap(([keyword, rule]) => this.#keywordErrors(record(schema), keyword, rule, value, at));
   }
 
-  #keywordFaults(
+  #keywordErrors(
     schema: ReadonlyMap<string, JsonValue>, keyword: string, rule: JsonValue, value: JsonValue, at: string,
   ): string[] {
-    const unless = (good: boolean, fault: string): string[] => (good ? [] : [`${at} ${fault}`]);
+    const unless = (good: boolean, error: string): string[] => (good ? [] : [`${at} ${error}`]);
     const number = value instanceof JsonNumber ? int64OfJsonNumber(value.text) : undefined; // null: no int64
     const string = typeof value === 'string' ? value : undefined;
     const items = value instanceof JsonArray ? value.items : [];
@@ -36,7 +36,7 @@ export class JsonSchemaValidator {
       case 'title': case 'description': case 'default': case 'examples':
         return [];
       case '$ref':
-        return this.faults(this.#lookUp(text(rule)), value, at);
+        return this.errors(this.#lookUp(text(rule)), value, at);
       case 'type':
         return unless(isOfType(text(rule), value), `is not of type ${text(rule)}: ${show(value)}`);
       case 'enum':
@@ -56,19 +56,19 @@ export class JsonSchemaValidator {
       case 'maxItems':
         return unless(items.length <= integer(rule), `has more than ${show(rule)} items`);
       case 'items':
-        return items.flatMap((item, index) => this.faults(rule, item, `${at}/${index}`));
+        return items.flatMap((item, index) => this.errors(rule, item, `${at}/${index}`));
       case 'required':
         return list(rule).flatMap((name) => unless(members?.has(text(name)) ?? true, `has no ${text(name)}`));
       case 'properties':
         return [...record(rule)].flatMap(([name, property]) => {
           const part = members?.get(name);
-          return part === undefined ? [] : this.faults(property, part, `${at}/${name}`);
+          return part === undefined ? [] : this.errors(property, part, `${at}/${name}`);
         });
       case 'additionalProperties': {
         const known = schema.get('properties');
         const others = [...(members ?? [])].filter(([name]) => member(known, name) === undefined);
         return others.flatMap(([name, part]) => rule === false ? unless(false, `has ${name}, which is not documented`)
-          : this.faults(rule, part, `${at}/${name}`));
+          : this.errors(rule, part, `${at}/${name}`));
       }
       default:
         return fail(`the validator does not know the keyword ${keyword}`);

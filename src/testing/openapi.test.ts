@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { readJson } from '../json/read.ts';
 import { OpenApiDocument } from './openapi.ts';
-import type { Answer } from './openapi.ts';
+import type { OperationResponse } from './openapi.ts';
 
 const source = readFileSync(new URL('../operations/openapi.json', import.meta.url), 'utf8');
 const document = new OpenApiDocument(readJson(Buffer.from(source)));
 
-const everyAnswer = {
+const commonHeaders = {
   'x-request-id': '5f0c9a52-7b1e-4d0e-9c55-0d6c3a1f7e42', 'cache-control': 'no-store',
   'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1795262460',
 };
@@ -19,9 +19,9 @@ const deprecated = {
 };
 
 /** An answer with the headers that all have; a header given as '' is left out. */
-function answer(to: string, status: number, body: string, headers: Record<string, string> = {}): Answer {
+function response(to: string, status: number, body: string, headers: Record<string, string> = {}): OperationResponse {
   const [method = '', path = ''] = to.split(' ');
-  const all = { 'content-type': 'application/json', ...everyAnswer, ...headers };
+  const all = { 'content-type': 'application/json', ...commonHeaders, ...headers };
   return { method, path, status, body, headers: new Map(Object.entries(all).filter(([, value]) => value !== '')) };
 }
 
@@ -30,23 +30,23 @@ function error(code: string, status: number): string {
 }
 
 describe('an answer that conforms', () => {
-  const good: Record<string, Answer> = {
-    'a page': answer('GET /pets', 200, '[{"id":1,"name":"Żubr","categoryId":9223372036854775807,"status":"sold"}]'),
-    'a page that another follows': answer('GET /pets', 200, '[]', { link: '</v1/pets?limit=2&status=sold&after=7>; rel="next"' }),
-    'a page under another base path': answer('GET /store/orders', 200, '[]', { link: '</a/b/v1/store/orders?limit=2&after=-7>; rel="next"' }),
-    'an empty page to HEAD': answer('HEAD /pets', 200, ''),
-    'transport headers': answer('GET /pets', 200, '[]', { date: 'now', connection: 'close', 'content-length': '2', 'keep-alive': 'timeout=5' }),
-    'an animal': answer('GET /pets/{petId}', 200, '{"id":1,"name":"","categoryId":-9223372036854775808,"status":"sold"}', deprecated),
-    'a new animal': answer('POST /pets', 201, '{"status":"sold","categoryId":1,"name":"\\u0000","id":12}', { location: '/v1/pets/12' }),
-    'no key': answer('GET /pets', 401, error('missing_api_key', 401), { 'www-authenticate': 'Bearer realm="petstore"' }),
-    'a removed operation': answer('GET /pets/{petId}', 410, error('operation_removed', 410), { ...deprecated, deprecation: '' }),
-    'a broken message': answer('GET /pets/{petId}', 400, error('malformed_request', 400)),
-    'too many': answer('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1' }),
-    'too many of a deprecated operation': answer('GET /pets/{petId}', 429, error('key_banned', 429), { ...deprecated, 'retry-after': '300' }),
-    'not ready': answer('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '1' }),
-    'health': answer('GET /healthz', 200, '{"status":"ok"}'),
-    'the document itself': answer('GET /openapi.json', 200, source),
-    'an order': answer('GET /store/orders', 200,
+  const good: Record<string, OperationResponse> = {
+    'a page': response('GET /pets', 200, '[{"id":1,"name":"Żubr","categoryId":9223372036854775807,"status":"sold"}]'),
+    'a page that another follows': response('GET /pets', 200, '[]', { link: '</v1/pets?limit=2&status=sold&after=7>; rel="next"' }),
+    'a page under another base path': response('GET /store/orders', 200, '[]', { link: '</a/b/v1/store/orders?limit=2&after=-7>; rel="next"' }),
+    'an empty page to HEAD': response('HEAD /pets', 200, ''),
+    'transport headers': response('GET /pets', 200, '[]', { date: 'now', connection: 'close', 'content-length': '2', 'keep-alive': 'timeout=5' }),
+    'an animal': response('GET /pets/{petId}', 200, '{"id":1,"name":"","categoryId":-9223372036854775808,"status":"sold"}', deprecated),
+    'a new animal': response('POST /pets', 201, '{"status":"sold","categoryId":1,"name":"\\u0000","id":12}', { location: '/v1/pets/12' }),
+    'no key': response('GET /pets', 401, error('missing_api_key', 401), { 'www-authenticate': 'Bearer realm="petstore"' }),
+    'a removed operation': response('GET /pets/{petId}', 410, error('operation_removed', 410), { ...deprecated, deprecation: '' }),
+    'a broken message': response('GET /pets/{petId}', 400, error('malformed_request', 400)),
+    'too many': response('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1' }),
+    'too many of a deprecated operation': response('GET /pets/{petId}', 429, error('key_banned', 429), { ...deprecated, 'retry-after': '300' }),
+    'not ready': response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '1' }),
+    'health': response('GET /healthz', 200, '{"status":"ok"}'),
+    'the document itself': response('GET /openapi.json', 200, source),
+    'an order': response('GET /store/orders', 200,
       '[{"id":1,"petId":2,"quantity":1,"shipDate":"2026-03-02T09:30:00.5+01:00","status":"placed","complete":false}]'),
   };
   for (const [name, one] of Object.entries(good)) {
@@ -57,53 +57,53 @@ describe('an answer that conforms', () => {
 describe('an answer that does not conform', () => {
   const pet = '{"id":1,"name":"Żubr","categoryId":1,"status":"sold"}';
   const order = (members: string): string => `[{"id":1,"petId":2,"status":"placed","complete":false,${members}}]`;
-  const bad: Record<string, [Answer, RegExp]> = {
-    'an unknown path': [answer('GET /dogs', 200, '[]'), /operation is not documented/],
-    'an unknown method': [answer('DELETE /pets', 413, error('payload_too_large', 413)), /operation is not documented/],
-    'a refused method without Allow': [answer('DELETE /pets', 405, error('method_not_allowed', 405)), /header Allow is missing/],
-    'an unknown status': [answer('GET /pets', 418, '[]'), /status is not documented/],
-    'a required header missing': [answer('GET /pets', 200, '[]', { 'x-request-id': '' }), /header X-Request-Id is missing/],
-    'a limit untold': [answer('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1', 'x-ratelimit-reset': '' }), /header X-RateLimit-Reset is missing/],
-    'fewer than no requests': [answer('GET /pets', 200, '[]', { 'x-ratelimit-remaining': '-1' }), /X-RateLimit-Remaining is below 0/],
-    'a refusal without end': [answer('GET /pets', 429, error('rate_limited', 429)), /header Retry-After is missing/],
-    'a deprecation untold': [answer('GET /pets/{petId}', 200, pet, { ...deprecated, sunset: '' }), /header Sunset is missing/],
-    'a header more': [answer('GET /pets', 200, '[]', { server: 'petstore' }), /header server is not documented/],
-    'a header of another status': [answer('GET /pets', 200, '[]', { 'retry-after': '1' }), /header retry-after is not documented/],
-    'a header with another value': [answer('GET /pets', 200, '[]', { 'cache-control': 'no-cache' }), /Cache-Control is not "no-store"/],
-    'a header out of its pattern': [answer('POST /pets', 201, pet, { location: '/pets/1' }), /Location does not match/],
-    'a header out of its values': [answer('GET /pets', 401, error('invalid_api_key', 401), { 'www-authenticate': 'Bearer' }), /WWW-Authenticate is none of/],
-    'a header below its minimum': [answer('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '0' }), /Retry-After is below 1/],
-    'a header that is no number': [answer('GET /readyz', 503, error('not_ready', 503), { 'retry-after': 'soon' }), /Retry-After is not of type integer/],
-    'another content type': [answer('GET /pets', 200, '[]', { 'content-type': 'text/html' }), /content type "text\/html"/],
-    'no content type': [answer('GET /pets', 200, '[]', { 'content-type': '' }), /content type ""/],
-    'no body': [answer('GET /pets', 200, ''), /not JSON/],
-    'a body that is not JSON': [answer('GET /pets', 200, '[,]'), /not JSON/],
-    'a body in an answer to HEAD': [answer('HEAD /pets', 200, '[]'), /HEAD/],
-    'a body of another type': [answer('GET /pets', 200, '{}'), /body is not of type array/],
-    'a member missing': [answer('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1}]'), /body\/0 has no status/],
-    'a member more': [answer('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"sold","tag":1}]'), /body\/0 has tag/],
-    'a member outside its values': [answer('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"lost"}]'), /body\/0\/status is none/],
-    'an id below its minimum': [answer('GET /pets', 200, '[{"id":0,"name":"a","categoryId":1,"status":"sold"}]'), /body\/0\/id is below 1/],
-    'one above the largest int64': [answer('POST /pets', 201, pet.replace('1,"s', '9223372036854775808,"s')), /body\/categoryId .* int64/],
-    'a fraction': [answer('POST /pets', 201, pet.replace('1,"s', '1.5,"s')), /body\/categoryId is not of type integer/],
-    'a quantity that is no int32': [answer('GET /store/orders', 200, order('"quantity":2147483648')), /quantity is not in the format int32/],
-    'a date that is none': [answer('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-13-02T09:30:00Z"')), /shipDate is not in the format/],
-    'a date without a time': [answer('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-03-02"')), /shipDate is not in the format/],
-    'more than a page holds': [answer('GET /pets', 200, `[${Array(101).fill(pet).join()}]`), /body has more than 100 items/],
-    'an error of another status': [answer('GET /pets', 500, error('internal_error', 501)), /body\/status is not 500/],
-    'an error code of another status': [answer('GET /pets', 500, error('not_ready', 500)), /body\/code is not "internal_error"/],
-    'an error without words': [answer('GET /pets', 500, error('internal_error', 500).replace('So it is.', '')), /message is shorter than 1/],
+  const bad: Record<string, [OperationResponse, RegExp]> = {
+    'an unknown path': [response('GET /dogs', 200, '[]'), /operation is not documented/],
+    'an unknown method': [response('DELETE /pets', 413, error('payload_too_large', 413)), /operation is not documented/],
+    'a refused method without Allow': [response('DELETE /pets', 405, error('method_not_allowed', 405)), /header Allow is missing/],
+    'an unknown status': [response('GET /pets', 418, '[]'), /status is not documented/],
+    'a required header missing': [response('GET /pets', 200, '[]', { 'x-request-id': '' }), /header X-Request-Id is missing/],
+    'a limit untold': [response('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1', 'x-ratelimit-reset': '' }), /header X-RateLimit-Reset is missing/],
+    'fewer than no requests': [response('GET /pets', 200, '[]', { 'x-ratelimit-remaining': '-1' }), /X-RateLimit-Remaining is below 0/],
+    'a refusal without end': [response('GET /pets', 429, error('rate_limited', 429)), /header Retry-After is missing/],
+    'a deprecation untold': [response('GET /pets/{petId}', 200, pet, { ...deprecated, sunset: '' }), /header Sunset is missing/],
+    'a header more': [response('GET /pets', 200, '[]', { server: 'petstore' }), /header server is not documented/],
+    'a header of another status': [response('GET /pets', 200, '[]', { 'retry-after': '1' }), /header retry-after is not documented/],
+    'a header with another value': [response('GET /pets', 200, '[]', { 'cache-control': 'no-cache' }), /Cache-Control is not "no-store"/],
+    'a header out of its pattern': [response('POST /pets', 201, pet, { location: '/pets/1' }), /Location does not match/],
+    'a header out of its values': [response('GET /pets', 401, error('invalid_api_key', 401), { 'www-authenticate': 'Bearer' }), /WWW-Authenticate is none of/],
+    'a header below its minimum': [response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '0' }), /Retry-After is below 1/],
+    'a header that is no number': [response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': 'soon' }), /Retry-After is not of type integer/],
+    'another content type': [response('GET /pets', 200, '[]', { 'content-type': 'text/html' }), /content type "text\/html"/],
+    'no content type': [response('GET /pets', 200, '[]', { 'content-type': '' }), /content type ""/],
+    'no body': [response('GET /pets', 200, ''), /not JSON/],
+    'a body that is not JSON': [response('GET /pets', 200, '[,]'), /not JSON/],
+    'a body in an answer to HEAD': [response('HEAD /pets', 200, '[]'), /HEAD/],
+    'a body of another type': [response('GET /pets', 200, '{}'), /body is not of type array/],
+    'a member missing': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1}]'), /body\/0 has no status/],
+    'a member more': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"sold","tag":1}]'), /body\/0 has tag/],
+    'a member outside its values': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"lost"}]'), /body\/0\/status is none/],
+    'an id below its minimum': [response('GET /pets', 200, '[{"id":0,"name":"a","categoryId":1,"status":"sold"}]'), /body\/0\/id is below 1/],
+    'one above the largest int64': [response('POST /pets', 201, pet.replace('1,"s', '9223372036854775808,"s')), /body\/categoryId .* int64/],
+    'a fraction': [response('POST /pets', 201, pet.replace('1,"s', '1.5,"s')), /body\/categoryId is not of type integer/],
+    'a quantity that is no int32': [response('GET /store/orders', 200, order('"quantity":2147483648')), /quantity is not in the format int32/],
+    'a date that is none': [response('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-13-02T09:30:00Z"')), /shipDate is not in the format/],
+    'a date without a time': [response('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-03-02"')), /shipDate is not in the format/],
+    'more than a page holds': [response('GET /pets', 200, `[${Array(101).fill(pet).join()}]`), /body has more than 100 items/],
+    'an error of another status': [response('GET /pets', 500, error('internal_error', 501)), /body\/status is not 500/],
+    'an error code of another status': [response('GET /pets', 500, error('not_ready', 500)), /body\/code is not "internal_error"/],
+    'an error without words': [response('GET /pets', 500, error('internal_error', 500).replace('So it is.', '')), /message is shorter than 1/],
   };
   for (const [name, [one, expected]] of Object.entries(bad)) {
     test(name, () => {
-      const faults = document.check(one);
-      assert.ok(faults.some((fault) => expected.test(fault)), `found only ${JSON.stringify(faults)}`);
-      assert.ok(faults.every((fault) => fault.startsWith(`${one.method} ${one.path} ${one.status}: `)));
+      const errors = document.check(one);
+      assert.ok(errors.some((error) => expected.test(error)), `found only ${JSON.stringify(errors)}`);
+      assert.ok(errors.every((error) => error.startsWith(`${one.method} ${one.path} ${one.status}: `)));
     });
   }
 
   test('all its faults are told', () => {
-    assert.equal(document.check(answer('GET /pets', 200, '[{}]', { 'x-request-id': '', server: 'petstore' })).length, 6);
+    assert.equal(document.check(response('GET /pets', 200, '[{}]', { 'x-request-id': '', server: 'petstore' })).length, 6);
   });
 });
 
@@ -127,12 +127,12 @@ describe('a document that cannot be checked', () => {
 
   test('examples are held against their schema, and components must be used', () => {
     assert.deepEqual(withSchema('{"$ref":"#/components/schemas/Five","maximum":5}').checkExamples(), []);
-    const faults = withSchema('{"type":"integer","maximum":4,"default":7,"examples":[3,"4"]}').checkExamples();
-    assert.equal(faults.length, 4);
-    assert.match(faults[0]!, /examples\/one is above 4: 5$/);
-    assert.match(faults[1]!, /default is above 4: 7$/);
-    assert.match(faults[2]!, /examples\/1 is not of type integer: "4"$/);
-    assert.equal(faults[3], '#/components/schemas/Five: nothing refers to it');
+    const errors = withSchema('{"type":"integer","maximum":4,"default":7,"examples":[3,"4"]}').checkExamples();
+    assert.equal(errors.length, 4);
+    assert.match(errors[0]!, /examples\/one is above 4: 5$/);
+    assert.match(errors[1]!, /default is above 4: 7$/);
+    assert.match(errors[2]!, /examples\/1 is not of type integer: "4"$/);
+    assert.equal(errors[3], '#/components/schemas/Five: nothing refers to it');
   });
 });
 

@@ -7,7 +7,7 @@ import { JsonArray, JsonObject, readJson } from '../json/read.ts';
 import type { JsonValue } from '../json/read.ts';
 import { fail, JsonSchemaValidator, list, member, record, text } from './json-schema.ts';
 
-export interface Answer {
+export interface OperationResponse {
   readonly method: string;
   /** The path's template: `/pets/{petId}`. */
   readonly path: string;
@@ -26,7 +26,7 @@ const nothing = readJson(Buffer.from('{}')) as JsonObject;
 /** Components that describe answers which belong to no operation. */
 const generalResponses = ['Options', 'NotFound', 'MethodNotAllowed'];
 
-function generalResponse({ method, status }: Answer): string {
+function generalResponse({ method, status }: OperationResponse): string {
   if (method === 'OPTIONS' && status === 204) return 'Options';
   return status === 404 ? 'NotFound' : status === 405 ? 'MethodNotAllowed' : '';
 }
@@ -41,21 +41,21 @@ export class OpenApiDocument {
   }
 
   /** What in an answer the document does not promise, or promises otherwise; nothing if it conforms. */
-  check(answer: Answer): string[] {
-    const method = answer.method === 'HEAD' ? 'get' : answer.method.toLowerCase();
-    const operation = member(member(member(this.#root, 'paths'), answer.path), method);
-    const response = this.#resolve(
-      member(member(operation, 'responses'), String(answer.status)) ?? member(member(member(this.#root, 'components'), 'responses'), generalResponse(answer)),
+  check(response: OperationResponse): string[] {
+    const method = response.method === 'HEAD' ? 'get' : response.method.toLowerCase();
+    const operation = member(member(member(this.#root, 'paths'), response.path), method);
+    const documented = this.#resolve(
+      member(member(operation, 'responses'), String(response.status)) ?? member(member(member(this.#root, 'components'), 'responses'), generalResponse(response)),
     );
-    const faults = operation === undefined && response === undefined ? ['the operation is not documented']
-      : response === undefined ? ['the status is not documented']
-      : [...this.#headerFaults(response, answer), ...this.#bodyFaults(response, answer)];
-    return faults.map((fault) => `${answer.method} ${answer.path} ${answer.status}: ${fault}`);
+    const errors = operation === undefined && documented === undefined ? ['the operation is not documented']
+      : documented === undefined ? ['the status is not documented']
+      : [...this.#headerErrors(documented, response), ...this.#bodyErrors(documented, response)];
+    return errors.map((error) => `${response.method} ${response.path} ${response.status}: ${error}`);
   }
 
   /** Examples (and defaults) that break their own schema, and components that nothing refers to. */
   checkExamples(): string[] {
-    const faults: string[] = [];
+    const errors: string[] = [];
     const used = new Set<string>();
     for (const [pointer, object] of objectsIn(this.#root, '#')) {
       const reference = object.get('$ref');
@@ -64,16 +64,16 @@ export class OpenApiDocument {
         for (const name of record(requirement).keys()) used.add(`#/components/securitySchemes/${name}`);
       }
       for (const [name, schema, example] of this.#examplesOf(object)) {
-        faults.push(...this.#schemas.faults(schema, example, `${pointer}: ${name}`));
+        errors.push(...this.#schemas.errors(schema, example, `${pointer}: ${name}`));
       }
     }
     for (const [kind, components] of record(member(this.#root, 'components') ?? nothing)) {
       for (const name of record(components).keys()) {
         const pointer = `#/components/${kind}/${name}`;
-        if (!used.has(pointer) && !generalResponses.includes(name)) faults.push(`${pointer}: nothing refers to it`);
+        if (!used.has(pointer) && !generalResponses.includes(name)) errors.push(`${pointer}: nothing refers to it`);
       }
     }
-    return faults;
+    return errors;
   }
 
   /** The examples that stand in an object (a schema, parameter, header or media type): name, schema, value. */
@@ -94,38 +94,38 @@ export class OpenApiDocument {
     }
   }
 
-  #headerFaults(response: JsonValue, answer: Answer): string[] {
-    const faults: string[] = [];
-    const undocumented = new Set([...answer.headers.keys()].filter((name) => !transportHeaders.includes(name)));
-    for (const [name, reference] of record(member(response, 'headers') ?? nothing)) {
+  #headerErrors(documented: JsonValue, response: OperationResponse): string[] {
+    const errors: string[] = [];
+    const undocumented = new Set([...response.headers.keys()].filter((name) => !transportHeaders.includes(name)));
+    for (const [name, reference] of record(member(documented, 'headers') ?? nothing)) {
       const header = this.#resolve(reference);
-      const value = answer.headers.get(name.toLowerCase());
+      const value = response.headers.get(name.toLowerCase());
       undocumented.delete(name.toLowerCase());
       if (value !== undefined) {
         const schema = member(header, 'schema') ?? fail(`the header ${name} has no schema`);
         const isInteger = member(this.#resolve(schema), 'type') === 'integer' && /^(0|-?[1-9]\d*)$/.test(value);
-        faults.push(...this.#schemas.faults(schema, isInteger ? readJson(Buffer.from(value)) : value, `header ${name}`));
+        errors.push(...this.#schemas.errors(schema, isInteger ? readJson(Buffer.from(value)) : value, `header ${name}`));
       } else if (member(header, 'required') === true) {
-        faults.push(`header ${name} is missing`);
+        errors.push(`header ${name} is missing`);
       }
     }
-    return [...faults, ...[...undocumented].map((name) => `header ${name} is not documented`)];
+    return [...errors, ...[...undocumented].map((name) => `header ${name} is not documented`)];
   }
 
-  #bodyFaults(response: JsonValue, answer: Answer): string[] {
-    const content = member(response, 'content');
-    if (content === undefined) return answer.body === '' ? [] : ['a body where none is documented'];
-    const contentType = answer.headers.get('content-type') ?? '';
+  #bodyErrors(documented: JsonValue, response: OperationResponse): string[] {
+    const content = member(documented, 'content');
+    if (content === undefined) return response.body === '' ? [] : ['a body where none is documented'];
+    const contentType = response.headers.get('content-type') ?? '';
     const media = member(content, contentType.replace(/;.*/s, '').trim().toLowerCase());
     if (media === undefined) return [`content type ${JSON.stringify(contentType)} is not documented`];
-    if (answer.method === 'HEAD') return answer.body === '' ? [] : ['a body in an answer to HEAD'];
+    if (response.method === 'HEAD') return response.body === '' ? [] : ['a body in an answer to HEAD'];
     let body: JsonValue;
     try {
-      body = readJson(Buffer.from(answer.body));
+      body = readJson(Buffer.from(response.body));
     } catch (error) {
       return [`the body is not JSON: ${String(error)}`];
     }
-    return this.#schemas.faults(member(media, 'schema') ?? fail('a media type has no schema'), body, 'body');
+    return this.#schemas.errors(member(media, 'schema') ?? fail('a media type has no schema'), body, 'body');
   }
 
   /** What a Reference Object refers to; anything else as it is. */

@@ -13,7 +13,7 @@ import { PetStore } from '../store/pet-store.ts';
 import { OpenApiDocument } from './openapi.ts';
 import { temporaryFolder } from './programs.ts';
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
@@ -39,8 +39,8 @@ export interface TestService {
   readonly logged: string[];
   /** The service's time, in milliseconds since the epoch. */
   now: number;
-  /** Sends a request; its answer is held against openapi.json wherever that describes it. */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Sends a request; its response is checked against openapi.json wherever that describes it. */
+  call(method: string, path: string, options?: CallOptions): Promise<HttpResponse>;
 }
 
 export interface TestServiceOptions {
@@ -56,7 +56,7 @@ const document = new OpenApiDocument(readJson(readFileSync(new URL('../operation
 
 export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
   const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z') } = options;
-  const held = { now };
+  const time = { now };
   let close = async (): Promise<void> => {};
   t.after(() => close()); // before the folder is removed: a test's hooks run in the order they were made in
   const folder = temporaryFolder(t);
@@ -66,7 +66,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const logged: string[] = [];
   const log = (line: string): void => void logged.push(line);
   const pets = await PetStore.open(folder, log);
-  const clock = (): number => held.now;
+  const clock = (): number => time.now;
   const usage = await UsageFile.open(folder, clock, log);
   const orders = new OrderStore(folder);
   const service = new Service({ basePath, trustedProxies, keys, limiter: usage.limiter, pets, orders, now: clock, log });
@@ -81,25 +81,25 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const opened: TestService = {
     address: listener.address, folder, secret, keys, usage, pets, service, logged,
     get now() {
-      return held.now;
+      return time.now;
     },
-    set now(time) {
-      held.now = time;
+    set now(milliseconds) {
+      time.now = milliseconds;
     },
     async call(method, path, callOptions) {
-      const answer = await send(listener.address, method, path, { key: secret, ...callOptions });
+      const response = await send(listener.address, method, path, { key: secret, ...callOptions });
       const template = templateOf(path, basePath);
       const described = method === 'GET' || method === 'HEAD' || (method === 'POST' && template === '/pets');
-      const general = [404, 405].includes(answer.status) || (answer.status === 204 && method === 'OPTIONS');
-      if (general || (template !== null && described)) assert.deepEqual(document.check({ method, path: template ?? '', ...answer }), []);
-      return answer;
+      const general = [404, 405].includes(response.status) || (response.status === 204 && method === 'OPTIONS');
+      if (general || (template !== null && described)) assert.deepEqual(document.check({ method, path: template ?? '', ...response }), []);
+      return response;
     },
   };
   return opened;
 }
 
 /** Sends one request on a connection of its own. */
-export function send(address: string, method: string, path: string, { key = null, headers = {}, body }: CallOptions = {}): Promise<Answer> {
+export function send(address: string, method: string, path: string, { key = null, headers = {}, body }: CallOptions = {}): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(address);
     const all = {
@@ -121,8 +121,8 @@ export function send(address: string, method: string, path: string, { key = null
 }
 
 /** The code in an Error body. */
-export function codeOf(answer: Answer): unknown {
-  return (JSON.parse(answer.body) as { code: unknown }).code;
+export function codeOf(response: HttpResponse): unknown {
+  return (JSON.parse(response.body) as { code: unknown }).code;
 }
 
 function templateOf(path: string, basePath: string): string | null {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { limitsOf, type Plan } from '../limits/plans.ts';
-import { openService, send, type Answer, type TestService, type TestServiceOptions } from './service.ts';
+import { openService, send, type HttpResponse, type TestService, type TestServiceOptions } from './service.ts';
 import { Client } from './wire.ts';
 
 export const noon = Date.parse('2026-11-21T12:00:00Z');
@@ -15,7 +15,7 @@ export interface Shop extends TestService {
   key(plan: Plan): Promise<string>;
   /** A connection, written to byte for byte. */
   connect(): Client;
-  get(secret: string | null, path?: string): Promise<Answer>;
+  get(secret: string | null, path?: string): Promise<HttpResponse>;
 }
 
 /** The service with a clock that stands at noon until the test moves it. */
@@ -36,12 +36,12 @@ export const free: Plan = { name: 'free' };
 /** The header line that shows a key. */
 export const auth = (secret: string): string => `Authorization: Bearer ${secret}`;
 /** A header's number. */
-export const header = ({ headers }: Pick<Answer, 'headers'>, name: string): number => Number(headers.get(name) ?? assert.fail(`no ${name}`));
+export const header = ({ headers }: Pick<HttpResponse, 'headers'>, name: string): number => Number(headers.get(name) ?? assert.fail(`no ${name}`));
 /** Limit, Remaining, Reset. */
-export const limits = (answer: Pick<Answer, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(answer, `x-ratelimit-${name}`));
+export const limits = (answer: Pick<HttpResponse, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(answer, `x-ratelimit-${name}`));
 /** How many answers have that status. */
-export const statuses = (answers: readonly Pick<Answer, 'status'>[], status: number): number => answers.filter((answer) => answer.status === status).length;
+export const statuses = (answers: readonly Pick<HttpResponse, 'status'>[], status: number): number => answers.filter((answer) => answer.status === status).length;
 
 /** That many requests at once, each on a connection of its own. */
-export const burst = (shop: Shop, secret: string | null, count: number): Promise<Answer[]> =>
+export const burst = (shop: Shop, secret: string | null, count: number): Promise<HttpResponse[]> =>
   Promise.all(Array.from({ length: count }, () => send(shop.address, 'GET', '/v1/pets?limit=1', { key: secret })));

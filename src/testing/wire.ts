@@ -19,20 +19,20 @@ export const test = (name: string, run: (t: TestContext) => Promise<void>) => no
 
 // The server under test, and what its handler saw.
 
-export interface Site {
+export interface TestServer {
   readonly listener: Listener;
-  /** The requests that the handler was called with, as `GET /path`, without those of `turns`. */
+  /** The requests that the handler was called with, as `GET /path`, without those of `settle`. */
   readonly calls: string[];
   connect(): Client;
 }
 
 /** A listener until the end of the test. Times out nothing and refuses nobody, unless `options` say so. */
-export async function serve(t: TestContext, answer: Handler['respond'] = echo, options: Partial<ListenerOptions> = {}): Promise<Site> {
+export async function startServer(t: TestContext, respond: Handler['respond'] = echo, options: Partial<ListenerOptions> = {}): Promise<TestServer> {
   const calls: string[] = [];
   const handler: Handler = {
     respond(request, waitedMs) {
       if (request.path !== '*') calls.push(`${request.method} ${request.path}`);
-      return answer(request, waitedMs);
+      return respond(request, waitedMs);
     },
     refuse: (_, refusal) => errorReply(refusal),
   };
@@ -57,7 +57,7 @@ export async function serve(t: TestContext, answer: Handler['respond'] = echo, o
 /** A 200 with that value. */
 export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: bytesOf(JSON.stringify(value)) });
 /** Refuses at once, without reading the body. */
-export const early: Handler['respond'] = async () => errorReply(refusal('missing_api_key', 'No.'));
+export const respond401: Handler['respond'] = async () => errorReply(refusal('missing_api_key', 'No.'));
 
 /** Reads the body and says what arrived. */
 export async function echo(request: Request): Promise<Reply> {
@@ -69,8 +69,8 @@ export async function echo(request: Request): Promise<Reply> {
   }
 }
 
-/** A handler that says when it was called, and goes on when it is told to (`turns` need not wait). */
-export function held(handler: Handler['respond']): { called: Promise<void>; release: () => void; handler: Handler['respond'] } {
+/** A handler that says when it was called, and goes on when it is told to (`settle` need not wait). */
+export function blockUntilReleased(handler: Handler['respond']): { called: Promise<void>; release: () => void; handler: Handler['respond'] } {
   let release = (): void => {};
   let call = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -90,7 +90,7 @@ export function held(handler: Handler['respond']): { called: Promise<void>; rele
 // The client.
 
 /** An answer as it came over the wire. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case; no header of ours comes twice. */
   readonly headers: ReadonlyMap<string, string>;
@@ -107,7 +107,7 @@ subscribe('net.server.socket', (message) => {
 });
 
 /** Unlike `once` of node:events it does not catch errors: one that nobody else catches must fail the test. */
-export const happened = (socket: Socket, event: string) => new Promise<void>((resolve) => void socket.once(event, () => resolve()));
+export const waitForEvent = (socket: Socket, event: string) => new Promise<void>((resolve) => void socket.once(event, () => resolve()));
 
 const requestIds = new Set<string>();
 
@@ -133,7 +133,7 @@ export class Client {
     });
     this.socket.once('connect', () => {
       this.#port = this.socket.localPort!;
-      void this.accepted();
+      void this.serverSocket();
     });
     this.socket.on('error', (error) => (this.error = error));
     for (const event of ['end', 'close']) {
@@ -158,45 +158,45 @@ export class Client {
   }
 
   /** The next answer; what every answer must have is checked here. `method` is that of its request. */
-  async answer(method = 'GET'): Promise<Answer> {
+  async response(method = 'GET'): Promise<HttpResponse> {
     for (;;) {
-      const answer = this.#take(method);
-      if (answer !== null) return answer;
+      const response = this.#take(method);
+      if (response !== null) return response;
       if (this.#ended) assert.fail(`ended, ${this.error?.code ?? 'in order'}, after ${JSON.stringify(this.#text.slice(0, 500))}`);
       await this.#more();
     }
   }
 
   /** Waits for the server's FIN. Nothing may have come since the last answer, and no reset. */
-  async end(): Promise<void> {
+  async ended(): Promise<void> {
     while (!this.#ended) await this.#more();
-    assert.equal(this.#text, '', 'nothing comes behind the last answer');
+    assert.equal(this.#text, '', 'nothing comes behind the last response');
     assert.equal(this.error, null);
   }
 
   /** What has come and was not taken yet. */
-  get received(): number {
+  get unreadBytes(): number {
     return this.#text.length;
   }
 
   /** The server's end of this connection. */
-  async accepted(): Promise<Socket> {
-    if (this.socket.connecting) await happened(this.socket, 'connect');
+  async serverSocket(): Promise<Socket> {
+    if (this.socket.connecting) await waitForEvent(this.socket, 'connect');
     while (!acceptedSockets.has(this.#port)) await new Promise<void>((resolve) => onAccepted.add(resolve));
     return (this.#accepted ??= acceptedSockets.get(this.#port)!.deref()!);
   }
 
   /** Waits until the server has let go of this connection. */
-  async forgotten(): Promise<void> {
-    const socket = await this.accepted();
-    if (!socket.closed) await happened(socket, 'close');
+  async serverSocketClosed(): Promise<void> {
+    const socket = await this.serverSocket();
+    if (!socket.closed) await waitForEvent(socket, 'close');
   }
 
   #more(): Promise<void> {
     return new Promise((resolve) => (this.#wake = resolve));
   }
 
-  #take(method: string): Answer | null {
+  #take(method: string): HttpResponse | null {
     if (this.#text.length < this.#needed) return null;
     const headEnd = this.#text.indexOf('\r\n\r\n');
     if (headEnd < 0) return null;
@@ -224,7 +224,7 @@ export class Client {
 function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: string, method: string): void {
   const id = headers.get('x-request-id') ?? '';
   assert.match(id, /^[0-9a-z]{8,12}$/);
-  assert(!requestIds.has(id), 'every answer has its own id');
+  assert(!requestIds.has(id), 'every response has its own id');
   requestIds.add(id);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.notEqual(headers.get('date'), undefined);
@@ -239,20 +239,20 @@ function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: 
 
 // What is expected, and what is sent.
 
-const codeOf = ({ status, body }: Answer): string => `${status} ${(JSON.parse(body) as { code: string }).code}`;
+const codeOf = ({ status, body }: HttpResponse): string => `${status} ${(JSON.parse(body) as { code: string }).code}`;
 
 /** The answer is this error, and the connection's last. */
-export async function refused(client: Client, expected: string, why?: string): Promise<Answer> {
-  const answer = await client.answer();
-  assert.equal(codeOf(answer), expected, why);
-  assert.equal(answer.headers.get('connection'), 'close', why);
-  await client.end();
-  return answer;
+export async function assertRefused(client: Client, expected: string, why?: string): Promise<HttpResponse> {
+  const response = await client.response();
+  assert.equal(codeOf(response), expected, why);
+  assert.equal(response.headers.get('connection'), 'close', why);
+  await client.ended();
+  return response;
 }
 
 /** The answer is a 200 about that path, and the connection goes on. */
-export async function echoed(client: Client, path: string, length = 0): Promise<void> {
-  const { status, headers, body } = await client.answer();
+export async function assertEchoed(client: Client, path: string, length = 0): Promise<void> {
+  const { status, headers, body } = await client.response();
   assert.equal(status, 200, body);
   const seen = JSON.parse(body) as { path: string; length: number };
   assert.deepEqual([seen.path, seen.length], [path, length]);
@@ -266,14 +266,14 @@ export const post = (path: string, ...lines: string[]): string => get(path, ...l
 /** That many KiB of the letter a. */
 export const kib = (n: number): Buffer => Buffer.alloc(n * 1024, 'a');
 /** The head of a POST in chunks. */
-export const chunked = post('/', 'Transfer-Encoding: chunked');
+export const chunkedPost = post('/', 'Transfer-Encoding: chunked');
 
 /** Some turns of the event loop, as seen by other clients: whatever the kernel had for the server has been read after it. */
-export async function turns(site: Site, count = 3): Promise<void> {
-  const other = site.connect();
+export async function settle(server: TestServer, count = 3): Promise<void> {
+  const other = server.connect();
   for (let i = 0; i < count; i += 1) {
     await other.send('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n');
-    await other.answer();
+    await other.response();
   }
   other.socket.destroy();
 }
