@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { limitsOf } from './limits/plans.ts';
-import { send, type HttpResponse } from './testing/service.ts';
+import type { HttpResponse } from './testing/http-response.ts';
+import { send } from './testing/service.ts';
 import { auth, burst, free, freePerMinute, header, limits, minute, noon, openShop, second, statuses, type Shop } from './testing/shop.ts';
 import { get, post, test } from './testing/wire.ts';
 

@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { makeKey, petstore, Program, serverPath, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
-import { codeOf, send, type HttpResponse } from './testing/service.ts';
+import { codeOf, type HttpResponse } from './testing/http-response.ts';
+import { send } from './testing/service.ts';
 
 const distFolder = dirname(serverPath);
 const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>

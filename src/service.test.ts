@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { codeOf, openService, send, type HttpResponse } from './testing/service.ts';
+import { codeOf, type HttpResponse } from './testing/http-response.ts';
+import { openService, send } from './testing/service.ts';
 
 /** Holds what every error answer must be, and its code. */
 function assertError(response: HttpResponse, status: number, code: string, about = ''): void {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { UsageReport } from './control/usage-commands.ts';
 import { makeKey, petstore, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
-import { send, type HttpResponse } from './testing/service.ts';
+import type { HttpResponse } from './testing/http-response.ts';
+import { send } from './testing/service.ts';
 
 const list = ({ address }: RunningServer, key: string): Promise<HttpResponse> => send(address, 'GET', '/v1/pets?limit=1', { key });
 const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>

@@ -1,9 +1,10 @@
 /** One connection on the wire: its requests in order, its last answer, and clients that leave. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
+import type { HttpResponse } from '../testing/http-response.ts';
 import {
-  assertEchoed, assertRefused, blockUntilReleased, chunkedPost, echo, get, type HttpResponse, json, kib, post,
-  respond401, settle, startServer, test, waitForEvent,
+  assertEchoed, assertRefused, blockUntilReleased, chunkedPost, echo, get, json, kib, post, respond401, settle,
+  startServer, test, waitForEvent,
 } from '../testing/wire.ts';
 import type { Reply } from './reply.ts';
 

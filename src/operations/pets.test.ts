@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import * as fc from 'fast-check';
-import { codeOf, openService, type HttpResponse, type TestService } from '../testing/service.ts';
+import { codeOf, type HttpResponse } from '../testing/http-response.ts';
+import { openService, type TestService } from '../testing/service.ts';
 
 const post = (service: TestService, body: string | Buffer): Promise<HttpResponse> => service.call('POST', '/v1/pets', { body });
 const ids = ({ body }: HttpResponse): number[] => (JSON.parse(body) as { id: number }[]).map(({ id }) => id);

@@ -5,17 +5,14 @@
  */
 import { JsonArray, JsonObject, readJson } from '../json/read.ts';
 import type { JsonValue } from '../json/read.ts';
+import type { HttpResponse } from './http-response.ts';
 import { fail, JsonSchemaValidator, list, member, record, text } from './json-schema.ts';
 
-export interface OperationResponse {
+/** A response, and the operation that it belongs to. */
+export interface OperationResponse extends HttpResponse {
   readonly method: string;
   /** The path's template: `/pets/{petId}`. */
   readonly path: string;
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: ReadonlyMap<string, string>;
-  /** Empty when there is none. */
-  readonly body: string;
 }
 
 /** Headers of the message, not of the operation: no document names them. */

@@ -10,15 +10,9 @@ import { UsageFile } from '../limits/usage-file.ts';
 import { Service } from '../service.ts';
 import { OrderStore } from '../store/order-store.ts';
 import { PetStore } from '../store/pet-store.ts';
+import type { HttpResponse } from './http-response.ts';
 import { OpenApiDocument } from './openapi.ts';
 import { temporaryFolder } from './programs.ts';
-
-export interface HttpResponse {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
-}
 
 export interface CallOptions {
   /** The API key: the service's own unless told; null sends none. */
@@ -118,11 +112,6 @@ export function send(address: string, method: string, path: string, { key = null
     });
     message.on('error', reject).end(body);
   });
-}
-
-/** The code in an Error body. */
-export function codeOf(response: HttpResponse): unknown {
-  return (JSON.parse(response.body) as { code: unknown }).code;
 }
 
 function templateOf(path: string, basePath: string): string | null {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { limitsOf, type Plan } from '../limits/plans.ts';
-import { openService, send, type HttpResponse, type TestService, type TestServiceOptions } from './service.ts';
+import type { HttpResponse } from './http-response.ts';
+import { openService, send, type TestService, type TestServiceOptions } from './service.ts';
 import { Client } from './wire.ts';
 
 export const noon = Date.parse('2026-11-21T12:00:00Z');

@@ -13,6 +13,7 @@ import type { Handler } from '../http/connection.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { bytesOf, errorReply, type Reply } from '../http/reply.ts';
 import type { Request } from '../http/request.ts';
+import { codeOf, type HttpResponse } from './http-response.ts';
 
 /** A test that fails, rather than hangs, when what it waits for does not come. */
 export const test = (name: string, run: (t: TestContext) => Promise<void>) => nodeTest(name, { timeout: 20_000 }, run);
@@ -88,14 +89,6 @@ export function blockUntilReleased(handler: Handler['respond']): { called: Promi
 }
 
 // The client.
-
-/** An answer as it came over the wire. */
-export interface HttpResponse {
-  readonly status: number;
-  /** Names in lower case; no header of ours comes twice. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
-}
 
 const acceptedSockets = new Map<number, WeakRef<Socket>>();
 const onAccepted = new Set<() => void>();
@@ -239,12 +232,10 @@ function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: 
 
 // What is expected, and what is sent.
 
-const codeOf = ({ status, body }: HttpResponse): string => `${status} ${(JSON.parse(body) as { code: string }).code}`;
-
 /** The answer is this error, and the connection's last. */
 export async function assertRefused(client: Client, expected: string, why?: string): Promise<HttpResponse> {
   const response = await client.response();
-  assert.equal(codeOf(response), expected, why);
+  assert.equal(`${response.status} ${codeOf(response)}`, expected, why);
   assert.equal(response.headers.get('connection'), 'close', why);
   await client.ended();
   return response;
