@@ -84,9 +84,9 @@ const authentication: Scenario[] = [
   ...['', 'Bearer', 'Bearer ', 'Basic abc', 'Bearer x', 'Bearer petstore_0123456789', 'x'].map((value) =>
     sends(`Authorization: ${value}`, get('/v1/pets', `Authorization: ${value}`))),
   sends('the scheme in lower case', ({ auth }) => get('/v1/pets?limit=1', auth.replace('Bearer', 'bearer'))),
-  sends('the scheme in upper case, and more spaces', ({ auth }) => get('/v1/pets?limit=1', auth.replace('Bearer', 'BEARER  '))),
+  sends('the scheme in upper case, followed by several spaces', ({ auth }) => get('/v1/pets?limit=1', auth.replace('Bearer', 'BEARER  '))),
   sends('two Authorization headers', ({ auth }) => get('/v1/pets', auth, auth)),
-  sends('a key with something behind it', ({ auth }) => get('/v1/pets', `${auth}x`)),
+  sends('a key with an extra character', ({ auth }) => get('/v1/pets', `${auth}x`)),
   sends('the key in the query', ({ auth }) => get(`/v1/pets?access_token=${auth.split(' ')[2]}`)),
   sends('HEAD without a key', request('HEAD', '/v1/pets')),
   sends('a public path with a key', ({ auth }) => get('/healthz', auth)),
@@ -140,16 +140,16 @@ const heads: Scenario[] = [
     ['a long header', get('/', `A: ${'a'.repeat(17_000)}`)],
     ['a long header name', get('/', `${'a'.repeat(17_000)}: a`)],
     ['a long target', get(`/${'a'.repeat(17_000)}`)],
-    ['many headers, too large together', get('/', ...Array<string>(2_800).fill('abc: def'))],
+    ['many headers that exceed the limit together', get('/', ...Array<string>(2_800).fill('abc: def'))],
     ['a head of nearly 16 KiB', get('/', `A: ${'a'.repeat(15_900)}`)],
     ['2,500 headers', get('/', ...Array<string>(2_500).fill('b:'))],
     ['HTTP/0.9', 'GET /\r\n\r\n'],
     ...['0.9', '1.2', '2.0', '3.0', '9.9'].map((version) => [`HTTP/${version}`, message(`GET / HTTP/${version}`, 'Host: x')]),
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['the preface of HTTP/2 and a frame', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'],
-    ['Expect of something else', get('/', 'Expect: rain')],
+    ['an unknown Expect', get('/', 'Expect: rain')],
   ] as [string, string][]).map(([name, bytes]) => sends(name, bytes)),
-  sends('a broken head with a good key', ({ auth }) => message('GET /v1/pets HTTP/1.1', auth)),
+  sends('a malformed head with a valid key', ({ auth }) => message('GET /v1/pets HTTP/1.1', auth)),
   ...['G', 'GET / HT', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n\r', ''].map((head): Scenario => ({
     name: `FIN after ${JSON.stringify(head)}`,
     async run(client) {
@@ -159,15 +159,15 @@ const heads: Scenario[] = [
   })),
 ];
 
-const brokenBodies: [what: string, framing: string, body: string, fin?: true][] = [
-  ['a chunk size that is none', 'Transfer-Encoding: chunked', 'zz\r\n'],
+const malformedBodies: [what: string, framing: string, body: string, fin?: true][] = [
+  ['an invalid chunk size', 'Transfer-Encoding: chunked', 'zz\r\n'],
   ['a negative chunk size', 'Transfer-Encoding: chunked', '-1\r\n'],
   ['an empty chunk size', 'Transfer-Encoding: chunked', '\r\n'],
-  ['a chunk longer than it says', 'Transfer-Encoding: chunked', '3\r\nabcd\r\n'],
-  ['an endless chunk size', 'Transfer-Encoding: chunked', 'fffffffffffffffff\r\n'],
-  ['a bad second chunk', 'Transfer-Encoding: chunked', '3\r\nabc\r\nq\r\n'],
-  ['a bad trailer', 'Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\nA b: c\r\n\r\n'],
-  ['too long chunk extensions', 'Transfer-Encoding: chunked', `1;a=${'a'.repeat(17_000)}`],
+  ['a chunk longer than its size', 'Transfer-Encoding: chunked', '3\r\nabcd\r\n'],
+  ['a chunk size that overflows', 'Transfer-Encoding: chunked', 'fffffffffffffffff\r\n'],
+  ['an invalid second chunk', 'Transfer-Encoding: chunked', '3\r\nabc\r\nq\r\n'],
+  ['an invalid trailer', 'Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\nA b: c\r\n\r\n'],
+  ['chunk extensions that are too long', 'Transfer-Encoding: chunked', `1;a=${'a'.repeat(17_000)}`],
   ['FIN within Content-Length', 'Content-Length: 3', 'ab', true],
   ['FIN before any body', 'Content-Length: 3', '', true],
   ['FIN within a chunk', 'Transfer-Encoding: chunked', '3\r\nab', true],
@@ -176,7 +176,7 @@ const brokenBodies: [what: string, framing: string, body: string, fin?: true][] 
 ];
 
 const bodies: Scenario[] = [
-  ...brokenBodies.flatMap(([what, framing, body, fin]) => [true, false].map((together): Scenario => ({
+  ...malformedBodies.flatMap(([what, framing, body, fin]) => [true, false].map((together): Scenario => ({
     name: `${what}, ${together ? 'together with' : 'after'} its head`,
     async run(client, { auth, server }) {
       const head = request('POST', '/v1/pets', auth, jsonType, framing);
@@ -188,19 +188,19 @@ const bodies: Scenario[] = [
       if (fin) client.finish();
     },
   }))),
-  sends('a create in chunks', ({ auth }) => request('POST', '/v1/pets', auth, jsonType, 'Transfer-Encoding: chunked') + chunk(pet.slice(0, 9)) + chunk(pet.slice(9)) + '0\r\nA: b\r\n\r\n'),
+  sends('a create with a chunked body', ({ auth }) => request('POST', '/v1/pets', auth, jsonType, 'Transfer-Encoding: chunked') + chunk(pet.slice(0, 9)) + chunk(pet.slice(9)) + '0\r\nA: b\r\n\r\n'),
   sends('chunk extensions', ({ auth }) => request('POST', '/v1/pets', auth, jsonType, 'Transfer-Encoding: Chunked') + `${pet.length.toString(16)};a=b\r\n${pet}\r\n0;c\r\n\r\n`),
   sends('a body of 64 KiB', create(`{"name":"${'x'.repeat(65_536 - 26)}","categoryId":1}`)),
-  sends('64 KiB in chunks', ({ auth }) => request('POST', '/v1/pets', auth, jsonType, 'Transfer-Encoding: chunked') + chunk(' '.repeat(32_768)) + chunk(' '.repeat(32_768)) + '0\r\n\r\n'),
+  sends('a chunked body of 64 KiB', ({ auth }) => request('POST', '/v1/pets', auth, jsonType, 'Transfer-Encoding: chunked') + chunk(' '.repeat(32_768)) + chunk(' '.repeat(32_768)) + '0\r\n\r\n'),
   { name: 'a Content-Length over 64 KiB', run: (client, { auth }) => client.send(request('POST', '/v1/pets', auth, jsonType, 'Content-Length: 131073')) },
-  { name: 'over 64 KiB in chunks', run: (client, { auth }) => client.send(request('POST', '/v1/pets', auth, jsonType, 'Transfer-Encoding: chunked'), chunk(' '.repeat(32_768)), chunk(' '.repeat(32_769))) },
+  { name: 'a chunked body over 64 KiB', run: (client, { auth }) => client.send(request('POST', '/v1/pets', auth, jsonType, 'Transfer-Encoding: chunked'), chunk(' '.repeat(32_768)), chunk(' '.repeat(32_769))) },
   ...['GET', 'OPTIONS', 'DELETE'].map((method) => sends(`${method} with a body`, keyed(method, '/v1/pets/1', 'Content-Length: 3'), 'abc')),
   sends('GET with a chunked body', keyed('GET', '/v1/pets/1', 'Transfer-Encoding: chunked'), chunk('abc'), '0\r\n\r\n'),
   sends('a public path with a body', get('/healthz', 'Content-Length: 3'), 'abc'),
   sends('a public path with a body of 64 KiB', get('/healthz', 'Content-Length: 65536'), 'x'.repeat(65_536)),
   { name: 'GET with a body over 64 KiB', run: (client, { auth }) => client.send(get('/v1/pets', auth, 'Content-Length: 131073')) },
   { name: 'GET with a chunked body over 64 KiB', run: (client) => client.send(get('/healthz', 'Transfer-Encoding: chunked'), chunk(' '.repeat(65_537))) },
-  { name: 'GET with a broken body', run: (client, { auth }) => client.send(get('/v1/pets', auth, 'Transfer-Encoding: chunked'), 'zz\r\n') },
+  { name: 'GET with a malformed body', run: (client, { auth }) => client.send(get('/v1/pets', auth, 'Transfer-Encoding: chunked'), 'zz\r\n') },
   // Refused before the body was read.
   ...([
     ['401', () => request('POST', '/v1/pets', jsonType, 'Content-Length: 3')],
@@ -211,11 +211,11 @@ const bodies: Scenario[] = [
     ['415', ({ auth }) => request('POST', '/v1/pets', auth, 'Content-Length: 3')],
     ['417', ({ auth }) => request('POST', '/v1/pets', auth, jsonType, 'Content-Length: 3', 'Expect: rain')],
     ['400 for a parameter', ({ auth }) => request('GET', '/v1/pets?limit=x', auth, 'Content-Length: 3')],
-    ['401 in chunks', () => request('POST', '/v1/pets', jsonType, 'Transfer-Encoding: chunked')],
-  ] as [string, (context: Context) => string][]).flatMap(([what, head]) => [true, false].map((together): Scenario => ({
-    name: `refused with ${what}, the body ${together ? 'together with' : 'after'} its head`,
+    ['401', () => request('POST', '/v1/pets', jsonType, 'Transfer-Encoding: chunked'), 'chunked'],
+  ] as [string, (context: Context) => string, 'chunked'?][]).flatMap(([status, head, coding]) => [true, false].map((together): Scenario => ({
+    name: `refused with ${status}, the ${coding ? 'chunked body' : 'body'} ${together ? 'together with' : 'after'} its head`,
     async run(client, context) {
-      const body = what.includes('chunks') ? `${chunk('abc')}0\r\n\r\n` : 'abc';
+      const body = coding ? `${chunk('abc')}0\r\n\r\n` : 'abc';
       await client.send(together ? head(context) + body : head(context));
       await client.responses(1);
       await client.send(together ? goodbye : body + goodbye);
@@ -230,7 +230,7 @@ const bodies: Scenario[] = [
     },
   },
   {
-    name: 'refused with 401, over 64 KiB still to come',
+    name: 'refused with 401, more than 64 KiB of the body outstanding',
     async run(client) {
       await client.send(request('POST', '/v1/pets', 'Content-Length: 200000'));
       await client.responses(1);
@@ -257,7 +257,7 @@ const continues: Scenario[] = [
   { name: 'Expect: 100-continue, refused with 413', run: (client, { auth }) => client.send(request('POST', '/v1/pets', auth, jsonType, 'Expect: 100-continue', 'Content-Length: 65537')) },
   { name: 'Expect: 100-continue, refused with 415', run: (client, { auth }) => client.send(request('POST', '/v1/pets', auth, 'Expect: 100-continue', 'Content-Length: 3')) },
   {
-    name: 'Expect: 100-continue, refused with 401, and the body sent all the same',
+    name: 'Expect: 100-continue, refused with 401, the body sent anyway',
     run: (client) => client.send(request('POST', '/v1/pets', jsonType, 'Expect: 100-continue', 'Content-Length: 3'), 'abc', goodbye),
   },
 ];
@@ -269,29 +269,29 @@ const cut = (name: string, pieceBytes: number, text: (context: Context) => strin
 
 const connections: Scenario[] = [
   sends('120 pipelined requests', ({ auth }) => Array.from({ length: 60 }, (_, i) => get(`/v1/pets/${i}`, auth) + get('/healthz', 'Content-Length: 2') + 'ab').join('')),
-  sends('a create is seen by the request behind it', create('{"name":"a","categoryId":1}'), keyed('GET', '/v1/pets?after=63&limit=100'), create('{"name":"b","categoryId":1}'), keyed('GET', '/v1/pets?after=63&limit=100')),
-  sends('responses of every size, pipelined', keyed('GET', '/v1/pets?limit=1'), keyed('GET', '/v1/pets?limit=100'), keyed('HEAD', '/v1/pets?limit=100'), get('/openapi.json'), keyed('GET', '/v1/pets?limit=9'), keyed('OPTIONS', '/v1/pets')),
+  sends('a pipelined request sees the create before it', create('{"name":"a","categoryId":1}'), keyed('GET', '/v1/pets?after=63&limit=100'), create('{"name":"b","categoryId":1}'), keyed('GET', '/v1/pets?after=63&limit=100')),
+  sends('pipelined responses of every size', keyed('GET', '/v1/pets?limit=1'), keyed('GET', '/v1/pets?limit=100'), keyed('HEAD', '/v1/pets?limit=100'), get('/openapi.json'), keyed('GET', '/v1/pets?limit=9'), keyed('OPTIONS', '/v1/pets')),
   cut('requests byte by byte', 1, (context) => keyed('GET', '/v1/pets/1')(context) + create(pet)(context)),
   cut('requests in pieces of 7 bytes', 7, (context) => create(pet)(context) + request('POST', '/v1/pets', context.auth, jsonType, 'Transfer-Encoding: chunked') + chunk(pet.slice(0, 20)) + chunk(pet.slice(20)) + '0\r\n\r\n'),
   ...([
     ['an unknown method', message('FOO / HTTP/1.1')], ['no Host', message('GET / HTTP/1.1')], ['CONNECT', message('CONNECT a:1 HTTP/1.1')],
-    ['a long header', get('/', `A: ${'a'.repeat(17_000)}`)], ['HTTP/2.0', message('GET / HTTP/2.0', 'Host: x')], ['a broken body', request('POST', '/v1/pets', jsonType, 'Transfer-Encoding: chunked') + 'zz\r\n'],
+    ['a long header', get('/', `A: ${'a'.repeat(17_000)}`)], ['HTTP/2.0', message('GET / HTTP/2.0', 'Host: x')], ['a malformed body', request('POST', '/v1/pets', jsonType, 'Transfer-Encoding: chunked') + 'zz\r\n'],
   ] as const).flatMap(([what, bytes]) => [false, true].map((fin): Scenario => ({
-    name: `a fault behind good requests: ${what}${fin ? ', then FIN' : ''}`,
+    name: `an error after valid requests: ${what}${fin ? ', then FIN' : ''}`,
     async run(client, context) {
       await client.send(create(pet)(context), keyed('GET', '/v1/pets/1')(context), create(pet)(context), bytes, get('/never'));
       if (fin) client.finish();
     },
   }))),
   {
-    name: 'FIN within a head behind good requests',
+    name: 'FIN within a head, after valid requests',
     async run(client, context) {
       await client.send(create(pet)(context), keyed('GET', '/v1/pets/1')(context), 'GET / HT');
       client.finish();
     },
   },
   {
-    name: 'FIN behind requests',
+    name: 'FIN after pipelined requests',
     async run(client, context) {
       await client.send(create(pet)(context), keyed('GET', '/v1/pets?limit=100')(context), create(pet)(context));
       client.finish();
@@ -306,9 +306,9 @@ const connections: Scenario[] = [
       client.finish();
     },
   },
-  sends('Connection: close, and what comes behind it', keyed('GET', '/v1/pets/1', 'Connection: close'), get('/never')),
+  sends('a request after Connection: close', keyed('GET', '/v1/pets/1', 'Connection: close'), get('/never')),
   sends('Connection: keep-alive, Close', keyed('GET', '/v1/pets/1', 'Connection: keep-alive, Close'), get('/never')),
-  sends('Connection: close behind a create', create(pet), keyed('GET', '/v1/pets/1', 'Connection: close'), 'junk'),
+  sends('a create, then Connection: close', create(pet), keyed('GET', '/v1/pets/1', 'Connection: close'), 'junk'),
   sends('Connection: keep-alive', keyed('GET', '/v1/pets/1', 'Connection: keep-alive')),
   ...['', 'Connection: keep-alive', 'Connection: close', 'Host: x', 'Host: a b'].map((line) =>
     sends(`HTTP/1.0, ${line}`, ({ auth }) => message('GET /v1/pets/1 HTTP/1.0', auth, ...(line === '' ? [] : [line])) + message('GET /never HTTP/1.0'))),
@@ -318,7 +318,7 @@ const connections: Scenario[] = [
     ['', ''], ['', 'Host: a:1'], ['abc', 'Content-Length: 3'], ['\x16\x03\x01', 'Host: x'],
   ] as const).map(([behind, line]) => sends(`CONNECT, ${line}, ${JSON.stringify(behind)}`, message('CONNECT a:1 HTTP/1.1', line) + behind)),
   sends('CONNECT in HTTP/1.0', message('CONNECT a:1 HTTP/1.0')),
-  sends('CONNECT behind requests', create(pet), keyed('GET', '/v1/pets/1'), message('CONNECT a:1 HTTP/1.1', 'Host: x')),
+  sends('CONNECT after requests', create(pet), keyed('GET', '/v1/pets/1'), message('CONNECT a:1 HTTP/1.1', 'Host: x')),
   ...[
     ['Upgrade: websocket', 'Connection: Upgrade'], ['Upgrade: h2c'],
   ].map((lines): Scenario => ({ name: `an upgrade: ${lines.join(', ')}`, run: (client, { auth }) => client.send(get('/v1/pets/1', auth, ...lines)) })),
@@ -334,13 +334,13 @@ export const groups: readonly Group[] = [
     server: { now },
     parallel: true,
     scenarios: [
-      { name: 'a head that does not come', run: async () => {} },
+      { name: 'no head', run: async () => {} },
       { name: 'half a head', run: (client) => client.send('GET / HTTP/1.1\r\nHost: ') },
-      { name: 'half a second head', run: (client) => client.send(get('/healthz'), 'GET /') },
+      { name: 'half of a second head', run: (client) => client.send(get('/healthz'), 'GET /') },
     ],
   },
   {
-    name: 'from the removal of getPet on',
+    name: 'after the removal of getPet',
     server: { now: '2030-12-05T00:00:00Z' },
     scenarios: [...['GET', 'HEAD', 'OPTIONS', 'PUT'].map((method) => sends(`${method} /v1/pets/1`, keyed(method, '/v1/pets/1'))), sends('create', create(pet))],
   },
@@ -385,11 +385,11 @@ export const groups: readonly Group[] = [
     ],
   },
   {
-    name: 'a stop',
+    name: 'shutdown',
     server: { now },
     scenarios: [
       {
-        name: 'a head and a body that are complete only after SIGTERM',
+        name: 'a head and a body that become complete after SIGTERM',
         async run(client, { server, auth }) {
           const second = server.connect(1);
           await second.send(`GET /v1/pets HTTP/1.1\r\n${auth}\r\n`);
