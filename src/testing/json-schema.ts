@@ -1,8 +1,8 @@
 /**
- * A JSON Schema validator, as far as our OpenAPI document needs one.
+ * A JSON Schema validator with the keywords that openapi.json uses.
  *
- * It knows the keywords that the document uses, and throws on any other: a rule that it cannot check must not look like
- * a rule that was kept. The only numbers it knows are int64. Schema and value are both what readJson made of them.
+ * It throws an error on any other keyword, so that a value cannot pass a rule that was not checked. Numbers are int64.
+ * Schema and value are both as readJson returns them.
  */
 import { int64OfJsonNumber } from '../domain/int64.ts';
 import { JsonArray, JsonNumber, JsonObject } from '../json/read.ts';
@@ -13,23 +13,25 @@ const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 export class JsonSchemaValidator {
   readonly #lookUp: (pointer: string) => JsonValue;
 
-  /** `lookUp` gives the schema that a `$ref` refers to. */
+  /** `lookUp` returns the schema that a `$ref` refers to. */
   constructor(lookUp: (pointer: string) => JsonValue) {
     this.#lookUp = lookUp;
   }
 
-  /** How the value breaks its schema; nothing if it keeps to it. `at` says where the value stands. */
+  /** Returns every way in which the value violates the schema. `at` is the location of the value, for the messages. */
   errors(schema: JsonValue, value: JsonValue, at: string): string[] {
     if (schema === true) return [];
-    return [...record(schema)].flatMap(([keyword, rule]) => this.#keywordErrors(record(schema), keyword, rule, value, at));
+    const keywords = record(schema);
+    return [...keywords].flatMap(([keyword, rule]) => this.#keywordErrors(keywords, keyword, rule, value, at));
   }
 
   #keywordErrors(
     schema: ReadonlyMap<string, JsonValue>, keyword: string, rule: JsonValue, value: JsonValue, at: string,
   ): string[] {
-    const unless = (good: boolean, error: string): string[] => (good ? [] : [`${at} ${error}`]);
-    const number = value instanceof JsonNumber ? int64OfJsonNumber(value.text) : undefined; // null: no int64
+    const unless = (valid: boolean, error: string): string[] => (valid ? [] : [`${at} ${error}`]);
+    const number = value instanceof JsonNumber ? int64OfJsonNumber(value.text) : undefined; // null: not an int64
     const string = typeof value === 'string' ? value : undefined;
+    const shown = show(value);
     const items = value instanceof JsonArray ? value.items : [];
     const members = value instanceof JsonObject ? value.members : undefined;
     switch (keyword) {
@@ -38,21 +40,25 @@ export class JsonSchemaValidator {
       case '$ref':
         return this.errors(this.#lookUp(text(rule)), value, at);
       case 'type':
-        return unless(isOfType(text(rule), value), `is not of type ${text(rule)}: ${show(value)}`);
+        return unless(isOfType(text(rule), value), `is not of type ${text(rule)}: ${shown}`);
       case 'enum':
-        return unless(list(rule).some((one) => same(one, value)), `is none of the values allowed: ${show(value)}`);
+        return unless(list(rule).some((one) => same(one, value)), `is none of the values allowed: ${shown}`);
       case 'const':
-        return unless(same(rule, value), `is not ${show(rule)}: ${show(value)}`);
+        return unless(same(rule, value), `is not ${show(rule)}: ${shown}`);
       case 'minimum':
-        return unless(number === undefined || (number ?? -Infinity) >= integer(rule), `is below ${show(rule)}: ${show(value)}`);
+        return unless(number === undefined || (number ?? -Infinity) >= integer(rule), `is below ${show(rule)}: ${shown}`);
       case 'maximum':
-        return unless(number === undefined || (number ?? Infinity) <= integer(rule), `is above ${show(rule)}: ${show(value)}`);
+        return unless(number === undefined || (number ?? Infinity) <= integer(rule), `is above ${show(rule)}: ${shown}`);
       case 'format':
-        return unless(hasFormat(text(rule), value), `is not in the format ${text(rule)}: ${show(value)}`);
+        return unless(hasFormat(text(rule), value), `is not in the format ${text(rule)}: ${shown}`);
       case 'pattern':
-        return unless(string === undefined || new RegExp(text(rule), 'u').test(string), `does not match ${text(rule)}: ${show(value)}`);
+        return unless(
+          string === undefined || new RegExp(text(rule), 'u').test(string), `does not match ${text(rule)}: ${shown}`,
+        );
       case 'minLength':
-        return unless(string === undefined || [...string].length >= integer(rule), `is shorter than ${show(rule)}: ${show(value)}`);
+        return unless(
+          string === undefined || [...string].length >= integer(rule), `is shorter than ${show(rule)}: ${shown}`,
+        );
       case 'maxItems':
         return unless(items.length <= integer(rule), `has more than ${show(rule)} items`);
       case 'items':
@@ -106,19 +112,22 @@ function show(value: JsonValue): string {
   return value instanceof JsonArray ? '[…]' : JSON.stringify(value);
 }
 
-/** The member of that name, if the value is an object and has one. */
+/** Returns the member of this name, if the value is an object and has one. */
 export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return value instanceof JsonObject ? value.get(name) : undefined;
 }
 
-// What the document itself must be, or the check cannot go on.
-export const record = (value: JsonValue) => (value instanceof JsonObject ? value.members : fail(`${show(value)} is no object`));
-export const list = (value: JsonValue) => (value instanceof JsonArray ? value.items : fail(`${show(value)} is no array`));
-export const text = (value: JsonValue) => (typeof value === 'string' ? value : fail(`${show(value)} is no string`));
-const integer = (value: JsonValue) =>
-  (value instanceof JsonNumber ? int64OfJsonNumber(value.text) : null) ?? fail(`${show(value)} is no integer`);
+// These require the document to have a value of this type. Without it, the check cannot continue.
 
-/** The document is at fault, or asks for more than is known here. */
+export const record = (value: JsonValue) =>
+  (value instanceof JsonObject ? value.members : fail(`${show(value)} is not an object`));
+export const list = (value: JsonValue) =>
+  (value instanceof JsonArray ? value.items : fail(`${show(value)} is not an array`));
+export const text = (value: JsonValue) => (typeof value === 'string' ? value : fail(`${show(value)} is not a string`));
+const integer = (value: JsonValue) =>
+  (value instanceof JsonNumber ? int64OfJsonNumber(value.text) : null) ?? fail(`${show(value)} is not an integer`);
+
+/** Throws: the document has an error, or uses something that is not implemented here. */
 export function fail(why: string): never {
   throw new Error(`The OpenAPI document cannot be checked: ${why}.`);
 }

@@ -18,35 +18,35 @@ const deprecated = {
   link: '</v1/pets>; rel="successor-version"',
 };
 
-/** An answer with the headers that all have; a header given as '' is left out. */
-function response(to: string, status: number, body: string, headers: Record<string, string> = {}): OperationResponse {
-  const [method = '', path = ''] = to.split(' ');
+/** Returns a response to `operation` (`GET /pets`) with the common headers. A header whose value is '' is left out. */
+function response(operation: string, status: number, body: string, headers: Record<string, string> = {}): OperationResponse {
+  const [method = '', path = ''] = operation.split(' ');
   const all = { 'content-type': 'application/json', ...commonHeaders, ...headers };
   return { method, path, status, body, headers: new Map(Object.entries(all).filter(([, value]) => value !== '')) };
 }
 
 function error(code: string, status: number): string {
-  return JSON.stringify({ code, message: 'So it is.', status });
+  return JSON.stringify({ code, message: 'Something failed.', status });
 }
 
-describe('an answer that conforms', () => {
+describe('OpenApiDocument.check() accepts', () => {
   const good: Record<string, OperationResponse> = {
-    'a page': response('GET /pets', 200, '[{"id":1,"name":"Żubr","categoryId":9223372036854775807,"status":"sold"}]'),
-    'a page that another follows': response('GET /pets', 200, '[]', { link: '</v1/pets?limit=2&status=sold&after=7>; rel="next"' }),
+    'a page of animals': response('GET /pets', 200, '[{"id":1,"name":"Żubr","categoryId":9223372036854775807,"status":"sold"}]'),
+    'a page with a link to the next': response('GET /pets', 200, '[]', { link: '</v1/pets?limit=2&status=sold&after=7>; rel="next"' }),
     'a page under another base path': response('GET /store/orders', 200, '[]', { link: '</a/b/v1/store/orders?limit=2&after=-7>; rel="next"' }),
-    'an empty page to HEAD': response('HEAD /pets', 200, ''),
+    'a response to HEAD without a body': response('HEAD /pets', 200, ''),
     'transport headers': response('GET /pets', 200, '[]', { date: 'now', connection: 'close', 'content-length': '2', 'keep-alive': 'timeout=5' }),
     'an animal': response('GET /pets/{petId}', 200, '{"id":1,"name":"","categoryId":-9223372036854775808,"status":"sold"}', deprecated),
     'a new animal': response('POST /pets', 201, '{"status":"sold","categoryId":1,"name":"\\u0000","id":12}', { location: '/v1/pets/12' }),
-    'no key': response('GET /pets', 401, error('missing_api_key', 401), { 'www-authenticate': 'Bearer realm="petstore"' }),
-    'a removed operation': response('GET /pets/{petId}', 410, error('operation_removed', 410), { ...deprecated, deprecation: '' }),
-    'a broken message': response('GET /pets/{petId}', 400, error('malformed_request', 400)),
-    'too many': response('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1' }),
-    'too many of a deprecated operation': response('GET /pets/{petId}', 429, error('key_banned', 429), { ...deprecated, 'retry-after': '300' }),
-    'not ready': response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '1' }),
-    'health': response('GET /healthz', 200, '{"status":"ok"}'),
-    'the document itself': response('GET /openapi.json', 200, source),
-    'an order': response('GET /store/orders', 200,
+    'a 401': response('GET /pets', 401, error('missing_api_key', 401), { 'www-authenticate': 'Bearer realm="petstore"' }),
+    'a 410': response('GET /pets/{petId}', 410, error('operation_removed', 410), { ...deprecated, deprecation: '' }),
+    'a 400 for a malformed message': response('GET /pets/{petId}', 400, error('malformed_request', 400)),
+    'a 429': response('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1' }),
+    'a 429 of a deprecated operation': response('GET /pets/{petId}', 429, error('key_banned', 429), { ...deprecated, 'retry-after': '300' }),
+    'a 503 of /readyz': response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '1' }),
+    'a response of /healthz': response('GET /healthz', 200, '{"status":"ok"}'),
+    'openapi.json itself': response('GET /openapi.json', 200, source),
+    'a page of orders': response('GET /store/orders', 200,
       '[{"id":1,"petId":2,"quantity":1,"shipDate":"2026-03-02T09:30:00.5+01:00","status":"placed","complete":false}]'),
   };
   for (const [name, one] of Object.entries(good)) {
@@ -54,45 +54,45 @@ describe('an answer that conforms', () => {
   }
 });
 
-describe('an answer that does not conform', () => {
+describe('OpenApiDocument.check() reports', () => {
   const pet = '{"id":1,"name":"Żubr","categoryId":1,"status":"sold"}';
   const order = (members: string): string => `[{"id":1,"petId":2,"status":"placed","complete":false,${members}}]`;
   const bad: Record<string, [OperationResponse, RegExp]> = {
     'an unknown path': [response('GET /dogs', 200, '[]'), /operation is not documented/],
     'an unknown method': [response('DELETE /pets', 413, error('payload_too_large', 413)), /operation is not documented/],
-    'a refused method without Allow': [response('DELETE /pets', 405, error('method_not_allowed', 405)), /header Allow is missing/],
+    'a 405 without Allow': [response('DELETE /pets', 405, error('method_not_allowed', 405)), /header Allow is missing/],
     'an unknown status': [response('GET /pets', 418, '[]'), /status is not documented/],
-    'a required header missing': [response('GET /pets', 200, '[]', { 'x-request-id': '' }), /header X-Request-Id is missing/],
-    'a limit untold': [response('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1', 'x-ratelimit-reset': '' }), /header X-RateLimit-Reset is missing/],
-    'fewer than no requests': [response('GET /pets', 200, '[]', { 'x-ratelimit-remaining': '-1' }), /X-RateLimit-Remaining is below 0/],
-    'a refusal without end': [response('GET /pets', 429, error('rate_limited', 429)), /header Retry-After is missing/],
-    'a deprecation untold': [response('GET /pets/{petId}', 200, pet, { ...deprecated, sunset: '' }), /header Sunset is missing/],
-    'a header more': [response('GET /pets', 200, '[]', { server: 'petstore' }), /header server is not documented/],
-    'a header of another status': [response('GET /pets', 200, '[]', { 'retry-after': '1' }), /header retry-after is not documented/],
-    'a header with another value': [response('GET /pets', 200, '[]', { 'cache-control': 'no-cache' }), /Cache-Control is not "no-store"/],
-    'a header out of its pattern': [response('POST /pets', 201, pet, { location: '/pets/1' }), /Location does not match/],
-    'a header out of its values': [response('GET /pets', 401, error('invalid_api_key', 401), { 'www-authenticate': 'Bearer' }), /WWW-Authenticate is none of/],
+    'a missing X-Request-Id': [response('GET /pets', 200, '[]', { 'x-request-id': '' }), /header X-Request-Id is missing/],
+    'a missing X-RateLimit header': [response('GET /pets', 429, error('rate_limited', 429), { 'retry-after': '1', 'x-ratelimit-reset': '' }), /header X-RateLimit-Reset is missing/],
+    'a negative X-RateLimit-Remaining': [response('GET /pets', 200, '[]', { 'x-ratelimit-remaining': '-1' }), /X-RateLimit-Remaining is below 0/],
+    'a 429 without Retry-After': [response('GET /pets', 429, error('rate_limited', 429)), /header Retry-After is missing/],
+    'a missing Sunset of a deprecated operation': [response('GET /pets/{petId}', 200, pet, { ...deprecated, sunset: '' }), /header Sunset is missing/],
+    'an undocumented header': [response('GET /pets', 200, '[]', { server: 'petstore' }), /header server is not documented/],
+    'a header that is documented only for another status': [response('GET /pets', 200, '[]', { 'retry-after': '1' }), /header retry-after is not documented/],
+    'a header that is not its documented constant': [response('GET /pets', 200, '[]', { 'cache-control': 'no-cache' }), /Cache-Control is not "no-store"/],
+    'a header that does not match its pattern': [response('POST /pets', 201, pet, { location: '/pets/1' }), /Location does not match/],
+    'a header that is not one of its values': [response('GET /pets', 401, error('invalid_api_key', 401), { 'www-authenticate': 'Bearer' }), /WWW-Authenticate is none of/],
     'a header below its minimum': [response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': '0' }), /Retry-After is below 1/],
-    'a header that is no number': [response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': 'soon' }), /Retry-After is not of type integer/],
-    'another content type': [response('GET /pets', 200, '[]', { 'content-type': 'text/html' }), /content type "text\/html"/],
-    'no content type': [response('GET /pets', 200, '[]', { 'content-type': '' }), /content type ""/],
-    'no body': [response('GET /pets', 200, ''), /not JSON/],
+    'a header that is not a number': [response('GET /readyz', 503, error('not_ready', 503), { 'retry-after': 'soon' }), /Retry-After is not of type integer/],
+    'an undocumented content type': [response('GET /pets', 200, '[]', { 'content-type': 'text/html' }), /content type "text\/html"/],
+    'a missing content type': [response('GET /pets', 200, '[]', { 'content-type': '' }), /content type ""/],
+    'a missing body': [response('GET /pets', 200, ''), /not JSON/],
     'a body that is not JSON': [response('GET /pets', 200, '[,]'), /not JSON/],
-    'a body in an answer to HEAD': [response('HEAD /pets', 200, '[]'), /HEAD/],
-    'a body of another type': [response('GET /pets', 200, '{}'), /body is not of type array/],
-    'a member missing': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1}]'), /body\/0 has no status/],
-    'a member more': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"sold","tag":1}]'), /body\/0 has tag/],
-    'a member outside its values': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"lost"}]'), /body\/0\/status is none/],
+    'a body in a response to HEAD': [response('HEAD /pets', 200, '[]'), /HEAD/],
+    'a body of the wrong type': [response('GET /pets', 200, '{}'), /body is not of type array/],
+    'a missing member': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1}]'), /body\/0 has no status/],
+    'an undocumented member': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"sold","tag":1}]'), /body\/0 has tag/],
+    'a member that is not one of its values': [response('GET /pets', 200, '[{"id":1,"name":"a","categoryId":1,"status":"lost"}]'), /body\/0\/status is none/],
     'an id below its minimum': [response('GET /pets', 200, '[{"id":0,"name":"a","categoryId":1,"status":"sold"}]'), /body\/0\/id is below 1/],
-    'one above the largest int64': [response('POST /pets', 201, pet.replace('1,"s', '9223372036854775808,"s')), /body\/categoryId .* int64/],
-    'a fraction': [response('POST /pets', 201, pet.replace('1,"s', '1.5,"s')), /body\/categoryId is not of type integer/],
-    'a quantity that is no int32': [response('GET /store/orders', 200, order('"quantity":2147483648')), /quantity is not in the format int32/],
-    'a date that is none': [response('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-13-02T09:30:00Z"')), /shipDate is not in the format/],
+    'a number larger than int64': [response('POST /pets', 201, pet.replace('1,"s', '9223372036854775808,"s')), /body\/categoryId .* int64/],
+    'a fraction in place of an integer': [response('POST /pets', 201, pet.replace('1,"s', '1.5,"s')), /body\/categoryId is not of type integer/],
+    'a quantity larger than int32': [response('GET /store/orders', 200, order('"quantity":2147483648')), /quantity is not in the format int32/],
+    'a date that does not exist': [response('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-13-02T09:30:00Z"')), /shipDate is not in the format/],
     'a date without a time': [response('GET /store/orders', 200, order('"quantity":1,"shipDate":"2026-03-02"')), /shipDate is not in the format/],
-    'more than a page holds': [response('GET /pets', 200, `[${Array(101).fill(pet).join()}]`), /body has more than 100 items/],
-    'an error of another status': [response('GET /pets', 500, error('internal_error', 501)), /body\/status is not 500/],
+    'more animals than a page may have': [response('GET /pets', 200, `[${Array(101).fill(pet).join()}]`), /body has more than 100 items/],
+    'an error body with another status than the response': [response('GET /pets', 500, error('internal_error', 501)), /body\/status is not 500/],
     'an error code of another status': [response('GET /pets', 500, error('not_ready', 500)), /body\/code is not "internal_error"/],
-    'an error without words': [response('GET /pets', 500, error('internal_error', 500).replace('So it is.', '')), /message is shorter than 1/],
+    'an error with an empty message': [response('GET /pets', 500, error('internal_error', 500).replace('Something failed.', '')), /message is shorter than 1/],
   };
   for (const [name, [one, expected]] of Object.entries(bad)) {
     test(name, () => {
@@ -102,13 +102,13 @@ describe('an answer that does not conform', () => {
     });
   }
 
-  test('all its faults are told', () => {
+  test('every error of a response', () => {
     assert.equal(document.check(response('GET /pets', 200, '[{}]', { 'x-request-id': '', server: 'petstore' })).length, 6);
   });
 });
 
-describe('a document that cannot be checked', () => {
-  /** A document whose one answer has the schema given. */
+describe('OpenApiDocument', () => {
+  /** Returns a document with one response, which has this schema. */
   function withSchema(schema: string): OpenApiDocument {
     const response = `{"content":{"application/json":{"schema":${schema},"examples":{"one":{"value":5}}}}}`;
     const text = `{"paths":{"/":{"get":{"responses":{"200":${response}}}}},"components":{"schemas":{"Five":{"const":5}}}}`;
@@ -116,16 +116,16 @@ describe('a document that cannot be checked', () => {
   }
   const five = { method: 'GET', path: '/', status: 200, headers: new Map([['content-type', 'application/json; charset=utf-8']]), body: '5' };
 
-  test('an unknown keyword, type or format, or a dangling reference is not passed over', () => {
+  test('throws an error for an unknown keyword, type or format, an invalid bound and a dangling reference', () => {
     assert.throws(() => withSchema('{"multipleOf":5}').check(five), /keyword multipleOf/);
     assert.throws(() => withSchema('{"type":"number"}').check(five), /type number/);
     assert.throws(() => withSchema('{"format":"byte"}').check(five), /format byte/);
-    assert.throws(() => withSchema('{"minimum":"4"}').check(five), /"4" is no integer/);
+    assert.throws(() => withSchema('{"minimum":"4"}').check(five), /"4" is not an integer/);
     assert.throws(() => withSchema('{"$ref":"#/components/schemas/Six"}').check(five), /Six refers to nothing/);
     assert.throws(() => new OpenApiDocument(JSON.parse(source)), /readJson/);
   });
 
-  test('examples are held against their schema, and components must be used', () => {
+  test('checkExamples() reports examples that violate their schema, and unused components', () => {
     assert.deepEqual(withSchema('{"$ref":"#/components/schemas/Five","maximum":5}').checkExamples(), []);
     const errors = withSchema('{"type":"integer","maximum":4,"default":7,"examples":[3,"4"]}').checkExamples();
     assert.equal(errors.length, 4);
@@ -161,27 +161,27 @@ describe('openapi.json', () => {
     ),
   );
 
-  test('every example is valid, every component is used', () => {
+  test('has only valid examples, and no unused component', () => {
     assert.deepEqual(document.checkExamples(), []);
   });
 
-  test('it is OpenAPI 3.1 for version 1.0.0 under /v1', () => {
+  test('is OpenAPI 3.1, describes version 1.0.0, and has the base path /v1', () => {
     assert.match(plain.openapi, /^3\.1\./);
     assert.equal(plain.info.version, '1.0.0');
-    assert.equal(source.split('"servers": [{"url": "/v1"}]').length, 2, 'the server puts its base path there');
+    assert.equal(source.split('"servers": [{"url": "/v1"}]').length, 2, 'the server inserts its base path here');
     assert.deepEqual(plain.tags.map((tag) => tag.name), ['Pets', 'Store', 'Service']);
   });
 
-  test('the operations have their ids, tags, security and statuses', () => {
-    const wire = '400 408 413 417 431 500 503 505';
+  test('has exactly these operations, with their ids, tags, security and statuses', () => {
+    const general = '400 408 413 417 431 500 503 505';
     const expected: Record<string, [string, string, string, string]> = {
-      'GET /pets': ['listPets', 'Pets', 'key', `200 401 429 ${wire}`],
-      'POST /pets': ['createPet', 'Pets', 'key', `201 401 415 429 ${wire}`],
-      'GET /pets/{petId}': ['getPet', 'Pets', 'key', `200 401 404 410 429 ${wire}`],
-      'GET /store/orders': ['listOrders', 'Store', 'key', `200 401 429 ${wire}`],
-      'GET /healthz': ['getHealth', 'Service', 'public', `200 ${wire}`],
-      'GET /readyz': ['getReadiness', 'Service', 'public', `200 ${wire}`],
-      'GET /openapi.json': ['getOpenApi', 'Service', 'public', `200 ${wire}`],
+      'GET /pets': ['listPets', 'Pets', 'key', `200 401 429 ${general}`],
+      'POST /pets': ['createPet', 'Pets', 'key', `201 401 415 429 ${general}`],
+      'GET /pets/{petId}': ['getPet', 'Pets', 'key', `200 401 404 410 429 ${general}`],
+      'GET /store/orders': ['listOrders', 'Store', 'key', `200 401 429 ${general}`],
+      'GET /healthz': ['getHealth', 'Service', 'public', `200 ${general}`],
+      'GET /readyz': ['getReadiness', 'Service', 'public', `200 ${general}`],
+      'GET /openapi.json': ['getOpenApi', 'Service', 'public', `200 ${general}`],
     };
     assert.deepEqual([...operations.keys()], Object.keys(expected));
     for (const [name, [id, tag, access, statuses]] of Object.entries(expected)) {
@@ -193,7 +193,7 @@ describe('openapi.json', () => {
     }
   });
 
-  test('every answer carries the three X-RateLimit headers', () => {
+  test('gives every response the three X-RateLimit headers', () => {
     const responses = [...source.matchAll(/"headers": \{\s*"X-Request-Id": \{"\$ref[^]*?\n +\}/g)].map(([text]) => text);
     assert.ok(responses.length > 25, String(responses.length));
     for (const text of responses) {
@@ -201,18 +201,18 @@ describe('openapi.json', () => {
     }
   });
 
-  test('getPet alone is deprecated', () => {
+  test('marks only getPet as deprecated', () => {
     const deprecatedIds = [...operations.values()].filter((operation) => operation.deprecated).map((one) => one.operationId);
     assert.deepEqual(deprecatedIds, ['getPet']);
   });
 
-  test('a key is a bearer token', () => {
+  test('declares the key as a bearer token', () => {
     const [name = ''] = Object.keys(plain.security[0] ?? {});
     const { type, scheme } = plain.components.securitySchemes[name] ?? {};
     assert.deepEqual({ type, scheme }, { type: 'http', scheme: 'bearer' });
   });
 
-  test('the bounds of int64 stand there digit for digit', () => {
+  test('has the bounds of int64 with every digit', () => {
     assert.match(source, /"minimum": -9223372036854775808,\s+"maximum": 9223372036854775807,/);
   });
 });

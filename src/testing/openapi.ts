@@ -1,7 +1,7 @@
 /**
- * Holds answers against the OpenAPI document that promises them.
+ * Checks responses against the OpenAPI document.
  *
- * The document and the bodies are read with readJson, as their int64 have more digits than a JavaScript number holds.
+ * The document and the bodies are read with readJson, because an int64 can have more digits than a JavaScript number.
  */
 import { JsonArray, JsonObject, readJson } from '../json/read.ts';
 import type { JsonValue } from '../json/read.ts';
@@ -15,14 +15,15 @@ export interface OperationResponse extends HttpResponse {
   readonly path: string;
 }
 
-/** Headers of the message, not of the operation: no document names them. */
+/** Headers of the message, not of the operation: the document does not name them. */
 const transportHeaders = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
 const nothing = readJson(Buffer.from('{}')) as JsonObject;
 
-/** Components that describe answers which belong to no operation. */
+/** Components that describe responses of no operation. */
 const generalResponses = ['Options', 'NotFound', 'MethodNotAllowed'];
 
+/** Returns the name of the component that describes this response if no operation does; empty if there is none. */
 function generalResponse({ method, status }: OperationResponse): string {
   if (method === 'OPTIONS' && status === 204) return 'Options';
   return status === 404 ? 'NotFound' : status === 405 ? 'MethodNotAllowed' : '';
@@ -32,17 +33,18 @@ export class OpenApiDocument {
   readonly #root: JsonObject;
   readonly #schemas = new JsonSchemaValidator((pointer) => this.#lookUp(pointer));
 
-  /** Takes what readJson made of the document's text. */
+  /** `document` is what readJson returns for the text of the document. */
   constructor(document: unknown) {
     this.#root = document instanceof JsonObject ? document : fail('it was not read with readJson');
   }
 
-  /** What in an answer the document does not promise, or promises otherwise; nothing if it conforms. */
+  /** Returns every deviation of the response from the document; nothing if it conforms. */
   check(response: OperationResponse): string[] {
     const method = response.method === 'HEAD' ? 'get' : response.method.toLowerCase();
     const operation = member(member(member(this.#root, 'paths'), response.path), method);
+    const components = member(member(this.#root, 'components'), 'responses');
     const documented = this.#resolve(
-      member(member(operation, 'responses'), String(response.status)) ?? member(member(member(this.#root, 'components'), 'responses'), generalResponse(response)),
+      member(member(operation, 'responses'), String(response.status)) ?? member(components, generalResponse(response)),
     );
     const errors = operation === undefined && documented === undefined ? ['the operation is not documented']
       : documented === undefined ? ['the status is not documented']
@@ -50,7 +52,7 @@ export class OpenApiDocument {
     return errors.map((error) => `${response.method} ${response.path} ${response.status}: ${error}`);
   }
 
-  /** Examples (and defaults) that break their own schema, and components that nothing refers to. */
+  /** Returns an error for each example or default that its own schema does not allow, and for each unused component. */
   checkExamples(): string[] {
     const errors: string[] = [];
     const used = new Set<string>();
@@ -73,12 +75,12 @@ export class OpenApiDocument {
     return errors;
   }
 
-  /** The examples that stand in an object (a schema, parameter, header or media type): name, schema, value. */
+  /** Yields name, schema and value of each example in an object (a schema, parameter, header or media type). */
   *#examplesOf(object: JsonObject): Generator<[string, JsonValue, JsonValue]> {
     const { members } = object;
     const schema = members.get('schema') ?? object;
-    const byItself = members.get('default');
-    if (byItself !== undefined) yield ['default', object, byItself];
+    const defaultValue = members.get('default');
+    if (defaultValue !== undefined) yield ['default', object, defaultValue];
     const example = members.get('example');
     if (example !== undefined) yield ['example', schema, example];
     const examples = members.get('examples');
@@ -86,7 +88,8 @@ export class OpenApiDocument {
       for (const [index, value] of examples.items.entries()) yield [`examples/${index}`, schema, value];
     } else if (members.has('schema') && examples !== undefined) {
       for (const [name, value] of record(examples)) {
-        yield [`examples/${name}`, schema, member(this.#resolve(value), 'value') ?? fail(`the example ${name} has no value`)];
+        const exampleValue = member(this.#resolve(value), 'value') ?? fail(`the example ${name} has no value`);
+        yield [`examples/${name}`, schema, exampleValue];
       }
     }
   }
@@ -101,7 +104,8 @@ export class OpenApiDocument {
       if (value !== undefined) {
         const schema = member(header, 'schema') ?? fail(`the header ${name} has no schema`);
         const isInteger = member(this.#resolve(schema), 'type') === 'integer' && /^(0|-?[1-9]\d*)$/.test(value);
-        errors.push(...this.#schemas.errors(schema, isInteger ? readJson(Buffer.from(value)) : value, `header ${name}`));
+        const parsed = isInteger ? readJson(Buffer.from(value)) : value;
+        errors.push(...this.#schemas.errors(schema, parsed, `header ${name}`));
       } else if (member(header, 'required') === true) {
         errors.push(`header ${name} is missing`);
       }
@@ -115,7 +119,7 @@ export class OpenApiDocument {
     const contentType = response.headers.get('content-type') ?? '';
     const media = member(content, contentType.replace(/;.*/s, '').trim().toLowerCase());
     if (media === undefined) return [`content type ${JSON.stringify(contentType)} is not documented`];
-    if (response.method === 'HEAD') return response.body === '' ? [] : ['a body in an answer to HEAD'];
+    if (response.method === 'HEAD') return response.body === '' ? [] : ['a body in a response to HEAD'];
     let body: JsonValue;
     try {
       body = readJson(Buffer.from(response.body));
@@ -125,7 +129,7 @@ export class OpenApiDocument {
     return this.#schemas.errors(member(media, 'schema') ?? fail('a media type has no schema'), body, 'body');
   }
 
-  /** What a Reference Object refers to; anything else as it is. */
+  /** Follows a Reference Object. Returns every other value as it is. */
   #resolve<Value extends JsonValue | undefined>(value: Value): JsonValue | Value {
     const reference = member(value, '$ref');
     return reference === undefined ? value : this.#resolve(this.#lookUp(text(reference)));
@@ -138,7 +142,7 @@ export class OpenApiDocument {
   }
 }
 
-/** Every object with its JSON pointer, save what stands inside of examples and defaults. */
+/** Yields every object outside examples and defaults, with its JSON pointer. */
 function* objectsIn(value: JsonValue, pointer: string): Generator<[string, JsonObject]> {
   if (value instanceof JsonArray) {
     for (const [index, item] of value.items.entries()) yield* objectsIn(item, `${pointer}/${index}`);

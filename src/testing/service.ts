@@ -1,7 +1,7 @@
-/** Test support: the service in this process, on a real port, with a clock that the test holds. */
+/** Test support: the service in this process, on a real port, with a clock that the test sets. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type OutgoingHttpHeaders } from 'node:http';
 import type { TestContext } from 'node:test';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
@@ -15,9 +15,9 @@ import { OpenApiDocument } from './openapi.ts';
 import { temporaryFolder } from './programs.ts';
 
 export interface CallOptions {
-  /** The API key: the service's own unless told; null sends none. */
+  /** The API key; null sends none. `call` sends that of the service by default. */
   readonly key?: string | null;
-  /** Further headers, or others in place of those that `call` sends. */
+  /** Further headers, or replacements of those that `send` adds. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string | Buffer;
 }
@@ -25,15 +25,17 @@ export interface CallOptions {
 export interface TestService {
   readonly address: string;
   readonly folder: string;
+  /** The secret of a key with the business plan. */
   readonly secret: string;
   readonly keys: KeyRing;
   readonly usage: UsageFile;
   readonly pets: PetStore;
   readonly service: Service;
+  /** The lines of the log. */
   readonly logged: string[];
   /** The service's time, in milliseconds since the epoch. */
   now: number;
-  /** Sends a request; its response is checked against openapi.json wherever that describes it. */
+  /** Sends a request. Checks the response against openapi.json, if that describes it. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpResponse>;
 }
 
@@ -48,11 +50,12 @@ export interface TestServiceOptions {
 
 const document = new OpenApiDocument(readJson(readFileSync(new URL('../operations/openapi.json', import.meta.url))));
 
+/** Opens the service with one key, and closes it at the end of the test. */
 export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
   const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z') } = options;
   const time = { now };
   let close = async (): Promise<void> => {};
-  t.after(() => close()); // before the folder is removed: a test's hooks run in the order they were made in
+  t.after(() => close()); // registered before the hook that removes the folder: a test's hooks run in this order
   const folder = temporaryFolder(t);
   if (options.orders !== undefined) writeFileSync(`${folder}/orders.json`, options.orders);
   const keys = new KeyRing(folder);
@@ -63,9 +66,11 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const clock = (): number => time.now;
   const usage = await UsageFile.open(folder, clock, log);
   const orders = new OrderStore(folder);
-  const service = new Service({ basePath, trustedProxies, keys, limiter: usage.limiter, pets, orders, now: clock, log });
+  const { limiter } = usage;
+  const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: clock, log });
   const listener = await Listener.open(service, {
-    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000, idleTimeoutMs: 65_000, monotonic: clock, ...options.listener,
+    host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000,
+    idleTimeoutMs: 65_000, monotonic: clock, ...options.listener,
   });
   close = async () => {
     await listener.stop(100);
@@ -85,40 +90,48 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
       const template = templateOf(path, basePath);
       const described = method === 'GET' || method === 'HEAD' || (method === 'POST' && template === '/pets');
       const general = [404, 405].includes(response.status) || (response.status === 204 && method === 'OPTIONS');
-      if (general || (template !== null && described)) assert.deepEqual(document.check({ method, path: template ?? '', ...response }), []);
+      if (general || (template !== null && described)) {
+        assert.deepEqual(document.check({ method, path: template ?? '', ...response }), []);
+      }
       return response;
     },
   };
   return opened;
 }
 
-/** Sends one request on a connection of its own. */
-export function send(address: string, method: string, path: string, { key = null, headers = {}, body }: CallOptions = {}): Promise<HttpResponse> {
+/** Sends one request on a new connection. */
+export function send(
+  address: string, method: string, path: string, { key = null, headers = {}, body }: CallOptions = {},
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(address);
+    const bodyHeaders = (sent: string | Buffer): OutgoingHttpHeaders =>
+      ({ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(sent)) });
     const all = {
       ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+      ...(body === undefined ? {} : bodyHeaders(body)),
       ...headers,
     };
     const message = request({ hostname, port, method, path, headers: all, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject).on('end', () => {
         const names = response.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-        assert.equal(new Set(names).size, names.length, `a header is given twice: ${names.join()}`);
-        const given = names.map((name, index): [string, string] => [name, response.rawHeaders[2 * index + 1]!]);
-        resolve({ status: response.statusCode!, headers: new Map(given), body: Buffer.concat(chunks).toString() });
+        assert.equal(new Set(names).size, names.length, `a header is repeated: ${names.join()}`);
+        const lines = names.map((name, index): [string, string] => [name, response.rawHeaders[2 * index + 1]!]);
+        resolve({ status: response.statusCode!, headers: new Map(lines), body: Buffer.concat(chunks).toString() });
       });
     });
     message.on('error', reject).end(body);
   });
 }
 
+/** Returns the path of openapi.json that describes this path; null if there is none. */
 function templateOf(path: string, basePath: string): string | null {
   const bare = path.replace(/\?.*$/, '');
   if (/^\/(healthz|readyz|openapi\.json)$/.test(bare)) return bare;
   if (!bare.startsWith(`${basePath}/`)) return null;
   const inner = bare.slice(basePath.length);
   if (inner === '/pets' || inner === '/store/orders') return inner;
-  return /^\/pets\/(%(?!zz|ff)|[^/%])+$/.test(inner) ? '/pets/{petId}' : null; // a broken escape is another path
+  // A path with a broken escape does not exist.
+  return /^\/pets\/(%(?!zz|ff)|[^/%])+$/.test(inner) ? '/pets/{petId}' : null;
 }

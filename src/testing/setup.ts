@@ -1,4 +1,4 @@
-/** Loaded before each test file: property-based tests run with a fixed seed, or with that of FC_SEED. */
+/** Loaded before each test file. Sets the seed of property-based tests: FC_SEED, or a fixed one. */
 import * as fc from 'fast-check';
 
 fc.configureGlobal({ seed: Number(process.env['FC_SEED'] ?? 20261121) });

@@ -1,6 +1,6 @@
 /**
- * Test support: a real listener on a free port, spoken to byte for byte. Nothing here sleeps in order to be right:
- * a test waits for an answer, for the end of a connection, or for a call of its own handler.
+ * Test support: a real listener on a free port, and a client that writes and reads raw bytes. No test sleeps to be
+ * correct: it waits for a response, for the end of a connection, or until its own handler is called.
  */
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
@@ -15,20 +15,26 @@ import { bytesOf, errorReply, type Reply } from '../http/reply.ts';
 import type { Request } from '../http/request.ts';
 import { codeOf, type HttpResponse } from './http-response.ts';
 
-/** A test that fails, rather than hangs, when what it waits for does not come. */
+/** Defines a test that fails after 20 s, so that a test cannot hang if what it waits for does not happen. */
 export const test = (name: string, run: (t: TestContext) => Promise<void>) => nodeTest(name, { timeout: 20_000 }, run);
 
-// The server under test, and what its handler saw.
+// The server under test.
 
 export interface TestServer {
   readonly listener: Listener;
-  /** The requests that the handler was called with, as `GET /path`, without those of `settle`. */
+  /** The requests that the handler was called with, as `GET /path`, except those of `settle`. */
   readonly calls: string[];
+  /** Opens a connection, which is closed at the end of the test. */
   connect(): Client;
 }
 
-/** A listener until the end of the test. Times out nothing and refuses nobody, unless `options` say so. */
-export async function startServer(t: TestContext, respond: Handler['respond'] = echo, options: Partial<ListenerOptions> = {}): Promise<TestServer> {
+/**
+ * Starts a listener whose handler responds with `respond`, and stops it at the end of the test. By default, its timeouts
+ * are longer than a test, and it accepts more connections than a test opens.
+ */
+export async function startServer(
+  t: TestContext, respond: Handler['respond'] = echo, options: Partial<ListenerOptions> = {},
+): Promise<TestServer> {
   const calls: string[] = [];
   const handler: Handler = {
     respond(request, waitedMs) {
@@ -37,7 +43,10 @@ export async function startServer(t: TestContext, respond: Handler['respond'] = 
     },
     refuse: (_, refusal) => errorReply(refusal),
   };
-  const listener = await Listener.open(handler, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, idleTimeoutMs: 65_000, ...options });
+  const listener = await Listener.open(handler, {
+    monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000,
+    requestTimeoutMs: 60_000, idleTimeoutMs: 65_000, ...options,
+  });
   const clients: Client[] = [];
   t.after(async () => {
     for (const { socket } of clients) socket.destroy();
@@ -55,12 +64,12 @@ export async function startServer(t: TestContext, respond: Handler['respond'] = 
   };
 }
 
-/** A 200 with that value. */
+/** Returns a 200 whose body is this value. */
 export const json = (value: unknown): Reply => ({ status: 200, headers: [], body: bytesOf(JSON.stringify(value)) });
-/** Refuses at once, without reading the body. */
+/** A handler that responds with 401 at once and does not read the body. */
 export const respond401: Handler['respond'] = async () => errorReply(refusal('missing_api_key', 'No.'));
 
-/** Reads the body and says what arrived. */
+/** A handler that reads the body and responds with what arrived: method, path, query, length of the body. */
 export async function echo(request: Request): Promise<Reply> {
   try {
     const body = (await request.body?.read(true)) ?? emptyBody;
@@ -70,8 +79,13 @@ export async function echo(request: Request): Promise<Reply> {
   }
 }
 
-/** A handler that says when it was called, and goes on when it is told to (`settle` need not wait). */
-export function blockUntilReleased(handler: Handler['respond']): { called: Promise<void>; release: () => void; handler: Handler['respond'] } {
+/**
+ * Wraps a handler: `called` resolves when the handler is called, and every call waits for `release()` before it
+ * continues. The requests of `settle` do not wait.
+ */
+export function blockUntilReleased(
+  handler: Handler['respond'],
+): { called: Promise<void>; release: () => void; handler: Handler['respond'] } {
   let release = (): void => {};
   let call = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -99,22 +113,23 @@ subscribe('net.server.socket', (message) => {
   onAccepted.clear();
 });
 
-/** Unlike `once` of node:events it does not catch errors: one that nobody else catches must fail the test. */
-export const waitForEvent = (socket: Socket, event: string) => new Promise<void>((resolve) => void socket.once(event, () => resolve()));
+/** Waits for an event. Unlike `once` of node:events it handles no errors: an unhandled error must fail the test. */
+export const waitForEvent = (socket: Socket, event: string) =>
+  new Promise<void>((resolve) => void socket.once(event, () => resolve()));
 
 const requestIds = new Set<string>();
 
-/** A connection to the server under test, written to and read byte for byte. */
+/** A connection to the server under test, which writes and reads raw bytes. */
 export class Client {
   readonly socket: Socket;
   #text = '';
-  /** The answer at the head of the text is not complete with fewer characters. */
+  /** With fewer characters, the first response in the text is incomplete. */
   #needed = 0;
   #ended = false;
   #port = 0;
   #accepted: Socket | null = null;
   #wake = (): void => {};
-  /** What ended the connection otherwise than by an orderly close. */
+  /** The error that ended the connection; null if it was closed in order. */
   error: NodeJS.ErrnoException | null = null;
 
   constructor(port: number) {
@@ -137,10 +152,12 @@ export class Client {
     }
   }
 
-  /** Gives the bytes to the kernel, all in one piece. */
+  /** Sends the bytes in one write. Resolves when the kernel has them. */
   async send(...parts: (string | Buffer)[]): Promise<this> {
     const bytes = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)));
-    await new Promise<void>((resolve, reject) => this.socket.write(bytes, (error) => (error ? reject(error) : resolve())));
+    await new Promise<void>((resolve, reject) => {
+      this.socket.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
     return this;
   }
 
@@ -150,36 +167,39 @@ export class Client {
     return this;
   }
 
-  /** The next answer; what every answer must have is checked here. `method` is that of its request. */
+  /** Returns the next response, after checking what every response must have. `method` is that of the request. */
   async response(method = 'GET'): Promise<HttpResponse> {
     for (;;) {
       const response = this.#take(method);
       if (response !== null) return response;
-      if (this.#ended) assert.fail(`ended, ${this.error?.code ?? 'in order'}, after ${JSON.stringify(this.#text.slice(0, 500))}`);
+      if (this.#ended) {
+        const how = this.error?.code ?? 'in order';
+        assert.fail(`the connection ended (${how}) after ${JSON.stringify(this.#text.slice(0, 500))}`);
+      }
       await this.#more();
     }
   }
 
-  /** Waits for the server's FIN. Nothing may have come since the last answer, and no reset. */
+  /** Waits until the server has closed its side. Fails if anything arrived after the last response, or on a reset. */
   async ended(): Promise<void> {
     while (!this.#ended) await this.#more();
-    assert.equal(this.#text, '', 'nothing comes behind the last response');
+    assert.equal(this.#text, '', 'nothing follows the last response');
     assert.equal(this.error, null);
   }
 
-  /** What has come and was not taken yet. */
+  /** The number of bytes that have arrived and are not part of a response that the test has read. */
   get unreadBytes(): number {
     return this.#text.length;
   }
 
-  /** The server's end of this connection. */
+  /** Returns the socket at the server's end of this connection, once the server has accepted it. */
   async serverSocket(): Promise<Socket> {
     if (this.socket.connecting) await waitForEvent(this.socket, 'connect');
     while (!acceptedSockets.has(this.#port)) await new Promise<void>((resolve) => onAccepted.add(resolve));
     return (this.#accepted ??= acceptedSockets.get(this.#port)!.deref()!);
   }
 
-  /** Waits until the server has let go of this connection. */
+  /** Waits until the socket at the server's end is closed. */
   async serverSocketClosed(): Promise<void> {
     const socket = await this.serverSocket();
     if (!socket.closed) await waitForEvent(socket, 'close');
@@ -194,16 +214,17 @@ export class Client {
     const headEnd = this.#text.indexOf('\r\n\r\n');
     if (headEnd < 0) return null;
     const [first, ...lines] = this.#text.slice(0, headEnd).split('\r\n');
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first!)?.[1] ?? assert.fail(`no status line: ${first}`));
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first!)?.[1] ?? assert.fail(`not a status line: ${first}`));
     assert.equal(first, `HTTP/1.1 ${status} ${STATUS_CODES[status]}`);
     const headers = new Map<string, string>();
     for (const line of lines) {
-      const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`no header line: ${line}`);
-      assert(!headers.has(name!.toLowerCase()), `a second ${name}`);
+      const [, name, value] = /^([\w-]+): (.*)$/.exec(line) ?? assert.fail(`not a header line: ${line}`);
+      assert(!headers.has(name!.toLowerCase()), `${name} is repeated`);
       headers.set(name!.toLowerCase(), value!);
     }
     const hasBody = method !== 'HEAD' && status >= 200 && status !== 204;
-    this.#needed = headEnd + 4 + (hasBody ? Number(headers.get('content-length') ?? assert.fail('no length')) : 0);
+    const length = hasBody ? (headers.get('content-length') ?? assert.fail('no Content-Length')) : 0;
+    this.#needed = headEnd + 4 + Number(length);
     if (this.#text.length < this.#needed) return null;
     const body = this.#text.slice(headEnd + 4, this.#needed);
     this.#text = this.#text.slice(this.#needed);
@@ -230,9 +251,9 @@ function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: 
   assert.match(String(error['message']), /^[A-Z].*\.$/);
 }
 
-// What is expected, and what is sent.
+// Assertions.
 
-/** The answer is this error, and the connection's last. */
+/** The next response is this error (`401 missing_api_key`), and the server closes the connection after it. */
 export async function assertRefused(client: Client, expected: string, why?: string): Promise<HttpResponse> {
   const response = await client.response();
   assert.equal(`${response.status} ${codeOf(response)}`, expected, why);
@@ -241,7 +262,7 @@ export async function assertRefused(client: Client, expected: string, why?: stri
   return response;
 }
 
-/** The answer is a 200 about that path, and the connection goes on. */
+/** The next response is that of `echo` to a request with this path and body length, and keeps the connection. */
 export async function assertEchoed(client: Client, path: string, length = 0): Promise<void> {
   const { status, headers, body } = await client.response();
   assert.equal(status, 200, body);
@@ -250,19 +271,22 @@ export async function assertEchoed(client: Client, path: string, length = 0): Pr
   assert.equal(headers.get('connection'), 'keep-alive');
 }
 
-/** A whole request without a body; `lines` are further header lines. */
-export const get = (path: string, ...lines: string[]): string => [`GET ${path} HTTP/1.1`, 'Host: x', ...lines, '\r\n'].join('\r\n');
-/** The head of a POST; its body, if any, is for the test to send. */
+// Messages.
+
+/** Returns a GET without a body. `lines` are further header lines. */
+export const get = (path: string, ...lines: string[]): string =>
+  [`GET ${path} HTTP/1.1`, 'Host: x', ...lines, '\r\n'].join('\r\n');
+/** Returns the head of a POST. If it has a body, the test sends it. */
 export const post = (path: string, ...lines: string[]): string => get(path, ...lines).replace('GET', 'POST');
-/** That many KiB of the letter a. */
+/** Returns `n` KiB of the letter a. */
 export const kib = (n: number): Buffer => Buffer.alloc(n * 1024, 'a');
-/** The head of a POST in chunks. */
+/** The head of a POST with a chunked body. */
 export const chunkedPost = post('/', 'Transfer-Encoding: chunked');
 
-/** Some turns of the event loop, as seen by other clients: whatever the kernel had for the server has been read after it. */
-export async function settle(server: TestServer, count = 3): Promise<void> {
+/** Makes some round trips on another connection. After them, the server has read whatever the kernel had received. */
+export async function settle(server: TestServer, roundTrips = 3): Promise<void> {
   const other = server.connect();
-  for (let i = 0; i < count; i += 1) {
+  for (let i = 0; i < roundTrips; i += 1) {
     await other.send('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n');
     await other.response();
   }

@@ -1,10 +1,10 @@
-/** A raw TCP client that keeps what it sends and what it receives, byte for byte. */
+/** A raw TCP client that records what it sends and receives, byte for byte. */
 import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-/** One exchange of bytes as it is recorded. */
+/** The record of one connection. */
 export interface Exchange {
-  /** What the client sent, one entry for each write, and `FIN` where it closed its side. Secrets are masked. */
+  /** One entry for each write of the client, and `FIN` where it closed its side. Secrets are masked. */
   readonly sent: readonly string[];
   /** The responses, normalized: header lines sorted, `Date` and `X-Request-Id` masked, long bodies hashed. */
   readonly received: readonly string[];
@@ -12,9 +12,9 @@ export interface Exchange {
   readonly end: 'closed' | 'reset';
 }
 
-/** A request whose response is the connection's last. No limit counts it. Abbreviated in the record. */
+/** A request that makes the server close the connection. It counts against no limit. The record abbreviates it. */
 export const goodbye = 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
-/** Longer texts are recorded by length and hash. */
+/** Of a longer text, the record has the beginning, the length and a hash. */
 const maxRecordedLength = 500;
 
 export class TranscriptClient {
@@ -34,14 +34,14 @@ export class TranscriptClient {
     this.#socket.on('end', () => this.#end('closed')).on('error', () => this.#end('reset')).on('close', () => this.#end('reset'));
   }
 
-  /** Gives all parts to the kernel in one write. */
+  /** Sends all parts in one write. */
   async send(...parts: string[]): Promise<void> {
     const text = parts.join('');
     this.#sent.push(shorten(text));
     await this.#write(text);
   }
 
-  /** Sends a text in pieces of that many bytes, and calls `settle` after each. */
+  /** Sends a text in pieces of `pieceBytes`, and calls `settle` after each. */
   async sendInPieces(text: string, pieceBytes: number, settle: () => Promise<void>): Promise<void> {
     this.#sent.push(`${shorten(text)} in pieces of ${pieceBytes}`);
     for (let at = 0; at < text.length; at += pieceBytes) {
@@ -56,12 +56,12 @@ export class TranscriptClient {
     this.#socket.end();
   }
 
-  /** Waits until this many responses, interim ones included, have begun, or the connection has ended. */
+  /** Waits until `count` responses (100 Continue included) have begun, or the connection has ended. */
   async responses(count: number): Promise<void> {
     while (this.#text.split('HTTP/1.1 ').length <= count && this.#ended === null) await new Promise<void>((resolve) => (this.#wake = resolve));
   }
 
-  /** Waits until the server has closed the connection, and gives the record. */
+  /** Waits until the server has closed the connection, and returns the record. */
   async end(): Promise<Exchange> {
     while (this.#ended === null) await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#socket.destroy();
@@ -83,7 +83,7 @@ const goodbyeResponse = new RegExp(`^${[
   'X-RateLimit-Limit: 60', 'X-RateLimit-Remaining: 60', 'X-RateLimit-Reset: \\d+', 'X-Request-Id: …', '', '',
 ].join('\n')}$`);
 
-/** Splits a stream of responses and normalizes each. What is no response is kept as it is. */
+/** Splits a stream of responses and normalizes each. Text that is not a response is kept as it is. */
 function normalize(text: string): string[] {
   const responses: string[] = [];
   for (let rest = text; rest !== ''; ) {
@@ -91,7 +91,7 @@ function normalize(text: string): string[] {
     if (headEnd < 0) return [...responses, rest];
     const [statusLine, ...lines] = rest.slice(0, headEnd).split('\r\n');
     const masked = lines.map((line) => line.replace(/^(Date|X-Request-Id): .+/, '$1: …')).sort();
-    const next = rest.indexOf('HTTP/1.1 ', headEnd + 4); // no body of ours contains this
+    const next = rest.indexOf('HTTP/1.1 ', headEnd + 4); // no response body contains this
     const body = rest.slice(headEnd + 4, next < 0 ? undefined : next);
     const response = [statusLine, ...masked, '', shorten(body)].join('\n');
     responses.push(goodbyeResponse.test(response) ? '<goodbye>' : response);
@@ -100,8 +100,8 @@ function normalize(text: string): string[] {
   return responses;
 }
 
-function shorten(given: string): string {
-  const text = given.replace(/petstore_[0-9A-Za-z]{36}/g, '<key>').replace(goodbye, '<goodbye>')
+function shorten(original: string): string {
+  const text = original.replace(/petstore_[0-9A-Za-z]{36}/g, '<key>').replace(goodbye, '<goodbye>')
     .replace(/logged under (?:[0-9a-f]{16}-\d+|[0-9a-z]{8,12})\./, 'logged under ….');
   if (text.length <= maxRecordedLength) return text;
   const hash = createHash('sha256').update(text, 'latin1').digest('hex').slice(0, 16);

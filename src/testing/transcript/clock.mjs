@@ -1,4 +1,4 @@
-// Loaded into the server under test with --import: `Date.now` stands still at the time (RFC 3339) in TRANSCRIPT_NOW, and
+// Loaded into the server under test with --import. `Date.now` always returns the time in TRANSCRIPT_NOW (RFC 3339), and
 // serializing the string 'provoke a bug' throws, so that status 500 can be recorded too.
 const now = Date.parse(process.env.TRANSCRIPT_NOW);
 Date.now = () => now;

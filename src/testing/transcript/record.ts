@@ -3,7 +3,8 @@
  *
  *     node --import tsx src/testing/transcript/record.ts [SERVER [NODE]] > src/testing/transcript/recorded.json
  *
- * SERVER is the path of its server.js (by default that of this checkout), NODE the program that runs it.
+ * SERVER is the path of its server.js (default: the one of this checkout), NODE the program that runs it (default: the
+ * Node that runs this script).
  */
 import { pathToFileURL } from 'node:url';
 import { serverPath } from '../programs.ts';
@@ -11,17 +12,17 @@ import type { Exchange } from './client.ts';
 import { groups, type Group } from './scenarios.ts';
 import { TranscriptServer } from './server.ts';
 
-/** The exchanges of each scenario, by its name. */
+/** The records of each scenario's connections, by the name of the scenario. */
 export type Record = { [scenario: string]: readonly Exchange[] };
 
-/** Holds the conversations of a group with a server that is started for them. */
+/** Starts a server, runs the scenarios of a group on it, and returns their records. */
 export async function recordGroup(group: Group, server = serverPath, node = process.execPath): Promise<Record> {
   const { scenarios } = group;
   const running = await TranscriptServer.start(node, server, { ...group.server, keys: scenarios.length + 1 });
   try {
     if (!group.empty) await running.fill(group.server.args?.[1]?.endsWith('/v1') ? group.server.args[1] : '/v1');
     const record: Record = {};
-    const hold = async (index: number): Promise<void> => {
+    const runScenario = async (index: number): Promise<void> => {
       const { name, run } = scenarios[index]!;
       const client = running.connect(index);
       const [auth, freeAuth] = [running.secrets.large[index], running.secrets.free[index]].map((secret) => `Authorization: Bearer ${secret}`);
@@ -29,8 +30,8 @@ export async function recordGroup(group: Group, server = serverPath, node = proc
       record[name] = [await client.end(), ...(others ?? [])];
     };
     const indexes = scenarios.map((_, index) => index);
-    if (group.parallel) await Promise.all(indexes.map(hold));
-    else for (const index of indexes) await hold(index);
+    if (group.parallel) await Promise.all(indexes.map(runScenario));
+    else for (const index of indexes) await runScenario(index);
     return record;
   } finally {
     await running.kill();

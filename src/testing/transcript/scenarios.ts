@@ -1,19 +1,19 @@
 /**
- * What the transcript records: conversations over raw TCP, each on a connection of its own. Each ends when the server
- * closes the connection, so that nothing that it sends can be missed.
+ * The scenarios that the transcript records: conversations over raw TCP, each on its own connection. A scenario ends
+ * when the server closes the connection, so the record contains everything that the server sends.
  */
 import { goodbye, type Exchange, type TranscriptClient } from './client.ts';
 import type { ServerOptions, TranscriptServer } from './server.ts';
 
 export interface Scenario {
   readonly name: string;
-  /** Holds the conversation. `client` is connected already. Gives the records of further connections. */
+  /** Runs the scenario on `client`, which is connected. Returns the records of further connections. */
   readonly run: (client: TranscriptClient, context: Context) => Promise<void | Exchange[]>;
 }
 
 export interface Context {
   readonly server: TranscriptServer;
-  /** The `Authorization` line of a key with large limits that no other scenario uses, and of one with the free plan. */
+  /** The `Authorization` lines of two keys that no other scenario uses: one with large limits, one with the free plan. */
   readonly auth: string;
   readonly freeAuth: string;
 }
@@ -22,9 +22,9 @@ export interface Context {
 export interface Group {
   readonly name: string;
   readonly server: Omit<ServerOptions, 'keys'>;
-  /** Whether the store stays empty. */
+  /** Whether the server starts without animals. */
   readonly empty?: true;
-  /** Whether the scenarios run at the same time: they wait for long, and none depends on what another does. */
+  /** Whether the scenarios run at the same time. They take long, and none depends on another. */
   readonly parallel?: true;
   readonly scenarios: readonly Scenario[];
 }
@@ -34,20 +34,20 @@ const jsonType = 'Content-Type: application/json';
 const pet = '{"name":"Tom","categoryId":9007199254740993,"status":"pending"}';
 const length = (body: string | number): string => `Content-Length: ${typeof body === 'string' ? body.length : body}`;
 
-/** A message of these lines and an empty one. */
+/** Returns a message: the lines, then an empty line. */
 const message = (...lines: string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 const request = (method: string, target: string, ...lines: string[]): string => message(`${method} ${target} HTTP/1.1`, 'Host: x', ...lines);
 const get = (target: string, ...lines: string[]): string => request('GET', target, ...lines);
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
-/** One write with all of the messages, and `goodbye`. */
+/** Returns a scenario that sends the messages and `goodbye` in one write. */
 const sends = (name: string, ...parts: (string | ((context: Context) => string))[]): Scenario => ({
   name,
   run: (client, context) => client.send(...parts.map((part) => (typeof part === 'string' ? part : part(context))), goodbye),
 });
 
-/** A request with the key. */
+/** Returns a request with the key that has large limits. */
 const keyed = (method: string, target: string, ...lines: string[]) => ({ auth }: Context): string => request(method, target, auth, ...lines);
-/** A create with the key and this body. */
+/** Returns a create with that key and this body. */
 const create = (body: string, ...lines: string[]) => ({ auth }: Context): string => request('POST', '/v1/pets', auth, jsonType, length(body), ...lines) + body;
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
@@ -99,7 +99,7 @@ const limits: Scenario[] = [
   sends('a key is not limited by its address', request('OPTIONS', '/v1/pets').repeat(61), keyed('GET', '/v1/pets/1')),
 ];
 
-/** The heads that are refused, and how. */
+/** Unusual heads. The server refuses most of them. */
 const heads: Scenario[] = [
   ...([
     ['no Host', message('GET / HTTP/1.1')],
@@ -201,7 +201,7 @@ const bodies: Scenario[] = [
   { name: 'GET with a body over 64 KiB', run: (client, { auth }) => client.send(get('/v1/pets', auth, 'Content-Length: 131073')) },
   { name: 'GET with a chunked body over 64 KiB', run: (client) => client.send(get('/healthz', 'Transfer-Encoding: chunked'), chunk(' '.repeat(65_537))) },
   { name: 'GET with a malformed body', run: (client, { auth }) => client.send(get('/v1/pets', auth, 'Transfer-Encoding: chunked'), 'zz\r\n') },
-  // Refused before the body was read.
+  // The response is sent before the body has been read.
   ...([
     ['401', () => request('POST', '/v1/pets', jsonType, 'Content-Length: 3')],
     ['404', ({ auth }) => request('POST', '/v1/nowhere', auth, 'Content-Length: 3')],
@@ -262,7 +262,8 @@ const continues: Scenario[] = [
   },
 ];
 
-const cut = (name: string, pieceBytes: number, text: (context: Context) => string): Scenario => ({
+/** Returns a scenario that sends a text in pieces; the server reads each piece before the next is sent. */
+const inPieces = (name: string, pieceBytes: number, text: (context: Context) => string): Scenario => ({
   name,
   run: (client, context) => client.sendInPieces(text(context) + goodbye, pieceBytes, () => context.server.settle()),
 });
@@ -271,8 +272,8 @@ const connections: Scenario[] = [
   sends('120 pipelined requests', ({ auth }) => Array.from({ length: 60 }, (_, i) => get(`/v1/pets/${i}`, auth) + get('/healthz', 'Content-Length: 2') + 'ab').join('')),
   sends('a pipelined request sees the create before it', create('{"name":"a","categoryId":1}'), keyed('GET', '/v1/pets?after=63&limit=100'), create('{"name":"b","categoryId":1}'), keyed('GET', '/v1/pets?after=63&limit=100')),
   sends('pipelined responses of every size', keyed('GET', '/v1/pets?limit=1'), keyed('GET', '/v1/pets?limit=100'), keyed('HEAD', '/v1/pets?limit=100'), get('/openapi.json'), keyed('GET', '/v1/pets?limit=9'), keyed('OPTIONS', '/v1/pets')),
-  cut('requests byte by byte', 1, (context) => keyed('GET', '/v1/pets/1')(context) + create(pet)(context)),
-  cut('requests in pieces of 7 bytes', 7, (context) => create(pet)(context) + request('POST', '/v1/pets', context.auth, jsonType, 'Transfer-Encoding: chunked') + chunk(pet.slice(0, 20)) + chunk(pet.slice(20)) + '0\r\n\r\n'),
+  inPieces('requests byte by byte', 1, (context) => keyed('GET', '/v1/pets/1')(context) + create(pet)(context)),
+  inPieces('requests in pieces of 7 bytes', 7, (context) => create(pet)(context) + request('POST', '/v1/pets', context.auth, jsonType, 'Transfer-Encoding: chunked') + chunk(pet.slice(0, 20)) + chunk(pet.slice(20)) + '0\r\n\r\n'),
   ...([
     ['an unknown method', message('FOO / HTTP/1.1')], ['no Host', message('GET / HTTP/1.1')], ['CONNECT', message('CONNECT a:1 HTTP/1.1')],
     ['a long header', get('/', `A: ${'a'.repeat(17_000)}`)], ['HTTP/2.0', message('GET / HTTP/2.0', 'Host: x')], ['a malformed body', request('POST', '/v1/pets', jsonType, 'Transfer-Encoding: chunked') + 'zz\r\n'],

@@ -1,4 +1,4 @@
-/** A built server for the transcript: its clock stands still, and its data folder holds known keys, animals and orders. */
+/** Runs a built server for the transcript, with a stopped clock and a data folder with known keys, animals and orders. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,14 +13,15 @@ import { send } from '../service.ts';
 import { TranscriptClient } from './client.ts';
 
 export interface ServerOptions {
-  /** What `Date.now` gives (RFC 3339). */
+  /** The time that `Date.now` returns (RFC 3339). */
   readonly now: string;
   /** Further flags. */
   readonly args?: readonly string[];
-  /** The largest file the process may write, in KiB: beyond it, writes fail as on a full disk. */
+  /** The largest file that the process may write, in KiB. Beyond it, writes fail as on a full disk. */
   readonly maxFileKib?: number;
-  /** How many keys there are with a large enterprise plan. As many have the free plan; of those, all are banned or none. */
+  /** The number of keys with a large enterprise plan, and of keys with the free plan. */
   readonly keys: number;
+  /** Whether the keys with the free plan are banned. */
   readonly banned?: boolean;
 }
 
@@ -52,7 +53,7 @@ export class TranscriptServer {
     const limit = options.maxFileKib === undefined ? '' : `ulimit -S -f ${options.maxFileKib}; `;
     const env = { PATH: process.env['PATH'], TRANSCRIPT_NOW: options.now };
     const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, ...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const ended = once(child, 'exit').then(() => assertNever(command));
+    const ended = once(child, 'exit').then(() => throwExited(command));
     let printed = '';
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (printed += text));
     while (!printed.includes('\n')) await Promise.race([once(child.stdout!, 'data'), ended]);
@@ -67,22 +68,22 @@ export class TranscriptServer {
     this.port = port;
   }
 
-  /** A connection from the `index`th loopback address, whose limits are its own. */
+  /** Connects from the `index`th loopback address: the server counts its requests separately. */
   connect(index: number): TranscriptClient {
     return new TranscriptClient(this.port, `127.0.${1 + (index >> 7)}.${1 + (index & 0x7f)}`);
   }
 
-  /** Returns when the server has read what the kernel had for it: after some round trips on another connection. */
+  /** Makes some round trips on other connections. After them, the server has read whatever the kernel had received. */
   async settle(): Promise<void> {
     for (let i = 0; i < 3; i += 1) await send(`http://127.0.0.1:${this.port}`, 'OPTIONS', '*').catch(() => null);
   }
 
-  /** Whether it still accepts connections. */
+  /** Returns whether the server still accepts connections. */
   isAccepting(): Promise<boolean> {
     return send(`http://127.0.0.1:${this.port}`, 'OPTIONS', '*').then(() => true, () => false);
   }
 
-  /** Adds 3 animals with short names and 60 with long ones: a page of these takes more than one write. */
+  /** Adds 3 animals with short names and 60 with long names, a page of which takes more than one write. */
   async fill(basePath: string): Promise<void> {
     const names = ['Rex', 'Mia é', 'quote " and \u0000', ...Array.from({ length: 60 }, (_, i) => `${i} ${'x'.repeat(1_000)}`)];
     for (const [index, name] of names.entries()) {
@@ -102,7 +103,7 @@ export class TranscriptServer {
   }
 }
 
-function assertNever(command: readonly string[]): never {
+function throwExited(command: readonly string[]): never {
   throw new Error(`the server ended: ${command.join(' ')}`);
 }
 
@@ -115,7 +116,7 @@ async function writeKeys(folder: string, secrets: TranscriptServer['secrets'], c
   await writeRecords(join(folder, 'keys.json'), 'petstore-keys', keys.map(encodeKey));
 }
 
-/** Bans the keys with the free plan, 10 s ago. */
+/** Writes a usage.json in which the keys with the free plan have been banned for 10 s. */
 async function writeBans(folder: string, keys: number, now: number): Promise<void> {
   const second = Math.floor(now / 1000) * 1000;
   const iso = (time: number): string => new Date(time).toISOString();
