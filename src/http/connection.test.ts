@@ -1,4 +1,4 @@
-/** One connection on the wire: its requests in order, its last answer, and clients that leave. */
+/** One connection: pipelined requests, the last response, and clients that disconnect. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { HttpResponse } from '../testing/http-response.ts';
@@ -10,9 +10,9 @@ import type { Reply } from './reply.ts';
 
 const statusAndConnection = ({ status, headers }: HttpResponse) => [status, headers.get('connection')];
 
-// More than one request on a connection.
+// Several requests on one connection.
 
-test('pipelined requests are handled one after the other, and answered in order', async (t) => {
+test('handles pipelined requests one at a time, and responds in order', async (t) => {
   let underWay = 0;
   const server = await startServer(t, async (request) => {
     underWay += 1;
@@ -24,12 +24,14 @@ test('pipelined requests are handled one after the other, and answered in order'
   });
   const client = server.connect();
   let messages = '';
-  for (let i = 0; i < 80; i += 1) messages += i % 3 === 0 ? `${post(`/${i}?${i % 7}`, 'Content-Length: 2')}ab` : get(`/${i}?${i % 5}`);
+  for (let i = 0; i < 80; i += 1) {
+    messages += i % 3 === 0 ? `${post(`/${i}?${i % 7}`, 'Content-Length: 2')}ab` : get(`/${i}?${i % 5}`);
+  }
   await client.send(messages);
   for (let i = 0; i < 80; i += 1) await assertEchoed(client, `/${i}`, i % 3 === 0 ? 2 : 0);
 });
 
-test('10,000 requests in a row are all answered if no more than 128 are unanswered', async (t) => {
+test('serves 10,000 pipelined requests if at most 128 are unanswered at a time', async (t) => {
   const server = await startServer(t);
   const client = server.connect();
   const batch = Array.from({ length: 128 }, (_, i) => `GET /${i} HTTP/1.1\r\nHost:\r\n\r\n`).join('');
@@ -39,21 +41,21 @@ test('10,000 requests in a row are all answered if no more than 128 are unanswer
   }
 });
 
-test('while one request is handled, only some of those behind it are taken from the socket', async (t) => {
+test('reads only some of the pipelined requests while one is handled', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
   const client = server.connect();
   client.socket.write(get('/', `A: ${'a'.repeat(10_000)}`).repeat(500));
   await called;
-  await settle(server, 150); // enough to read 64 KiB at a time what there is
+  await settle(server, 150); // enough to read everything, 64 KiB at a time
   const { bytesRead } = await client.serverSocket();
   assert(bytesRead < 1_500_000, `${bytesRead} bytes were read`);
   release();
   for (let i = 0; i < 500; i += 1) await assertEchoed(client, '/');
 });
 
-test('a fault behind good requests neither overtakes nor replaces their answers', async (t) => {
-  const faults: [expected: string, bytes: string][] = [
+test('responds to an invalid message after the responses to the requests before it', async (t) => {
+  const invalidMessages: [expected: string, bytes: string][] = [
     ['400 malformed_request', 'FOO / HTTP/1.1\r\n\r\n'],
     ['400 malformed_request', 'GET / HTTP/1.1\r\n\r\n'],
     ['400 malformed_request', `${chunkedPost}zz\r\n`],
@@ -61,13 +63,13 @@ test('a fault behind good requests neither overtakes nor replaces their answers'
     ['431 headers_too_large', get('/', `A: ${'a'.repeat(17_000)}`)],
     ['505 http_version_not_supported', 'GET / HTTP/2.0\r\n\r\n'],
   ];
-  for (const [expected, bytes] of faults) {
+  for (const [expected, bytes] of invalidMessages) {
     const { called, release, handler } = blockUntilReleased(echo);
     const server = await startServer(t, handler);
     const client = await server.connect().send(get('/a'), post('/b', 'Content-Length: 1'), 'a', bytes, get('/never'));
     await called;
     await settle(server);
-    await client.send(get('/never')); // meets a parser that has given up
+    await client.send(get('/never')); // the parser has stopped
     await settle(server);
     assert.equal(client.unreadBytes, 0);
     release();
@@ -78,13 +80,13 @@ test('a fault behind good requests neither overtakes nor replaces their answers'
   }
 });
 
-test('a head too slow, or cut off, behind a good request is answered after it', async (t) => {
+test('responds to a head that is too slow or cut off after the response to the request before it', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler, { headTimeoutMs: 300, requestTimeoutMs: 300 });
   const slow = await server.connect().send(get('/a'), 'GET /b');
   const cut = (await server.connect().send(get('/a'), 'GET /b')).finish();
   await called;
-  await assertRefused(server.connect(), '408 request_timeout'); // opened later, so the other's time is over as well
+  await assertRefused(server.connect(), '408 request_timeout'); // opened last: the head on `slow` has timed out too
   release();
   await assertEchoed(slow, '/a');
   await assertRefused(slow, '408 request_timeout');
@@ -92,13 +94,13 @@ test('a head too slow, or cut off, behind a good request is answered after it', 
   await assertRefused(cut, '400 malformed_request');
 });
 
-test('what comes behind Connection: close is ignored', async (t) => {
-  for (const behind of [get('/never'), 'junk \0 junk\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n']) {
+test('ignores everything after a request with Connection: close', async (t) => {
+  for (const following of [get('/never'), 'junk \0 junk\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n']) {
     const { called, release, handler } = blockUntilReleased(echo);
     const server = await startServer(t, handler);
-    const client = await server.connect().send(get('/last', 'Connection: close'), behind);
+    const client = await server.connect().send(get('/last', 'Connection: close'), following);
     await called;
-    await client.send(behind);
+    await client.send(following);
     await settle(server);
     release();
     const { status, headers } = await client.response();
@@ -108,7 +110,7 @@ test('what comes behind Connection: close is ignored', async (t) => {
   }
 });
 
-test('what comes behind an answer with Connection: close is never handled', async (t) => {
+test('handles no request after a response with Connection: close', async (t) => {
   const server = await startServer(t, respond401);
   const tooLarge = post('/', 'Content-Length: 70000');
   await assertRefused(await server.connect().send(tooLarge, 'abc', get('/never')), '401 missing_api_key');
@@ -117,14 +119,16 @@ test('what comes behind an answer with Connection: close is never handled', asyn
   await assertRefused(client, '401 missing_api_key');
   await client.send('abc', get('/never'));
   await assertRefused(await server.connect().send('GET / HTTP/1.1\r\n\r\n', get('/never')), '400 malformed_request');
-  // Nobody asked for that body; whether it comes, only its client knows.
-  await assertRefused(await server.connect().send(post('/', 'Expect: 100-continue', 'Content-Length: 3'), get('/never')), '401 missing_api_key');
+  // Without a 100 Continue, the server cannot know whether the client sends the body.
+  const waiting = post('/', 'Expect: 100-continue', 'Content-Length: 3');
+  await assertRefused(await server.connect().send(waiting, get('/never')), '401 missing_api_key');
   await settle(server);
   assert.deepEqual(server.calls, Array(4).fill('POST /'));
 });
 
-test('an early answer keeps the connection if at most 64 KiB of the body are outstanding', async (t) => {
-  const server = await startServer(t, (request, waitedMs) => (request.method === 'POST' ? respond401(request, waitedMs) : echo(request)));
+test('keeps the connection if at most 64 KiB of the body are outstanding when the response is sent', async (t) => {
+  const server = await startServer(t, (request, waitedMs) =>
+    request.method === 'POST' ? respond401(request, waitedMs) : echo(request));
   for (const [head, body] of [
     [post('/', 'Content-Length: 3'), 'abc'],
     [post('/', 'Content-Length: 65536'), kib(64)],
@@ -142,9 +146,10 @@ test('an early answer keeps the connection if at most 64 KiB of the body are out
   }
 });
 
-test('a body of more than 64 KiB of which less was outstanding at its answer is discarded to its end', async (t) => {
+test('discards a body over 64 KiB if at most 64 KiB of it are outstanding when the response is sent', async (t) => {
   const { called, release, handler } = blockUntilReleased(respond401);
-  const server = await startServer(t, (request, waitedMs) => (request.method === 'POST' ? handler(request, waitedMs) : echo(request)));
+  const server = await startServer(t, (request, waitedMs) =>
+    request.method === 'POST' ? handler(request, waitedMs) : echo(request));
   const head = post('/', 'Content-Length: 100000');
   const client = await server.connect().send(head, Buffer.alloc(50_000, 'a'));
   await called;
@@ -156,7 +161,7 @@ test('a body of more than 64 KiB of which less was outstanding at its answer is 
   await assertEchoed(client, '/next');
 });
 
-test('a request with Expect before a broken message is not told that its connection closes', async (t) => {
+test('sends Connection: keep-alive to a request with Expect that a malformed message follows', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
   const client = await server.connect().send(get('/a'), get('/b', 'Expect: 100-continue'), 'junk\r\n\r\n');
@@ -167,7 +172,7 @@ test('a request with Expect before a broken message is not told that its connect
   await assertRefused(client, '400 malformed_request');
 });
 
-test('Proxy-Connection: close counts as Connection: close', async (t) => {
+test('treats Proxy-Connection: close as Connection: close', async (t) => {
   const server = await startServer(t);
   const client = await server.connect().send(get('/last', 'Proxy-Connection: close'));
   const { headers } = await client.response();
@@ -175,7 +180,7 @@ test('Proxy-Connection: close counts as Connection: close', async (t) => {
   await client.ended();
 });
 
-test('a chunked body whose request was answered ends its connection after 64 KiB', async (t) => {
+test('destroys the connection after 64 KiB of a chunked body that arrives after the response', async (t) => {
   const server = await startServer(t, respond401);
   const client = await server.connect().send(chunkedPost);
   assert.deepEqual(statusAndConnection(await client.response()), [401, 'keep-alive']);
@@ -184,24 +189,28 @@ test('a chunked body whose request was answered ends its connection after 64 KiB
   assert.deepEqual(server.calls, ['POST /']);
 });
 
-test('a body that breaks, or ends, after its request was answered ends the connection without another answer', async (t) => {
+test('closes the connection without a second response if the body proves malformed or is cut off', async (t) => {
   const server = await startServer(t, respond401);
-  for (const [head, behind] of [[chunkedPost, 'zz\r\n'], [chunkedPost, null], [post('/', 'Content-Length: 3'), null]] as const) {
+  for (const [head, following] of [
+    [chunkedPost, 'zz\r\n'], [chunkedPost, null], [post('/', 'Content-Length: 3'), null],
+  ] as const) {
     const client = await server.connect().send(head);
     assert.deepEqual(statusAndConnection(await client.response()), [401, 'keep-alive']);
-    if (behind === null) client.finish();
-    else await client.send(behind);
+    if (following === null) client.finish();
+    else await client.send(following);
     await client.ended();
   }
 });
 
-test('an answer to a request without a body leaves the connection open', async (t) => {
+test('keeps the connection after it has refused requests without a body', async (t) => {
   const server = await startServer(t, respond401);
-  const client = await server.connect().send(get('/'), post('/', 'Content-Length: 0'), post('/', 'Expect: 100-continue', 'Content-Length: 0'), get('/'));
+  const client = await server.connect().send(
+    get('/'), post('/', 'Content-Length: 0'), post('/', 'Expect: 100-continue', 'Content-Length: 0'), get('/'),
+  );
   for (let i = 0; i < 4; i += 1) assert.equal((await client.response()).headers.get('connection'), 'keep-alive');
 });
 
-test('HTTP/1.0 is served without a Host, one request a connection', async (t) => {
+test('serves HTTP/1.0 without a Host, one request per connection', async (t) => {
   const server = await startServer(t);
   for (const more of ['', 'Connection: keep-alive\r\n', 'Host: x\r\n']) {
     const client = await server.connect().send(`GET /old HTTP/1.0\r\n${more}\r\nGET /second HTTP/1.0\r\n\r\n`);
@@ -212,15 +221,19 @@ test('HTTP/1.0 is served without a Host, one request a connection', async (t) =>
   assert.deepEqual(server.calls, ['GET /old', 'GET /old', 'GET /old']);
 });
 
-// Behind the last answer.
+// After the last response.
 
-test('an early answer is read whole, although the client goes on sending', async (t) => {
+test('delivers the whole response although the client continues to send the body', async (t) => {
   const server = await startServer(t, respond401);
-  for (const head of [post('/', `Content-Length: ${200 * 1024}`), `${post('/', 'Transfer-Encoding: chunked', 'Connection: close')}${(200 * 1024).toString(16)}\r\n`]) {
+  const chunkSize = (200 * 1024).toString(16);
+  for (const head of [
+    post('/', `Content-Length: ${200 * 1024}`),
+    `${post('/', 'Transfer-Encoding: chunked', 'Connection: close')}${chunkSize}\r\n`,
+  ]) {
     await assertRefused(await server.connect().send(head, kib(200)), '401 missing_api_key', 'sent at once');
     const client = await server.connect().send(head);
     await assertRefused(client, '401 missing_api_key');
-    await client.send(kib(100)); // the server has closed its side: what comes now must not be answered by a reset
+    await client.send(kib(100)); // the server has closed its side; it must not respond to these bytes with a reset
     await client.send(kib(100));
     client.finish();
     await client.serverSocketClosed();
@@ -229,7 +242,7 @@ test('an early answer is read whole, although the client goes on sending', async
   }
 });
 
-test('the answer to a broken message, too, is read whole although the client goes on sending', async (t) => {
+test('delivers the whole response to an invalid message although the client continues to send', async (t) => {
   const server = await startServer(t);
   const heads = ['junk\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', 'GET / HTTP/2.0\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n'];
   for (const head of [...heads, `GET /${'a'.repeat(17_000)}`]) {
@@ -244,7 +257,7 @@ test('the answer to a broken message, too, is read whole although the client goe
   }
 });
 
-test('of what comes behind the last answer 256 KiB are read, and no 5 MB', async (t) => {
+test('reads a little more than 256 KiB after the last response, then destroys the connection', async (t) => {
   const server = await startServer(t, respond401);
   const client = await server.connect().send(post('/', 'Content-Length: 5000000'));
   await assertRefused(client, '401 missing_api_key');
@@ -254,7 +267,7 @@ test('of what comes behind the last answer 256 KiB are read, and no 5 MB', async
   assert(bytesRead > 256 * 1024 && bytesRead < 400 * 1024, `${bytesRead} bytes were read`);
 });
 
-test('behind the last answer the server waits 2 s for the client to close', async (t) => {
+test('waits 2 s after the last response for the client to close the connection', async (t) => {
   const timers: (() => void)[] = [];
   const setRealTimeout = setTimeout;
   t.mock.method(globalThis, 'setTimeout', (work: () => void, ms?: number) => {
@@ -270,29 +283,32 @@ test('behind the last answer the server waits 2 s for the client to close', asyn
   await client.serverSocketClosed();
 });
 
-// Clients that leave.
+// Clients that disconnect.
 
-test('a client that has closed its side still gets the answer to a request under way', async (t) => {
+test('responds to the request being handled after the client has closed its side', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
   const client = (await server.connect().send(get('/a'))).finish();
   await called;
   const serverSocket = await client.serverSocket();
-  if (!serverSocket.readableEnded) await waitForEvent(serverSocket, 'end'); // nothing waits, so that the server reads on
+  // No request waits, so the server continues to read.
+  if (!serverSocket.readableEnded) await waitForEvent(serverSocket, 'end');
   release();
   await client.response();
   await client.ended();
   await client.serverSocketClosed();
 });
 
-test('a client that has closed its side still gets its answers', async (t) => {
+test('responds to all pipelined requests after the client has closed its side', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
   const client = (await server.connect().send(get('/a'), post('/b', 'Content-Length: 1'), 'a', get('/c'))).finish();
   await called;
   await settle(server);
   release();
-  for (const path of ['/a', '/b', '/c']) assert.equal((JSON.parse((await client.response()).body) as { path: string }).path, path);
+  for (const path of ['/a', '/b', '/c']) {
+    assert.equal((JSON.parse((await client.response()).body) as { path: string }).path, path);
+  }
   await client.ended();
   await client.serverSocketClosed();
 
@@ -302,14 +318,14 @@ test('a client that has closed its side still gets its answers', async (t) => {
   await server.connect().finish().ended();
 });
 
-test('a reset within a body ends the wait for it', async (t) => {
+test('stops waiting for a body when the client resets the connection', async (t) => {
   for (const before of ['', 'ab']) {
     const { called, release, handler } = blockUntilReleased(echo);
     let reply: Reply | Promise<Reply> | null = null;
     const server = await startServer(t, (request, waitedMs) => (reply = handler(request, waitedMs)));
     const client = await server.connect().send(post('/', 'Content-Length: 3'), before);
     await called;
-    if (before !== '') release(); // reading already, or only after the reset
+    if (before !== '') release(); // the handler reads the body before the reset, or after it
     client.socket.resetAndDestroy();
     await client.serverSocketClosed();
     release();
@@ -318,7 +334,7 @@ test('a reset within a body ends the wait for it', async (t) => {
   }
 });
 
-test('a reset drops what waits behind the request that is handled', async (t) => {
+test('drops the waiting requests when the client resets the connection', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
   const client = await server.connect().send(get('/a'), get('/b').repeat(10), 'junk');
@@ -332,7 +348,7 @@ test('a reset drops what waits behind the request that is handled', async (t) =>
   await assertEchoed(await server.connect().send(get('/after')), '/after');
 });
 
-test('clients may reset anywhere; the server goes on, and forgets them', async (t) => {
+test('continues to serve after clients disconnect at any point, and closes their sockets', async (t) => {
   const big = { ...json(null), body: [Buffer.alloc(3_000_000, ' ')] };
   const server = await startServer(t, async (request, waitedMs) => {
     if (request.path === '/big') return big;
@@ -344,13 +360,14 @@ test('clients may reset anywhere; the server goes on, and forgets them', async (
     post('/', 'Content-Length: 3', 'Expect: 100-continue'), chunkedPost, '3\r\nabc\r\n', '0\r\n\r\n', 'zz\r\n',
     'CONNECT a:1 HTTP/1.1\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'a'.repeat(20_000),
   ];
-  const run = fc.record({
-    sent: fc.array(fc.tuple(fc.constantFrom(...pieces), fc.boolean(), fc.nat({ max: 3 })), { minLength: 1, maxLength: 5 }),
+  const write = fc.tuple(fc.constantFrom(...pieces), fc.boolean(), fc.nat({ max: 3 }));
+  const session = fc.record({
+    sent: fc.array(write, { minLength: 1, maxLength: 5 }),
     reading: fc.boolean(),
-    leaves: fc.constantFrom('reset', 'destroy', 'end'),
+    disconnect: fc.constantFrom('reset', 'destroy', 'end'),
   });
-  await fc.assert(fc.asyncProperty(fc.array(run, { minLength: 4, maxLength: 4 }), async (runs) => {
-    await Promise.all(runs.map(async ({ sent, reading, leaves }) => {
+  await fc.assert(fc.asyncProperty(fc.array(session, { minLength: 4, maxLength: 4 }), async (sessions) => {
+    await Promise.all(sessions.map(async ({ sent, reading, disconnect }) => {
       const client = server.connect();
       const serverSocket = await client.serverSocket();
       if (!reading) client.socket.pause();
@@ -359,8 +376,8 @@ test('clients may reset anywhere; the server goes on, and forgets them', async (
         client.socket.write(whole ? piece : piece.slice(0, piece.length / 2));
         for (let i = 0; i < pauses; i += 1) await new Promise((resolve) => setImmediate(resolve));
       }
-      if (leaves === 'reset') client.socket.resetAndDestroy();
-      else if (leaves === 'destroy') client.socket.destroy();
+      if (disconnect === 'reset') client.socket.resetAndDestroy();
+      else if (disconnect === 'destroy') client.socket.destroy();
       else client.finish().socket.resume().once('end', () => client.socket.destroy());
       if (!serverSocket.closed) await waitForEvent(serverSocket, 'close');
     }));
@@ -368,20 +385,23 @@ test('clients may reset anywhere; the server goes on, and forgets them', async (
   await assertEchoed(await server.connect().send(get('/after')), '/after');
 });
 
-test('a fault behind a request is answered though the client has closed its side meanwhile', async (t) => {
-  for (const [fault, expected] of [
-    ['FOO / HTTP/1.1\r\n\r\n', '400 malformed_request'], ['GET / HTTP/1.1\r\n\r\n', '400 malformed_request'], ['GET / HT', '400 malformed_request'],
-    [get('/', `X: ${'x'.repeat(20_000)}`), '431 headers_too_large'], [get('/').replace('1.1', '1.2'), '505 http_version_not_supported'],
+test('responds to an invalid message after a request although the client has closed its side', async (t) => {
+  for (const [message, expected] of [
+    ['FOO / HTTP/1.1\r\n\r\n', '400 malformed_request'],
+    ['GET / HTTP/1.1\r\n\r\n', '400 malformed_request'],
+    ['GET / HT', '400 malformed_request'],
+    [get('/', `X: ${'x'.repeat(20_000)}`), '431 headers_too_large'],
+    [get('/').replace('1.1', '1.2'), '505 http_version_not_supported'],
   ] as const) {
     const { called, release, handler } = blockUntilReleased(echo);
     const server = await startServer(t, handler);
-    const client = await server.connect().send(get('/a'), fault);
+    const client = await server.connect().send(get('/a'), message);
     client.finish();
     await called;
     await settle(server);
     release();
     const first = await client.response();
-    assert.equal(first.status, 200, fault.slice(0, 30));
-    await assertRefused(client, expected, fault.slice(0, 30));
+    assert.equal(first.status, 200, message.slice(0, 30));
+    await assertRefused(client, expected, message.slice(0, 30));
   }
 });

@@ -1,30 +1,30 @@
-/** Heads on the wire: the broken, the too long, of another HTTP; and what a good one may say. */
+/** Message heads: malformed, too large, or of another HTTP version; and what a valid head may contain. */
 import assert from 'node:assert/strict';
 import {
   assertEchoed, assertRefused, blockUntilReleased, echo, get, json, post, startServer, test,
 } from '../testing/wire.ts';
 
-const brokenHeads: [what: string, bytes: string][] = [
+const malformedHeads: [what: string, bytes: string][] = [
   ['no Host', 'GET / HTTP/1.1\r\n\r\n'],
   ['a second Host', 'GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
-  ['a second Host, empty and far away', 'GET / HTTP/1.1\r\nhost:\r\nA: b\r\nHOST: x\r\n\r\n'],
+  ['a second Host, where the first is empty', 'GET / HTTP/1.1\r\nhost:\r\nA: b\r\nHOST: x\r\n\r\n'],
   ['a second Host in HTTP/1.0', 'GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n'],
   ...['a b', 'a/b', 'http://a', 'user@a', 'a:b', 'a:80:80', '[::1', '::1', '[::g]', '%zz', '%4', 'a?b', '\xe4'].map(
     (host): [string, string] => [`Host: ${host}`, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
   ),
-  ['a bad Host in HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a b\r\n\r\n'],
+  ['an invalid Host in HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a b\r\n\r\n'],
   ['an unknown method', 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['a method in lower case', 'get / HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ['a method with a bad character', 'G(T / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a method with an invalid character', 'G(T / HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
   ['a header without a colon', get('/', 'Nothing')],
   ['a header with a space in its name', get('/', 'A b: c')],
   ['a header with a space before its colon', get('/', 'A : c')],
   ['a header without a name', get('/', ': c')],
-  ['a first header that goes on from nothing', 'GET / HTTP/1.1\r\n Host: x\r\n\r\n'],
+  ['a first header that begins with a space', 'GET / HTTP/1.1\r\n Host: x\r\n\r\n'],
   ['NUL in a header', get('/', 'A: \0')],
   ['a bare CR in a header', get('/', 'A: b\rc')],
-  ['something other than HTTP', 'GET / FTP/1.1\r\nHost: x\r\n\r\n'],
+  ['another protocol', 'GET / FTP/1.1\r\nHost: x\r\n\r\n'],
   ['Transfer-Encoding in HTTP/1.0', 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n'],
   ...['gzip', 'gzip, chunked', 'chunked, gzip', 'chunked, chunked', 'identity', 'chunked;a=b', 'xchunked'].map(
     (coding): [string, string] => [`Transfer-Encoding: ${coding}`, post('/', `Transfer-Encoding: ${coding}`)],
@@ -43,17 +43,18 @@ const brokenHeads: [what: string, bytes: string][] = [
   ['a target with a space', get('/a b')],
 ];
 
-test('a broken head is a 400 and the end of its connection', async (t) => {
+test('responds with 400 to a malformed head, and closes the connection', async (t) => {
   const server = await startServer(t);
-  for (const [what, bytes] of brokenHeads) {
+  for (const [what, bytes] of malformedHeads) {
     await assertRefused(await server.connect().send(bytes), '400 malformed_request', what);
   }
-  assert.deepEqual(server.calls, [], 'none of them reaches the handler');
+  assert.deepEqual(server.calls, [], 'the handler is not called');
 });
 
-test('the end of the stream within a head is a 400', async (t) => {
+test('responds with 400 if the client closes its side within a head', async (t) => {
   const server = await startServer(t);
-  for (const head of ['G', 'GET / HT', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n', 'GET / HTTP/1.1\r\nHost: x\r\n\r']) {
+  const line = 'GET / HTTP/1.1\r\n';
+  for (const head of ['G', 'GET / HT', line, `${line}Host: x\r\n`, `${line}Host: x\r\n\r`]) {
     await assertRefused((await server.connect().send(head)).finish(), '400 malformed_request', head);
   }
   const client = await server.connect().send(get('/a'), 'GET /');
@@ -62,7 +63,7 @@ test('the end of the stream within a head is a 400', async (t) => {
   assert.deepEqual(server.calls, ['GET /a']);
 });
 
-test('a Host may be any host of RFC 3986, or empty', async (t) => {
+test('accepts any host of RFC 3986 as Host, and an empty one', async (t) => {
   const server = await startServer(t);
   const client = server.connect();
   const names = ['', 'a', 'localhost:8080', 'a:', ':80', '127.0.0.1', "a_b~c.d-e!$&'()*+,;=", '%C3%A4'];
@@ -72,12 +73,13 @@ test('a Host may be any host of RFC 3986, or empty', async (t) => {
   }
 });
 
-test('a target is a path, a URL whose authority counts nothing, or the asterisk of OPTIONS', async (t) => {
+test('accepts a path, a URL whose authority is ignored, and the asterisk of OPTIONS as request target', async (t) => {
   const server = await startServer(t);
   const client = server.connect();
   const cases: [target: string, path: string, query: string][] = [
     ['/', '/', ''], ['/a%2Fb//c/?d=/e?f', '/a%2Fb//c/', 'd=/e?f'], ['//a/b', '//a/b', ''], ['/?', '/', ''],
-    ['http://a', '/', ''], ['http://a/', '/', ''], ['HTTPS://user@a:80/b?c', '/b', 'c'], ['http://[::1]:80/b//', '/b//', ''],
+    ['http://a', '/', ''], ['http://a/', '/', ''], ['HTTPS://user@a:80/b?c', '/b', 'c'],
+    ['http://[::1]:80/b//', '/b//', ''],
     ['http://a?b=/c', '/', 'b=/c'], ['http://a/http://b', '/http://b', ''],
   ];
   for (const [target, path, query] of cases) {
@@ -88,15 +90,19 @@ test('a target is a path, a URL whose authority counts nothing, or the asterisk 
   await assertEchoed(client, '*');
 });
 
-test('a head over 16 KiB is a 431', async (t) => {
+test('responds with 431 to a head over 16 KiB', async (t) => {
   const server = await startServer(t);
   const long = 'a'.repeat(17_000);
-  await assertRefused(await server.connect().send(get('/', `A: ${long}`)), '431 headers_too_large');
-  await assertRefused(await server.connect().send(get('/', `${long}: a`)), '431 headers_too_large');
-  await assertRefused(await server.connect().send(get('/', ...Array<string>(2_800).fill('abc: def'))), '431 headers_too_large');
-  await assertRefused(await server.connect().send(get(`/${long}`)), '431 headers_too_large');
-  await assertRefused(await server.connect().send(get('/', 'A: ').trimEnd(), 'a'.repeat(300_000)), '431 headers_too_large');
-  await assertRefused(await server.connect().send('GET /', 'a'.repeat(300_000)), '431 headers_too_large');
+  for (const head of [
+    get('/', `A: ${long}`),
+    get('/', `${long}: a`),
+    get('/', ...Array<string>(2_800).fill('abc: def')),
+    get(`/${long}`),
+    get('/', 'A: ').trimEnd() + 'a'.repeat(300_000),
+    `GET /${'a'.repeat(300_000)}`,
+  ]) {
+    await assertRefused(await server.connect().send(head), '431 headers_too_large', head.slice(0, 30));
+  }
   assert.deepEqual(server.calls, []);
   const under = 'a'.repeat(15_900);
   const client = await server.connect().send(get('/b', `A: ${under}`), get(`/${under}`));
@@ -104,7 +110,7 @@ test('a head over 16 KiB is a 431', async (t) => {
   await assertEchoed(client, `/${under}`);
 });
 
-test('no header of a head that fits is dropped, and their order is kept', async (t) => {
+test('drops no header of a head under 16 KiB, and keeps their order', async (t) => {
   const server = await startServer(t, async (request) =>
     json([request.headers['a'], request.headers['b']?.length, request.headers['c'] ?? null]));
   const lines = ['A: 1', 'a:2', ...Array<string>(2_500).fill('b:'), 'A: \t 3 \t'];
@@ -112,24 +118,28 @@ test('no header of a head that fits is dropped, and their order is kept', async 
   assert.deepEqual(JSON.parse((await client.response()).body), ['1, 2, 3', 2 * 2_499, null]);
 });
 
-test('every version but HTTP/1.0 and 1.1 is a 505', async (t) => {
+test('responds with 505 to every version except HTTP/1.0 and HTTP/1.1', async (t) => {
   const server = await startServer(t);
   const heads = [
-    'GET /\r\n\r\n', ...['0.9', '1.2', '2.0', '3.0', '9.9'].map((version) => `GET / HTTP/${version}\r\nHost: x\r\n\r\n`),
+    'GET /\r\n\r\n',
+    ...['0.9', '1.2', '2.0', '3.0', '9.9'].map((version) => `GET / HTTP/${version}\r\nHost: x\r\n\r\n`),
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
   ];
-  for (const head of heads) await assertRefused(await server.connect().send(head), '505 http_version_not_supported', head);
+  for (const head of heads) {
+    await assertRefused(await server.connect().send(head), '505 http_version_not_supported', head);
+  }
   assert.deepEqual(server.calls, []);
 });
 
-// What the server does not do.
+// CONNECT and Upgrade.
 
-test('CONNECT is a 405 with an empty Allow, in any form', async (t) => {
+test('responds to CONNECT in any form with 405 and an empty Allow', async (t) => {
   const server = await startServer(t);
   const heads = [
     'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n', 'CONNECT a:1 HTTP/1.0\r\n\r\n',
     'CONNECT [::1]:80 HTTP/1.1\r\nHost: x\r\nUpgrade: a\r\nConnection: upgrade\r\n\r\n',
-    'CONNECT a:1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc', 'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n\x16\x03\x01 and more',
+    'CONNECT a:1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc',
+    'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n\x16\x03\x01 and more',
   ];
   for (const head of heads) {
     const { headers } = await assertRefused(await server.connect().send(head), '405 method_not_allowed', head);
@@ -138,7 +148,7 @@ test('CONNECT is a 405 with an empty Allow, in any form', async (t) => {
   assert.deepEqual(server.calls, []);
 });
 
-test('a client may reset its connection after CONNECT', async (t) => {
+test('continues to serve after a client resets its connection after CONNECT', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
   const answered = await server.connect().send('CONNECT a:1 HTTP/1.1\r\n\r\n');
@@ -153,15 +163,15 @@ test('a client may reset its connection after CONNECT', async (t) => {
   await assertEchoed(await server.connect().send(get('/after')), '/after');
 });
 
-test('an Upgrade is ignored', async (t) => {
+test('ignores Upgrade, and closes the connection after the response', async (t) => {
   const server = await startServer(t);
   const heads = [
     get('/', 'Upgrade: websocket', 'Connection: Upgrade'),
     `${post('/', 'Upgrade: h2c', 'Connection: upgrade', 'Content-Length: 3')}abc`,
   ];
   for (const head of heads) {
-    const client = await server.connect().send(head, get('/never').slice(0, -2)); // Node loses these bytes …
-    await client.send('\r\n', get('/never')); // … so what follows them must not be taken for a message
+    const client = await server.connect().send(head, get('/never').slice(0, -2)); // Node's parser loses these bytes,
+    await client.send('\r\n', get('/never')); // so the bytes after them must not be parsed as a message
     const { status, headers } = await client.response();
     assert.deepEqual([status, headers.get('connection')], [200, 'close']);
     await client.ended();

@@ -1,26 +1,26 @@
-/** The listener itself: its address, how many connections it takes, and how it stops. */
+/** The listener: its address, the maximum number of connections, timeouts, and how it stops. */
 import assert from 'node:assert/strict';
 import {
   assertEchoed, assertRefused, blockUntilReleased, echo, get, json, kib, post, respond401, settle, startServer, test,
   waitForEvent,
 } from '../testing/wire.ts';
 
-test('opening fails on an address that is taken, and tells its address otherwise', async (t) => {
+test('has an address once it is open, and fails to open on an address in use', async (t) => {
   const server = await startServer(t);
   const { address } = server.listener;
   assert.match(address, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
   await assert.rejects(startServer(t, echo, { port: Number(new URL(address).port) }), { code: 'EADDRINUSE' });
-  const six = await startServer(t, echo, { host: '::1' }).catch((error: NodeJS.ErrnoException) => {
+  const ipv6 = await startServer(t, echo, { host: '::1' }).catch((error: NodeJS.ErrnoException) => {
     assert.match(String(error.code), /^(EADDRNOTAVAIL|EAFNOSUPPORT)$/);
     return error;
   });
-  if (six instanceof Error) t.diagnostic(`no IPv6 here: ${six.message}`);
-  else assert.match(six.listener.address, /^http:\/\/\[::1\]:[1-9]\d*$/);
+  if (ipv6 instanceof Error) t.diagnostic(`this machine has no IPv6: ${ipv6.message}`);
+  else assert.match(ipv6.listener.address, /^http:\/\/\[::1\]:[1-9]\d*$/);
 });
 
-// Too many.
+// Limits of connections.
 
-test('a connection too many is told so, and the next is served once one has gone', async (t) => {
+test('responds with 503 to connections over the maximum, and serves the next when one has closed', async (t) => {
   const server = await startServer(t, echo, { maxConnections: 2 });
   const [first, second] = [await server.connect().send(get('/1')), await server.connect().send(get('/2'))];
   await assertEchoed(first, '/1');
@@ -34,22 +34,22 @@ test('a connection too many is told so, and the next is served once one has gone
   await assertEchoed(first, '/1');
   first.socket.destroy();
   await first.serverSocketClosed();
-  // The third and the fourth have not closed their sides yet; they take nobody's place.
+  // The third and the fourth connection are still half open. Refused connections do not count.
   const fifth = await server.connect().send(get('/5'));
   await assertEchoed(fifth, '/5');
-  // Nor is there a place more when they have.
+  // Nor does the maximum grow when they close.
   for (const client of [third, fourth]) await client.finish().serverSocketClosed();
   await assertRefused(server.connect(), '503 too_many_connections');
   assert.deepEqual(server.calls, ['GET /1', 'GET /2', 'GET /1', 'GET /5']);
 });
 
-test('beyond 1,000 refused connections nothing is said any more', async (t) => {
+test('closes a connection without a response if 1,000 connections are being refused', async (t) => {
   const server = await startServer(t, echo, { maxConnections: -998 });
   for (let i = 0; i < 2; i += 1) await assertRefused(server.connect(), '503 too_many_connections');
   await server.connect().ended();
 });
 
-test('a connection that is idle is kept for a while, and closed', async (t) => {
+test('closes a connection that is idle for longer than the idle timeout', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler, { idleTimeoutMs: 40 });
   const busy = await server.connect().send(get('/busy'));
@@ -67,7 +67,7 @@ test('a connection that is idle is kept for a while, and closed', async (t) => {
   assert.equal((await last.response()).headers.get('keep-alive'), undefined);
 });
 
-test('what waits behind an answer that its client no longer takes is never handled', async (t) => {
+test('does not handle the next request if the client resets the connection during a response', async (t) => {
   const server = await startServer(t, async () => ({ ...json(null), body: [Buffer.alloc(32 * 1024 * 1024, ' ')] }));
   const client = await server.connect().send(get('/'), get('/never'));
   await waitForEvent(client.socket, 'data');
@@ -77,9 +77,10 @@ test('what waits behind an answer that its client no longer takes is never handl
   assert.deepEqual(server.calls, ['GET /']);
 });
 
-test('a client that takes nothing of its answer is dropped, and one that is slow is not', async (t) => {
-  const length = 30_000_000; // more than the kernel keeps between the two
-  const server = await startServer(t, async () => ({ ...json(null), body: [Buffer.alloc(length, ' ')] }), { idleTimeoutMs: 400 });
+test('destroys a connection whose client does not read its response, but not one whose client is slow', async (t) => {
+  const length = 30_000_000; // more than the kernel buffers
+  const large = { ...json(null), body: [Buffer.alloc(length, ' ')] };
+  const server = await startServer(t, async () => large, { idleTimeoutMs: 400 });
   const stalled = await server.connect().send(get('/'));
   await waitForEvent(stalled.socket, 'data');
   stalled.socket.pause();
@@ -91,9 +92,10 @@ test('a client that takes nothing of its answer is dropped, and one that is slow
   const chatty = await server.connect().send(get('/'));
   await waitForEvent(chatty.socket, 'data');
   chatty.socket.pause();
-  const chatter = setInterval(() => chatty.socket.write('\r\n'), 20); // what it sends does not put off its end
+  const chatter = setInterval(() => chatty.socket.write('\r\n'), 20); // sending does not postpone the timeout
   t.after(() => clearInterval(chatter));
-  const withConnect = await server.connect().send(get('/'), 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'); // Node drops its own listeners
+  // After CONNECT, Node removes its own listeners from the socket.
+  const withConnect = await server.connect().send(get('/'), 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
   await waitForEvent(withConnect.socket, 'data');
   withConnect.socket.pause();
   await stalled.serverSocketClosed();
@@ -102,9 +104,9 @@ test('a client that takes nothing of its answer is dropped, and one that is slow
   assert.equal((await slow.response()).body.length, length);
 });
 
-// The end.
+// Stopping.
 
-test('a stop closes what is idle, silent or refused, and nobody can connect any more', async (t) => {
+test('stop() closes idle, silent and refused connections, and ends listening', async (t) => {
   const server = await startServer(t, echo, { maxConnections: 2 });
   const idle = await server.connect().send(get('/'));
   await assertEchoed(idle, '/');
@@ -113,7 +115,7 @@ test('a stop closes what is idle, silent or refused, and nobody can connect any 
   const refusedOne = server.connect();
   await assertRefused(refusedOne, '503 too_many_connections');
   const stop = server.listener.stop(60_000);
-  assert.equal((await refusedOne.serverSocket()).destroyed, false, 'it lingers as ever');
+  assert.equal((await refusedOne.serverSocket()).destroyed, false, 'it is kept until its client has closed it');
   refusedOne.finish();
   assert.equal(await stop, true);
   await idle.ended();
@@ -123,7 +125,7 @@ test('a stop closes what is idle, silent or refused, and nobody can connect any 
   assert.equal(late.error?.code, 'ECONNREFUSED');
 });
 
-test('a stop does not shorten the linger behind a last answer', async (t) => {
+test('stop() leaves the client the usual time to read its last response', async (t) => {
   const server = await startServer(t);
   const client = await server.connect().send(get('/', 'Connection: close'));
   await client.response();
@@ -136,10 +138,10 @@ test('a stop does not shorten the linger behind a last answer', async (t) => {
   assert.equal(await stop, true);
 });
 
-test('a stop waits for the requests under way, and their answers end their connections', async (t) => {
+test('stop() waits for the requests being handled, and closes their connections after the responses', async (t) => {
   const { called, release, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
-  const handled = await server.connect().send(get('/handled'), get('/behind'));
+  const handled = await server.connect().send(get('/handled'), get('/never'));
   await called;
   const arriving = await server.connect().send(post('/arriving', 'Content-Length: 3'), 'a');
   await arriving.serverSocket();
@@ -151,7 +153,8 @@ test('a stop waits for the requests under way, and their answers end their conne
     assert.equal(stopped, false);
     if (client === arriving) await client.send('bc');
     const { status, headers, body } = await client.response();
-    assert.deepEqual([status, headers.get('connection'), (JSON.parse(body) as { path: string }).path], [200, 'close', path]);
+    const echoed = JSON.parse(body) as { path: string };
+    assert.deepEqual([status, headers.get('connection'), echoed.path], [200, 'close', path]);
     await client.ended();
     client.finish();
   }
@@ -159,7 +162,7 @@ test('a stop waits for the requests under way, and their answers end their conne
   assert.deepEqual(server.calls, ['GET /handled', 'POST /arriving']);
 });
 
-test('a head that is complete only after the stop began is still handled, and answered with Connection: close', async (t) => {
+test('serves a head that becomes complete after stop() was called, with Connection: close', async (t) => {
   const server = await startServer(t);
   const fresh = await server.connect().send('GET /fresh HT');
   const known = await server.connect().send(get('/known'));
@@ -178,8 +181,8 @@ test('a head that is complete only after the stop began is still handled, and an
   assert.deepEqual(server.calls, ['GET /known', 'GET /fresh', 'GET /again']);
 });
 
-test('an answer that a slow reader has not read yet survives the stop', async (t) => {
-  const length = 30_000_000; // more than the kernel keeps between the two
+test('stop() waits until a slow client has read its response', async (t) => {
+  const length = 30_000_000; // more than the kernel buffers
   const server = await startServer(t, async () => ({ ...json(null), body: [Buffer.alloc(length, ' ')] }));
   const client = await server.connect().send(get('/'));
   await waitForEvent(client.socket, 'data');
@@ -187,14 +190,15 @@ test('an answer that a slow reader has not read yet survives the stop', async (t
   const stop = server.listener.stop(60_000);
   client.socket.resume();
   assert.equal((await client.response()).body.length, length);
-  await client.ended(); // closed although its head could not say so any more
+  await client.ended(); // although its head, which was sent before, has Connection: keep-alive
   client.finish();
   assert.equal(await stop, true);
 });
 
-test('a stop neither waits for a body that is only discarded, nor serves who connects while a slow reader takes its answer', async (t) => {
-  const body = [Buffer.alloc(30_000_000, ' ')]; // more than the kernel keeps between the two
-  const server = await startServer(t, async (request, waitedMs) => (request.path === '/slow' ? { ...json(null), body } : respond401(request, waitedMs)));
+test('stop() waits for a slow client but not for a discarded body, and accepts no connections meanwhile', async (t) => {
+  const body = [Buffer.alloc(30_000_000, ' ')]; // more than the kernel buffers
+  const server = await startServer(t, async (request, waitedMs) =>
+    request.path === '/slow' ? { ...json(null), body } : respond401(request, waitedMs));
   const discarded = await server.connect().send(post('/', 'Content-Length: 50'), 'abc');
   assert.equal((await discarded.response()).headers.get('connection'), 'keep-alive');
   const slow = await server.connect().send(get('/slow'));
@@ -210,7 +214,7 @@ test('a stop neither waits for a body that is only discarded, nor serves who con
   assert.equal(server.calls.length, 2);
 });
 
-test('a stop whose time runs out says so, and cuts what is left', async (t) => {
+test('stop() returns false if a request is unanswered when the time is up, and closes its connection', async (t) => {
   const { called, handler } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
   const client = await server.connect().send(get('/'));
@@ -219,7 +223,7 @@ test('a stop whose time runs out says so, and cuts what is left', async (t) => {
   await client.ended();
 });
 
-test('a stop does not count as unanswered who only has not hung up, or has sent half a head', async (t) => {
+test('stop() returns true if no complete request is unanswered, even if connections are still open', async (t) => {
   const server = await startServer(t);
   for (const head of ['junk\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\n\r\n']) {
     const client = await server.connect().send(head);

@@ -1,9 +1,9 @@
-/** Replies on the wire. */
+/** Replies, as clients receive them. */
 import assert from 'node:assert/strict';
 import { get, json, startServer, test } from '../testing/wire.ts';
 import { bytesOf, type Reply } from './reply.ts';
 
-test('HEAD has the Content-Length of GET, and no body', async (t) => {
+test('sends the Content-Length of GET in response to HEAD, and no body', async (t) => {
   const server = await startServer(t, async () => json('ä'.repeat(1_000)));
   const client = await server.connect().send(get('/').replace('GET', 'HEAD'), get('/'));
   const head = await client.response('HEAD');
@@ -13,7 +13,7 @@ test('HEAD has the Content-Length of GET, and no body', async (t) => {
   assert.equal(whole.body.length, 2_002);
 });
 
-test('a reply is text, bytes, pieces or nothing, short or long, with its own headers', async (t) => {
+test('sends a body of text, bytes, several pieces or none, short or long, and the headers of the reply', async (t) => {
   const long = 'ä€'.repeat(10_000);
   const bodies = new Map<string, Reply['body']>([
     ['/none', null],
@@ -38,7 +38,7 @@ test('a reply is text, bytes, pieces or nothing, short or long, with its own hea
   }
 });
 
-test('every response tells the second it was made in', async (t) => {
+test('sends the current time as Date in every response', async (t) => {
   const server = await startServer(t);
   const client = server.connect();
   for (const message of [get('/'), 'junk\r\n\r\n']) {

@@ -10,7 +10,7 @@ const router = new Router<string>()
   .add('GET', '/store/orders', 'orders')
   .add('DELETE', '/a/b/{c}', 'remove');
 
-test('a path finds its operations, its parameter and its Allow', () => {
+test('finds the operations, the parameter and the Allow of a path', () => {
   const cases: [path: string, operations: [string, string][], parameter: string, allow: string][] = [
     ['/pets', [['GET', 'list'], ['POST', 'create']], '', 'GET, HEAD, POST, OPTIONS'],
     ['/%70ets', [['GET', 'list'], ['POST', 'create']], '', 'GET, HEAD, POST, OPTIONS'],
@@ -35,17 +35,20 @@ test('a path finds its operations, its parameter and its Allow', () => {
   }
 });
 
-test('every other path finds nothing', () => {
+test('finds nothing for any other path', () => {
   const paths = [
-    '', '/', '*', '%', '/%', 'pets', 'pets/7', '/pet', '/Pets', '/pets ', '/pets%20', '/PETS', '/petss', '/__proto__', '/constructor',
-    '/pets/', '/pets/%', '/%/7', '//pets', '/%2Fpets', '//7', '//', '/pets//', '/pets/7/', '/pets/7/8', '/pets%2F7', '/pets%2f', '/pets/7/%38',
-    '/store', '/orders', '/store/', '/store/%', '/store%2Forders', '/store/orders/', '/store/orders/1', '/store//orders',
+    '', '/', '*', '%', '/%', 'pets', 'pets/7', '/pet', '/Pets', '/pets ', '/pets%20', '/PETS', '/petss', '/__proto__',
+    '/constructor',
+    '/pets/', '/pets/%', '/%/7', '//pets', '/%2Fpets', '//7', '//', '/pets//', '/pets/7/', '/pets/7/8', '/pets%2F7',
+    '/pets%2f', '/pets/7/%38',
+    '/store', '/orders', '/store/', '/store/%', '/store%2Forders', '/store/orders/', '/store/orders/1',
+    '/store//orders',
     '/a/x', '/a/b', '/a/b/', '/a//x', '/a%2Fb/x', '/a/b/x/', '/a/b/x/y', '/a/b%2F/x', '/x/b/x', '/%E4/7', '/pets/%E4',
   ];
   for (const path of paths) assert.equal(router.find(decodePath(path)), null, path);
 });
 
-test('a path that one pattern has whole is not another pattern\'s parameter', () => {
+test('prefers a pattern without a parameter to one with a parameter', () => {
   const overlapping = new Router<number>().add('GET', '/a/{b}', 1).add('GET', '/a/x', 2).add('GET', '/{c}', 3);
   const found = (path: string) => {
     const route = overlapping.find(decodePath(path));
@@ -58,9 +61,10 @@ test('a path that one pattern has whole is not another pattern\'s parameter', ()
   assert.deepEqual(found('/%61'), [3, 'a']);
 });
 
-test('a router without patterns finds nothing, and methods come in the order of their adding', () => {
+test('finds nothing without patterns, and lists methods in the order in which they were added', () => {
   assert.equal(new Router<number>().find('/a'), null);
-  const { allow, operations } = new Router<number>().add('PUT', '/a', 1).add('GET', '/a', 2).add('PATCH', '/a', 3).find('/a')!;
+  const threeMethods = new Router<number>().add('PUT', '/a', 1).add('GET', '/a', 2).add('PATCH', '/a', 3);
+  const { allow, operations } = threeMethods.find('/a')!;
   assert.equal(allow, 'PUT, GET, HEAD, PATCH, OPTIONS');
   assert.deepEqual([...operations.keys()], ['PUT', 'GET', 'PATCH']);
 });

@@ -1,6 +1,7 @@
 /**
- * What clients see, byte for byte: the conversations of `testing/transcript/scenarios.ts`, as a server of version 0.1.0
- * answered them (`recorded.json`), but for what was changed on purpose since (`changes.json`, by the reason).
+ * What clients receive, byte for byte. Each scenario of `testing/transcript/scenarios.ts` is compared with its record
+ * of version 0.1.0 (`recorded.json`) or, if its responses have been changed on purpose since, with its record in
+ * `changes.json`, which is ordered by the reasons for the changes.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,13 +11,15 @@ import { groups } from '../testing/transcript/scenarios.ts';
 
 type Records = { [group: string]: Record };
 
-const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../testing/transcript/${name}`, import.meta.url), 'utf8'));
+const read = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../testing/transcript/${name}`, import.meta.url), 'utf8'));
 const recorded = read('recorded.json') as Records;
 const changes = Object.values(read('changes.json') as { [reason: string]: Records });
-const skip = process.platform === 'linux' ? false : 'the clients need loopback addresses beyond 127.0.0.1, which only Linux has by default';
+const skip = process.platform !== 'linux'
+  && 'the clients connect from 127.0.1.1 and other loopback addresses, which only Linux has by default';
 
 for (const group of groups) {
-  test(`the transcript of ${group.name} is as it was recorded`, { skip, timeout: 120_000 }, async () => {
+  test(`responds as recorded: ${group.name}`, { skip, timeout: 120_000 }, async () => {
     const record = await recordGroup(group);
     const expected: Record = Object.assign({}, recorded[group.name], ...changes.map((change) => change[group.name]));
     assert.deepEqual(Object.keys(record).sort(), Object.keys(expected).sort());

@@ -6,7 +6,7 @@ import { decodePath, parseQuery } from './url.ts';
 
 const query = (text: string): [string, readonly string[]][] => [...parseQuery(text)];
 
-test('a path is decoded once, and nothing is collapsed', () => {
+test('decodes a path once, and collapses nothing', () => {
   const cases: [path: string, decoded: string][] = [
     ['/', '/'],
     ['/v1/pets/', '/v1/pets/'],
@@ -32,18 +32,21 @@ test('a path is decoded once, and nothing is collapsed', () => {
   for (const [path, decoded] of cases) assert.equal(decodePath(path), decoded, path);
 });
 
-/** Percent signs that begin no escape, and bytes that are no UTF-8. */
-const broken = ['%', '%%', '%a', '%4', '%zz', '%4g', '%g4', '% 1', '%-1', '%u0041', 'a%', '%E4', '%C3', '%C3%', '%C3%28', '%80',
-  '%FF', '%C0%AF', '%C1%81', '%E0%80%AF', '%ED%A0%80', '%ED%BF%BF', '%F0%80%80%80', '%F4%90%80%80', '%F0%9F%90', '%E2%82', '%41%', '%C3%A4%C3'];
+/** Percent signs that do not begin an escape, and bytes that are not UTF-8. */
+const brokenEscapes = [
+  '%', '%%', '%a', '%4', '%zz', '%4g', '%g4', '% 1', '%-1', '%u0041', 'a%', '%E4', '%C3', '%C3%', '%C3%28', '%80',
+  '%FF', '%C0%AF', '%C1%81', '%E0%80%AF', '%ED%A0%80', '%ED%BF%BF', '%F0%80%80%80', '%F4%90%80%80', '%F0%9F%90',
+  '%E2%82', '%41%', '%C3%A4%C3',
+];
 
-test('a segment with a broken escape becomes empty, and no other does', () => {
-  for (const text of broken) {
+test('decodes a segment with a broken escape as an empty one, and the other segments as usual', () => {
+  for (const text of brokenEscapes) {
     assert.equal(decodePath(`/a/${text}/%62`), '/a//b', text);
     assert.equal(decodePath(`/x${text}`), '/', text);
   }
 });
 
-test('a query gives each name with all its values, decoded', () => {
+test('returns each name in a query with all its values, decoded', () => {
   const cases: [text: string, parameters: [string, string[]][]][] = [
     ['', []],
     ['&', []],
@@ -73,16 +76,19 @@ test('a query gives each name with all its values, decoded', () => {
   assert.equal(parseQuery('a=1').get('__proto__'), undefined);
 });
 
-test('a broken escape anywhere in a query is an invalid parameter', () => {
-  for (const text of broken) {
+test('throws invalid_parameter for a broken escape anywhere in a query', () => {
+  const isInvalidParameter = (error: unknown): boolean =>
+    error instanceof ApiError && error.code === 'invalid_parameter';
+  for (const text of brokenEscapes) {
     for (const broken of [text, `${text}=1`, `a=${text}`, `a=1&b=${text}&c=2`, `unknown${text}`]) {
-      assert.throws(() => parseQuery(broken), (error) => error instanceof ApiError && error.code === 'invalid_parameter', broken);
+      assert.throws(() => parseQuery(broken), isInvalidParameter, broken);
     }
   }
 });
 
-test('what encodeURIComponent made comes back', () => {
-  const text = fc.string({ unit: fc.constantFrom(...'aZ0 %/&=+?#;\0\x7f\x80ä€🐕\u{ffff}\u{10ffff}'), maxLength: 12 });
+test('decodes what encodeURIComponent encodes', () => {
+  const unit = fc.constantFrom(...'aZ0 %/&=+?#;\0\x7f\x80ä€🐕\u{ffff}\u{10ffff}');
+  const text = fc.string({ unit, maxLength: 12 });
   const path = fc.array(text, { minLength: 1, maxLength: 6 });
   fc.assert(fc.property(path, fc.array(fc.tuple(text, text), { maxLength: 6 }), (segments, pairs) => {
     const decoded = segments.map((segment) => `/${segment.replaceAll('/', '%2F')}`).join('');
@@ -93,7 +99,7 @@ test('what encodeURIComponent made comes back', () => {
   }));
 });
 
-test('the cost is linear in the length', () => {
+test('takes time linear in the length', () => {
   const start = performance.now();
   for (const unit of ['/', '%', '%41', '%zz', '&', '=', 'a=&', 'a', '%F0', '+']) {
     const long = unit.repeat((1 << 20) / unit.length);

@@ -9,7 +9,7 @@ import { limitsOf } from '../limits/plans.ts';
 import { OpenApiDocument } from '../testing/openapi.ts';
 import { openService } from '../testing/service.ts';
 
-test('what is served is the file, with the base path filled in and every digit of its int64s', async (t) => {
+test('serves the file with the base path inserted, and with every digit of its int64 bounds', async (t) => {
   const { call } = await openService(t, { basePath: '/shop/v1' });
   const file = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
   const { status, body } = await call('GET', '/openapi.json', { key: null });
@@ -18,10 +18,13 @@ test('what is served is the file, with the base path filled in and every digit o
   assert.ok(body.includes('9223372036854775807'));
 });
 
-test('answers to messages that no operation ever sees are as described, too', async (t) => {
+test('describes the responses to messages that reach no operation', async (t) => {
   const { service, secret } = await openService(t);
   const listen = async (maxConnections: number): Promise<URL> => {
-    const listener = await Listener.open(service, { monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections, headTimeoutMs: 200, requestTimeoutMs: 300, idleTimeoutMs: 65_000 });
+    const listener = await Listener.open(service, {
+      monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections,
+      headTimeoutMs: 200, requestTimeoutMs: 300, idleTimeoutMs: 65_000,
+    });
     t.after(() => listener.stop(0));
     return new URL(listener.address);
   };
@@ -43,11 +46,15 @@ test('answers to messages that no operation ever sees are as described, too', as
     const [start, ...lines] = text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n');
     const status = Number(start!.split(' ')[1]);
     assert.equal(status, expected, message.slice(0, 80));
-    const headers = new Map(lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+    const headers = new Map(lines.map((line): [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }));
     const response = { status, headers, body: text.slice(text.indexOf('\r\n\r\n') + 4) };
     for (const path of ['/pets', '/pets/{petId}', '/store/orders', '/healthz', '/readyz', '/openapi.json']) {
-      // With a key, get's own answers carry its deprecation; these here are the list's, or nobody's.
-      if (path !== '/pets/{petId}' || !message.includes('Authorization')) assert.deepEqual(document.check({ method: 'GET', path, ...response }), []);
+      // getPet's responses to a request with a key have deprecation headers; these are not responses of getPet.
+      if (path === '/pets/{petId}' && message.includes('Authorization')) continue;
+      assert.deepEqual(document.check({ method: 'GET', path, ...response }), []);
     }
     socket.destroy();
   };
@@ -56,12 +63,14 @@ test('answers to messages that no operation ever sees are as described, too', as
   await exchange(await listen(0), '', 503);
 });
 
-test('its examples of errors are what the server says', async (t) => {
+test('has the error bodies of the server as its examples', async (t) => {
   const opened = await openService(t, { now: Date.parse('2026-11-21T12:00:47Z') });
   const { call, service, pets, keys, usage } = opened;
   const get = '/v1/pets';
   const bodies = new Map<string, string>();
-  const collect = async (name: string, ...args: Parameters<typeof call>): Promise<void> => void bodies.set(name, (await call(...args)).body);
+  const collect = async (name: string, ...args: Parameters<typeof call>): Promise<void> => {
+    bodies.set(name, (await call(...args)).body);
+  };
   await collect('missing_api_key', 'GET', get, { key: null });
   await collect('invalid_api_key', 'GET', get, { key: 'x' });
   await collect('not_found', 'GET', '/v1/dogs');
@@ -89,6 +98,9 @@ test('its examples of errors are what the server says', async (t) => {
   await collect('shutting_down', 'GET', get);
   const gone = await openService(t, { now: Date.parse('2030-12-05T00:00:00Z') });
   bodies.set('operation_removed', (await gone.call('GET', `${get}/1`)).body);
-  const { components } = JSON.parse((await call('GET', '/openapi.json')).body) as { components: { examples: Record<string, { value: unknown }> } };
+  interface Document {
+    readonly components: { readonly examples: Readonly<Record<string, { readonly value: unknown }>> };
+  }
+  const { components } = JSON.parse((await call('GET', '/openapi.json')).body) as Document;
   for (const [name, body] of bodies) assert.deepEqual(components.examples[name]?.value, JSON.parse(body), name);
 });

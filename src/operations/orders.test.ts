@@ -9,7 +9,7 @@ const orders = `[
 {"id":11,"petId":4,"quantity":1,"status":"placed","complete":false}
 ]`;
 
-test('orders: in ascending id, exact, with limit, after and status as for animals', async (t) => {
+test('lists orders in ascending order of id, with exact numbers, and with limit, after and status', async (t) => {
   const { call } = await openService(t, { orders });
   const [a, b, c, d] = [
     '{"id":-3,"petId":4,"quantity":1,"shipDate":"2026-03-02T09:30:00.5+01:00","status":"delivered","complete":true}',
@@ -17,7 +17,8 @@ test('orders: in ascending id, exact, with limit, after and status as for animal
     '{"id":12,"petId":4,"quantity":1,"status":"approved","complete":false}',
     '{"id":9223372036854775807,"petId":-9223372036854775808,"quantity":2147483647,"status":"placed","complete":false}',
   ];
-  const list = async (query: string): Promise<string> => (await call('GET', `/v1/store/orders${query}`)).body.replaceAll('\n', '');
+  const list = async (query: string): Promise<string> =>
+    (await call('GET', `/v1/store/orders${query}`)).body.replaceAll('\n', '');
   assert.equal(await list(''), `[${a},${b},${c},${d}]`);
   assert.equal(await list('?status=placed'), `[${b},${d}]`);
   assert.equal(await list('?after=11'), `[${c},${d}]`);
@@ -28,7 +29,7 @@ test('orders: in ascending id, exact, with limit, after and status as for animal
   assert.equal((await call('GET', '/v1/store/orders?status=available')).status, 400);
 });
 
-test('a folder without orders has none', async (t) => {
+test('lists no orders if the data folder has no orders.json', async (t) => {
   const { call } = await openService(t);
   assert.equal((await call('GET', '/v1/store/orders')).body, '[]');
 });
