@@ -31,7 +31,8 @@ export class TranscriptClient {
       this.#text += text;
       this.#wake();
     });
-    this.#socket.on('end', () => this.#end('closed')).on('error', () => this.#end('reset')).on('close', () => this.#end('reset'));
+    this.#socket.on('end', () => this.#end('closed'));
+    for (const event of ['error', 'close']) this.#socket.on(event, () => this.#end('reset'));
   }
 
   /** Sends all parts in one write. */
@@ -58,14 +59,18 @@ export class TranscriptClient {
 
   /** Waits until `count` responses (100 Continue included) have begun, or the connection has ended. */
   async responses(count: number): Promise<void> {
-    while (this.#text.split('HTTP/1.1 ').length <= count && this.#ended === null) await new Promise<void>((resolve) => (this.#wake = resolve));
+    while (this.#text.split('HTTP/1.1 ').length <= count && this.#ended === null) await this.#more();
   }
 
   /** Waits until the server has closed the connection, and returns the record. */
   async end(): Promise<Exchange> {
-    while (this.#ended === null) await new Promise<void>((resolve) => (this.#wake = resolve));
+    while (this.#ended === null) await this.#more();
     this.#socket.destroy();
     return { sent: this.#sent, received: normalize(this.#text), end: this.#ended };
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
   }
 
   #write(text: string): Promise<void> {
@@ -79,7 +84,8 @@ export class TranscriptClient {
 }
 
 const goodbyeResponse = new RegExp(`^${[
-  'HTTP/1.1 204 No Content', 'Allow: GET, HEAD, POST, OPTIONS', 'Cache-Control: no-store', 'Connection: close', 'Date: …',
+  'HTTP/1.1 204 No Content', 'Allow: GET, HEAD, POST, OPTIONS', 'Cache-Control: no-store', 'Connection: close',
+  'Date: …',
   'X-RateLimit-Limit: 60', 'X-RateLimit-Remaining: 60', 'X-RateLimit-Reset: \\d+', 'X-Request-Id: …', '', '',
 ].join('\n')}$`);
 

@@ -25,8 +25,9 @@ export async function recordGroup(group: Group, server = serverPath, node = proc
     const runScenario = async (index: number): Promise<void> => {
       const { name, run } = scenarios[index]!;
       const client = running.connect(index);
-      const [auth, freeAuth] = [running.secrets.large[index], running.secrets.free[index]].map((secret) => `Authorization: Bearer ${secret}`);
-      const others = await run(client, { server: running, auth: auth!, freeAuth: freeAuth! });
+      const { large, free } = running.secrets;
+      const [auth, freeAuth] = [`Authorization: Bearer ${large[index]}`, `Authorization: Bearer ${free[index]}`];
+      const others = await run(client, { server: running, auth, freeAuth });
       record[name] = [await client.end(), ...(others ?? [])];
     };
     const indexes = scenarios.map((_, index) => index);
@@ -41,6 +42,8 @@ export async function recordGroup(group: Group, server = serverPath, node = proc
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [server, node, only] = process.argv.slice(2);
   const records: { [group: string]: Record } = {};
-  for (const group of groups) if (only === undefined || group.name === only) records[group.name] = await recordGroup(group, server, node);
+  for (const group of groups) {
+    if (only === undefined || group.name === only) records[group.name] = await recordGroup(group, server, node);
+  }
   process.stdout.write(`${JSON.stringify(records, null, 1)}\n`);
 }

@@ -1,4 +1,4 @@
-/** Runs a built server for the transcript, with a stopped clock and a data folder with known keys, animals and orders. */
+/** Runs a built server for the transcript, with a stopped clock and known keys, animals and orders. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,14 +45,16 @@ export class TranscriptServer {
     const folder = mkdtempSync(join(tmpdir(), 'petstore-transcript-'));
     const time = Date.parse(options.now);
     writeFileSync(join(folder, 'orders.json'), ordersFile);
-    const secrets = { large: Array.from({ length: options.keys }, newSecret), free: Array.from({ length: options.keys }, newSecret) };
+    const newSecrets = (): string[] => Array.from({ length: options.keys }, newSecret);
+    const secrets = { large: newSecrets(), free: newSecrets() };
     await writeKeys(folder, secrets, time);
     if (options.banned) await writeBans(folder, options.keys, time);
     const clock = fileURLToPath(new URL('clock.mjs', import.meta.url));
     const command = [nodePath, '--import', clock, serverPath, '--port', '0', '--data', folder, ...(options.args ?? [])];
     const limit = options.maxFileKib === undefined ? '' : `ulimit -S -f ${options.maxFileKib}; `;
     const env = { PATH: process.env['PATH'], TRANSCRIPT_NOW: options.now };
-    const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, ...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const script = `${limit}exec "$0" "$@"`;
+    const child = spawn('bash', ['-c', script, ...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'exit').then(() => throwExited(command));
     let printed = '';
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (printed += text));
@@ -85,10 +87,12 @@ export class TranscriptServer {
 
   /** Adds 3 animals with short names and 60 with long names, a page of which takes more than one write. */
   async fill(basePath: string): Promise<void> {
-    const names = ['Rex', 'Mia é', 'quote " and \u0000', ...Array.from({ length: 60 }, (_, i) => `${i} ${'x'.repeat(1_000)}`)];
+    const long = Array.from({ length: 60 }, (_, i) => `${i} ${'x'.repeat(1_000)}`);
+    const names = ['Rex', 'Mia é', 'quote " and \u0000', ...long];
     for (const [index, name] of names.entries()) {
       const body = JSON.stringify({ name, categoryId: index, status: ['available', 'pending', 'sold'][index % 3] });
-      const { status } = await send(`http://127.0.0.1:${this.port}`, 'POST', `${basePath}/pets`, { key: this.secrets.large.at(-1)!, body });
+      const key = this.secrets.large.at(-1)!;
+      const { status } = await send(`http://127.0.0.1:${this.port}`, 'POST', `${basePath}/pets`, { key, body });
       if (status !== 201) throw new Error(`an animal could not be added: ${status}`);
     }
   }
