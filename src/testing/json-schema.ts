@@ -46,9 +46,13 @@ export class JsonSchemaValidator {
       case 'const':
         return unless(same(rule, value), `is not ${show(rule)}: ${shown}`);
       case 'minimum':
-        return unless(number === undefined || (number ?? -Infinity) >= integer(rule), `is below ${show(rule)}: ${shown}`);
+        return unless(
+          number === undefined || (number ?? -Infinity) >= integer(rule), `is below ${show(rule)}: ${shown}`,
+        );
       case 'maximum':
-        return unless(number === undefined || (number ?? Infinity) <= integer(rule), `is above ${show(rule)}: ${shown}`);
+        return unless(
+          number === undefined || (number ?? Infinity) <= integer(rule), `is above ${show(rule)}: ${shown}`,
+        );
       case 'format':
         return unless(hasFormat(text(rule), value), `is not in the format ${text(rule)}: ${shown}`);
       case 'pattern':

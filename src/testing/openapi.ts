@@ -149,7 +149,8 @@ function* objectsIn(value: JsonValue, pointer: string): Generator<[string, JsonO
   } else if (value instanceof JsonObject) {
     yield [pointer, value];
     for (const [name, part] of value.members) {
-      const isExample = ['value', 'example', 'default'].includes(name) || (name === 'examples' && part instanceof JsonArray);
+      const isList = name === 'examples' && part instanceof JsonArray;
+      const isExample = isList || ['value', 'example', 'default'].includes(name);
       if (!isExample) yield* objectsIn(part, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
     }
   }

@@ -29,8 +29,8 @@ export interface TestServer {
 }
 
 /**
- * Starts a listener whose handler responds with `respond`, and stops it at the end of the test. By default, its timeouts
- * are longer than a test, and it accepts more connections than a test opens.
+ * Starts a listener whose handler responds with `respond`, and stops it at the end of the test. By default, its
+ * timeouts are longer than a test, and it accepts more connections than a test opens.
  */
 export async function startServer(
   t: TestContext, respond: Handler['respond'] = echo, options: Partial<ListenerOptions> = {},
