@@ -87,6 +87,7 @@ export class Body {
     if (this.#receivedBytes > maxBodyBytes) {
       this.#kept = null;
       this.#settle();
+      this.#settle = () => {};
       if (this.#declaredBytes === null) this.#onExcess();
     } else if (this.#kept !== null) {
       this.#kept = appended(this.#kept, this.#receivedBytes - piece.length, piece);

@@ -405,3 +405,16 @@ test('responds to an invalid message after a request although the client has clo
     await assertRefused(client, expected, message.slice(0, 30));
   }
 });
+
+test('responds with Connection: close to a pipelined request by what has arrived when it is its turn', async (t) => {
+  const server = await startServer(t, respond401);
+  const chunk = '1\r\na\r\n0\r\n\r\n';
+  for (const last of [
+    `${post('/', 'Content-Length: 65600')}${'a'.repeat(50)}`,
+    `${post('/', 'Transfer-Encoding: chunked', 'Expect: 100-continue')}${chunk}`,
+  ]) {
+    const client = await server.connect().send(get('/') + last);
+    assert.equal((await client.response()).headers.get('connection'), 'keep-alive');
+    assert.equal((await client.response()).headers.get('connection'), 'close', last.slice(0, 100));
+  }
+});

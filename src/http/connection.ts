@@ -14,13 +14,13 @@ import type { Socket } from 'node:net';
 import type { ApiError } from '../domain/api-error.ts';
 import { headError } from './head.ts';
 import { sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
-import { Request, type Sender } from './request.ts';
+import { maxRetainedBytes, Request, type Sender } from './request.ts';
 
 /** Handles the requests of a connection. */
 export interface Handler {
   /** Responds to a request with a valid head, `waitedMs` after Node reported it. Neither throws nor rejects. */
   respond(request: Request, waitedMs: number): Reply | Promise<Reply>;
-  /** Refuses a connection or a message. `counts`: whether it counts against the limit of its address. */
+  /** Refuses a connection or a message; does not throw. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refusal: ApiError, counts: boolean): Reply;
 }
 
@@ -37,8 +37,6 @@ export interface ConnectionContext {
 
 const close = ['Connection', 'close'];
 const maxUnanswered = 128;
-/** Together with the last body, of which at most 64 KiB are kept, below 300 KB (http/memory.test.ts). */
-const maxWaitingBytes = 220 * 1024;
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;
 
@@ -46,16 +44,17 @@ export class Connection {
   readonly #socket: Socket;
   readonly #address: string;
   readonly #context: ConnectionContext;
-  /** `closing`: the last response has been written. */
-  #state: 'idle' | 'busy' | 'closing' = 'idle';
+  /** The request that is being handled or whose response is being sent; null if the connection is idle. */
+  #handled: Request | null = null;
+  /** Whether the last response has been written. */
+  #isClosing = false;
   /** The requests that wait for their turn. */
-  readonly #waiting: (() => void)[] = [];
-  #waitingBytes = 0;
+  readonly #waiting: { readonly request: Request; readonly response: ServerResponse; readonly arrivedAt: number }[] = [];
   /** Ends the connection after the waiting requests; null if it is to be kept. */
   #end: (() => void) | null = null;
   /** The number of requests without a finished response, ignored ones included. */
   #unanswered = 0;
-  /** The request received last, until its response is sent and it is complete. */
+  /** The request received last if it has a body, until its response is sent and it is complete. */
   #latest: Request | null = null;
   /** The response that is written and not sent yet. */
   #sending: ServerResponse | null = null;
@@ -65,45 +64,44 @@ export class Connection {
     this.#address = socket.remoteAddress ?? ''; // undefined if the socket is closed already
     this.#context = context;
     socket.on('error', () => socket.destroy());
+    socket.on('close', () => (this.#waiting.length = 0)); // a slow handler may keep this connection in memory
     // Node resumes the socket whenever it has parsed a message.
     socket.on('resume', () => {
-      if (this.busy && (this.#state === 'closing' || this.#sending !== null || this.#waiting.length > 0)) socket.pause();
+      if (this.busy && (this.#isClosing || this.#sending !== null || this.#waiting.length > 0)) socket.pause();
     });
   }
 
   /** Whether a request has no response yet, or one that is not sent yet. */
   get busy(): boolean {
-    return this.#state === 'busy' || (this.#state === 'closing' && !this.#socket.writableFinished);
+    return this.#isClosing ? !this.#socket.writableFinished : this.#handled !== null;
   }
 
   /** For a stop: resolves when the response under way is sent and, if it is the last, the socket is closed. */
   async drain(): Promise<void> {
     const socket = this.#socket;
-    const sending = this.#state === 'closing' ? socket : this.#sending;
+    const sending = this.#isClosing ? socket : this.#sending;
     if (sending !== null) await new Promise((resolve) => sending.once('close', resolve));
-    // For Node, a new connection and one whose request body is being discarded are not idle.
-    else if (this.#state === 'idle' && (socket.bytesRead === 0 || this.#latest?.complete === false)) socket.destroy();
+    // server.close() does not close a new connection, nor one whose request body is being discarded.
+    if (!this.busy && (socket.bytesRead === 0 || this.#latest?.complete === false)) socket.destroy();
   }
 
   /** Called after a time without activity: the client is idle or does not read its response, or the handler is slow. */
   timedOut(): void {
-    if (this.#state !== 'busy' || this.#sending !== null) this.#socket.destroy();
+    if (this.#isClosing || this.#handled === null || this.#sending !== null) this.#socket.destroy();
   }
 
   /** Handles a request that Node reports, now or after those before it. */
   receive(message: IncomingMessage, response: ServerResponse): void {
     const socket = this.#socket;
     if (++this.#unanswered > maxUnanswered) socket.destroy();
-    if (socket.destroyed || this.#state === 'closing') return void message.resume();
+    if (socket.destroyed || this.#isClosing) return void message.resume();
     const request = new Request(message, response, this.#address);
-    const previous = this.#latest;
-    this.#latest = request;
-    if (this.#state === 'idle') return this.#handle(request, response, 0);
-    this.#waitingBytes += (previous?.body?.keptBytes ?? 0) + request.retainedBytes;
-    if (this.#waitingBytes > maxWaitingBytes) return void socket.destroy();
-    const arrivedAt = this.#context.monotonic();
-    this.#waiting.push(() => this.#handle(request, response, this.#context.monotonic() - arrivedAt));
-    socket.pause();
+    this.#latest = request.body === null ? null : request;
+    if (this.#handled === null) return this.#handle(request, response, 0);
+    this.#waiting.push({ request, response, arrivedAt: this.#context.monotonic() });
+    const retained = this.#waiting.reduce((sum, next) => sum + next.request.retainedBytes, this.#handled.retainedBytes);
+    if (retained > maxRetainedBytes) socket.destroy();
+    else socket.pause();
   }
 
   /** Handles an error that Node reports: in the body that is being received, or in the next head. */
@@ -124,14 +122,14 @@ export class Connection {
   }
 
   #endAfterResponses(end: () => void): void {
-    if (this.#state === 'closing') return;
+    if (this.#isClosing) return;
     this.#end ??= end;
-    if (this.#state === 'idle' || (this.#waiting.length === 0 && this.#sending?.socket)) this.#end();
+    if (this.#handled === null || (this.#waiting.length === 0 && this.#sending?.socket)) this.#end();
   }
 
   #handle(request: Request, response: ServerResponse, waitedMs: number): void {
     const { handler } = this.#context;
-    this.#state = 'busy';
+    this.#handled = request;
     const error = headError(request);
     if (error !== null) return this.#respond(handler.refuse(request, error, true), request, response, true);
     const reply = handler.respond(request, waitedMs);
@@ -139,23 +137,24 @@ export class Connection {
     else this.#respond(reply, request, response);
   }
 
-  #respond(reply: Reply, request: Request, response: ServerResponse, isBroken = false): void {
+  #respond(reply: Reply, request: Request, response: ServerResponse, mustClose = false): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
     const { stopping, keepAlive } = this.#context;
-    const isLast = isBroken || stopping || !request.mayBeFollowed || request.body?.isDiscardable === false;
+    const isLast = mustClose || stopping || !request.mayBeFollowed || request.body?.isDiscardable === false;
     const end = isLast ? () => this.#close() : this.#waiting.length === 0 ? this.#end : null;
     if (end !== null) {
       // The previous response is sent, but Node has not assigned the socket to this one yet.
-      if (response.socket === null) return void setImmediate(() => this.#respond(reply, request, response, isBroken));
+      if (response.socket === null) return void setImmediate(() => this.#respond(reply, request, response, isLast));
       sendReply(response, reply, request.id, isLast ? close : keepAlive, true);
       return end();
     }
     request.body?.discard(() => socket.destroy());
     sendReply(response, reply, request.id, keepAlive);
-    if (response.writableFinished) return this.#sent();
+    if (response.writableLength === 0) return this.#sent();
     this.#sending = response;
-    socket.pause(); // received data would restart the timeout
+    // Received bytes would restart the inactivity timeout. A 'resume' that Node has scheduled would undo a pause made now.
+    setImmediate(() => this.#sending === response && socket.pause());
     response.once('finish', () => this.#sent());
   }
 
@@ -166,26 +165,23 @@ export class Connection {
     if (!this.#socket.writable) return;
     if (this.#latest?.complete) this.#latest = null;
     const next = this.#waiting.shift();
-    if (this.#waiting.length === 0) {
-      this.#waitingBytes = 0;
-      if (this.#socket.isPaused()) this.#socket.resume();
-    }
-    if (next !== undefined) return next();
-    this.#state = 'idle';
+    if (this.#waiting.length === 0 && this.#socket.isPaused()) this.#socket.resume();
+    if (next !== undefined) return this.#handle(next.request, next.response, this.#context.monotonic() - next.arrivedAt);
+    this.#handled = null;
     this.#end?.();
   }
 
   /** Closes our side of the connection when all is sent, then discards for a while what the client still sends. */
   #close(): void {
     const socket = this.#socket;
-    this.#state = 'closing';
+    this.#isClosing = true;
     this.#waiting.length = 0;
     this.#latest?.body?.discard(() => {});
     socket.pause();
     socket.end(() => {
       const limit = socket.bytesRead + lingerBytes;
       setTimeout(() => socket.destroy(), lingerMs).unref();
-      // A listener for 'data' removes Node's own reader of the socket; on 'resume', Node has already restarted it.
+      // Node's listener for 'resume' restarts reading. A listener for 'data' that was added earlier would prevent that.
       socket.once('resume', () => {
         socket.on('data', () => {
           if (socket.bytesRead > limit) socket.destroy();

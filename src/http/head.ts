@@ -1,5 +1,5 @@
 import { ApiError } from '../domain/api-error.ts';
-import type { Request } from './request.ts';
+import { maxRetainedBytes, type Request } from './request.ts';
 
 /** The most bytes that a request line and its headers may have together. */
 export const maxHeadBytes = 16 * 1024;
@@ -11,7 +11,7 @@ const malformed = (what: string): ApiError => new ApiError('malformed_request', 
 const wrongVersion = (): ApiError =>
   new ApiError('http_version_not_supported', 'This server speaks HTTP/1.1 and HTTP/1.0.');
 const headTooLarge = (): ApiError =>
-  new ApiError('headers_too_large', `The request line and the headers are larger than ${maxHeadBytes} bytes.`);
+  new ApiError('headers_too_large', `The head has more than ${maxHeadBytes} bytes, or too many lines.`);
 
 /**
  * Checks what Node's parser accepts although RFC 9112 (or decisions.md, "Order of checks" 1) does not.
@@ -20,7 +20,7 @@ const headTooLarge = (): ApiError =>
 export function headError(request: Request): ApiError | null {
   const { httpVersion, headers, method, path, query } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return wrongVersion();
-  if (request.headBytes > maxHeadBytes) return headTooLarge();
+  if (request.headBytes > maxHeadBytes || request.retainedBytes > maxRetainedBytes) return headTooLarge();
   const { host, 'transfer-encoding': coding } = headers;
   if (host === undefined && httpVersion === '1.1') return malformed('no Host header (RFC 9112, section 3.2)');
   if (host !== undefined && !hostValue.test(host)) {

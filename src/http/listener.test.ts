@@ -98,6 +98,13 @@ test('destroys a connection whose client does not read its response, but not one
   const withConnect = await server.connect().send(get('/'), 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
   await waitForEvent(withConnect.socket, 'data');
   withConnect.socket.pause();
+  const second = await server.connect().send(get('/'), get('/'));
+  await second.response();
+  await waitForEvent(second.socket, 'data'); // of the second response
+  second.socket.pause();
+  const secondChatter = setInterval(() => second.socket.write('\r\n'), 20);
+  t.after(() => clearInterval(secondChatter));
+  await second.serverSocketClosed();
   await stalled.serverSocketClosed();
   await withConnect.serverSocketClosed();
   await chatty.serverSocketClosed();

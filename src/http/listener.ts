@@ -40,11 +40,11 @@ export class Listener {
       headersTimeout: headTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       connectionsCheckingInterval: Math.min(1_000, headTimeoutMs),
-      keepAliveTimeout: 0, // server.timeout covers it without a new timer for each response
+      keepAliveTimeout: 0, // server.timeout is enough, and needs no new timer for each response
       requireHostHeader: false, // headError checks it, with our own response
       joinDuplicateHeaders: true, // otherwise a repeated header looks like a single one
     }));
-    server.maxHeadersCount = 0; // unlimited: a limit would silently drop headers
+    server.maxHeadersCount = 0; // unlimited: Node would silently drop the headers above a limit
     server.maxConnections = maxConnections + maxRefusedConnections;
     server.timeout = idleTimeoutMs;
     // Lets a client half-close its connection before it receives its response. Node documents no option for this.

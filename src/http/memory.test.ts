@@ -48,13 +48,18 @@ const ordinary = get(
   '/v1/pets', 'Authorization: Bearer 0123456789', 'Accept: */*', 'User-Agent: a', 'X-Forwarded-For: 127.0.0.1',
 );
 const lines = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i.toString(36)}:`);
+/** The head of a POST with this many lines of one header. */
+const headOf = (count: number, bytes: number): string =>
+  post('/', `Content-Length: ${bytes}`, ...Array<string>(count).fill('ab:cd'));
 
 const afterFirstRequest: readonly [what: string, bytes: string][] = [
   ['127 tiny requests', tiny.repeat(127)],
   ['100 ordinary requests', ordinary.repeat(100)],
   ['a large head', get('/', `A: ${'a'.repeat(16_000)}`)],
   ['a head of 2,200 short lines', get('/', ...lines(2_200))],
-  ['a head of 3,900 lines with the same name', get('/', ...Array<string>(3_900).fill('a:'))],
+  ['a head of 1,000 lines with one name, and a body', `${headOf(1_000, 65_000)}${'a'.repeat(64_000)}`],
+  ['two heads of 600 lines with one name, and bodies', `${headOf(597, 20_000)}${'a'.repeat(20_000)}`.repeat(2)],
+  ['a head of 2,500 lines with the same name', get('/', ...Array<string>(2_500).fill('a:'))],
   ['a large body', `${post('/', 'Content-Length: 65536')}${'a'.repeat(65_000)}`],
   ['a body in chunks of one byte', chunkedPost + '1\r\na\r\n'.repeat(10_000)],
   ['tiny requests and a large body', `${tiny.repeat(110)}${chunkedPost}ee00\r\n${'a'.repeat(0xee00)}`],
@@ -122,6 +127,13 @@ test('retains less than 2 MB for a body of 60,000 chunks of one byte', async (t)
   await assertEchoed(client, '/', 60_000);
 });
 
+test('does not retain the last request of an idle connection', async (t) => {
+  const server = await startServer(t);
+  const settled = (): Promise<void> => settle(server, 20);
+  const retained = await retainedBytes(t, server.listener.address, settled, get('/', ...lines(900)));
+  assert(retained < 30_000, `${retained} bytes`);
+});
+
 test('destroys a connection with more than 128 unanswered requests', async (t) => {
   const { handler, called, release } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
@@ -143,7 +155,7 @@ test('destroys a connection with more than 128 unanswered requests', async (t) =
 test('destroys a connection whose waiting requests take too much memory', async (t) => {
   const { handler, called, release } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
-  const large = get('/', ...lines(2_200));
+  const large = get('/', ...lines(1_200));
   const one = server.connect();
   await one.send(get('/'), large);
   await called;

@@ -65,7 +65,7 @@ export function sendReply(response: ServerResponse, reply: Reply, id: string, co
   }
 }
 
-/** Sends a reply on a socket for which Node provides no `ServerResponse`. */
+/** Sends a reply to a message for which Node provides no `ServerResponse`. */
 export function sendReplyWithoutRequest(socket: Socket, reply: Reply, connection: readonly string[]): void {
   const headers = [...headersOf(reply, newRequestId(), connection), 'Date', new Date().toUTCString()];
   let head = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`;
