@@ -1,8 +1,8 @@
 /** `npm run bench:limits`: how a server behaves at its rate limits, with a face, a report, and an exit code. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../conformance/clock.ts';
-import { redactor } from '../conformance/credentials.ts';
+import { systemClock } from '../conformance/client/clock.ts';
+import { redactor } from '../conformance/client/credentials.ts';
 import { UsageError } from '../conformance/options.ts';
 import { startOwnServer, type OwnServer } from '../conformance/own-server.ts';
 import { makeFolder } from '../conformance/report/folder.ts';

@@ -1,9 +1,9 @@
 /** From options to a session that is open: the server found, the key accepted. */
-import { type Clock } from './clock.ts';
+import { type Clock } from './client/clock.ts';
 import { isLoopback, type Options } from './options.ts';
 import { startOwnServer } from './own-server.ts';
-import { Session, type SessionOptions } from './session.ts';
-import type { Wait } from './target.ts';
+import { Session, type SessionOptions } from './session/session.ts';
+import type { Wait } from './client/target.ts';
 
 /** A session, and how to end it. */
 export interface Begun {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { help, isLoopback, readOptions, UsageError, type Options } from './options.ts';
-import { requirements } from './requirements.ts';
+import { requirements } from './requirements/requirements.ts';
 
 const url = 'http://127.0.0.1:8080/v1';
 const key = 'test_abcdef';

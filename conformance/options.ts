@@ -1,8 +1,8 @@
 /** What the user tells the kit: flags and environment -> options, or one clear line. */
 import { parseArgs } from 'node:util';
-import { plans, type Plan } from './pacing.ts';
-import { requirementsNamed } from './requirements.ts';
-import type { SessionOptions } from './session.ts';
+import { plans, type Plan } from './client/pacing.ts';
+import { requirementsNamed } from './requirements/requirements.ts';
+import type { SessionOptions } from './session/session.ts';
 
 export const help = `Usage: npm run conformance -- [options]
 

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startOwnServer, type OwnServer } from './own-server.ts';
 import { readReport } from './report/compare.ts';
-import { requirements, type RequirementId } from './requirements.ts';
+import { requirements, type RequirementId } from './requirements/requirements.ts';
 import { planOf } from './suite.ts';
 import { damaged, type Damage, type Passing } from './testing/damage.ts';
 import { temporaryFolder } from './testing/servers.ts';

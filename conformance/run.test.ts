@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { requirements } from './requirements.ts';
+import { requirements } from './requirements/requirements.ts';
 import { assertNoKey, kit, nodeTest, reportIn, startKit } from './testing/kit.ts';
 import { ownServer, proxy, scripted, smallServer, temporaryFolder } from './testing/servers.ts';
 

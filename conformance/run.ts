@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { begin, type Begun } from './begin.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from './client/clock.ts';
 import { help, readOptions, UsageError, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
 import { compare, comparisonText, readReport } from './report/compare.ts';
@@ -12,8 +12,8 @@ import { reportJunit } from './report/junit.ts';
 import type { Report } from './report/report.ts';
 import { resultLine, sectionLine, summaryText } from './report/terminal.ts';
 import { count, duration } from './report/words.ts';
-import { requirements } from './requirements.ts';
-import { Untestable, type Session } from './session.ts';
+import { requirements } from './requirements/requirements.ts';
+import { Untestable, type Session } from './session/session.ts';
 import { planOf, runChecks } from './suite.ts';
 
 const colour = process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined;

@@ -5,9 +5,9 @@
 import { test } from 'node:test';
 import { animalChecks } from './checks/animals.ts';
 import { authChecks } from './checks/auth.ts';
-import { borderChecks } from './checks/borders.ts';
+import { borderChecks } from './checks/create-gaps.ts';
 import { createChecks } from './checks/create.ts';
-import { exhaustChecks } from './checks/exhaust.ts';
+import { exhaustChecks } from './checks/limits-reached.ts';
 import { getChecks } from './checks/get.ts';
 import { limitChecks } from './checks/limits.ts';
 import { listChecks } from './checks/list.ts';
@@ -20,17 +20,17 @@ import { orderChecks } from './checks/reference/order.ts';
 import { orderListChecks } from './checks/reference/orders.ts';
 import { petChecks } from './checks/reference/pets.ts';
 import { urlChecks } from './checks/reference/urls.ts';
-import { refusalChecks } from './checks/refuse.ts';
+import { refusalChecks } from './checks/create-refusals.ts';
 import { resourceChecks } from './checks/resources.ts';
-import { totalCost, type Check } from './check.ts';
-import { nameOf } from './exchange.ts';
-import { Fixtures } from './fixtures.ts';
-import { Broken, Inconclusive, Skipped } from './outcome.ts';
+import { totalCost, type Check } from './session/check.ts';
+import { nameOf } from './client/exchange.ts';
+import { Fixtures } from './session/fixtures.ts';
+import { Broken, Inconclusive, Skipped } from './verdicts/outcome.ts';
 import type { RequirementResult } from './report/report.ts';
-import { requirements, type RequirementId } from './requirements.ts';
-import { Untestable, type Session } from './session.ts';
-import { NoAnswer, NothingLeft } from './target.ts';
-import { Trial } from './trial.ts';
+import { requirements, type RequirementId } from './requirements/requirements.ts';
+import { Untestable, type Session } from './session/session.ts';
+import { NoAnswer, NothingLeft } from './client/target.ts';
+import { Trial } from './session/trial.ts';
 
 /**
  * All checks, in the order in which they run. No verdict depends on it; but what creates animals goes before what needs many, and

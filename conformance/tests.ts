@@ -3,7 +3,7 @@
  * Further options stand in CONFORMANCE_OPTIONS, as `npm run conformance` takes them.
  */
 import { begin } from './begin.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from './client/clock.ts';
 import { readOptions } from './options.ts';
 import { runChecks } from './suite.ts';
 

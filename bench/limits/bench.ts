@@ -4,8 +4,8 @@
  * A window is known by what the server says of it: its Reset, by the server's clock. Nothing is taken for granted of how windows
  * turn: they may be fixed, begin with the first request, slide, or be a bucket that fills.
  */
-import type { Clock } from '../../conformance/clock.ts';
-import { Inconclusive } from '../../conformance/outcome.ts';
+import type { Clock } from '../../conformance/client/clock.ts';
+import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import { count, duration } from '../../conformance/report/words.ts';
 import { isAdmitted, isRefused, retryAfterMs, wrongOf, type Answer, type Told } from './answer.ts';
 import { Bans } from './bans.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
-import { systemClock } from '../../conformance/clock.ts';
+import { systemClock } from '../../conformance/client/clock.ts';
 import { scripted } from '../../conformance/testing/servers.ts';
 import type { Answer } from './answer.ts';
 import { Budget, BudgetSpent } from './budget.ts';

@@ -11,7 +11,7 @@
  * times are the bench's own: each answer belongs to the oldest request that left on its connection.
  */
 import autocannon from 'autocannon';
-import type { Clock } from '../../conformance/clock.ts';
+import type { Clock } from '../../conformance/client/clock.ts';
 import { answerOf, type Answer, type Timing } from './answer.ts';
 import type { Budget } from './budget.ts';
 import type { Key } from './keys.ts';

@@ -1,5 +1,5 @@
 /** The keys of a run, and whom they belong to: given by whoever started it, or made for our own server as they are needed. */
-import { redactor } from '../../conformance/credentials.ts';
+import { redactor } from '../../conformance/client/credentials.ts';
 
 export interface Key {
   readonly secret: string;

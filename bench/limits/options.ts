@@ -1,7 +1,7 @@
 /** What the user tells the bench: flags and environment -> options, or one clear line. */
 import { parseArgs } from 'node:util';
 import { baseUrlOf, integer, isLoopback, oneOf, UsageError } from '../../conformance/options.ts';
-import { plans, type Plan } from '../../conformance/pacing.ts';
+import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isScenarioName, scenarios, type ScenarioName } from './scenarios.ts';
 import type { Promised, Settings } from './settings.ts';
 

@@ -1,5 +1,5 @@
 /** What a run is going to send, said before it is sent. */
-import { plans } from '../../conformance/pacing.ts';
+import { plans } from '../../conformance/client/pacing.ts';
 import type { Standing } from './answer.ts';
 import type { Asked, Cost, Scenario } from './scenario.ts';
 import { scenarios, type ScenarioName } from './scenarios.ts';

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { systemClock } from '../../conformance/clock.ts';
+import { systemClock } from '../../conformance/client/clock.ts';
 import { faults } from '../../conformance/mutants/faults.ts';
 import { startServer } from '../../conformance/mutants/server.ts';
 import { variants } from '../../conformance/mutants/variants.ts';

@@ -1,5 +1,5 @@
 /** A client that keeps quiet while others do not: how many requests it sends, and what the others made of its latency. */
-import { Inconclusive } from '../../conformance/outcome.ts';
+import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import { grouped } from '../../conformance/report/words.ts';
 import { isAdmitted, statusesOf } from './answer.ts';
 import type { Sent } from './drive.ts';

@@ -7,7 +7,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from '../../conformance/clock.ts';
+import { systemClock } from '../../conformance/client/clock.ts';
 import { temporaryFolder } from '../../conformance/testing/servers.ts';
 import { Budget } from './budget.ts';
 import { Drive, NoAnswer } from './drive.ts';

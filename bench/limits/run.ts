@@ -1,7 +1,7 @@
 /** The scenarios in turn: what they will cost, whether the key's day has room for them, and what became of each. */
-import type { Clock } from '../../conformance/clock.ts';
-import { Inconclusive, Skipped } from '../../conformance/outcome.ts';
-import { longWindowMs } from '../../conformance/pacing.ts';
+import type { Clock } from '../../conformance/client/clock.ts';
+import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
+import { longWindowMs } from '../../conformance/client/pacing.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
 import type { Verdict } from '../../conformance/report/report.ts';
 import { isAdmitted, isRefused, type Answer } from './answer.ts';

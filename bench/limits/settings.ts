@@ -1,5 +1,5 @@
 /** What a run is told to do, as far as the scenarios see it. */
-import type { Plan } from '../../conformance/pacing.ts';
+import type { Plan } from '../../conformance/client/pacing.ts';
 
 /** What the key is promised: a plan's numbers, or others. */
 export interface Promised {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../conformance/clock.ts';
+import type { Clock } from '../../conformance/client/clock.ts';
 import { faults } from '../../conformance/mutants/faults.ts';
 import type { Fault } from '../../conformance/mutants/faults/fault.ts';
 import type { Hooks, Plan } from '../../conformance/mutants/hooks.ts';

@@ -3,13 +3,13 @@
  * it holds while others write, since nobody can change an animal, and says nothing of theirs.
  */
 import * as fc from 'fast-check';
-import { check, type Check } from '../check.ts';
-import { anyName } from '../names.ts';
-import type { Answer } from '../exchange.ts';
-import { newPetText, statuses, type NewPet, type PetStatus } from '../pet.ts';
-import { createPet, createPetOf, getPet, listPets } from '../requests.ts';
-import { inJson } from '../rules.ts';
-import type { Trial } from '../trial.ts';
+import { check, type Check } from '../session/check.ts';
+import { anyName } from './names.ts';
+import type { Answer } from '../client/exchange.ts';
+import { newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
+import { createPet, createPetOf, getPet, listPets } from '../client/requests.ts';
+import { inJson } from '../verdicts/rules.ts';
+import type { Trial } from '../session/trial.ts';
 
 /** The animals created in one sequence. */
 type Model = { id: bigint; pet: NewPet }[];

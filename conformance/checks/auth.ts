@@ -1,11 +1,11 @@
 /** Section 5: authentication. Every kind of wrong credential, on every operation. */
 import * as fc from 'fast-check';
-import { check, look, type Check } from '../check.ts';
-import { changedAt, inQuery, invalid, lengthened, nobody, otherCaseAt, swappedAt, token, withoutAt } from '../credentials.ts';
-import type { Credential } from '../exchange.ts';
-import { getPet, listPets } from '../requests.ts';
-import type { RequirementId } from '../requirements.ts';
-import type { Trial } from '../trial.ts';
+import { check, look, type Check } from '../session/check.ts';
+import { changedAt, inQuery, invalid, lengthened, nobody, otherCaseAt, swappedAt, token, withoutAt } from '../client/credentials.ts';
+import type { Credential } from '../client/exchange.ts';
+import { getPet, listPets } from '../client/requests.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+import type { Trial } from '../session/trial.ts';
 
 /**
  * How many requests without a valid key there are beyond one of each kind on each operation: in a default run so many that with

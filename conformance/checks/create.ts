@@ -1,10 +1,10 @@
 /** Section 4.2: adding an animal. What is valid comes back as it was sent, and stays so. */
 import * as fc from 'fast-check';
-import { check, type Check } from '../check.ts';
-import { anyName, halfName, invisibleName, isOrdinary, linesName, nulName, oddName, tellingNames } from '../names.ts';
-import { int64Max, int64Min, statuses, type NewPet } from '../pet.ts';
-import { createPet, createPetOf, listPets } from '../requests.ts';
-import type { Trial } from '../trial.ts';
+import { check, type Check } from '../session/check.ts';
+import { anyName, halfName, invisibleName, isOrdinary, linesName, nulName, oddName, tellingNames } from './names.ts';
+import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
+import { createPet, createPetOf, listPets } from '../client/requests.ts';
+import type { Trial } from '../session/trial.ts';
 
 /** Tried before any is generated. The last few a server may refuse, but not change. */
 const examples: readonly string[] = [...tellingNames, invisibleName, oddName, linesName, halfName, nulName];

@@ -6,12 +6,12 @@
  * operation that has not been refused yet. Whoever is told when to come again comes then, once. So no window sees more than five
  * refusals of a server that keeps its word: one may ban who goes on regardless (section 8, behaviour 3).
  */
-import type { Answer, Credential, Operation, Request } from '../exchange.ts';
-import { Inconclusive } from '../outcome.ts';
-import { createPet, getPet, listOrders, listPets } from '../requests.ts';
-import { retryAfterMs } from '../target.ts';
-import type { Trial } from '../trial.ts';
-import { windowMoves } from '../windows.ts';
+import type { Answer, Credential, Operation, Request } from '../client/exchange.ts';
+import { Inconclusive } from '../verdicts/outcome.ts';
+import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
+import { retryAfterMs } from '../client/target.ts';
+import type { Trial } from '../session/trial.ts';
+import { windowMoves } from '../verdicts/windows.ts';
 
 /** Requests beyond what remains. */
 const overdraft = 3;

@@ -1,8 +1,8 @@
 /** Section 4.3: one animal, while the operation exists. */
 import * as fc from 'fast-check';
-import { check, look, type Check } from '../check.ts';
-import type { Answer, Request } from '../exchange.ts';
-import { getPet, other } from '../requests.ts';
+import { check, look, type Check } from '../session/check.ts';
+import type { Answer, Request } from '../client/exchange.ts';
+import { getPet, other } from '../client/requests.ts';
 
 /** How many animals of the list are got one by one. */
 const maxGets = 12;

@@ -1,11 +1,11 @@
 /** Section 8: the headers of the limits, within them. What happens at the limit is in exhaust.ts. */
-import { check, look, onEveryAnswer, type Check } from '../check.ts';
-import { Inconclusive, Skipped } from '../outcome.ts';
-import type { Answer } from '../exchange.ts';
-import type { Standing } from '../history.ts';
-import { listOrders, listPets } from '../requests.ts';
-import type { Trial } from '../trial.ts';
-import { clearMs, isClear, windowMoves, windowsOf } from '../windows.ts';
+import { check, look, onEveryAnswer, type Check } from '../session/check.ts';
+import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
+import type { Answer } from '../client/exchange.ts';
+import type { Standing } from '../verdicts/history.ts';
+import { listOrders, listPets } from '../client/requests.ts';
+import type { Trial } from '../session/trial.ts';
+import { clearMs, isClear, windowMoves, windowsOf } from '../verdicts/windows.ts';
 
 /** Requests sent at once, over which Remaining must fall. */
 const atOnce = 10;

@@ -1,11 +1,11 @@
 /** Section 4.1: the list, its limit and its filter. */
 import * as fc from 'fast-check';
-import { check, look, type Check } from '../check.ts';
-import type { Answer } from '../exchange.ts';
-import { Inconclusive } from '../outcome.ts';
-import { statuses } from '../pet.ts';
-import { listPets, listPetsAnyhow } from '../requests.ts';
-import type { Trial } from '../trial.ts';
+import { check, look, type Check } from '../session/check.ts';
+import type { Answer } from '../client/exchange.ts';
+import { Inconclusive } from '../verdicts/outcome.ts';
+import { statuses } from '../client/pet.ts';
+import { listPets, listPetsAnyhow } from '../client/requests.ts';
+import type { Trial } from '../session/trial.ts';
 
 /** The ends of the range, the default and their neighbours. */
 const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];

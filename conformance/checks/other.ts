@@ -1,7 +1,7 @@
 /** Sections 4.4 and 9: the other operation, and the path of the version. */
-import { check, look, type Check } from '../check.ts';
-import { JsonObject, kindOf } from '../json.ts';
-import { getPet, listOrders, listPets } from '../requests.ts';
+import { check, look, type Check } from '../session/check.ts';
+import { JsonObject, kindOf } from '../client/json.ts';
+import { getPet, listOrders, listPets } from '../client/requests.ts';
 
 export const otherChecks: readonly Check[] = [
   check('orders.exists', { requests: 1 }, async (t) => {

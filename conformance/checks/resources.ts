@@ -1,8 +1,8 @@
 /** Sections 1, 2, 3 and 7: what every answer must look like. The rules judge; here it is seen that there are answers. */
-import { check, look, onEveryAnswer, type Check } from '../check.ts';
-import { JsonObject } from '../json.ts';
-import { nobody } from '../credentials.ts';
-import { createPet, listPets } from '../requests.ts';
+import { check, look, onEveryAnswer, type Check } from '../session/check.ts';
+import { JsonObject } from '../client/json.ts';
+import { nobody } from '../client/credentials.ts';
+import { createPet, listPets } from '../client/requests.ts';
 
 /** Fields of the specification; others are a server's own. */
 const petFields = ['id', 'name', 'categoryId', 'status'];

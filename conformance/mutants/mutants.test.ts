@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { after, describe, test } from 'node:test';
-import type { Clock } from '../clock.ts';
-import { requirements } from '../requirements.ts';
+import type { Clock } from '../client/clock.ts';
+import { requirements } from '../requirements/requirements.ts';
 import { faults, topics, type Fault } from './faults.ts';
 import { base } from './hooks.ts';
 import { probes, secrets } from './probes.ts';

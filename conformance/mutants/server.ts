@@ -1,7 +1,7 @@
 /** A small conforming server of the specification, in memory, that a fault can break and a variant can fill the gaps of. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../client/clock.ts';
 import type { Fault } from './faults/fault.ts';
 import {
   base,

@@ -2,8 +2,8 @@
  * A process that tests servers given to it one by one: a mutant or a variant in this very process, the kit beside it, and one
  * clock for both on which nobody waits.
  */
-import { systemClock, type Clock } from '../clock.ts';
-import { Session } from '../session.ts';
+import { systemClock, type Clock } from '../client/clock.ts';
+import { Session } from '../session/session.ts';
 import { results, runChecks } from '../suite.ts';
 import { faults } from './faults.ts';
 import { startServer } from './server.ts';

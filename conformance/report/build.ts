@@ -1,6 +1,6 @@
 /** The report of a session. */
 import { readFileSync } from 'node:fs';
-import type { Session } from '../session.ts';
+import type { Session } from '../session/session.ts';
 import { results } from '../suite.ts';
 import type { Report, Verdict } from './report.ts';
 

@@ -2,8 +2,8 @@
  * The report of one run: what report.json holds, and what the other forms are made from. The README documents the shape;
  * `format` counts up when it changes in a way that a reader of the old one would misread. No key stands in it.
  */
-import type { GapId } from '../gaps.ts';
-import type { Profile, RequirementId } from '../requirements.ts';
+import type { GapId } from '../requirements/gaps.ts';
+import type { Profile, RequirementId } from '../requirements/requirements.ts';
 
 export type Verdict = 'passed' | 'failed' | 'inconclusive' | 'skipped';
 

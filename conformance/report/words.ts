@@ -1,5 +1,5 @@
 /** The words and signs that every form of the report shares. */
-import { sections } from '../requirements.ts';
+import { sections } from '../requirements/requirements.ts';
 import type { Report, Verdict } from './report.ts';
 
 /** In the order in which counts are told. */

@@ -1,8 +1,8 @@
 /** Test support: answers that no server had to give, and a clock that only moves when it is waited on. */
-import type { Clock } from '../clock.ts';
-import { bearer } from '../credentials.ts';
-import { Answer, type Request } from '../exchange.ts';
-import { listPets } from '../requests.ts';
+import type { Clock } from '../client/clock.ts';
+import { bearer } from '../client/credentials.ts';
+import { Answer, type Request } from '../client/exchange.ts';
+import { listPets } from '../client/requests.ts';
 import { apiKey } from './servers.ts';
 
 export const start = Date.UTC(2026, 10, 21, 12, 0, 5, 300);

@@ -1,6 +1,6 @@
 /** A report for the tests: every verdict, several failures, and a server that sends what it can to harm a reader. */
-import { gaps, type GapId } from '../gaps.ts';
-import { requirements, type RequirementId } from '../requirements.ts';
+import { gaps, type GapId } from '../requirements/gaps.ts';
+import { requirements, type RequirementId } from '../requirements/requirements.ts';
 import type { Failure, Observation, Report, RequirementResult, Verdict } from '../report/report.ts';
 
 /** What a hostile server puts into names, headers and bodies: markup, terminal escapes, XML's forbidden, bidi, half pairs. */

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { systemClock, type Clock } from '../clock.ts';
+import { systemClock, type Clock } from '../client/clock.ts';
 import { faults } from '../mutants/faults.ts';
-import type { Plan } from '../pacing.ts';
+import type { Plan } from '../client/pacing.ts';
 import { startServer } from '../mutants/server.ts';
 
 /** Whoever calls what ends with a test. */

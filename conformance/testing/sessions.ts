@@ -1,7 +1,7 @@
 /** Test support: whole runs of the kit in this process, without node:test's reports of them. */
-import { systemClock, type Clock } from '../clock.ts';
+import { systemClock, type Clock } from '../client/clock.ts';
 import type { RequirementResult } from '../report/report.ts';
-import { Session, type SessionOptions } from '../session.ts';
+import { Session, type SessionOptions } from '../session/session.ts';
 import { groups, results, runChecks, type Register } from '../suite.ts';
 
 /** Runs a test, and says nothing of how it ended: the session knows. */

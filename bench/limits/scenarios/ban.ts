@@ -5,7 +5,7 @@
  * A ban shows itself by a wait that ends well after that of the refusals before it, or by a status other than 429. The first two
  * seconds after the first refusal are waited out, since a server may forgive what was under way then.
  */
-import { Inconclusive, Skipped } from '../../../conformance/outcome.ts';
+import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts';
 import { count, duration } from '../../../conformance/report/words.ts';
 import { isAdmitted, isRefused, type Answer } from '../answer.ts';
 import { banMs } from '../bans.ts';

@@ -5,7 +5,7 @@
  * The specification promises requests per minute and leaves open how minutes are cut. Fixed windows let through two limits in a few
  * seconds across a border, a bucket that fills lets through two in a minute, a sliding window only one: none is more than two.
  */
-import { Inconclusive } from '../../../conformance/outcome.ts';
+import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { isAdmitted, isRefused, wrongOf, type Answer, type Told } from '../answer.ts';
 import { freshCost, type Bench } from '../bench.ts';

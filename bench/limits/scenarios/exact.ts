@@ -5,7 +5,7 @@
  * Where windows move (they slide, or are buckets that fill), room comes back while the requests are under way: then as many more
  * may be admitted as a minute's limit gives in that time, and one; and the values of `Remaining` are told, not judged.
  */
-import { Inconclusive } from '../../../conformance/outcome.ts';
+import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { isAdmitted, isRefused, wrongOf, type Answer, type Told } from '../answer.ts';
 import { freshCost, withStanding, type Bench } from '../bench.ts';

@@ -3,7 +3,7 @@
  * key is admitted, and not a request more: nothing is refused, and nobody banned. Where keys cost nothing there are several rounds,
  * each with a new one; with a key of few requests a minute a round is short.
  */
-import { Skipped } from '../../../conformance/outcome.ts';
+import { Skipped } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { freshCost } from '../bench.ts';
 import { compared, quietConnections, quietPace } from '../quiet.ts';

@@ -4,7 +4,7 @@
  * `Retry-After` is rounded up to whole seconds, so its last second is nobody's; an early retry that is admitted breaks the demand
  * only if `Reset`, too, was still to come: who says to wait for longer than is needed makes nobody exceed a limit.
  */
-import { Inconclusive } from '../../../conformance/outcome.ts';
+import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { isAdmitted, isRefused, type Answer } from '../answer.ts';
 import { drainedCost, type Bench } from '../bench.ts';
 import type { Finding, Scenario } from '../scenario.ts';

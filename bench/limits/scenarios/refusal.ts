@@ -2,7 +2,7 @@
  * What a 429 costs against a 200: the latencies of a key that is driven beyond its limit, a handful of refusals a window. Where keys
  * cost nothing there are several rounds, each with a new one. As few connections as will do, so that no request waits for another.
  */
-import { Inconclusive } from '../../../conformance/outcome.ts';
+import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { isAdmitted, isRefused, wrongOf, type Answer, type Told } from '../answer.ts';
 import { freshCost } from '../bench.ts';

@@ -1,8 +1,8 @@
 /** Our own decisions, "Order of checks": what every answer carries. The rules judge; here it is seen that there are all kinds. */
-import { check, type Check } from '../../check.ts';
-import { getPet, listOrders, listPets, other } from '../../requests.ts';
-import type { RequirementId } from '../../requirements.ts';
-import type { Trial } from '../../trial.ts';
+import { check, type Check } from '../../session/check.ts';
+import { getPet, listOrders, listPets, other } from '../../client/requests.ts';
+import type { RequirementId } from '../../requirements/requirements.ts';
+import type { Trial } from '../../session/trial.ts';
 import { answered, outside, requireAllow, withHeaders } from './common.ts';
 
 export const answerChecks: readonly Check[] = [

@@ -1,8 +1,8 @@
 /** What the checks of our own decisions share. */
-import type { Answer, Credential, Request } from '../../exchange.ts';
-import { createPetOf, other } from '../../requests.ts';
-import { codeOf } from '../../rules-reference.ts';
-import type { Trial } from '../../trial.ts';
+import type { Answer, Credential, Request } from '../../client/exchange.ts';
+import { createPetOf, other } from '../../client/requests.ts';
+import { codeOf } from '../../verdicts/rules-reference.ts';
+import type { Trial } from '../../session/trial.ts';
 
 /** The most bytes a body may have (decisions.md, `payload_too_large`). */
 export const maxBodyBytes = 64 * 1024;

@@ -1,7 +1,7 @@
 /** Our own decisions, "Deprecation": what tells of the end of `GET /pets/{petId}`. The rules judge the headers. */
-import { check, type Check } from '../../check.ts';
-import { other } from '../../requests.ts';
-import { codeOf, isRemoved } from '../../rules-reference.ts';
+import { check, type Check } from '../../session/check.ts';
+import { other } from '../../client/requests.ts';
+import { codeOf, isRemoved } from '../../verdicts/rules-reference.ts';
 import { inShort } from './common.ts';
 
 export const deprecationChecks: readonly Check[] = [

@@ -1,12 +1,12 @@
 /** Our own decisions, "Error codes": each kind of fault has its status and its code. */
-import { check, type Check } from '../../check.ts';
-import { changedAt, nobody } from '../../credentials.ts';
-import { JsonObject } from '../../json.ts';
-import type { Answer, Request } from '../../exchange.ts';
-import { createPetOf, listPets, listPetsAnyhow, other } from '../../requests.ts';
-import type { RequirementId } from '../../requirements.ts';
-import type { Trial } from '../../trial.ts';
-import { int64Max } from '../../pet.ts';
+import { check, type Check } from '../../session/check.ts';
+import { changedAt, nobody } from '../../client/credentials.ts';
+import { JsonObject } from '../../client/json.ts';
+import type { Answer, Request } from '../../client/exchange.ts';
+import { createPetOf, listPets, listPetsAnyhow, other } from '../../client/requests.ts';
+import type { RequirementId } from '../../requirements/requirements.ts';
+import type { Trial } from '../../session/trial.ts';
+import { int64Max } from '../../client/pet.ts';
 import { answered, inShort, json, maxBodyBytes, outside, postWith, raw, refused, requireAllow, withHeaders } from './common.ts';
 
 /** What no server reads as one head. */

@@ -1,9 +1,9 @@
 /** Our own decisions, "Limits": the windows, and what counts. */
-import { check, type Check } from '../../check.ts';
-import type { Answer, Request } from '../../exchange.ts';
-import { Inconclusive } from '../../outcome.ts';
-import { createPet, createPetOf, getPet, listOrders, listPets, other } from '../../requests.ts';
-import { codeOf } from '../../rules-reference.ts';
+import { check, type Check } from '../../session/check.ts';
+import type { Answer, Request } from '../../client/exchange.ts';
+import { Inconclusive } from '../../verdicts/outcome.ts';
+import { createPet, createPetOf, getPet, listOrders, listPets, other } from '../../client/requests.ts';
+import { codeOf } from '../../verdicts/rules-reference.ts';
 import { exhausted } from '../exhaustion.ts';
 import { json, maxBodyBytes, outside, postWith, publicPaths, raw, text, withHeaders } from './common.ts';
 

@@ -1,8 +1,8 @@
 /** Our own decisions, "Order of checks": which fault decides, what lies outside the base path, and what the wire must bear. */
-import { check, type Check } from '../../check.ts';
-import { nobody } from '../../credentials.ts';
-import { createPetOf, other } from '../../requests.ts';
-import { codeOf } from '../../rules-reference.ts';
+import { check, type Check } from '../../session/check.ts';
+import { nobody } from '../../client/credentials.ts';
+import { createPetOf, other } from '../../client/requests.ts';
+import { codeOf } from '../../verdicts/rules-reference.ts';
 import {
   answered,
   basePath,

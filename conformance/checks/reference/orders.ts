@@ -1,11 +1,11 @@
 /** Our own decisions, "Orders": a list like that of the animals. */
-import { check, type Check } from '../../check.ts';
-import type { Answer, Request } from '../../exchange.ts';
-import { JsonObject } from '../../json.ts';
-import { Inconclusive } from '../../outcome.ts';
-import { listOrders } from '../../requests.ts';
-import { orderIds, orderStatuses } from '../../rules-reference.ts';
-import type { Trial } from '../../trial.ts';
+import { check, type Check } from '../../session/check.ts';
+import type { Answer, Request } from '../../client/exchange.ts';
+import { JsonObject } from '../../client/json.ts';
+import { Inconclusive } from '../../verdicts/outcome.ts';
+import { listOrders } from '../../client/requests.ts';
+import { orderIds, orderStatuses } from '../../verdicts/rules-reference.ts';
+import type { Trial } from '../../session/trial.ts';
 import { inShort, links, refused } from './common.ts';
 import { followed } from './pets.ts';
 

@@ -1,13 +1,13 @@
 /** Our own decisions, "Pets": which values are valid, and how one comes to all animals. */
-import { check, type Check } from '../../check.ts';
-import type { Answer, Request } from '../../exchange.ts';
-import { controlName, invisibleName } from '../../names.ts';
-import { Inconclusive } from '../../outcome.ts';
-import { int64Max, int64Min, type NewPet, type PetStatus } from '../../pet.ts';
-import { createPet, createPetOf, listPets } from '../../requests.ts';
-import { codeOf } from '../../rules-reference.ts';
-import { inJson } from '../../rules.ts';
-import type { Trial } from '../../trial.ts';
+import { check, type Check } from '../../session/check.ts';
+import type { Answer, Request } from '../../client/exchange.ts';
+import { controlName, invisibleName } from '../names.ts';
+import { Inconclusive } from '../../verdicts/outcome.ts';
+import { int64Max, int64Min, type NewPet, type PetStatus } from '../../client/pet.ts';
+import { createPet, createPetOf, listPets } from '../../client/requests.ts';
+import { codeOf } from '../../verdicts/rules-reference.ts';
+import { inJson } from '../../verdicts/rules.ts';
+import type { Trial } from '../../session/trial.ts';
 import { basePath, inShort, links } from './common.ts';
 
 /** So many pages one follows: 1,200 animals. */

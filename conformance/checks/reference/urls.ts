@@ -1,8 +1,8 @@
 /** Our own decisions, "URLs": which paths are the same, and which are not. (Integers in URLs: errors.ts.) */
-import { check, type Check } from '../../check.ts';
-import type { Request } from '../../exchange.ts';
-import { createPetOf, getPet, listPetsAnyhow, other } from '../../requests.ts';
-import type { Trial } from '../../trial.ts';
+import { check, type Check } from '../../session/check.ts';
+import type { Request } from '../../client/exchange.ts';
+import { createPetOf, getPet, listPetsAnyhow, other } from '../../client/requests.ts';
+import type { Trial } from '../../session/trial.ts';
 import { answered, basePath, raw, refused, withBody } from './common.ts';
 
 export const urlChecks: readonly Check[] = [

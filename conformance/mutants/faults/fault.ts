@@ -1,4 +1,4 @@
-import type { RequirementId } from '../../requirements.ts';
+import type { RequirementId } from '../../requirements/requirements.ts';
 import { base, type Answer, type Exchange, type Hooks, type Operation, type Pet } from '../hooks.ts';
 import { Digits, type Json, type JsonObject } from '../json.ts';
 

@@ -1,5 +1,5 @@
 /** How a check ends other than by passing. */
-import type { Failure } from './report/report.ts';
+import type { Failure } from '../report/report.ts';
 
 /** The requirement is broken. The message is fit for a terminal. */
 export class Broken extends Error {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { anyName, controlName, invisibleName, isOrdinary, tellingNames } from './names.ts';
-import { newPetText } from './pet.ts';
+import { newPetText } from '../client/pet.ts';
 
 test('telling names are ordinary, and each stands once', () => {
   for (const name of tellingNames) assert.ok(isOrdinary(name) || name.length > 64, JSON.stringify(name));

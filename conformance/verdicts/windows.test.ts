@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { nobody } from './credentials.ts';
+import { nobody } from '../client/credentials.ts';
 import { History, type Standing } from './history.ts';
-import { listPets } from './requests.ts';
-import { answer, start, type Told } from './testing/answers.ts';
+import { listPets } from '../client/requests.ts';
+import { answer, start, type Told } from '../testing/answers.ts';
 import { windowMoves, windowsOf } from './windows.ts';
 
 const second = Math.floor(start / 1000);

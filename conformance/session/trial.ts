@@ -1,15 +1,15 @@
 /** What a check works with: it sends, requires, observes; and gives up where the server leaves nothing to judge. */
 import * as fc from 'fast-check';
 import { casesOf, type Check } from './check.ts';
-import { nameOf, type Answer, type Credential, type Request } from './exchange.ts';
+import { nameOf, type Answer, type Credential, type Request } from '../client/exchange.ts';
 import { Fixtures } from './fixtures.ts';
-import type { GapId } from './gaps.ts';
-import type { History } from './history.ts';
-import { shortened } from './json.ts';
-import type { Failure } from './report/report.ts';
-import { Broken, Inconclusive } from './outcome.ts';
+import type { GapId } from '../requirements/gaps.ts';
+import type { History } from '../verdicts/history.ts';
+import { shortened } from '../client/json.ts';
+import type { Failure } from '../report/report.ts';
+import { Broken, Inconclusive } from '../verdicts/outcome.ts';
 import type { Session } from './session.ts';
-import { NoAnswer, type Target } from './target.ts';
+import { NoAnswer, type Target } from '../client/target.ts';
 
 /** How many cases more are tried to make a counterexample smaller: each is a request, or several. */
 const maxShrinks = 100;

@@ -1,10 +1,10 @@
 /** Section 4.2: bodies at the border of what the specification says. A server may refuse them; what it accepts it must not change. */
-import { look, type Check } from '../check.ts';
-import type { Answer } from '../exchange.ts';
-import type { GapId } from '../gaps.ts';
-import { controlName, halfName, nulName } from '../names.ts';
-import { createPet, createPetOf } from '../requests.ts';
-import type { Trial } from '../trial.ts';
+import { look, type Check } from '../session/check.ts';
+import type { Answer } from '../client/exchange.ts';
+import type { GapId } from '../requirements/gaps.ts';
+import { controlName, halfName, nulName } from './names.ts';
+import { createPet, createPetOf } from '../client/requests.ts';
+import type { Trial } from '../session/trial.ts';
 
 export const borderChecks: readonly Check[] = [
   look(

@@ -1,9 +1,9 @@
 /** What the run has found of each requirement and each gap. No key enters it. */
-import { curlLine, inWords, transcript, type Answer, type Request } from './exchange.ts';
-import { gaps, type GapId } from './gaps.ts';
-import { shortened } from './json.ts';
-import type { Failure, Observation, RequirementResult, Verdict } from './report/report.ts';
-import { requirements, type Profile, type RequirementId } from './requirements.ts';
+import { curlLine, inWords, transcript, type Answer, type Request } from '../client/exchange.ts';
+import { gaps, type GapId } from '../requirements/gaps.ts';
+import { shortened } from '../client/json.ts';
+import type { Failure, Observation, RequirementResult, Verdict } from '../report/report.ts';
+import { requirements, type Profile, type RequirementId } from '../requirements/requirements.ts';
 import type { Violation } from './rules.ts';
 
 /** How many different failures of one requirement are told in full, and how many pieces of evidence. */

@@ -4,11 +4,11 @@
  *
  * A rule says `undefined` where the answer could not have broken it, `true` where it was kept, and else what was wrong.
  */
-import { type Answer, type Operation } from './exchange.ts';
+import { type Answer, type Operation } from '../client/exchange.ts';
 import type { History } from './history.ts';
-import { JsonNumber, JsonObject, kindOf } from './json.ts';
-import { fieldProblems } from './pet.ts';
-import type { RequirementId } from './requirements.ts';
+import { JsonNumber, JsonObject, kindOf } from '../client/json.ts';
+import { fieldProblems } from '../client/pet.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
 
 /** What was required, and what came. */
 export interface Violation {

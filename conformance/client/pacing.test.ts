@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Pacer, plans } from './pacing.ts';
-import { answer, start, type Told } from './testing/answers.ts';
+import { answer, start, type Told } from '../testing/answers.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;

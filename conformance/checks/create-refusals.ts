@@ -1,10 +1,10 @@
 /** Section 4.2: bodies that are no NewPet are refused with 400, each with one fault. */
 import * as fc from 'fast-check';
-import { check, type Check } from '../check.ts';
-import { int64Max, int64Min, statuses } from '../pet.ts';
-import { createPetOf } from '../requests.ts';
-import type { RequirementId } from '../requirements.ts';
-import type { Trial } from '../trial.ts';
+import { check, type Check } from '../session/check.ts';
+import { int64Max, int64Min, statuses } from '../client/pet.ts';
+import { createPetOf } from '../client/requests.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+import type { Trial } from '../session/trial.ts';
 
 /** Pieces of a body, each valid but for what a case replaces. */
 interface Members {

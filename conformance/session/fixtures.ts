@@ -1,10 +1,10 @@
 /** What several checks need and the run makes once: one answer of each kind, an animal, enough animals. */
-import type { Answer, Credential, Request } from './exchange.ts';
-import type { History } from './history.ts';
-import { newPetText, statuses, type NewPet, type Pet } from './pet.ts';
-import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
-import { Inconclusive, Skipped } from './outcome.ts';
-import type { Target } from './target.ts';
+import type { Answer, Credential, Request } from '../client/exchange.ts';
+import type { History } from '../verdicts/history.ts';
+import { newPetText, statuses, type NewPet, type Pet } from '../client/pet.ts';
+import { createPet, createPetOf, getPet, listOrders, listPets } from '../client/requests.ts';
+import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
+import type { Target } from '../client/target.ts';
 
 /** More than the largest limit. */
 const crowd = 101;

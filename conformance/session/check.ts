@@ -10,8 +10,8 @@
  * A check that saw no answer which could have failed it is inconclusive by itself. Whatever a check asks, every answer is also
  * judged by all of rules.ts; a check whose requirement is kept there only has to ask.
  */
-import type { GapId } from './gaps.ts';
-import type { RequirementId } from './requirements.ts';
+import type { GapId } from '../requirements/gaps.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
 import type { Trial } from './trial.ts';
 
 /** What a check sends at most, retries and shrinking apart. What all share (fixtures.ts) is counted once for all. */

@@ -6,11 +6,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import { bearer } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
-import { fakeClock, start } from './testing/answers.ts';
-import { apiKey, proxy, scripted, smallServer, type Arrived } from './testing/servers.ts';
-import { run, session, told } from './testing/sessions.ts';
+import { fakeClock, start } from '../testing/answers.ts';
+import { apiKey, proxy, scripted, smallServer, type Arrived } from '../testing/servers.ts';
+import { run, session, told } from '../testing/sessions.ts';
 import { NoAnswer, NothingLeft, retryAfterMs, Target } from './target.ts';
-import { answer } from './testing/answers.ts';
+import { answer } from '../testing/answers.ts';
 
 const list = listPets(bearer(apiKey), { limit: 1 });
 

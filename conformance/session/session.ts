@@ -1,16 +1,16 @@
 /** One run against one server: its target, what it has found, and whether it can go on. */
-import type { Clock } from './clock.ts';
-import { bearer, inQuery, redactor } from './credentials.ts';
-import { nameOf, type Answer, type Credential } from './exchange.ts';
+import type { Clock } from '../client/clock.ts';
+import { bearer, inQuery, redactor } from '../client/credentials.ts';
+import { nameOf, type Answer, type Credential } from '../client/exchange.ts';
 import { Fixtures } from './fixtures.ts';
-import { History } from './history.ts';
-import { Ledger } from './ledger.ts';
-import { plans, type Plan } from './pacing.ts';
-import { createPet, listPets } from './requests.ts';
-import { requirementsNamed, type Profile, type RequirementId } from './requirements.ts';
-import { referenceRules } from './rules-reference.ts';
-import { rules, type Rule } from './rules.ts';
-import { NoAnswer, Target, type Wait } from './target.ts';
+import { History } from '../verdicts/history.ts';
+import { Ledger } from '../verdicts/ledger.ts';
+import { plans, type Plan } from '../client/pacing.ts';
+import { createPet, listPets } from '../client/requests.ts';
+import { requirementsNamed, type Profile, type RequirementId } from '../requirements/requirements.ts';
+import { referenceRules } from '../verdicts/rules-reference.ts';
+import { rules, type Rule } from '../verdicts/rules.ts';
+import { NoAnswer, Target, type Wait } from '../client/target.ts';
 
 export interface SessionOptions {
   /** Ends in /v1, without a trailing slash. */

@@ -1,12 +1,12 @@
 /** One answer is held against another: what was shown before what, and what is still known of an animal. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bearer } from './credentials.ts';
+import { bearer } from '../client/credentials.ts';
 import { History } from './history.ts';
-import { newPetText, type NewPet, type Pet } from './pet.ts';
-import { createPet, getPet, listPets } from './requests.ts';
-import { answer, start, type Told } from './testing/answers.ts';
-import { apiKey } from './testing/servers.ts';
+import { newPetText, type NewPet, type Pet } from '../client/pet.ts';
+import { createPet, getPet, listPets } from '../client/requests.ts';
+import { answer, start, type Told } from '../testing/answers.ts';
+import { apiKey } from '../testing/servers.ts';
 
 const key = bearer(apiKey);
 const bello: NewPet = { name: 'Bello', categoryId: 3n };

@@ -2,8 +2,8 @@
  * What every single answer owes by our own decisions: the rules of profile `reference`, beside those of rules.ts. They judge
  * every answer, unknown paths and methods included.
  */
-import type { Answer } from './exchange.ts';
-import { JsonNumber, JsonObject, kindOf } from './json.ts';
+import type { Answer } from '../client/exchange.ts';
+import { JsonNumber, JsonObject, kindOf } from '../client/json.ts';
 import { inJson, type Rule, type Violation } from './rules.ts';
 
 /** The codes of each status (decisions.md, "Error codes"). */

@@ -1,9 +1,9 @@
 /** Section 8: behaviour at the limit. One key is driven to it, once in a run (exhaustion.ts); all checks here look at what came. */
-import { check, look, type Check } from '../check.ts';
-import { Inconclusive, Skipped } from '../outcome.ts';
-import { plans } from '../pacing.ts';
-import { listPets } from '../requests.ts';
-import { windowMoves } from '../windows.ts';
+import { check, look, type Check } from '../session/check.ts';
+import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
+import { plans } from '../client/pacing.ts';
+import { listPets } from '../client/requests.ts';
+import { windowMoves } from '../verdicts/windows.ts';
 import { exhausted } from './exhaustion.ts';
 
 export const exhaustChecks: readonly Check[] = [

@@ -1,7 +1,7 @@
 /** What the answers so far have told, so that one answer can be held against another. Other clients may write meanwhile. */
-import type { Answer, Moment } from './exchange.ts';
-import { JsonObject } from './json.ts';
-import { statuses, type NewPet, type Pet, type PetStatus } from './pet.ts';
+import type { Answer, Moment } from '../client/exchange.ts';
+import { JsonObject } from '../client/json.ts';
+import { statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 
 /** The headers of one answer, with the answer they came in. */
 export interface Standing {

@@ -1,14 +1,14 @@
 /** What was found stays found: a failure above all, each told once, and no key in any of it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bearer, redactor } from './credentials.ts';
+import { bearer, redactor } from '../client/credentials.ts';
 import { Ledger } from './ledger.ts';
-import type { Failure } from './report/report.ts';
-import { createPetOf, listPets } from './requests.ts';
-import { requirements } from './requirements.ts';
-import { answer } from './testing/answers.ts';
-import { assertNoKey } from './testing/kit.ts';
-import { apiKey } from './testing/servers.ts';
+import type { Failure } from '../report/report.ts';
+import { createPetOf, listPets } from '../client/requests.ts';
+import { requirements } from '../requirements/requirements.ts';
+import { answer } from '../testing/answers.ts';
+import { assertNoKey } from '../testing/kit.ts';
+import { apiKey } from '../testing/servers.ts';
 
 const id = 'list.limit';
 const key = bearer(apiKey);

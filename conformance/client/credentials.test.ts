@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { bearer, changedAt, inQuery, lengthened, otherCaseAt, redactor, swappedAt, token, withoutAt } from './credentials.ts';
-import { apiKey } from './testing/servers.ts';
+import { apiKey } from '../testing/servers.ts';
 
 const characters = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
 const anyKey = fc.oneof(

@@ -7,8 +7,8 @@ import { bearer, nobody } from './credentials.ts';
 import { curlLine } from './exchange.ts';
 import { exchangeRaw } from './raw.ts';
 import { other } from './requests.ts';
-import { apiKey } from './testing/servers.ts';
-import { sh } from './testing/shell.ts';
+import { apiKey } from '../testing/servers.ts';
+import { sh } from '../testing/shell.ts';
 
 /** A server that says the pieces, a moment apart, and closes where they end in `true`. */
 async function saying(t: TestContext, ...pieces: readonly (string | true)[]): Promise<string> {

@@ -5,9 +5,9 @@ import * as fc from 'fast-check';
 import { bearer, changedAt, inQuery, invalid, lengthened, nobody } from './credentials.ts';
 import { Answer, curlLine, inWords, nameOf, transcript, type Request } from './exchange.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
-import { apiKey, scripted, smallServer, type Arrived } from './testing/servers.ts';
-import { run, session } from './testing/sessions.ts';
-import { inDoubleQuotes, sh, withoutCurl } from './testing/shell.ts';
+import { apiKey, scripted, smallServer, type Arrived } from '../testing/servers.ts';
+import { run, session } from '../testing/sessions.ts';
+import { inDoubleQuotes, sh, withoutCurl } from '../testing/shell.ts';
 
 /** Sends requests by the kit and by their curl lines, and compares what arrives. */
 async function bothWays(t: TestContext): Promise<(request: Request) => Promise<Arrived>> {
