@@ -110,7 +110,7 @@ describe('a server that conforms', { concurrency: 2 }, () => {
   test("under node's own test runner", async (t) => {
     const [good, bad] = await Promise.all([
       nodeTest(await smallServer(t), '--seed 3 --only list.answers,create.status,auth.missing,limits.plan'),
-      nodeTest(await smallServer(t, { fault: 'error-status-string-401' }), '--seed 3 --only auth.missing,error.status'),
+      nodeTest(await smallServer(t, { mutant: 'error-status-string-401' }), '--seed 3 --only auth.missing,error.status'),
     ]);
     assert.equal(good.code, 0, good.stdout + good.stderr);
     assert.match(good.stdout, /ok \d+ - list\.answers: GET \/pets is answered with 200 and Pets\./);
@@ -144,7 +144,7 @@ describe('a server with a fault', { concurrency: 2 }, () => {
   };
 
   for (const [id, start] of [
-    ['create.name', (t: TestContext) => smallServer(t, { fault: 'name-lower' })],
+    ['create.name', (t: TestContext) => smallServer(t, { mutant: 'name-lower' })],
     ['animals.agree', forgetful],
   ] as const) {
     test(`${id}: each failure tells all, and its replay comes to the same smallest case`, async (t) => {
@@ -171,7 +171,7 @@ describe('a server with a fault', { concurrency: 2 }, () => {
 
   test('no key in output or reports, though the server echoes whatever it is sent', async (t) => {
     const folder = temporaryFolder(t);
-    const server = await proxy(t, await smallServer(t, { fault: 'limit-missing-401' }), (request, answer) => {
+    const server = await proxy(t, await smallServer(t, { mutant: 'limit-missing-401' }), (request, answer) => {
       if (answer.status < 400) return;
       const { authorization = 'nothing' } = request.headers;
       const message = `${request.method} ${request.url} with ${authorization} (${encodeURIComponent(authorization)}, ${authorization.toUpperCase()}) is refused`;
@@ -196,7 +196,7 @@ describe('a server with a fault', { concurrency: 2 }, () => {
     const only = ['--only', 'list.answers,error.,auth.missing,create.empty'];
     assert.equal((await kit(await smallServer(t), ...only, '--report', before)).code, 0);
     const { code, stdout, stderr } = await kit(
-      await smallServer(t, { fault: 'error-empty-401' }),
+      await smallServer(t, { mutant: 'error-empty-401' }),
       ...only,
       '--compare',
       join(before, 'report.json'),

@@ -225,16 +225,16 @@ describe("runs against this project's own server", () => {
 });
 
 describe('runs against a server with a fault', () => {
-  for (const fault of ['name-lower', 'remaining-missing-400']) {
-    test(`${fault}: the order of checks changes no verdict`, async (t) => {
-      const forward = await run(session(await smallServer(t, { fault })));
-      const backward = await run(session(await smallServer(t, { fault })), reversed);
+  for (const mutant of ['name-lower', 'remaining-missing-400']) {
+    test(`${mutant}: the order of checks changes no verdict`, async (t) => {
+      const forward = await run(session(await smallServer(t, { mutant })));
+      const backward = await run(session(await smallServer(t, { mutant })), reversed);
       assert.deepEqual(verdicts(backward), verdicts(forward));
       assert.ok(forward.some(({ verdict }) => verdict === 'failed'));
     });
   }
 
-  test('a fault of the kit is no verdict', async (t) => {
+  test('an error of the kit is no verdict', async (t) => {
     const broken: Check = {
       requirement: 'list.answers',
       gaps: [],
@@ -277,13 +277,13 @@ async function asNode(session: Session, ...checks: readonly Check[]) {
 
 describe("node's own view", () => {
   // One sees the names of a list, the other those of a get; this server shows no name in a get.
-  const fault = 'pet-name-missing-get';
+  const mutant = 'pet-name-missing-get';
   const names = check('pet.name', { requests: 1 }, async (t) => void (await t.send(listPets(t.key))));
   const gets = check('get.answers', { requests: 1 }, async (t) => void (await t.send(getPet(t.key, 1n))));
   const last = 'No answer to any check broke another requirement';
 
   test('a requirement that is broken after its own check fails the last test, and is told again', async (t) => {
-    const { ended, progress } = await asNode(session(await smallServer(t, { fault })), names, gets);
+    const { ended, progress } = await asNode(session(await smallServer(t, { mutant })), names, gets);
     assert.deepEqual(
       ended.map(([title, end]) => [title.split(':')[0], end.split(':')[0]]),
       [
@@ -302,7 +302,7 @@ describe("node's own view", () => {
   });
 
   test('one that is broken before its own check fails that one, and only that one', async (t) => {
-    const { ended, progress } = await asNode(session(await smallServer(t, { fault })), gets, names);
+    const { ended, progress } = await asNode(session(await smallServer(t, { mutant })), gets, names);
     assert.match(ended[1]![1], /^pet\.name: .*\nrequired: a name, a string\n/);
     assert.deepEqual(ended[3], [last, 'passed']);
     assert.deepEqual(progress, [
@@ -312,7 +312,7 @@ describe("node's own view", () => {
   });
 
   test('nothing that was not to be checked fails it', async (t) => {
-    const { ended } = await asNode(session(await smallServer(t, { fault }), { only: ['get.answers'] }), names, gets);
+    const { ended } = await asNode(session(await smallServer(t, { mutant }), { only: ['get.answers'] }), names, gets);
     assert.deepEqual(
       ended.map(([title]) => title.split(':')[0]),
       ['get.answers', 'one', last],
@@ -332,7 +332,7 @@ describe("node's own view", () => {
 describe('many cases of one check', () => {
   /** Of a server on which a limit from 2 to 10 gives 11 animals, and a few checks. */
   const failing = async (t: Parameters<typeof smallServer>[0], ...checks: readonly Check[]) =>
-    (await run(session(await smallServer(t, { fault: 'list-limit-ignored-10' })), [['one', checks]])).find(
+    (await run(session(await smallServer(t, { mutant: 'list-limit-ignored-10' })), [['one', checks]])).find(
       ({ id }) => id === 'list.limit',
     )!;
 
@@ -375,7 +375,7 @@ describe('many cases of one check', () => {
   });
 
   test('a case that fails shrinks to the smallest, which is all that is told; and is generated again by its path', async (t) => {
-    const server = await smallServer(t, { fault: 'name-lower' });
+    const server = await smallServer(t, { mutant: 'name-lower' });
     const createdWith = async (path?: string) => {
       tries.length = 0;
       const results = await run(session(server, path === undefined ? {} : { path }), [['one', [created]]]);

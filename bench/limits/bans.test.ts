@@ -29,7 +29,7 @@ function banning(after: number, { late = 0, status = 429, lengthMs = 5 * minuteM
       const { until } = bans(exchange);
       return base.retryAfter(until > exchange.now ? until - exchange.now : ms, exchange);
     },
-    answer: (answer, exchange) =>
+    response: (answer, exchange) =>
       answer.status === 429 && bans(exchange).until > 0 ? Object.assign(answer, { status }) : answer,
   };
 }

@@ -1,8 +1,8 @@
 /** The scenarios against servers that break what they demand. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setHeader } from '../../conformance/mutants/faults/fault.ts';
-import { base, type Answer, type Exchange, type Hooks } from '../../conformance/mutants/hooks.ts';
+import { setHeader } from '../../conformance/mutants/changes.ts';
+import { base, type Exchange, type Hooks, type MutantResponse as Answer } from '../../conformance/mutants/hooks.ts';
 import type { ScenarioName } from './scenarios.ts';
 import { mainSecret, quietSecret, resultOf, told, type TestOptions } from './testing.ts';
 
@@ -33,7 +33,7 @@ function tell(answer: Answer, reset: (reset: number) => number): Answer {
 
 /** Gives some answers another status. */
 function changed(status: number, which: (answer: Answer) => boolean): Partial<Hooks> {
-  return { answer: (answer) => (which(answer) ? Object.assign(answer, { status }) : answer) };
+  return { response: (answer) => (which(answer) ? Object.assign(answer, { status }) : answer) };
 }
 
 /** Takes the three headers off answers of a status, and says whether it did. */
@@ -59,10 +59,10 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     ['exact', changed(500, (answer) => bare(429, answer)), /3 answered 500, where only .*; 3 answered 500 without the X-RateLimit headers/],
     ['exact', changed(429, (answer) => bare(429, answer)), /^3 answered 429 without the X-RateLimit headers, which every response carries$/],
     ['boundary', changed(200, (answer) => bare(200, answer)), /^1 answered 200 without the X-RateLimit headers/],
-    ['boundary', { answer: (answer) => tell(answer, (reset) => reset * 1_000) }, /^X-RateLimit-Reset is \d{13}, which is no Unix/],
-    ['exact', { answer: (answer) => tell(answer, () => 40) }, /^X-RateLimit-Reset is 40, which is no Unix timestamp$/],
-    ['boundary', { answer: (answer) => tell(answer, (reset) => reset - 70) }, /^X-RateLimit-Reset was \d+ s in the past/],
-    ['boundary', { answer: (answer) => tell(answer, (reset) => reset - 20) }, /^nothing was admitted after the server's own Reset$/],
+    ['boundary', { response: (answer) => tell(answer, (reset) => reset * 1_000) }, /^X-RateLimit-Reset is \d{13}, which is no Unix/],
+    ['exact', { response: (answer) => tell(answer, () => 40) }, /^X-RateLimit-Reset is 40, which is no Unix timestamp$/],
+    ['boundary', { response: (answer) => tell(answer, (reset) => reset - 70) }, /^X-RateLimit-Reset was \d+ s in the past/],
+    ['boundary', { response: (answer) => tell(answer, (reset) => reset - 20) }, /^nothing was admitted after the server's own Reset$/],
     ['refusal', 'limits-never', /^64 requests were admitted, where 59 remained$/],
     ['refusal', 'limits-second-refusal-admitted', /^6\d requests were admitted, where 59 remained$/],
     ['strangers', changed(200, ({ status }) => status === 401), /^of the requests without a key, 100 answered 200, where only 401/],
@@ -78,7 +78,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     });
 
   test('a Reset that goes back and forth: no window that moves, but a failure', async (t) => {
-    const fault: Partial<Hooks> = { answer: (answer, { world }) => tell(answer, (reset) => reset + (world.requests % 3)) };
+    const fault: Partial<Hooks> = { response: (answer, { world }) => tell(answer, (reset) => reset + (world.requests % 3)) };
     for (const [name, connections] of [
       ['exact', 1],
       ['boundary', 10],
@@ -95,7 +95,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
   });
 
   test('a Reset that is rounded now up, now down: the window is fixed', async (t) => {
-    const fault: Partial<Hooks> = { answer: (answer, { world }) => tell(answer, (reset) => reset + (world.requests % 2)) };
+    const fault: Partial<Hooks> = { response: (answer, { world }) => tell(answer, (reset) => reset + (world.requests % 2)) };
     const result = await resultOf(t, 'exact', { fault, settings: { connections: 1 } });
     assert.deepEqual([result.verdict, result.figures['windows']], ['passed', 'fixed'], told([result]));
   });
@@ -153,7 +153,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
 
   test('neighbour: a second key that is not valid is named as such, and no window is waited for', async (t) => {
     const invalid: Partial<Hooks> = {
-      answer: (answer, { authorization }) => (authorization.includes(quietSecret) ? Object.assign(answer, { status: 401 }) : answer),
+      response: (answer, { authorization }) => (authorization.includes(quietSecret) ? Object.assign(answer, { status: 401 }) : answer),
     };
     const result = await resultOf(t, 'neighbour', { fault: invalid });
     assert.deepEqual([result.verdict, result.reason], ['inconclusive', 'the second key was answered 401, where 200 was due'], told([result]));

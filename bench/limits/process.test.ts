@@ -6,8 +6,8 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../conformance/client/clock.ts';
-import { faults } from '../../conformance/mutants/faults.ts';
-import { startServer } from '../../conformance/mutants/server.ts';
+import { mutants } from '../../conformance/mutants/mutants.ts';
+import { startSmallServer } from '../../conformance/mutants/small-server.ts';
 import { variants } from '../../conformance/mutants/variants.ts';
 import { assertNoKey, Kit, processesOn, type Ended } from '../../conformance/testing/kit.ts';
 import { apiKey, proxy, temporaryFolder, type Server } from '../../conformance/testing/servers.ts';
@@ -25,11 +25,13 @@ const leftBehind = (folder: string): string[] => readdirSync(folder).filter((nam
 
 /** A server whose windows begin with the first request, so that no minute of the machine's clock must be waited for. */
 async function server(t: TestContext, fault?: string): Promise<Server> {
-  const { baseUrl, close } = await startServer({
+  const { baseUrl, close } = await startSmallServer({
     clock: systemClock,
     keys: [{ secret: apiKey, plan: 'free' }],
-    variant: variants.find(({ id }) => id === 'first request'),
-    fault: faults.find(({ id }) => id === fault),
+    hooks: {
+      ...variants.find(({ id }) => id === 'first request')!.hooks,
+      ...mutants.find(({ id }) => id === fault)?.hooks,
+    },
   });
   t.after(close);
   return { baseUrl, apiKey };

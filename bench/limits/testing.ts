@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { Agent, createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../conformance/client/clock.ts';
-import { faults } from '../../conformance/mutants/faults.ts';
-import type { Fault } from '../../conformance/mutants/faults/fault.ts';
-import type { Hooks, Plan } from '../../conformance/mutants/hooks.ts';
-import { startServer } from '../../conformance/mutants/server.ts';
+import type { Plan } from '../../conformance/client/pacing.ts';
+import type { Hooks } from '../../conformance/mutants/hooks.ts';
+import { mutants } from '../../conformance/mutants/mutants.ts';
+import { startSmallServer } from '../../conformance/mutants/small-server.ts';
 import { variants, type Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/answers.ts';
 import { answerOf, type Answer } from './answer.ts';
@@ -62,11 +62,13 @@ export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<
   const { fault, variant, plan = 'free', quietPlan = plan, cuts, settings, plenty = false, unpromised = false } = options;
   const clock = options.clock ?? fakeClock();
   const spare = Array.from({ length: 40 }, (_, i) => `spare${String(i).padStart(2, '0')}-${quietSecret.slice(5)}`);
-  const { baseUrl, close } = await startServer({
+  const { baseUrl, close } = await startSmallServer({
     clock,
     keys: [mainSecret, quietSecret, ...spare].map((secret) => ({ secret, plan: secret === quietSecret ? quietPlan : plan })),
-    fault: faultOf(fault),
-    variant: typeof variant === 'string' ? variants.find(({ id }) => id === variant)! : variant,
+    hooks: {
+      ...(typeof variant === 'string' ? variants.find(({ id }) => id === variant)! : variant)?.hooks,
+      ...(typeof fault === 'string' ? mutants.find(({ id }) => id === fault)!.hooks : fault),
+    },
   });
   t.after(close);
   const keys: Keys = plenty ? await madeKeys(async () => spare.shift()!) : givenKeys(mainSecret, quietSecret);
@@ -137,11 +139,4 @@ export function told(results: readonly ScenarioResult[]): string {
   return results
     .map(({ name, verdict, reason, failures, seen }) => [name, verdict, reason, ...failures, seen].join(' | '))
     .join('\n');
-}
-
-function faultOf(fault: string | Partial<Hooks> | undefined): Fault | undefined {
-  if (typeof fault !== 'string') return fault && { id: 'of the test', requirement: 'limits.refuses', text: '', hooks: fault };
-  const found = faults.find(({ id }) => id === fault);
-  if (found === undefined) throw new Error(`there is no fault ${fault}`);
-  return found;
 }

@@ -1,7 +1,7 @@
 /** Driving a key to its limit: nobody who keeps his word sees more than five refusals in a window, and every operation is refused. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startServer } from '../mutants/server.ts';
+import { startSmallServer } from '../mutants/small-server.ts';
 import { variants } from '../mutants/variants.ts';
 import { fakeClock } from '../testing/answers.ts';
 import { run, session, told, verdicts } from '../testing/sessions.ts';
@@ -14,22 +14,18 @@ for (const variant of [undefined, ...variants.filter(({ id }) => ['lax', 'slidin
       const clock = fakeClock();
       const refusals = new Map<number, number>();
       const refused = new Set<string>();
-      const server = await startServer({
+      const server = await startSmallServer({
         clock,
         keys: [{ secret: apiKey, plan: 'free' }],
-        variant: {
-          id: 'counting',
-          text: 'counts what it refuses',
-          hooks: {
-            ...variant?.hooks,
-            answer: (answer, exchange) => {
-              const minute = Math.floor(clock.now() / 60_000);
-              if (answer.status === 429) {
-                refusals.set(minute, (refusals.get(minute) ?? 0) + 1);
-                refused.add(exchange.operation);
-              }
-              return variant?.hooks.answer?.(answer, exchange) ?? answer;
-            },
+        hooks: {
+          ...variant?.hooks,
+          response: (response, exchange) => {
+            const minute = Math.floor(clock.now() / 60_000);
+            if (response.status === 429) {
+              refusals.set(minute, (refusals.get(minute) ?? 0) + 1);
+              refused.add(exchange.operation);
+            }
+            return variant?.hooks.response?.(response, exchange) ?? response;
           },
         },
       });

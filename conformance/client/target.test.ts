@@ -232,16 +232,16 @@ describe('a whole default run', () => {
 });
 
 describe('--max-requests', () => {
-  for (const fault of [undefined, 'name-lower']) {
-    for (const maxRequests of fault === undefined ? [1, 40, 61, 200] : [2, 30, 90]) {
-      test(`${maxRequests} is never exceeded, ${fault === undefined ? 'on a server that conforms' : 'nor while a case is made smaller'}`, async (t) => {
-        const server = await proxy(t, await smallServer(t, fault === undefined ? {} : { fault }));
-        const only = fault === undefined ? [] : ['create.name'];
+  for (const mutant of [undefined, 'name-lower']) {
+    for (const maxRequests of mutant === undefined ? [1, 40, 61, 200] : [2, 30, 90]) {
+      test(`${maxRequests} is never exceeded, ${mutant === undefined ? 'on a server that conforms' : 'nor while a case is made smaller'}`, async (t) => {
+        const server = await proxy(t, await smallServer(t, mutant === undefined ? {} : { mutant }));
+        const only = mutant === undefined ? [] : ['create.name'];
         const tested = session(server, { maxRequests, only });
         const results = await run(tested);
         assert.ok(server.arrived.length <= maxRequests, `${server.arrived.length}`);
         assert.equal(server.arrived.length, tested.target.sent.withKey + tested.target.sent.withoutKey);
-        if (fault === undefined)
+        if (mutant === undefined)
           assert.ok(
             results.some(
               ({ verdict, reason }) => verdict === 'skipped' && new RegExp(`--max-requests ${maxRequests}\\b`).test(reason ?? ''),

@@ -1,10 +1,10 @@
 /**
- * The points at which the server can be bent. `base` is the conforming behaviour at each; a fault or a variant replaces a few.
- * Hooks keep nothing of their own between requests (several servers share them): what they must remember goes into the world.
+ * The points at which the behaviour of the small server can be replaced. `base` conforms to the specification; mutants and
+ * variants replace some of its hooks. Several servers share the hooks, so a hook keeps its state in the `World`.
  */
+import type { Plan } from '../client/pacing.ts';
 import { Digits, readJson, type Json, type JsonObject } from './json.ts';
 
-export type Plan = 'free' | 'pro' | 'business';
 export type Operation = 'list' | 'create' | 'get' | 'orders' | 'other';
 
 export const statuses: readonly string[] = ['available', 'pending', 'sold'];
@@ -14,44 +14,44 @@ export interface Pet {
   id: string;
   name: string;
   categoryId: string;
-  /** '' where a variant keeps no status. */
+  /** '' if a variant stores no status. */
   status: string;
-  /** When it was created, in ms; 0 for one that was there from the start. */
+  /** Time of creation in milliseconds; 0 if the animal was there at the start. */
   at: number;
 }
 
-/** All that one server knows. */
+/** The state of one server. */
 export interface World {
   readonly pets: Map<string, Pet>;
   nextId: bigint;
-  /** Requests so far, this one included; of lists and of accepted creates likewise. */
+  /** Requests so far, including the current one. `lists` and `creates` count lists and accepted creates. */
   requests: number;
   lists: number;
   creates: number;
-  /** What a hook wants to remember. */
+  /** The state of hooks. */
   readonly notes: Map<string, string>;
 }
 
-/** One request and the moment of it. */
+/** A request and the time at which it arrived. */
 export interface Exchange {
   readonly operation: Operation;
   readonly method: string;
   /** Below /v1, such as `/pets/7`. */
   readonly path: string;
-  /** As the client sent it. */
+  /** The path as it was sent. */
   readonly fullPath: string;
   readonly query: URLSearchParams;
-  /** '' when there is none. */
+  /** '' if the header is missing. */
   readonly authorization: string;
   readonly contentType: string;
   readonly now: number;
   readonly world: World;
 }
 
-export interface Answer {
+export interface MutantResponse {
   status: number;
   headers: [name: string, value: string][];
-  /** Undefined: an empty body. */
+  /** undefined for an empty body. */
   body: Json | undefined;
 }
 
@@ -60,17 +60,17 @@ export interface Limits {
   readonly day: number;
 }
 
-/** What one key has used. */
+/** The usage of one key. */
 export interface Usage {
   minute: number;
   minuteUsed: number;
   day: number;
   dayUsed: number;
-  /** Moments of admitted requests, or of what else a variant counts by. */
+  /** Times of admitted requests, for variants that count in another way. */
   times: number[];
 }
 
-/** What the headers tell. */
+/** The values of the rate limit headers. */
 export interface Rates {
   limit: number;
   remaining: number;
@@ -78,60 +78,62 @@ export interface Rates {
 }
 
 export interface Hooks {
-  /** The server's time, from that of the clock. */
+  /** The number of animals at the start. */
+  animals(): number;
+  /** The server's time, from the time of the clock. */
   time(now: number, world: World): number;
-  /** The path below the base path; undefined if it is not below it. */
+  /** The path below the base path, or undefined. */
   below(path: string): string | undefined;
-  /** Whether the request shows this key. */
+  /** Whether the request has this key. */
   admits(exchange: Exchange, secret: string): boolean;
 
-  /** The parsed limit; undefined is answered with 400. */
+  /** The parsed limit; undefined rejects it with 400. */
   limit(text: string | null, exchange: Exchange): number | undefined;
-  /** The parsed filter, '' for none; undefined is answered with 400. */
+  /** The parsed filter, '' for none; undefined rejects it with 400. */
   filter(text: string | null, exchange: Exchange): string | undefined;
-  /** Whether an animal can be seen already. */
+  /** Whether an animal is visible yet. */
   visible(pet: Pet, exchange: Exchange): boolean;
-  /** The animals in the order in which they are listed. */
+  /** The animals in the order of lists. */
   order(pets: Pet[], exchange: Exchange): Pet[];
   fits(pet: Pet, status: string, exchange: Exchange): boolean;
-  /** The rows listed, of those that fit. */
+  /** The rows of the page, of those that fit the filter. */
   page(rows: Pet[], limit: number, exchange: Exchange): Pet[];
 
-  /** The body's text; undefined is answered with 400, here and below. */
+  /** The text of the body; undefined rejects it with 400, here and below. */
   text(bytes: Uint8Array): string | undefined;
   read(text: string): Json | undefined;
   object(value: Json): JsonObject | undefined;
-  /** Whether a body is accepted, its fields apart. */
+  /** Whether a body is accepted, apart from its fields. */
   accepts(body: JsonObject, text: string, exchange: Exchange): boolean;
   name(value: Json | undefined, exchange: Exchange): string | undefined;
   category(value: Json | undefined, exchange: Exchange): string | undefined;
   status(value: Json | undefined, exchange: Exchange): string | undefined;
   newId(pet: Pet, exchange: Exchange): string;
-  /** What is kept of a created animal; the answer shows the animal as it was before. Undefined: nothing is kept. */
+  /** The animal as it is stored, or undefined to store nothing. The 201 shows it as it was before. */
   keep(pet: Pet, exchange: Exchange): Pet | undefined;
 
   find(id: string, exchange: Exchange): Pet | undefined;
-  /** How an animal is shown, in a list, after creation, or alone. */
+  /** The Pet object of an animal, in every response. */
   show(pet: Pet, exchange: Exchange): JsonObject;
   orders(): Json;
   error(status: number, message: string, exchange: Exchange): Json | undefined;
 
   limits(plan: Plan): Limits;
-  /** Requests of one budget are counted together. */
+  /** Requests with the same budget are counted together. */
   budget(exchange: Exchange): string;
-  /** What is left to a key now. */
+  /** The limit, remaining requests and reset of a key now. */
   left(usage: Usage, limits: Limits, exchange: Exchange): Rates;
   admitted(rates: Rates, exchange: Exchange): boolean;
-  /** Whether an answered request counts. */
-  counts(exchange: Exchange, answer: Answer): boolean;
+  /** Whether a request counts. */
+  counts(exchange: Exchange, response: MutantResponse): boolean;
   count(usage: Usage, exchange: Exchange): void;
-  /** What the headers say to a request without a valid key. */
+  /** The headers of a response to a request without a valid key. */
   keyless(exchange: Exchange): Rates;
-  /** The value of Retry-After, from the ms until a request is admitted again; undefined: none. */
+  /** The value of Retry-After, given the milliseconds until a request is admitted again; undefined for no header. */
   retryAfter(ms: number, exchange: Exchange): string | undefined;
 
-  /** The answer just before it is sent. */
-  answer(answer: Answer, exchange: Exchange): Answer;
+  /** The response just before it is sent. */
+  response(response: MutantResponse, exchange: Exchange): MutantResponse;
   /** The bytes of its body. */
   bytes(text: string, exchange: Exchange): Uint8Array;
 }
@@ -154,6 +156,7 @@ const plans: Record<Plan, Limits> = {
 };
 
 export const base: Hooks = {
+  animals: () => 12,
   time: (now) => now,
   below: (path) => (path.startsWith('/v1/') ? path.slice(3) : undefined),
   admits: ({ authorization }, secret) => authorization === `Bearer ${secret}`,
@@ -164,7 +167,7 @@ export const base: Hooks = {
   },
   filter: (text) => (text === null ? '' : statuses.find((status) => status === text)),
   visible: () => true,
-  // Newest first, so that whoever creates an animal can see it listed.
+  // Newest first, so that a new animal is on the first page.
   order: (pets) => pets.toReversed(),
   fits: (pet, status) => status === '' || pet.status === status,
   page: (rows, limit) => rows.slice(0, limit),
@@ -213,7 +216,7 @@ export const base: Hooks = {
     if (usage.day !== day) Object.assign(usage, { day, dayUsed: 0 });
     const ofMinute = { limit: limits.minute, remaining: limits.minute - usage.minuteUsed, resetMs: (minute + 1) * minuteMs };
     const ofDay = { limit: limits.day, remaining: limits.day - usage.dayUsed, resetMs: (day + 1) * dayMs };
-    // With both used up, the day decides when a request is admitted again.
+    // If both are used up, the day decides when a request is admitted again.
     return ofDay.remaining <= 0 || ofDay.remaining < ofMinute.remaining ? ofDay : ofMinute;
   },
   admitted: (rates) => rates.remaining > 0,
@@ -229,11 +232,11 @@ export const base: Hooks = {
   }),
   retryAfter: (ms) => String(Math.max(1, Math.ceil(ms / 1000))),
 
-  answer: (answer) => answer,
+  response: (response) => response,
   bytes: (text) => Buffer.from(text, 'utf8'),
 };
 
-/** What `make` gives, or undefined if it throws. */
+/** The result of `make`, or undefined if it throws. */
 export function attempt<T>(make: () => T): T | undefined {
   try {
     return make();

@@ -22,7 +22,7 @@ test('two mutants are caught, one of them by a default run too, and a variant pa
 });
 
 test('a mutant that does not exist is a mistake', async () => {
-  const { code, stderr } = await testMutants('--only', 'no-such-fault');
+  const { code, stderr } = await testMutants('--only', 'no-such-mutant');
   assert.equal(code, 2);
-  assert.match(stderr, /--only no-such-fault: there is no fault and no variant/);
+  assert.match(stderr, /--only no-such-mutant: no mutant and no variant has this id/);
 });

@@ -1,23 +1,25 @@
 /**
- * `npm run test:mutants`: how much does the kit catch? It is run against every mutant and every variant, on three seeds with
- * everything allowed, and once as a default run with a Free key; prints a table, and exits with 1 if a mutant is not caught by
- * the requirement it breaks, or a server that conforms is said not to.
+ * `npm run test:mutants` measures what the kit catches. It runs the kit against every mutant and every variant: on three seeds
+ * with everything allowed, and once as a default run with a Free key. It prints a table, and exits with 1 if the requirement
+ * that a mutant violates has not failed, or if any requirement has failed for a conforming server.
  *
- * `--only ID[,ID…]` takes some, `--seeds N` so many seeds, `--real-time` repeats a sample on the machine's own clock instead.
+ * `--only ID[,ID…]` selects mutants and variants, `--seeds N` sets the number of seeds, and `--real-time` repeats a sample on
+ * the system clock instead.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { faults, topics, type Fault } from './faults.ts';
+import type { Mutant } from './changes.ts';
+import { families, mutants } from './mutants.ts';
 import { variants } from './variants.ts';
 import type { Job, Outcome } from './worker.ts';
 
-/** Not too many runs in one process: node:test keeps all its tests in memory. */
+/** node:test keeps all its tests in memory, so a process ends after this many runs. */
 const runsPerProcess = 20;
 
-/** One fault in so many is repeated in real time; their runs mostly wait, so they wait together. */
+/** One mutant in so many is in the sample of --real-time. Its runs mostly wait, so all of them run at once. */
 const sampleStep = 40;
 
 const { values } = parseArgs({
@@ -27,103 +29,98 @@ const { values } = parseArgs({
     'real-time': { type: 'boolean', default: false },
   },
 });
+const realTime = values['real-time'];
 const only = values.only?.split(',');
-const stranger = only?.find((id) => ![...faults, ...variants].some((known) => known.id === id));
-if (stranger !== undefined) {
-  console.error(`test:mutants: --only ${stranger}: there is no fault and no variant of that id`);
+const unknown = only?.find((id) => ![...mutants, ...variants].some((known) => known.id === id));
+if (unknown !== undefined) {
+  console.error(`test:mutants: --only ${unknown}: no mutant and no variant has this id`);
   process.exit(2);
 }
-const chosen = faults.filter(({ id }, i) => only?.includes(id) ?? (!values['real-time'] || i % sampleStep === 0));
+const chosen = mutants.filter(({ id }, i) => only?.includes(id) ?? (!realTime || i % sampleStep === 0));
 const conforming = [
   ...(only === undefined ? [undefined] : []),
   ...variants.map(({ id }) => id).filter((id) => only?.includes(id) ?? true),
 ];
 
-const outcomes = values['real-time']
-  ? await runAll(jobsOf(true), chosen.length + conforming.length)
-  : await runAll(jobsOf(false), availableParallelism());
+const outcomes = await runAll(jobs(), realTime ? chosen.length + conforming.length : availableParallelism());
 const problems = outcomes.map(problemOf).filter((problem) => problem !== undefined);
 printTable();
 for (const problem of problems) console.log(problem);
 console.log(`${outcomes.length} runs, ${problems.length} problems`);
 process.exit(problems.length > 0 ? 1 : 0);
 
-function jobsOf(realTime: boolean): Job[] {
+function jobs(): Job[] {
   const seeds = realTime ? [1] : Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
-  const all = [
+  const servers = [
     ...conforming.map((variant) => (variant === undefined ? {} : { variant })),
-    ...chosen.map(({ id }) => ({ fault: id })),
+    ...chosen.map(({ id }) => ({ mutant: id })),
   ];
-  return all.flatMap((server) => [
+  return servers.flatMap((server) => [
     ...seeds.map((seed) => ({ ...server, seed, mode: 'full' as const, realTime })),
     ...(realTime ? [] : [{ ...server, seed: 1, mode: 'free' as const, realTime }]),
   ]);
 }
 
-/** What is wrong with the kit, going by this run. */
-function problemOf(outcome: Outcome): string | undefined {
-  const { job, failed, untestable, unwanted429 } = outcome;
-  const fault = faults.find(({ id }) => id === job.fault);
-  const name = `${job.fault ?? job.variant ?? 'the conforming server'} (seed ${job.seed}, ${job.mode})`;
+/** What is wrong with the kit according to a run, or undefined. */
+function problemOf({ job, failed, untestable, unwanted429 }: Outcome): string | undefined {
+  const mutant = mutants.find(({ id }) => id === job.mutant);
+  const name = `${job.mutant ?? job.variant ?? 'the conforming server'} (seed ${job.seed}, ${job.mode})`;
   if (untestable !== undefined) return `${name}: could not be tested: ${untestable}`;
-  if (fault === undefined) {
-    if (failed.length > 0) return `${name}: a false alarm: ${failed.join(', ')}`;
-    return job.variant === undefined && unwanted429 > 0
-      ? `${name}: met ${unwanted429} times a 429 that it had not asked for`
-      : undefined;
+  if (mutant === undefined) {
+    if (failed.length > 0) return `${name}: false positive: ${failed.join(', ')}`;
+    return job.variant === undefined && unwanted429 > 0 ? `${name}: ${unwanted429} unwanted 429` : undefined;
   }
-  if (job.mode === 'free' || failed.includes(fault.requirement)) return undefined;
-  return `${name}: not caught by ${fault.requirement}${failed.length === 0 ? '' : `, but by ${failed.join(', ')}`}`;
+  if (job.mode === 'free' || failed.includes(mutant.requirement)) return undefined;
+  return `${name}: not caught by ${mutant.requirement}${failed.length === 0 ? '' : `, but by ${failed.join(', ')}`}`;
 }
 
-/** Whether all runs of a mode have caught a fault by the requirement it breaks. */
-function isCaught({ id, requirement }: Fault, mode: Job['mode']): boolean {
-  const runs = outcomes.filter(({ job }) => job.fault === id && job.mode === mode);
+/** Whether the requirement that a mutant violates has failed in all runs of a mode. */
+function isCaught({ id, requirement }: Mutant, mode: Job['mode']): boolean {
+  const runs = outcomes.filter(({ job }) => job.mutant === id && job.mode === mode);
   return runs.length > 0 && runs.every(({ failed }) => failed.includes(requirement));
 }
 
 function printTable(): void {
-  const rows = topics
-    .map(([topic, list]) => [topic, list.filter((fault) => chosen.includes(fault))] as const)
-    .filter(([, list]) => list.length > 0);
-  const row = (topic: string, list: readonly Fault[]) => {
-    const caught = (mode: Job['mode']) => list.filter((fault) => isCaught(fault, mode)).length;
-    return `| ${topic} | ${list.length} | ${caught('full')} | ${values['real-time'] ? '-' : caught('free')} |`;
+  const row = (name: string, list: readonly Mutant[]) => {
+    const caught = (mode: Job['mode']) => list.filter((mutant) => isCaught(mutant, mode)).length;
+    return `| ${name} | ${list.length} | ${caught('full')} | ${realTime ? '-' : caught('free')} |`;
   };
-  console.log(
-    [
-      '| faults | in all | caught with everything allowed | by a default run with a Free key |',
-      '|---|---|---|---|',
-      ...rows.map(([topic, list]) => row(topic, list)),
-      row('all', chosen),
-    ].join('\n'),
-  );
-  const missed = chosen.filter((fault) => isCaught(fault, 'full') && !isCaught(fault, 'free'));
-  if (!values['real-time'] && missed.length > 0)
+  const rows = families
+    .map(([family, list]) => [family, list.filter((mutant) => chosen.includes(mutant))] as const)
+    .filter(([, list]) => list.length > 0)
+    .map(([family, list]) => row(family, list));
+  console.log('| mutants | number | caught with everything allowed | caught by a default run with a Free key |');
+  console.log(['|---|---|---|---|', ...rows, row('all', chosen)].join('\n'));
+  const missed = chosen.filter((mutant) => isCaught(mutant, 'full') && !isCaught(mutant, 'free'));
+  if (!realTime && missed.length > 0)
     console.log(`\nNot caught by the default run: ${missed.map(({ id }) => id).join(', ')}\n`);
 }
 
-/** Makes the runs side by side, in as many processes as told. */
+/** Executes the jobs in a number of concurrent processes. */
 async function runAll(jobs: readonly Job[], processes: number): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
+  const silent = fileURLToPath(new URL('../report/silent.ts', import.meta.url));
   let next = 0;
   const work = async () => {
     while (next < jobs.length) {
       const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), {
-        // Its tests are its own: where this is run by a test, they are none of that one's.
+        // Otherwise node:test takes the worker's tests for tests of a test file that has started this program.
         env: { ...process.env, NODE_TEST_CONTEXT: undefined },
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-        execArgv: ['--import', 'tsx', `--test-reporter=${fileURLToPath(new URL('../report/silent.ts', import.meta.url))}`],
+        execArgv: ['--import', 'tsx', `--test-reporter=${silent}`],
       });
-      const gone = once(worker, 'exit').then(() => Promise.reject(new Error('a process that tests mutants has died')));
-      const told = async (): Promise<unknown> => ((await Promise.race([once(worker, 'message'), gone])) as unknown[])[0];
-      await told();
+      const died = once(worker, 'exit').then(() => Promise.reject(new Error('a worker process has died')));
+      const message = async (): Promise<unknown> => {
+        const [first] = (await Promise.race([once(worker, 'message'), died])) as unknown[];
+        return first;
+      };
+      await message();
       for (let done = 0; done < runsPerProcess && next < jobs.length; done++) {
         worker.send(jobs[next++]!);
-        outcomes.push((await told()) as Outcome);
+        outcomes.push((await message()) as Outcome);
         if (process.stderr.isTTY) process.stderr.write(`\r${outcomes.length} of ${jobs.length} runs`);
       }
-      gone.catch(() => {}); // as it should, now
+      died.catch(() => {}); // it is killed on purpose now
       worker.kill();
     }
   };

@@ -1,10 +1,11 @@
 /**
- * Conforming servers that fill the gaps of the specification each in another way. None may fail the kit: whatever they do
- * differently from `base` is left open.
+ * Conforming servers that fill the gaps of the specification in different ways. The kit must report no failure for any of
+ * them: the specification leaves open whatever they do differently from `base`.
  */
-import { base, statuses, type Answer, type Exchange, type Hooks, type Pet, type Rates, type Usage } from './hooks.ts';
+import { base, statuses, type MutantResponse, type Exchange, type Hooks, type Pet, type Rates, type Usage } from './hooks.ts';
 import { Digits, type Json, type JsonObject } from './json.ts';
 
+/** A conforming server. */
 export interface Variant {
   readonly id: string;
   /** How it fills the gaps. */
@@ -18,12 +19,13 @@ const dayMs = 86_400_000;
 const strict: Variant = {
   id: 'strict',
   text:
-    'Refuses every borderline value; knows categories 1 to 5 only; other content types are 415; unknown paths are 404 before the key is looked at; ' +
-    'a 429 has no body, and an HTTP date in Retry-After; oldest first; without a key the three headers are 0, 0 and the next minute.',
+    'Rejects every borderline value; knows only categories 1 to 5; other content types get 415; unknown paths get 404 ' +
+    'before the key is checked; a 429 has no body, and a date in Retry-After; oldest first; ' +
+    'without a key, Limit and Remaining are 0.',
   hooks: {
     order: (pets) => pets,
-    accepts: (body, text, { contentType }) =>
-      /^application\/json\s*(;|$)/i.test(contentType) &&
+    accepts: (body, text, exchange) =>
+      isJson(exchange) &&
       [...body.keys()].every((name) => ['name', 'categoryId', 'status'].includes(name)) &&
       fieldsIn(text) === body.size,
     name: (value) =>
@@ -31,22 +33,22 @@ const strict: Variant = {
     category: (value) => (value instanceof Digits && /^[1-5]$/.test(value.text) ? value.text : undefined),
     retryAfter: (ms, { now }) => new Date(Math.ceil((now + ms) / 1000) * 1000).toUTCString(),
     keyless: ({ now }) => ({ limit: 0, remaining: 0, resetMs: (Math.floor(now / minuteMs) + 1) * minuteMs }),
-    answer: (answer, exchange) => {
-      if (answer.status === 429) {
-        answer.body = undefined;
-        answer.headers = answer.headers.filter(([name]) => name !== 'Content-Type');
+    response: (response, exchange) => {
+      if (response.status === 429) {
+        response.body = undefined;
+        response.headers = response.headers.filter(([name]) => name !== 'Content-Type');
       }
-      if (answer.status === 400 && exchange.operation === 'create' && !/^application\/json\s*(;|$)/i.test(exchange.contentType)) {
-        Object.assign(answer, { status: 415, body: base.error(415, 'Send application/json.', exchange) });
+      if (response.status === 400 && exchange.operation === 'create' && !isJson(exchange)) {
+        Object.assign(response, { status: 415, body: base.error(415, 'Send application/json.', exchange) });
       }
-      if (answer.status === 401) {
+      if (response.status === 401) {
         if (exchange.operation === 'other') {
-          Object.assign(answer, { status: 404, body: base.error(404, 'There is no such path.', exchange) });
+          Object.assign(response, { status: 404, body: base.error(404, 'There is no such path.', exchange) });
         } else {
-          answer.headers.push(['WWW-Authenticate', 'Bearer realm="pets"']);
+          response.headers.push(['WWW-Authenticate', 'Bearer realm="pets"']);
         }
       }
-      return answer;
+      return response;
     },
   },
 };
@@ -54,8 +56,8 @@ const strict: Variant = {
 const lax: Variant = {
   id: 'lax',
   text:
-    'Clamps limits and ignores what it does not know; takes 1.0 for 1, any case of the scheme, a BOM, any content type; ' +
-    'a 429 has a shape of its own; extra fields in Pet and Error; no status where none was given; ' +
+    'Clamps limits and ignores unknown parameters; accepts 1.0 as 1, the scheme in any case, a BOM, any content type; ' +
+    'a 429 is not an Error; extra fields in Pet and Error; no status if none was sent; ' +
     'ids beyond 2^53; orders are an object; sorted by name; Location on a 201.',
   hooks: {
     admits: ({ authorization }, secret) => /^bearer +(.*)$/is.exec(authorization)?.[1] === secret,
@@ -67,7 +69,7 @@ const lax: Variant = {
     order: (pets) => pets.toSorted((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0)),
     text: (bytes) => base.text(bytes)?.replace(/^\ufeff/, ''),
     category: (value, exchange) => {
-      // A fraction of zeros only is no fraction.
+      // 1.0 is the integer 1.
       const whole = value instanceof Digits ? /^(-?\d+)\.0+$/.exec(value.text)?.[1] : undefined;
       return base.category(whole === undefined ? value : new Digits(whole), exchange);
     },
@@ -103,14 +105,14 @@ const lax: Variant = {
             ['status', 'slow down'],
           ])
         : new Map<string, Json>([['type', 'about:blank'], ...errorFields(status, message, exchange), ['details', []]]),
-    answer: (answer) => {
-      const id = answer.status === 201 && answer.body instanceof Map ? answer.body.get('id') : undefined;
-      if (id instanceof Digits) answer.headers.push(['Location', `/v1/pets/${id.text}`]);
-      answer.headers = answer.headers.map(([name, value]) => [
+    response: (response) => {
+      const id = response.status === 201 && response.body instanceof Map ? response.body.get('id') : undefined;
+      if (id instanceof Digits) response.headers.push(['Location', `/v1/pets/${id.text}`]);
+      response.headers = response.headers.map(([name, value]) => [
         name.toLowerCase(),
         name === 'Content-Type' ? `${value}; charset=utf-8` : value,
       ]);
-      return answer;
+      return response;
     },
   },
 };
@@ -118,15 +120,15 @@ const lax: Variant = {
 const sliding: Variant = {
   id: 'sliding',
   text:
-    'A sliding minute, and headers that speak of it only; Reset moves, and is when the whole budget is back; ' +
-    'every character beyond ASCII is escaped in bodies, with white space between tokens.',
+    'A sliding minute, and headers that show only it; Reset moves: it is when all requests are available again; ' +
+    'bodies escape every character beyond ASCII and have white space between tokens.',
   hooks: {
     left: (usage, limits, { now }) => {
       usage.times = usage.times.filter((time) => time > now - minuteMs);
       const ofDay = dayOf(usage, limits.day, now);
       const remaining = ofDay.remaining <= 0 ? 0 : limits.minute - usage.times.length;
       const last = usage.times.at(-1) ?? now;
-      // A refused key waits for the oldest request to leave the window; the others read when all will have left it.
+      // If a request is refused, Reset is when the oldest request leaves the window; otherwise, when all have left it.
       const resetMs = ofDay.remaining <= 0 ? ofDay.resetMs : (remaining > 0 ? last : (usage.times[0] ?? now)) + minuteMs;
       return { limit: limits.minute, remaining, resetMs };
     },
@@ -138,7 +140,7 @@ const sliding: Variant = {
       Buffer.from(
         text
           .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`)
-          // Between tokens only: strings are skipped whole.
+          // The first alternative matches strings, so that nothing in them changes.
           .replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g, (token) => (token.startsWith('"') ? token : ` ${token}\n\t`)),
       ),
   },
@@ -147,8 +149,8 @@ const sliding: Variant = {
 const replica: Variant = {
   id: 'replica',
   text:
-    'List and get lag behind a create by up to 2 s; at most 10 animals a page; every list in another order; ' +
-    'a status moves by itself, after 20 s to pending and after 40 s to sold; every Pet has a UUID.',
+    'Lists and getPet lag behind a create by up to 2 s; at most 10 animals a page; every list in another order; ' +
+    'a status changes by itself, after 20 s to pending and after 40 s to sold; every Pet has a UUID.',
   hooks: {
     visible: seenByReplica,
     find: (id, exchange) => {
@@ -172,53 +174,55 @@ const day: Variant = {
   id: 'day',
   text:
     'Oldest first; the headers always speak of the day, though the minute is enforced too, and Retry-After speaks of the one that refused; ' +
-    'HEAD and OPTIONS answer 204.',
+    'HEAD and OPTIONS response 204.',
   hooks: {
     order: (pets) => pets,
     left: (usage, limits, exchange) => {
-      // The conforming decision is kept for `admitted` and Retry-After; what is told is put right in `answer`.
+      // `admitted` and Retry-After use the returned rates; `response` replaces the headers.
       const rates = base.left(usage, limits, exchange);
       const ofDay = dayOf(usage, limits.day, exchange.now);
       exchange.world.notes.set('day', [ofDay.limit, Math.max(0, ofDay.remaining), Math.ceil(ofDay.resetMs / 1000)].join());
       return rates;
     },
-    answer: (answer, { world, method }) => {
-      const told = world.notes.get('day')?.split(',');
+    response: (response, { world, method }) => {
+      const rates = world.notes.get('day')?.split(',');
       world.notes.delete('day');
-      if (told !== undefined) {
-        const [limit = '', remaining = '', reset = ''] = told;
-        tell(answer, limit, remaining, reset);
+      if (rates !== undefined) {
+        const [limit = '', remaining = '', reset = ''] = rates;
+        setRates(response, limit, remaining, reset);
       }
-      if ((method === 'HEAD' || method === 'OPTIONS') && answer.status === 405) {
-        Object.assign(answer, { status: 204, body: undefined });
+      if ((method === 'HEAD' || method === 'OPTIONS') && response.status === 405) {
+        Object.assign(response, { status: 204, body: undefined });
       }
-      return answer;
+      return response;
     },
   },
 };
 
 const after2030: Variant = {
   id: 'after 2030',
-  text: 'Its clock is beyond 5 December 2030, and get answers 410 to every valid key; limits out of range are 422; unknown paths are 403.',
+  text:
+    'Its clock is after 5 December 2030, and getPet returns 410 for every valid key; limits out of range get 422; ' +
+    'unknown paths get 403.',
   hooks: {
     time: (now, { notes }) => {
       const start = Date.UTC(2031, 0, 1);
       if (now >= start) return now;
       const began = Number(notes.get('began') ?? now);
       notes.set('began', String(began));
-      // The seconds of the day stay as they were, so that a window ends when it would have.
+      // Whole days, so that windows end at the same time of day.
       return now + Math.ceil((start - began) / dayMs) * dayMs;
     },
-    answer: (answer, exchange) => {
-      if (answer.status === 401 || answer.status === 429) return answer;
+    response: (response, exchange) => {
+      if (response.status === 401 || response.status === 429) return response;
       if (exchange.operation === 'get') {
-        Object.assign(answer, { status: 410, body: base.error(410, 'This operation has been removed.', exchange) });
-      } else if (exchange.operation === 'list' && answer.status === 400) {
-        Object.assign(answer, { status: 422, body: base.error(422, 'limit or status is invalid.', exchange) });
+        Object.assign(response, { status: 410, body: base.error(410, 'This operation has been removed.', exchange) });
+      } else if (exchange.operation === 'list' && response.status === 400) {
+        Object.assign(response, { status: 422, body: base.error(422, 'limit or status is invalid.', exchange) });
       } else if (exchange.operation === 'other') {
-        Object.assign(answer, { status: 403, body: base.error(403, 'There is nothing for you here.', exchange) });
+        Object.assign(response, { status: 403, body: base.error(403, 'Forbidden.', exchange) });
       }
-      return answer;
+      return response;
     },
   },
 };
@@ -226,9 +230,9 @@ const after2030: Variant = {
 const firstRequest: Variant = {
   id: 'first request',
   text:
-    'A window begins with the first request after the last one, and lasts 60 s; ' +
-    'requests without a key count down a budget of their own, which never refuses; ' +
-    'a 429 has an array as its body; list has Link, get has Deprecation and Sunset.',
+    'A window starts with the first request after the previous one, and lasts 60 s; ' +
+    'requests without a key have a limit of their own, which is not enforced; ' +
+    'the body of a 429 is an array; lists have Link, getPet has Deprecation and Sunset.',
   hooks: {
     left: (usage, limits, { now }) => {
       const [began = now] = usage.times;
@@ -244,18 +248,22 @@ const firstRequest: Variant = {
       world.notes.set(`keyless ${minute}`, String(used));
       return { limit: 30, remaining: 30 - used, resetMs: (minute + 1) * minuteMs };
     },
-    answer: (answer, { operation }) => {
-      if (answer.status === 429) answer.body = ['slow', 'down'];
-      if (operation === 'list') answer.headers.push(['Link', '</v1/pets?page=2>; rel="next"']);
-      if (operation === 'get') answer.headers.push(['Deprecation', 'true'], ['Sunset', 'Thu, 05 Dec 2030 00:00:00 GMT']);
-      return answer;
+    response: (response, { operation }) => {
+      if (response.status === 429) response.body = ['slow', 'down'];
+      if (operation === 'list') response.headers.push(['Link', '</v1/pets?page=2>; rel="next"']);
+      if (operation === 'get') response.headers.push(['Deprecation', 'true'], ['Sunset', 'Thu, 05 Dec 2030 00:00:00 GMT']);
+      return response;
     },
   },
 };
 
 export const variants: readonly Variant[] = [strict, lax, sliding, replica, day, after2030, firstRequest];
 
-/** How many fields the objects of a JSON text give, each as often as it is given. */
+function isJson({ contentType }: Exchange): boolean {
+  return /^application\/json\s*(;|$)/i.test(contentType);
+}
+
+/** The number of members in the objects of a JSON text, duplicates included. */
 function fieldsIn(text: string): number {
   return [...text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length;
 }
@@ -276,17 +284,17 @@ function seenByReplica(pet: Pet, { now }: Exchange): boolean {
 }
 
 function movedStatus(pet: Pet, { now }: Exchange): string {
-  // What was there from the start stays as it is, so that there is something of every status.
+  // Animals that were there at the start never change, so that there are animals of every status.
   if (pet.at === 0) return pet.status;
   const [ageMs, at] = [now - pet.at, statuses.indexOf(pet.status)];
   return statuses[Math.min(2, at + (ageMs >= 40_000 ? 2 : ageMs >= 20_000 ? 1 : 0))] ?? pet.status;
 }
 
-function tell(answer: Answer, limit: string, remaining: string, reset: string): void {
-  const told = new Map([
+function setRates(response: MutantResponse, limit: string, remaining: string, reset: string): void {
+  const values = new Map([
     ['X-RateLimit-Limit', limit],
     ['X-RateLimit-Remaining', remaining],
     ['X-RateLimit-Reset', reset],
   ]);
-  answer.headers = answer.headers.map(([name, value]) => [name, told.get(name) ?? value]);
+  response.headers = response.headers.map(([name, value]) => [name, values.get(name) ?? value]);
 }

@@ -1,38 +1,38 @@
 /**
- * A process that tests servers given to it one by one: a mutant or a variant in this very process, the kit beside it, and one
- * clock for both on which nobody waits.
+ * A process that tests one server after the other. The mutant or variant runs in this process beside the kit. Both use one
+ * clock that waits move forward.
  */
 import { systemClock, type Clock } from '../client/clock.ts';
 import { Session } from '../session/session.ts';
 import { results, runChecks } from '../suite.ts';
-import { faults } from './faults.ts';
-import { startServer } from './server.ts';
+import { mutants } from './mutants.ts';
+import { startSmallServer } from './small-server.ts';
 import { variants } from './variants.ts';
 
 /** One run of the kit. */
 export interface Job {
-  readonly fault?: string;
+  readonly mutant?: string;
   readonly variant?: string;
   readonly seed: number;
-  /** `full`: everything allowed, and a key of its own to drive to its limit. `free`: what `npm run conformance` does with a Free key. */
+  /** `full`: everything is allowed, with a separate key for --exhaust. `free`: a default run with a Free key. */
   readonly mode: 'full' | 'free';
-  /** On the machine's clock, with real waits. */
+  /** Whether to use the system clock, with real waits. */
   readonly realTime: boolean;
 }
 
-/** What came of it. */
+/** The result of a run. */
 export interface Outcome {
   readonly job: Job;
   readonly failed: readonly string[];
   readonly inconclusive: readonly string[];
-  /** The run could not be made. */
+  /** Why the server could not be tested. */
   readonly untestable?: string;
   readonly requests: number;
-  /** 429 that the kit did not ask for. */
+  /** The number of 429 responses that the kit did not provoke. */
   readonly unwanted429: number;
 }
 
-/** A clock that is moved on by whoever wants to wait. */
+/** A clock on which waiting takes no time. */
 function movingClock(): Clock {
   let ahead = 0;
   return {
@@ -48,22 +48,16 @@ const exhaustKey = 'other_Xg5uJ8eRy1WfMk6tBv0DnSq9';
 
 async function run(job: Job): Promise<Outcome> {
   const clock = job.realTime ? systemClock : movingClock();
-  const fault = faults.find(({ id }) => id === job.fault);
-  const variant = variants.find(({ id }) => id === job.variant);
+  const server = mutants.find(({ id }) => id === job.mutant) ?? variants.find(({ id }) => id === job.variant);
   const full = job.mode === 'full';
   const keys = [
     { secret: key, plan: full ? ('business' as const) : ('free' as const) },
     ...(full ? [{ secret: exhaustKey, plan: 'free' as const }] : []),
   ];
-  const server = await startServer({
-    clock,
-    keys,
-    ...(fault && { fault, animals: fault.animals }),
-    ...(variant && { variant }),
-  });
+  const { baseUrl, close } = await startSmallServer({ clock, keys, hooks: server?.hooks });
   const session = new Session(
     {
-      baseUrl: server.baseUrl,
+      baseUrl,
       apiKey: key,
       profile: 'spec',
       only: [],
@@ -87,7 +81,7 @@ async function run(job: Job): Promise<Outcome> {
     untestable = (error as Error).message;
   }
   session.target.close();
-  await server.close();
+  await close();
   const ids = (verdict: string) =>
     results(session)
       .filter((r) => r.verdict === verdict)

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock, type Clock } from '../client/clock.ts';
-import { faults } from '../mutants/faults.ts';
 import type { Plan } from '../client/pacing.ts';
-import { startServer } from '../mutants/server.ts';
+import { mutants } from '../mutants/mutants.ts';
+import { startSmallServer } from '../mutants/small-server.ts';
 
 /** Whoever calls what ends with a test. */
 interface Ending {
@@ -67,25 +67,20 @@ export async function ownServer(t: Ending, { perMinute = 1_000_000, host = '127.
   }
 }
 
-/** The kit's own small server, with a fault or without. */
+/** The small server: conforming, or a mutant by its id. */
 export async function smallServer(
   t: Ending,
   {
-    fault,
+    mutant,
     clock = systemClock,
     plan = 'business',
     secret = apiKey,
     animals,
-  }: { fault?: string; clock?: Clock; plan?: Plan; secret?: string; animals?: number } = {},
+  }: { mutant?: string; clock?: Clock; plan?: Plan; secret?: string; animals?: number } = {},
 ): Promise<Server> {
-  const found = faults.find(({ id }) => id === fault);
-  if (fault !== undefined && found === undefined) throw new Error(`there is no fault ${fault}`);
-  const { baseUrl, close } = await startServer({
-    clock,
-    keys: [{ secret, plan }],
-    fault: found,
-    animals: animals ?? found?.animals,
-  });
+  const found = mutants.find(({ id }) => id === mutant);
+  if (mutant !== undefined && found === undefined) throw new Error(`there is no mutant ${mutant}`);
+  const { baseUrl, close } = await startSmallServer({ clock, keys: [{ secret, plan }], hooks: found?.hooks, animals });
   t.after(close);
   return { baseUrl, apiKey: secret };
 }

@@ -1,29 +1,28 @@
-/** A small conforming server of the specification, in memory, that a fault can break and a variant can fill the gaps of. */
+/** A small conforming server in memory. Mutants break it; variants fill the gaps of the specification in other ways. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../client/clock.ts';
-import type { Fault } from './faults/fault.ts';
+import type { Plan } from '../client/pacing.ts';
 import {
   base,
-  type Answer,
   type Exchange,
   type Hooks,
+  type MutantResponse,
   type Operation,
   type Pet,
-  type Plan,
+  type Rates,
   type Usage,
   type World,
 } from './hooks.ts';
 import { writeJson, type Json } from './json.ts';
-import type { Variant } from './variants.ts';
 
-export interface ServerOptions {
-  /** The only time the server knows, for its windows and its Date. */
+export interface SmallServerOptions {
+  /** The only source of time, for windows and for the Date header. */
   readonly clock: Clock;
   readonly keys: readonly { readonly secret: string; readonly plan: Plan }[];
-  readonly fault?: Fault | undefined;
-  readonly variant?: Variant | undefined;
-  /** How many animals it has from the start; 12 if not given. */
+  /** What differs from the conforming server: the hooks of a mutant or of a variant. */
+  readonly hooks?: Partial<Hooks> | undefined;
+  /** The number of animals at the start; if absent, the hooks decide. */
   readonly animals?: number | undefined;
 }
 
@@ -38,16 +37,19 @@ const seedNames: readonly string[] = ['Rex', 'Mitzi', 'Bello', 'Luna', 'Nero', '
 const seedStatuses: readonly string[] = ['available', 'available', 'pending', 'sold'];
 
 /**
- * Starts a server on a free port of 127.0.0.1. Gives its base URL, which ends in /v1, and how to end it: `close` cuts the
- * connections that are left. Where a fault and a variant replace the same hook, the fault's holds.
+ * Starts a server on a free port of 127.0.0.1.
+ *
+ * @returns its base URL, which ends in /v1, and a function that closes it and cuts its connections
  */
-export async function startServer(options: ServerOptions): Promise<{ baseUrl: string; close(): Promise<void> }> {
-  const hooks: Hooks = { ...base, ...options.variant?.hooks, ...options.fault?.hooks };
+export async function startSmallServer(
+  options: SmallServerOptions,
+): Promise<{ readonly baseUrl: string; close(): Promise<void> }> {
+  const hooks: Hooks = { ...base, ...options.hooks };
   const world: World = { pets: new Map(), nextId: 1n, requests: 0, lists: 0, creates: 0, notes: new Map() };
   const keys = options.keys.map((key) => ({ ...key, budgets: new Map<string, Usage>() }));
-  seed(world, hooks, options.animals ?? 12, hooks.time(options.clock.now(), world));
+  seed(world, hooks, options.animals ?? hooks.animals(), hooks.time(options.clock.now(), world));
 
-  const server = createServer({ maxHeaderSize: 256 * 1024, keepAliveTimeout: 60_000 }, (request, response) => {
+  const server = createServer({ maxHeaderSize: 256 * 1024, keepAliveTimeout: 60_000 }, (request, nodeResponse) => {
     const chunks: Buffer[] = [];
     let size = 0;
     request.on('data', (chunk: Buffer) => {
@@ -57,7 +59,7 @@ export async function startServer(options: ServerOptions): Promise<{ baseUrl: st
     request.on('end', () => {
       const exchange = exchangeOf(request, hooks, world, hooks.time(options.clock.now(), world));
       const body = size <= maxBodyBytes ? Buffer.concat(chunks) : undefined;
-      send(response, serve(exchange, body, keys, hooks), exchange, hooks);
+      send(nodeResponse, serve(exchange, body, keys, hooks), exchange, hooks);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -122,27 +124,27 @@ function operationOf(method: string, path: string): Operation {
   return /^\/pets\/[^/]+$/.test(path) ? 'get' : 'other';
 }
 
-/** From the request to the answer: key, budget, operation, and the three headers. */
-function serve(exchange: Exchange, body: Uint8Array | undefined, keys: readonly Key[], hooks: Hooks): Answer {
+/** Serves a request: checks the key and its limits, runs the operation, and adds the three headers. */
+function serve(exchange: Exchange, body: Uint8Array | undefined, keys: readonly Key[], hooks: Hooks): MutantResponse {
   exchange.world.requests += 1;
   const key = keys.find(({ secret }) => hooks.admits(exchange, secret));
   if (key === undefined) {
     const refusal = failure(401, 'The API key is missing or invalid.', exchange, hooks);
-    return hooks.answer(withRates(refusal, hooks.keyless(exchange)), exchange);
+    return hooks.response(withRates(refusal, hooks.keyless(exchange)), exchange);
   }
   const usage = usageOf(key, hooks.budget(exchange));
   const limits = hooks.limits(key.plan);
   const rates = hooks.left(usage, limits, exchange);
-  let answer: Answer;
+  let response: MutantResponse;
   if (hooks.admitted(rates, exchange)) {
-    answer = operate(exchange, body, hooks);
-    if (hooks.counts(exchange, answer)) hooks.count(usage, exchange);
+    response = operate(exchange, body, hooks);
+    if (hooks.counts(exchange, response)) hooks.count(usage, exchange);
   } else {
-    answer = failure(429, 'Too many requests.', exchange, hooks);
+    response = failure(429, 'Too many requests.', exchange, hooks);
     const retryAfter = hooks.retryAfter(rates.resetMs - exchange.now, exchange);
-    if (retryAfter !== undefined) answer.headers.push(['Retry-After', retryAfter]);
+    if (retryAfter !== undefined) response.headers.push(['Retry-After', retryAfter]);
   }
-  return hooks.answer(withRates(answer, hooks.left(usage, limits, exchange)), exchange);
+  return hooks.response(withRates(response, hooks.left(usage, limits, exchange)), exchange);
 }
 
 function usageOf(key: Key, budget: string): Usage {
@@ -151,16 +153,16 @@ function usageOf(key: Key, budget: string): Usage {
   return usage;
 }
 
-function withRates(answer: Answer, rates: { limit: number; remaining: number; resetMs: number }): Answer {
-  answer.headers.push(
+function withRates(response: MutantResponse, rates: Rates): MutantResponse {
+  response.headers.push(
     ['X-RateLimit-Limit', String(rates.limit)],
     ['X-RateLimit-Remaining', String(Math.max(0, rates.remaining))],
     ['X-RateLimit-Reset', String(Math.ceil(rates.resetMs / 1000))],
   );
-  return answer;
+  return response;
 }
 
-function operate(exchange: Exchange, body: Uint8Array | undefined, hooks: Hooks): Answer {
+function operate(exchange: Exchange, body: Uint8Array | undefined, hooks: Hooks): MutantResponse {
   switch (exchange.operation) {
     case 'list':
       return list(exchange, hooks);
@@ -181,7 +183,7 @@ function operate(exchange: Exchange, body: Uint8Array | undefined, hooks: Hooks)
   }
 }
 
-function list(exchange: Exchange, hooks: Hooks): Answer {
+function list(exchange: Exchange, hooks: Hooks): MutantResponse {
   exchange.world.lists += 1;
   const limit = hooks.limit(exchange.query.get('limit'), exchange);
   const status = hooks.filter(exchange.query.get('status'), exchange);
@@ -194,12 +196,12 @@ function list(exchange: Exchange, hooks: Hooks): Answer {
   );
 }
 
-function create(exchange: Exchange, bytes: Uint8Array | undefined, hooks: Hooks): Answer {
+function create(exchange: Exchange, bytes: Uint8Array | undefined, hooks: Hooks): MutantResponse {
   const text = bytes && hooks.text(bytes);
   const value = text === undefined ? undefined : hooks.read(text);
   const body = value === undefined ? undefined : hooks.object(value);
   if (text === undefined || body === undefined || !hooks.accepts(body, text, exchange)) {
-    return failure(400, 'The body is no NewPet.', exchange, hooks);
+    return failure(400, 'The body is not a NewPet.', exchange, hooks);
   }
   const name = hooks.name(body.get('name'), exchange);
   const categoryId = hooks.category(body.get('categoryId'), exchange);
@@ -216,22 +218,22 @@ function create(exchange: Exchange, bytes: Uint8Array | undefined, hooks: Hooks)
   return success(201, shown);
 }
 
-function success(status: number, body: Json): Answer {
+function success(status: number, body: Json): MutantResponse {
   return { status, headers: [['Content-Type', 'application/json']], body };
 }
 
-function failure(status: number, message: string, exchange: Exchange, hooks: Hooks): Answer {
+function failure(status: number, message: string, exchange: Exchange, hooks: Hooks): MutantResponse {
   return { status, headers: [['Content-Type', 'application/json']], body: hooks.error(status, message, exchange) };
 }
 
-function send(response: ServerResponse, answer: Answer, exchange: Exchange, hooks: Hooks): void {
-  const bytes = answer.body === undefined ? new Uint8Array() : hooks.bytes(writeJson(answer.body), exchange);
-  response.sendDate = false;
-  // A flat list of names and values, since some faults send a header twice.
-  response.writeHead(answer.status, [
+function send(nodeResponse: ServerResponse, response: MutantResponse, exchange: Exchange, hooks: Hooks): void {
+  const bytes = response.body === undefined ? new Uint8Array() : hooks.bytes(writeJson(response.body), exchange);
+  nodeResponse.sendDate = false;
+  // A flat list of names and values, because some mutants send a header twice.
+  nodeResponse.writeHead(response.status, [
     ...['Date', new Date(exchange.now).toUTCString()],
-    ...(answer.status === 204 ? [] : ['Content-Length', String(bytes.length)]),
-    ...answer.headers.flat(),
+    ...(response.status === 204 ? [] : ['Content-Length', String(bytes.length)]),
+    ...response.headers.flat(),
   ]);
-  response.end(bytes);
+  nodeResponse.end(bytes);
 }

@@ -1,0 +1,112 @@
+/** Section 5: authentication, and section 9: the path. */
+import { base } from '../hooks.ts';
+import { Digits, type Json } from '../json.ts';
+import { alsoAdmits, failing, responses, setHeader, status, table, tokenOf } from '../changes.ts';
+
+const middle = (text: string): number => text.length >> 1;
+const without = (text: string, at: number): string => text.slice(0, at) + text.slice(at + 1);
+const sorted = (text: string): string => [...text].sort().join('');
+
+/** Whether a token has the secret's length, and the same text after `part` has been applied to both. */
+const sameIn = (token: string, secret: string, part: (text: string) => string): boolean =>
+  token.length === secret.length && part(token) === part(secret);
+
+export const authMutants = table([
+  ['auth-valid-orders', 'auth.valid', 'listOrders rejects every key.',
+    { admits: (exchange, secret) => exchange.operation !== 'orders' && base.admits(exchange, secret) }],
+  ['auth-fiftieth-refused', 'auth.valid', 'Every fiftieth request gets 401, even with a valid key.',
+    { admits: (exchange, secret) => exchange.world.requests % 50 !== 0 && base.admits(exchange, secret) }],
+
+  ['auth-missing-list', 'auth.missing', 'listPets needs no Authorization header.',
+    alsoAdmits(({ operation, authorization }) => operation === 'list' && authorization === '')],
+  ['auth-missing-create', 'auth.missing', 'createPet needs no Authorization header.',
+    alsoAdmits(({ operation, authorization }) => operation === 'create' && authorization === '')],
+  ['auth-missing-get', 'auth.missing', 'getPet needs no Authorization header.',
+    alsoAdmits(({ operation, authorization }) => operation === 'get' && authorization === '')],
+  ['auth-missing-orders', 'auth.missing', 'listOrders needs no Authorization header.',
+    alsoAdmits(({ operation, authorization }) => operation === 'orders' && authorization === '')],
+  ['auth-missing-403', 'auth.missing', 'Without an Authorization header, createPet returns 403.',
+    responses(
+      (response, exchange) => status(401, 'create')(response, exchange) && exchange.authorization === '',
+      (response) => {
+        response.status = 403;
+        if (response.body instanceof Map) response.body.set('status', new Digits('403'));
+      },
+    )],
+  ['auth-missing-after-404', 'auth.missing', 'Without an Authorization header, getPet returns 404 for an unknown id.',
+    failing(
+      (response, exchange) =>
+        status(401, 'get')(response, exchange) && exchange.authorization === '' &&
+        !exchange.world.pets.has(exchange.path.slice('/pets/'.length)),
+      404, 'There is no such animal.')],
+
+  // The space after the scheme is lost in HTTP, which trims header values.
+  ['auth-empty-all', 'auth.empty', 'An empty bearer token is accepted.',
+    alsoAdmits(({ authorization }) => authorization === 'Bearer')],
+  ['auth-empty-orders', 'auth.empty', 'listOrders accepts an empty bearer token.',
+    alsoAdmits(({ operation, authorization }) => operation === 'orders' && authorization === 'Bearer')],
+
+  ['auth-basic-user', 'auth.other-scheme', 'The Basic scheme is accepted, with the key as user and no password.',
+    alsoAdmits(({ authorization }, secret) =>
+      authorization === `Basic ${Buffer.from(`${secret}:`).toString('base64')}`)],
+  ['auth-any-scheme', 'auth.other-scheme', 'Any scheme is accepted.',
+    { admits: ({ authorization }, secret) => authorization.split(' ')[1] === secret }],
+  ['auth-basic-bare-get', 'auth.other-scheme', 'getPet accepts the Basic scheme with the bare key.',
+    alsoAdmits(({ operation, authorization }, secret) => operation === 'get' && authorization === `Basic ${secret}`)],
+
+  ['auth-no-scheme-all', 'auth.no-scheme', 'The key without a scheme is accepted.',
+    alsoAdmits(({ authorization }, secret) => authorization === secret)],
+  ['auth-no-scheme-orders', 'auth.no-scheme', 'listOrders accepts the key without a scheme.',
+    alsoAdmits(({ operation, authorization }, secret) => operation === 'orders' && authorization === secret)],
+
+  ['auth-changed-get', 'auth.changed', 'getPet compares the length and the first two thirds of the key.',
+    alsoAdmits((exchange, secret) => exchange.operation === 'get' &&
+      sameIn(tokenOf(exchange), secret, (text) => text.slice(0, Math.floor((text.length * 2) / 3))))],
+  ['auth-first-half', 'auth.changed', 'Only the length and the first half of the key are compared.',
+    { admits: (exchange, secret) => sameIn(tokenOf(exchange), secret, (text) => text.slice(0, middle(text))) }],
+
+  ['auth-cut-all', 'auth.cut', 'A key without its last character is accepted.',
+    alsoAdmits((exchange, secret) => tokenOf(exchange) === secret.slice(0, -1))],
+  ['auth-cut-create', 'auth.cut', 'createPet accepts every prefix of the key longer than half of it.',
+    alsoAdmits((exchange, secret) => exchange.operation === 'create' &&
+      tokenOf(exchange).length > middle(secret) && secret.startsWith(tokenOf(exchange)))],
+
+  ['auth-lengthened-all', 'auth.lengthened', 'Text after the key is ignored.',
+    { admits: (exchange, secret) => tokenOf(exchange).startsWith(secret) }],
+  ['auth-lengthened-list', 'auth.lengthened', 'listPets ignores one character after the key.',
+    alsoAdmits((exchange, secret) => exchange.operation === 'list' && tokenOf(exchange).slice(0, -1) === secret)],
+
+  ['auth-query-api-key', 'auth.query', 'The key is accepted in ?api_key=.',
+    alsoAdmits(({ query }, secret) => query.get('api_key') === secret)],
+  ['auth-query-access-token', 'auth.query', 'listOrders accepts the key in ?access_token=.',
+    alsoAdmits(({ operation, query }, secret) => operation === 'orders' && query.get('access_token') === secret)],
+
+  ['auth-first-16', 'auth.near-miss', 'Only the first 16 characters of the key are compared.',
+    { admits: (exchange, secret) => tokenOf(exchange).slice(0, 16) === secret.slice(0, 16) }],
+  ['auth-case', 'auth.near-miss', 'Keys are compared without regard to case.',
+    { admits: (exchange, secret) => tokenOf(exchange).toLowerCase() === secret.toLowerCase() }],
+  ['auth-middle', 'auth.near-miss', 'The character in the middle of the key is not compared.',
+    { admits: (exchange, secret) => sameIn(tokenOf(exchange), secret, (text) => without(text, middle(text))) }],
+  ['auth-first', 'auth.near-miss', 'The first character of the key is not compared.',
+    { admits: (exchange, secret) => sameIn(tokenOf(exchange), secret, (text) => text.slice(1)) }],
+  ['auth-last-create', 'auth.near-miss', 'createPet does not compare the last character of the key.',
+    alsoAdmits((exchange, secret) => exchange.operation === 'create' &&
+      sameIn(tokenOf(exchange), secret, (text) => text.slice(0, -1)))],
+  ['auth-sum', 'auth.near-miss', 'A token with the characters of the key in another order is accepted.',
+    { admits: (exchange, secret) => sorted(tokenOf(exchange)) === sorted(secret) }],
+  ['auth-ends-with', 'auth.near-miss', 'Text before the key is ignored.',
+    { admits: (exchange, secret) => tokenOf(exchange).endsWith(secret) }],
+
+  ['version-moved', 'version.path', 'The operations are under /v2, and /v1 redirects there.',
+    {
+      below: (path) => (/^\/v[12]\//.test(path) ? path.slice(3) : undefined),
+      ...responses(
+        (_response, { fullPath }) => fullPath.startsWith('/v1/'),
+        (response, { fullPath, query }) => {
+          response.status = 308;
+          setHeader(response, 'Location', `/v2${fullPath.slice(3)}${query.size > 0 ? `?${query}` : ''}`);
+          response.body = new Map<string, Json>();
+        },
+      ),
+    }],
+]);

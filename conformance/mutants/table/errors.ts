@@ -1,0 +1,87 @@
+/** Sections 1 and 7: Error bodies, content types and JSON; section 4.3: animals that do not exist. */
+import { base } from '../hooks.ts';
+import { Digits, type Json } from '../json.ts';
+import {
+  changedStatus, errors, failing, found, of, responses, setHeader, status, table, type Change, type Kind,
+} from '../changes.ts';
+
+const integer = (value: number): Digits => new Digits(String(value));
+
+/** Sends some responses with another Content-Type, or with none. */
+const contentType = (kind: Kind, value: string | undefined): Change =>
+  responses(kind, (response) => setHeader(response, 'Content-Type', value));
+
+/** Replaces the Error of a 400. */
+const error400 = (replaced: (error: Json) => Json): Change => ({
+  error: (status, message, exchange) => {
+    const error = base.error(status, message, exchange);
+    return status === 400 && error !== undefined ? replaced(error) : error;
+  },
+});
+
+export const errorMutants = table([
+  ['error-empty-401', 'error.object', 'A 401 of listOrders has no body.',
+    responses(status(401, 'orders'), (response) => void (response.body = undefined))],
+  ['error-string-404', 'error.object', 'The body of a 404 is a JSON string.',
+    { error: (status, message, exchange) => (status === 404 ? message : base.error(status, message, exchange)) }],
+  ['error-array-400', 'error.object', 'The body of a 400 is an array with one Error.', error400((error) => [error])],
+
+  ['error-code-missing-401', 'error.code', 'A 401 has no code.', errors(401, (error) => void error.delete('code'))],
+  ['error-code-number-404', 'error.code', 'The code of a 404 is a number.',
+    errors(404, (error) => void error.set('code', integer(404)))],
+  ['error-wrapped-400', 'error.code', 'A 400 wraps its Error in {"error": ...}.',
+    error400((error) => new Map([['error', error]]))],
+
+  ['error-message-missing-400', 'error.message', 'A 400 has no message.',
+    errors(400, (error) => void error.delete('message'))],
+  ['error-message-null-404', 'error.message', 'The message of a 404 is null.',
+    errors(404, (error) => void error.set('message', null))],
+  ['error-message-list-401-create', 'error.message', 'The message of a 401 of createPet is an array of strings.',
+    errors(401, (error) => void error.set('message', ['The API key is invalid.']), 'create')],
+
+  ['error-status-missing-400', 'error.status', 'The Error of a 400 has no status.',
+    errors(400, (error) => void error.delete('status'))],
+  ['error-status-404-says-400', 'error.status', 'The status in the Error of a 404 is 400.',
+    errors(404, (error) => void error.set('status', integer(400)))],
+  ['error-status-string-401', 'error.status', 'The status in the Error of a 401 is a string.',
+    errors(401, (error) => void error.set('status', '401'))],
+  ['error-status-403-get', 'error.status', 'The status in the Error of a 401 of getPet is 403.',
+    errors(401, (error) => void error.set('status', integer(403)), 'get')],
+
+  ['type-html-401', 'service.json', 'A 401 has Content-Type: text/html.', contentType(status(401), 'text/html')],
+  ['type-problem-404', 'service.json', 'A 404 has Content-Type: application/problem+json.',
+    contentType(status(404), 'application/problem+json')],
+  ['type-text-400', 'service.json', 'A 400 has Content-Type: text/plain.', contentType(status(400), 'text/plain')],
+  ['type-missing-201', 'service.json', 'A 201 has no Content-Type.', contentType(status(201), undefined)],
+  ['content-type-twice', 'service.json', 'A 404 has two Content-Type headers with the same value.',
+    responses(status(404), (response) => void response.headers.push(['Content-Type', 'application/json']))],
+  ['type-orders', 'service.json', 'listOrders has Content-Type: application/jsonp.',
+    contentType(of('orders'), 'application/jsonp')],
+  ['json-trailing-comma', 'service.json', 'A list of more than three animals has a trailing comma.',
+    {
+      bytes: (text, exchange) => {
+        const long = exchange.operation === 'list' && text.split('"name"').length > 4;
+        return base.bytes(long ? text.replace(/\]$/, ',]') : text, exchange);
+      },
+    }],
+  ['json-latin-1', 'service.json', 'Bodies are in Latin-1 if they have no character beyond U+00FF.',
+    { bytes: (text) => Buffer.from(text, /^[\0-\xff]*$/.test(text) ? 'latin1' : 'utf8') }],
+  ['json-orders-nan', 'service.json', 'listOrders contains NaN.',
+    { orders: () => [new Map<string, Json>([['id', integer(1)], ['total', new Digits('NaN')]])] }],
+
+  ['get-404-as-200', 'get.not-found', 'getPet returns 200 and an Error for an unknown id.',
+    changedStatus(status(404, 'get'), 200)],
+  ['get-404-as-400', 'get.not-found', 'getPet returns 400 for an unknown id.',
+    failing(status(404, 'get'), 400, 'No such animal.')],
+  ['get-404-as-last', 'get.not-found', 'getPet returns the last animal for an id beyond it.',
+    found((pet, id, { world }) => {
+      const last = [...world.pets.values()].at(-1);
+      return pet ?? (last !== undefined && /^\d+$/.test(id) && BigInt(id) > BigInt(last.id) ? last : undefined);
+    })],
+  ['get-zero-is-first', 'get.not-found', 'getPet returns the first animal for id 0.',
+    { find: (id, exchange) => base.find(id === '0' ? '1' : id, exchange) }],
+  ['get-int32', 'get.not-found', 'Ids are truncated to 32 bits: id + 2^32 is the same animal.',
+    { find: (id, exchange) => base.find(/^\d+$/.test(id) ? String(BigInt.asIntN(32, BigInt(id))) : id, exchange) }],
+  ['get-prefix', 'get.not-found', 'Ids of more than ten digits are truncated to the first one.',
+    { find: (id, exchange) => base.find(/^\d{11,}$/.test(id) ? id.slice(0, 1) : id, exchange) }],
+]);

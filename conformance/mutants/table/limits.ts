@@ -1,0 +1,105 @@
+/** Section 8: how requests are counted and refused, and the numbers of the plans. */
+import type { Plan } from '../../client/pacing.ts';
+import { base, type Exchange, type Limits, type MutantResponse } from '../hooks.ts';
+import { failing, integerOf, responses, setHeader, status, table, type Change } from '../changes.ts';
+
+/** Admits some requests although none remains. */
+const exempt = (which: (exchange: Exchange) => boolean): Change => ({
+  admitted: (rates, exchange) => rates.remaining > 0 || which(exchange),
+});
+
+const plans = (change: (limits: Limits, plan: Plan) => Limits): Change => ({
+  limits: (plan) => change(base.limits(plan), plan),
+});
+
+export const limitMutants = table([
+  ['limits-one-more', 'limits.refuses', 'One request more than Remaining is admitted.',
+    { admitted: (rates) => rates.remaining > -1 }],
+  ['limits-two-more', 'limits.refuses', 'Two requests more than Remaining are admitted.',
+    { admitted: (rates) => rates.remaining > -2 }],
+  ['limits-never', 'limits.refuses', 'No request is refused; Remaining stays at 0.', { admitted: () => true }],
+  ['limits-503', 'limits.refuses', 'A request beyond the limit gets 503.',
+    failing(status(429), 503, 'Too many requests.')],
+  ['limits-403', 'limits.refuses', 'A request beyond the limit gets 403.',
+    failing(status(429), 403, 'Too many requests.')],
+  ['limits-empty-list', 'limits.refuses', 'listPets returns 200 and an empty list beyond the limit.',
+    responses(status(429, 'list'), (response) => Object.assign(response, { status: 200, body: [] }))],
+  ['limits-second-refusal-admitted', 'limits.refuses', 'Every second request beyond the limit is admitted.',
+    {
+      admitted: (rates, { world: { notes } }) => {
+        if (rates.remaining > 0) return true;
+        const refusals = Number(notes.get('refusals') ?? 0) + 1;
+        notes.set('refusals', String(refusals));
+        return refusals % 2 === 0;
+      },
+    }],
+  ['limits-every-second-counted', 'limits.refuses', 'Only every second request is counted.',
+    { counts: ({ world }) => world.requests % 2 === 0 }],
+
+  ['limits-one-fewer', 'limits.admits', 'The last request of Remaining is refused.',
+    { admitted: (rates) => rates.remaining > 1 }],
+  ['limits-three-fewer', 'limits.admits', 'The last three requests of Remaining are refused.',
+    { admitted: (rates) => rates.remaining > 3 }],
+  ['limits-list-counts-double', 'limits.admits', 'Every fourth list is counted twice.',
+    {
+      count: (usage, exchange) => {
+        base.count(usage, exchange);
+        if (exchange.operation === 'list' && exchange.world.lists % 4 === 0) base.count(usage, exchange);
+      },
+    }],
+
+  ['limits-orders-exempt', 'limits.all-operations', 'listOrders is never refused.',
+    exempt(({ operation }) => operation === 'orders')],
+  ['limits-create-exempt', 'limits.all-operations', 'createPet is never refused.',
+    exempt(({ operation }) => operation === 'create')],
+  ['limits-get-exempt', 'limits.all-operations', 'getPet is never refused.',
+    exempt(({ operation }) => operation === 'get')],
+  ['limits-list-exempt', 'limits.all-operations', 'listPets with a filter is never refused.',
+    exempt(({ query }) => query.has('status'))],
+  ['limits-budget-per-operation', 'limits.all-operations', 'Each operation has its own limit.',
+    { budget: ({ operation }) => operation }],
+
+  ['limits-budget-orders', 'limits.remaining-never-rises', 'listOrders has its own limit, which its headers show.',
+    { budget: ({ operation }) => (operation === 'orders' ? 'orders' : '') }],
+  ['limits-budget-writes', 'limits.remaining-never-rises', 'createPet has its own limit, which its headers show.',
+    { budget: ({ method }) => (method === 'POST' ? 'writes' : '') }],
+  ['limits-404-given-back', 'limits.remaining-never-rises', 'A 404 and the request before it are not counted.',
+    refunding((response) => response.status === 404)],
+  ['limits-400-given-back', 'limits.remaining-never-rises', 'A 400 and the request before it are not counted.',
+    refunding((response) => response.status === 400)],
+
+  ['limits-remaining-fixed', 'limits.remaining-falls', 'Remaining always equals Limit.',
+    responses(
+      (response) => response.status !== 429,
+      (response) =>
+        setHeader(response, 'X-RateLimit-Remaining', String(integerOf(response, 'X-RateLimit-Limit'))))],
+  ['limits-nothing-counted', 'limits.remaining-falls', 'No request is counted.', { counts: () => false }],
+  ['limits-posts-not-counted', 'limits.remaining-falls', 'Only GET is counted.',
+    { counts: ({ method }) => method === 'GET' }],
+  ['limits-orders-not-counted', 'limits.remaining-falls', 'listOrders is not counted.',
+    { counts: ({ operation }) => operation !== 'orders' }],
+
+  ['plan-one-more', 'limits.plan', 'A plan allows one request a minute more, and the headers show it.',
+    plans(({ minute, day }) => ({ minute: minute + 1, day }))],
+  ['plan-one-fewer', 'limits.plan', 'A plan allows one request a minute fewer, and the headers show it.',
+    plans(({ minute, day }) => ({ minute: minute - 1, day }))],
+  ['plan-of-neighbour', 'limits.plan', 'Free has the numbers of Pro; every other plan has those of Free.',
+    { limits: (plan) => base.limits(plan === 'free' ? 'pro' : 'free') }],
+]);
+
+/** Does not count some requests, and takes the request before each of them off the count. */
+function refunding(which: (response: MutantResponse) => boolean): Change {
+  return {
+    counts: (exchange, response) => {
+      if (which(response)) exchange.world.notes.set('refund', 'yes');
+      return true;
+    },
+    count: (usage, exchange) => {
+      if (!exchange.world.notes.delete('refund')) base.count(usage, exchange);
+      else if (usage.minuteUsed > 0) {
+        usage.minuteUsed -= 1;
+        usage.dayUsed -= 1;
+      }
+    },
+  };
+}

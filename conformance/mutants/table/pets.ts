@@ -1,0 +1,59 @@
+/** Sections 2 and 3: the fields of a Pet, and Pets. */
+import { base, statuses } from '../hooks.ts';
+import { Digits, type Json } from '../json.ts';
+import { pages, responses, shown, table, type Change } from '../changes.ts';
+
+/** Replaces the body of lists. */
+const listBody = (replaced: (rows: Json[]) => Json | undefined): Change =>
+  responses(
+    (response, { operation }) => operation === 'list' && Array.isArray(response.body),
+    (response) => void (response.body = replaced(response.body as Json[])),
+  );
+
+export const petMutants = table([
+  ['list-wrapped', 'pets.array', 'A list is an object: {"pets": [...]}.',
+    listBody((rows) => new Map([['pets', rows]]))],
+  ['list-one-unwrapped', 'pets.array', 'A list of one animal is that animal, without an array.',
+    listBody((rows) => (rows.length === 1 ? rows[0] : rows))],
+  ['list-null-row', 'pets.array', 'The tenth row of a list is null.',
+    listBody((rows) => (rows.length >= 10 ? rows.with(9, null) : rows))],
+
+  ['pet-id-string-list', 'pet.id', 'Ids are strings in lists.',
+    shown('list', (fields, pet) => void fields.set('id', pet.id))],
+  ['pet-id-string-create', 'pet.id', 'The id of a 201 is a string.',
+    shown('create', (fields, pet) => void fields.set('id', pet.id))],
+  ['pet-id-missing-get', 'pet.id', 'getPet shows no id.', shown('get', (fields) => void fields.delete('id'))],
+  ['pet-id-beyond-int64', 'pet.id', 'Ids start at 2^63.',
+    { newId: (pet, exchange) => String(2n ** 63n + BigInt(base.newId(pet, exchange))) }],
+
+  ['pet-name-null-list', 'pet.name', 'Lists show null as the name of a sold animal.',
+    shown('list', (fields, pet) => void (pet.status === 'sold' && fields.set('name', null)))],
+  ['pet-name-missing-get', 'pet.name', 'getPet shows no name.', shown('get', (fields) => void fields.delete('name'))],
+
+  ['pet-category-string-get', 'pet.category', 'getPet shows the categoryId as a string.',
+    shown('get', (fields, pet) => void fields.set('categoryId', pet.categoryId))],
+  ['pet-category-object-list', 'pet.category', 'Lists show category {"id": ...} instead of categoryId.',
+    shown('list', (fields, pet) => {
+      fields.delete('categoryId');
+      fields.set('category', new Map([['id', new Digits(pet.categoryId)]]));
+    })],
+
+  ['pet-status-capital-list', 'pet.status', 'Lists show statuses with a capital letter.',
+    shown('list', (fields, { status }) => void fields.set('status', status.charAt(0).toUpperCase() + status.slice(1)))],
+  ['pet-status-reserved-get', 'pet.status', 'getPet shows pending as reserved.',
+    shown('get', (fields, pet) => void (pet.status === 'pending' && fields.set('status', 'reserved')))],
+  ['pet-status-null-default', 'pet.status', 'An animal created without a status shows null.',
+    {
+      status: (value, exchange) => (value === undefined ? '' : base.status(value, exchange)),
+      ...shown('all', (fields, pet) => void (pet.status === '' && fields.set('status', null))),
+    }],
+  ['list-filter-loses-status', 'pet.status', 'Filtered lists show the number of the status, as a string.',
+    shown('list', (fields, pet, { query }) => {
+      if (query.has('status')) fields.set('status', String(statuses.indexOf(pet.status)));
+    })],
+
+  ['list-duplicate', 'pet.unique-id', 'A page of more than ten animals repeats its first animal at the end.',
+    pages((page) => (page.length > 10 ? page.with(-1, page[0]!) : page))],
+  ['empty-one-id', 'pet.unique-id', 'Every new animal replaces animal 1; the server has no animals at the start.',
+    { animals: () => 0, newId: () => '1' }],
+]);
