@@ -1,7 +1,7 @@
 /** Others write to the same server, and use the same key, while the kit runs: that is never a failure of the server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from './testing/answers.ts';
+import { fakeClock } from './testing/responses.ts';
 import { apiKey, ownServer, smallServer, type Server } from './testing/servers.ts';
 import { run, session, told } from './testing/sessions.ts';
 
@@ -18,8 +18,8 @@ function otherClient({ baseUrl }: Server, apiKey: string): { end(): Promise<numb
         status: ['available', 'pending', 'sold'][count % 3],
       });
       const requests: RequestInit[] = [{ method: 'POST', body }, {}, { method: 'POST', body: '{' }];
-      const answer = await fetch(`${baseUrl}/pets`, { headers, ...requests[count % requests.length]! });
-      await answer.arrayBuffer();
+      const response = await fetch(`${baseUrl}/pets`, { headers, ...requests[count % requests.length]! });
+      await response.arrayBuffer();
     }
     return count;
   };
@@ -59,9 +59,9 @@ for (const plan of ['free', 'business'] as const) {
       const server = await smallServer(t, { clock, plan });
       const tested = session(server, { seed }, clock);
       const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
-      const plain = tested.target.send.bind(tested.target);
+      const plain = tested.client.send.bind(tested.client);
       let count = 0;
-      tested.target.send = async (request) => {
+      tested.client.send = async (request) => {
         const body = JSON.stringify({ name: `Other ${++count}`, categoryId: 2, status: 'sold' });
         await (
           await fetch(`${server.baseUrl}/pets`, { headers, ...(count % 2 === seed % 2 && { method: 'POST', body }) })
@@ -74,8 +74,8 @@ for (const plan of ['free', 'business'] as const) {
         [],
         told(results),
       );
-      if (plan === 'free') assert.ok(tested.target.sent.unwanted429 > 0 || clock.waits.length > 10);
-      assert.ok(tested.target.sent.unwanted429 < 60, `${tested.target.sent.unwanted429} refusals`);
+      if (plan === 'free') assert.ok(tested.client.sent.unwanted429 > 0 || clock.waits.length > 10);
+      assert.ok(tested.client.sent.unwanted429 < 60, `${tested.client.sent.unwanted429} refusals`);
     });
   }
 }

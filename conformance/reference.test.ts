@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { startOwnServer, type OwnServer } from './own-server.ts';
 import { readReport } from './report/compare.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
-import { planOf } from './suite.ts';
+import { estimateOf } from './suite.ts';
 import { damaged, type Damage, type Passing } from './testing/damage.ts';
 import { temporaryFolder } from './testing/servers.ts';
 import { run, session, told } from './testing/sessions.ts';
@@ -68,10 +68,10 @@ const change = (passing: Passing, name: string, by: (value: string) => string) =
 const has = ({ headers }: Passing, name: string) => headers.some(([n]) => n.toLowerCase() === name.toLowerCase());
 const codeIs = ({ body }: Passing, found: string) => body.includes(`"code":"${found}"`);
 
-/** An answer that is damaged where something holds. */
-const where = (holds: (passing: Passing) => boolean, answer: (passing: Passing) => void): Damage => ({
-  answer: (passing) => {
-    if (holds(passing)) answer(passing);
+/** A response that is damaged where something holds. */
+const where = (holds: (passing: Passing) => boolean, response: (passing: Passing) => void): Damage => ({
+  response: (passing) => {
+    if (holds(passing)) response(passing);
   },
 });
 /** A request in whose target a text is another. */
@@ -82,7 +82,7 @@ const asked = (pattern: RegExp, by: string): Damage => ({
 function counting(counts: (passing: Passing) => boolean, shows: (passing: Passing) => boolean): Damage {
   let count = 0;
   return {
-    answer: (passing) => {
+    response: (passing) => {
       if (counts(passing)) count++;
       if (shows(passing)) change(passing, 'x-ratelimit-remaining', (v) => `${Number(v) - count}`);
     },
@@ -542,13 +542,13 @@ describe('a server that breaks one decision', { timeout: 60_000 }, () => {
       [],
       told(results),
     );
-    const { sent } = through.target;
-    const plan = planOf(through);
+    const { sent } = through.client;
+    const plan = estimateOf(through);
     assert.ok(
       sent.withKey <= plan.withKey + 1 && sent.withoutKey <= plan.withoutKey,
       `${sent.withKey} of ${plan.withKey}, ${sent.withoutKey} of ${plan.withoutKey}`,
     );
-    const whole = planOf(session({ baseUrl, apiKey }, { profile: 'reference' }));
+    const whole = estimateOf(session({ baseUrl, apiKey }, { profile: 'reference' }));
     assert.ok(whole.withoutKey <= maxKeyless, `${whole.withoutKey} without a key`);
   });
 

@@ -18,12 +18,12 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
   test('nobody there', async () =>
     assertUntested(
       await kit({ baseUrl: 'http://127.0.0.1:1/v1', apiKey }),
-      /no answer from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/,
+      /no response from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/,
     ));
   test('no such host', async () =>
     assertUntested(
       await kit({ baseUrl: 'http://nobody.invalid/v1', apiKey }),
-      /no answer from http:\/\/nobody\.invalid\/v1: .*(ENOTFOUND|EAI_AGAIN)/,
+      /no response from http:\/\/nobody\.invalid\/v1: .*(ENOTFOUND|EAI_AGAIN)/,
     ));
   test('what is there is no HTTP server', async (t) => {
     const server = createServer((socket) => void socket.on('error', () => {}).end('220 smtp.example\r\n')).listen(0, '127.0.0.1');
@@ -31,7 +31,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     await new Promise((resolve) => server.once('listening', resolve));
     assertUntested(
       await kit({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, apiKey }),
-      /no answer from/,
+      /no response from/,
     );
   });
   test('the key is refused', async (t) =>
@@ -88,10 +88,10 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       if (server.arrived.length > 120) server.stop();
     });
     const ended = await kit(server, '--report', folder);
-    assertUntested(ended, /answers no more: .*, in (GET|POST) \/pets/);
+    assertUntested(ended, /responses no more: .*, in (GET|POST) \/pets/);
     assert.match(ended.stdout, /NOT TESTED TO THE END/);
     const report = reportIn(folder);
-    assert.match(report.aborted ?? '', /answers no more/);
+    assert.match(report.aborted ?? '', /responses no more/);
     assert.equal(report.conforms, false);
     assert.equal(report.totals.failed, 0);
     assert.ok(report.totals.passed > 5 && report.totals.skipped > 20);
@@ -103,7 +103,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       if (url.includes('access_token')) server.stop();
     });
     const ended = await kit(server, '--only', 'auth.query');
-    assertUntested(ended, /answers no more: .*access_token=\$API_KEY/);
+    assertUntested(ended, /responses no more: .*access_token=\$API_KEY/);
     assertNoKey([ended.stdout, ended.stderr]);
   });
   test("and under node's own runner such a run is a failure", async (t) => {
@@ -112,7 +112,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     });
     const ended = await nodeTest(server, '--only auth.');
     assert.equal(ended.code, 1, ended.stdout);
-    assert.match(ended.stdout, /answers no more/);
+    assert.match(ended.stdout, /responses no more/);
     assertNoKey([ended.stdout, ended.stderr]);
   });
 });

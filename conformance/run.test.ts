@@ -133,13 +133,13 @@ describe('a server with a fault', { concurrency: 2 }, () => {
   const forgetful = async (t: TestContext) => {
     let last: string | undefined;
     const damaged = new Set<string>();
-    return proxy(t, await smallServer(t), ({ method }, answer) => {
-      const text = answer.body.toString();
+    return proxy(t, await smallServer(t), ({ method }, response) => {
+      const text = response.body.toString();
       const id = /"id":(\d+)/.exec(text)?.[1];
-      if (answer.status === 201) last = id;
-      if (answer.status === 404 && last !== undefined) damaged.add(last);
+      if (response.status === 201) last = id;
+      if (response.status === 404 && last !== undefined) damaged.add(last);
       if (method === 'GET' && id !== undefined && !text.startsWith('[') && damaged.has(id))
-        answer.body = Buffer.from(text.replace('"name":"', '"name":"not '));
+        response.body = Buffer.from(text.replace('"name":"', '"name":"not '));
     });
   };
 
@@ -171,12 +171,12 @@ describe('a server with a fault', { concurrency: 2 }, () => {
 
   test('no key in output or reports, though the server echoes whatever it is sent', async (t) => {
     const folder = temporaryFolder(t);
-    const server = await proxy(t, await smallServer(t, { mutant: 'limit-missing-401' }), (request, answer) => {
-      if (answer.status < 400) return;
+    const server = await proxy(t, await smallServer(t, { mutant: 'limit-missing-401' }), (request, response) => {
+      if (response.status < 400) return;
       const { authorization = 'nothing' } = request.headers;
       const message = `${request.method} ${request.url} with ${authorization} (${encodeURIComponent(authorization)}, ${authorization.toUpperCase()}) is refused`;
-      answer.body = Buffer.from(JSON.stringify({ code: authorization, message, status: 999 }));
-      answer.headers.push(['X-Echo', authorization], ['WWW-Authenticate', `Bearer error="${authorization}"`]);
+      response.body = Buffer.from(JSON.stringify({ code: authorization, message, status: 999 }));
+      response.headers.push(['X-Echo', authorization], ['WWW-Authenticate', `Bearer error="${authorization}"`]);
     });
     const [ended, tap] = [
       await kit(server, '--report', folder, '--runs', '5'),
@@ -211,7 +211,7 @@ describe('a server with a fault', { concurrency: 2 }, () => {
     const earlier = reportIn(before);
     const changed = {
       ...earlier,
-      gaps: earlier.gaps.map((gap) => (gap.id === 'auth.challenge' ? { ...gap, answer: 'by pigeon' } : gap)),
+      gaps: earlier.gaps.map((gap) => (gap.id === 'auth.challenge' ? { ...gap, response: 'by pigeon' } : gap)),
     };
     writeFileSync(join(before, 'changed.json'), JSON.stringify(changed));
     const gap = await kit(await smallServer(t), ...only, '--compare', join(before, 'changed.json'));

@@ -1,7 +1,7 @@
 /** `npm run conformance`: the checks of suite.ts with a face, reports, and an exit code. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { begin, type Begun } from './begin.ts';
+import { openSession, type OpenSession } from './open-session.ts';
 import { systemClock } from './client/clock.ts';
 import { help, readOptions, UsageError, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
@@ -14,7 +14,7 @@ import { resultLine, sectionLine, summaryText } from './report/terminal.ts';
 import { count, duration } from './report/words.ts';
 import { requirements } from './requirements/requirements.ts';
 import { Untestable, type Session } from './session/session.ts';
-import { planOf, runChecks } from './suite.ts';
+import { estimateOf, runChecks } from './suite.ts';
 
 const colour = process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined;
 const columns = process.stdout.columns ?? 120;
@@ -44,11 +44,11 @@ function listText(): string {
 /** What is going to happen. */
 function prefaceText(session: Session): string {
   const { options } = session;
-  const plan = planOf(session);
+  const plan = estimateOf(session);
   const animals = session.mayWrite
     ? `It creates about ${count(plan.creates, 'animal')}, which stay: nothing deletes them.`
     : 'Nothing is created.';
-  const day = session.target.pacer('main').longWindow(session.clock.now());
+  const day = session.client.pacer('main').longWindow(session.clock.now());
   const short = day !== undefined && day.remaining < plan.withKey;
   return [
     `${options.baseUrl}, profile ${options.profile}, seed ${options.seed}`,
@@ -83,7 +83,7 @@ function readEarlier(file: string): Report {
 async function main(options: Options): Promise<number> {
   const earlier = options.compare === undefined ? undefined : readEarlier(options.compare);
   if (options.report !== undefined) makeFolder(options.report);
-  const begun: Begun = await begin(options, systemClock, wait);
+  const begun: OpenSession = await openSession(options, systemClock, wait);
   const { session } = begun;
   try {
     console.log(prefaceText(session));

@@ -14,7 +14,7 @@ import type { RequirementResult } from './report/report.ts';
 import { createPet, getPet, listPets } from './client/requests.ts';
 import { requirements, sections } from './requirements/requirements.ts';
 import type { Session } from './session/session.ts';
-import { groups, planOf, runChecks, type Plan, type Register } from './suite.ts';
+import { groups, estimateOf, runChecks, type Estimate, type Register } from './suite.ts';
 import { ownServer, smallServer } from './testing/servers.ts';
 import { run, session, told, verdicts } from './testing/sessions.ts';
 
@@ -93,9 +93,9 @@ interface Spent {
 async function counted(of: Session) {
   const spent: Spent[] = [];
   const shared = { requests: 0, keyless: 0, created: 0 };
-  const now = () => ({ requests: of.target.sent.withKey, keyless: of.target.sent.withoutKey, created: of.target.sent.created });
+  const now = () => ({ requests: of.client.sent.withKey, keyless: of.client.sent.withoutKey, created: of.client.sent.created });
   let depth = 0;
-  let plan: Plan | undefined;
+  let plan: Estimate | undefined;
   const { fixtures } = of;
   const plain = fixtures.once.bind(fixtures);
   fixtures.once = async <T>(name: string, make: () => Promise<T>): Promise<T> => {
@@ -116,7 +116,7 @@ async function counted(of: Session) {
         ofGroup.map((check): Check => ({
           ...check,
           run: async (t) => {
-            plan ??= planOf(of);
+            plan ??= estimateOf(of);
             const [start, sharedBefore] = [now(), { ...shared }];
             await check.run(t);
             const end = now();
@@ -182,7 +182,7 @@ describe("runs against this project's own server", () => {
 
   test('the run sends no more than it has told beforehand', () => {
     const { plan } = whole;
-    const { withKey, withoutKey, created } = whole.session.target.sent;
+    const { withKey, withoutKey, created } = whole.session.client.sent;
     assert.ok(withKey <= plan.withKey, `${withKey} of ${plan.withKey}`);
     assert.ok(withoutKey <= plan.withoutKey && withoutKey <= 40, `${withoutKey} without a key`);
     assert.ok(created <= plan.creates, `${created} of ${plan.creates}`);
@@ -216,7 +216,7 @@ describe("runs against this project's own server", () => {
       only: ['list.', 'get.', 'create.', 'pet.', 'limits.', 'error.'],
     });
     const results = await run(only);
-    assert.equal(only.target.sent.created, 0);
+    assert.equal(only.client.sent.created, 0);
     for (const { id, verdict, reason } of results) {
       assert.notEqual(verdict, 'failed', id);
       if (id.startsWith('create.')) assert.match(`${verdict} ${reason}`, /^skipped nothing is created under --read-only$/);
@@ -270,7 +270,7 @@ async function asNode(session: Session, ...checks: readonly Check[]) {
     const told = { group: () => {}, result: ({ id, verdict }: RequirementResult) => progress.push([id, verdict]) };
     await runChecks(session, told, [['one', checks]], register);
   } finally {
-    session.target.close();
+    session.client.close();
   }
   return { ended, progress, last: ended.at(-1)! };
 }
@@ -280,7 +280,7 @@ describe("node's own view", () => {
   const mutant = 'pet-name-missing-get';
   const names = check('pet.name', { requests: 1 }, async (t) => void (await t.send(listPets(t.key))));
   const gets = check('get.answers', { requests: 1 }, async (t) => void (await t.send(getPet(t.key, 1n))));
-  const last = 'No answer to any check broke another requirement';
+  const last = 'No response to any check broke another requirement';
 
   test('a requirement that is broken after its own check fails the last test, and is told again', async (t) => {
     const { ended, progress } = await asNode(session(await smallServer(t, { mutant })), names, gets);
@@ -325,7 +325,7 @@ describe("node's own view", () => {
       session(await smallServer(t), { strict: true }),
       check('list.limit', {}, async () => {}),
     );
-    assert.match(ended[0]![1], /^inconclusive: no answer was seen that could have failed it$/);
+    assert.match(ended[0]![1], /^inconclusive: no response was seen that could have failed it$/);
   });
 });
 

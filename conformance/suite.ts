@@ -25,16 +25,16 @@ import { resourceChecks } from './checks/resources.ts';
 import { totalCost, type Check } from './session/check.ts';
 import { nameOf } from './client/exchange.ts';
 import { Fixtures } from './session/fixtures.ts';
-import { Broken, Inconclusive, Skipped } from './verdicts/outcome.ts';
+import { Violated, Inconclusive, Skipped } from './verdicts/outcome.ts';
 import type { RequirementResult } from './report/report.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
 import { Untestable, type Session } from './session/session.ts';
-import { NoAnswer, NothingLeft } from './client/target.ts';
-import { Trial } from './session/trial.ts';
+import { NoResponse, NoRequestsLeft } from './client/client.ts';
+import { CheckContext } from './session/context.ts';
 
 /**
  * All checks, in the order in which they run. No verdict depends on it; but what creates animals goes before what needs many, and
- * what every answer owes is told when most answers have come.
+ * what every response owes is told when most responses have come.
  */
 export const groups: readonly (readonly [title: string, checks: readonly Check[]])[] = [
   ['Authentication', authChecks],
@@ -44,8 +44,8 @@ export const groups: readonly (readonly [title: string, checks: readonly Check[]
   ['Create, list and get together', animalChecks],
   ['Other operations, versioning', otherChecks],
   ['At the limit', exhaustChecks],
-  ['Bodies of every answer', resourceChecks],
-  ['Limits in every answer', limitChecks],
+  ['Bodies of every response', resourceChecks],
+  ['Limits in every response', limitChecks],
   ['Decided: order of checks', orderChecks],
   ['Decided: error codes', errorChecks],
   ['Decided: URLs', urlChecks],
@@ -53,11 +53,11 @@ export const groups: readonly (readonly [title: string, checks: readonly Check[]
   ['Decided: orders', orderListChecks],
   ['Decided: deprecation', deprecationChecks],
   ['Decided: limits', decidedLimitChecks],
-  ['Decided: every answer', answerChecks],
+  ['Decided: every response', answerChecks],
 ];
 
 /** What a run is going to send at most, retries and shrinking apart. */
-export interface Plan {
+export interface Estimate {
   readonly withKey: number;
   readonly withoutKey: number;
   /** Animals that will stay. */
@@ -74,7 +74,7 @@ export function chosen(session: Session): readonly Check[] {
 }
 
 /** What the run is going to cost. The session must be open. */
-export function planOf(session: Session): Plan {
+export function estimateOf(session: Session): Estimate {
   const { runs, exhaust, maxRequests } = session.options;
   const write = session.mayWrite;
   const checks = chosen(session);
@@ -87,7 +87,7 @@ export function planOf(session: Session): Plan {
   const driven = exhaust ? atLimit(session) : 0;
   const withKey = Math.min(most, sum('requests') + Fixtures.cost.requests + crowd + driven);
   const withoutKey = Math.min(most - withKey, sum('keyless'));
-  const waiting = session.target.pacer('main').estimate(session.clock.now(), withKey - driven) + (exhaust ? 2 * 60_000 : 0);
+  const waiting = session.client.pacer('main').estimate(session.clock.now(), withKey - driven) + (exhaust ? 2 * 60_000 : 0);
   return {
     withKey,
     withoutKey,
@@ -98,7 +98,7 @@ export function planOf(session: Session): Plan {
 
 /** How many requests it takes to drive a key to its limit and beyond. */
 function atLimit(session: Session): number {
-  return (session.target.pacer(session.exhaustKey.key).limit ?? 0) + 20;
+  return (session.client.pacer(session.exhaustKey.key).limit ?? 0) + 20;
 }
 
 /** Told as the run goes on. */
@@ -137,7 +137,7 @@ export async function runChecks(session: Session, progress?: Progress, suite = g
       }
     });
   }
-  await register('No answer to any check broke another requirement', async () => {
+  await register('No response to any check broke another requirement', async () => {
     const broken = results(session).filter(({ id, verdict }) => verdict === 'failed' && !told.has(id));
     for (const result of broken) progress?.result(result);
     if (broken.length > 0) throw plainError(broken.map(failureText).join('\n\n'));
@@ -168,7 +168,7 @@ function whyNot(session: Session, { cost }: Check): string | undefined {
   if (session.halted !== undefined) return session.halted;
   const { keyless, ...total } = totalCost(cost, runs);
   const requests = total.requests + (cost.exhausts === true ? atLimit(session) : 0);
-  const { withKey, withoutKey } = session.target.sent;
+  const { withKey, withoutKey } = session.client.sent;
   if (maxRequests !== undefined && withKey + withoutKey + requests + keyless > maxRequests)
     return `left out by --max-requests ${maxRequests}: it may take ${requests + keyless} requests`;
   return undefined;
@@ -184,14 +184,14 @@ async function attempt(session: Session, check: Check): Promise<void> {
   if (reason !== undefined) return leave('skipped', reason);
   if (check.cost.writes === true && session.noCategory !== undefined) return leave('inconclusive', session.noCategory);
   try {
-    await check.run(new Trial(session, check));
-    for (const gap of check.gaps) session.ledger.notObserved(gap, 'the answers did not show it');
+    await check.run(new CheckContext(session, check));
+    for (const gap of check.gaps) session.ledger.notObserved(gap, 'the responses did not show it');
   } catch (error) {
-    if (error instanceof Broken) return;
-    const end = error instanceof NoAnswer ? await unanswered(session, error) : error;
+    if (error instanceof Violated) return;
+    const end = error instanceof NoResponse ? await unanswered(session, error) : error;
     if (end instanceof Inconclusive) return leave('inconclusive', end.message);
     if (end instanceof Skipped) return leave('skipped', end.message);
-    if (end instanceof NothingLeft || end instanceof Untestable) {
+    if (end instanceof NoRequestsLeft || end instanceof Untestable) {
       // Where only requests without the key have no room, those with it go on.
       if (end instanceof Untestable || end.forAll) session.halted = end.message;
       return leave('skipped', end.message);
@@ -207,13 +207,13 @@ async function attempt(session: Session, check: Check): Promise<void> {
 }
 
 /** What a fixture's request that broke its connection leaves of a check. */
-async function unanswered(session: Session, error: NoAnswer): Promise<unknown> {
+async function unanswered(session: Session, error: NoResponse): Promise<unknown> {
   try {
     await session.seeThatItLives(error);
   } catch (second) {
     return second;
   }
-  return new Inconclusive(`no answer to ${nameOf(error.request)}: ${error.message}`);
+  return new Inconclusive(`no response to ${nameOf(error.request)}: ${error.message}`);
 }
 
 function titleOf({ requirement, gaps }: Check): string {

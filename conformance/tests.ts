@@ -2,7 +2,7 @@
  * The checks for node's own test runner and its reporters: `BASE_URL=… API_KEY=… node --import tsx --test conformance/tests.ts`.
  * Further options stand in CONFORMANCE_OPTIONS, as `npm run conformance` takes them.
  */
-import { begin } from './begin.ts';
+import { openSession } from './open-session.ts';
 import { systemClock } from './client/clock.ts';
 import { readOptions } from './options.ts';
 import { runChecks } from './suite.ts';
@@ -12,7 +12,7 @@ const options = readOptions(
   process.env,
 );
 if (typeof options === 'string') throw new Error(`CONFORMANCE_OPTIONS cannot ask for --${options}`);
-const { session, end } = await begin(options, systemClock, systemClock.sleep);
+const { session, end } = await openSession(options, systemClock, systemClock.sleep);
 await runChecks(session);
 await end();
 // Else all that was left out would look like a run that went well.

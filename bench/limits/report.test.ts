@@ -1,7 +1,7 @@
 /** The report in its forms. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { fakeClock } from '../../conformance/testing/answers.ts';
+import { fakeClock } from '../../conformance/testing/responses.ts';
 import { malformed, rawCharacters } from '../../conformance/testing/wellformed.ts';
 import { Interrupted } from './bench.ts';
 import { limitsHtml } from './html.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Hooks, type Usage } from '../../conformance/mutants/hooks.ts';
 import type { Variant } from '../../conformance/mutants/variants.ts';
-import { fakeClock } from '../../conformance/testing/answers.ts';
+import { fakeClock } from '../../conformance/testing/responses.ts';
 import { scenarios } from './scenarios.ts';
 import { reportOf, resultOf, told, verdicts, type TestOptions } from './testing.ts';
 

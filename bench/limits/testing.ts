@@ -8,7 +8,7 @@ import type { Hooks } from '../../conformance/mutants/hooks.ts';
 import { mutants } from '../../conformance/mutants/mutants.ts';
 import { startSmallServer } from '../../conformance/mutants/small-server.ts';
 import { variants, type Variant } from '../../conformance/mutants/variants.ts';
-import { fakeClock } from '../../conformance/testing/answers.ts';
+import { fakeClock } from '../../conformance/testing/responses.ts';
 import { answerOf, type Answer } from './answer.ts';
 import { givenKeys, madeKeys, type Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';

@@ -5,15 +5,15 @@
 import * as fc from 'fast-check';
 import { check, type Check } from '../session/check.ts';
 import { anyName } from './names.ts';
-import type { Answer } from '../client/exchange.ts';
+import type { Response } from '../client/exchange.ts';
 import { newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import { createPet, createPetOf, getPet, listPets } from '../client/requests.ts';
 import { inJson } from '../verdicts/rules.ts';
-import type { Trial } from '../session/trial.ts';
+import type { CheckContext } from '../session/context.ts';
 
 /** The animals created in one sequence. */
 type Model = { id: bigint; pet: NewPet }[];
-type Command = fc.AsyncCommand<Model, Trial>;
+type Command = fc.AsyncCommand<Model, CheckContext>;
 
 /** Commands in one sequence. */
 const maxCommands = 10;
@@ -29,16 +29,16 @@ class Create implements Command {
     return true;
   }
 
-  async run(model: Model, t: Trial): Promise<void> {
+  async run(model: Model, t: CheckContext): Promise<void> {
     const { mustBe: _, ...request } = createPet(t.key, this.pet);
-    const answer = await t.send(request);
-    const [made] = answer.pets;
+    const response = await t.send(request);
+    const [made] = response.pets;
     if (made === undefined) return; // a name that the server refuses, or a failure of create.answers
     const twin = model.find(({ id }) => id === made.id);
-    t.require(twin === undefined, answer, 'an animal of its own', `id ${made.id}, that of ${inJson(twin?.pet ?? {})}`);
+    t.require(twin === undefined, response, 'an animal of its own', `id ${made.id}, that of ${inJson(twin?.pet ?? {})}`);
     t.require(
       made.name === this.pet.name && made.categoryId === this.pet.categoryId,
-      answer,
+      response,
       `the animal that was sent: ${newPetText(this.pet)}`,
       inJson(made),
     );
@@ -62,7 +62,7 @@ class CreateInvalid implements Command {
     return true;
   }
 
-  async run(_: Model, t: Trial): Promise<void> {
+  async run(_: Model, t: CheckContext): Promise<void> {
     await t.send(createPetOf(t.key, this.body));
   }
 
@@ -82,16 +82,16 @@ class Get implements Command {
     return model.length > 0;
   }
 
-  async run(model: Model, t: Trial): Promise<void> {
+  async run(model: Model, t: CheckContext): Promise<void> {
     const { id, pet } = model[this.which % model.length]!;
-    const answer = await t.fixtures.getCreated(id);
-    const [got] = answer.pets;
+    const response = await t.fixtures.getCreated(id);
+    const [got] = response.pets;
     const same = got?.id === id && got.name === pet.name && got.categoryId === pet.categoryId;
     t.require(
       same,
-      answer,
+      response,
       `animal ${id} as it was created: ${newPetText(pet)}`,
-      got === undefined ? `${answer.status}` : inJson(got),
+      got === undefined ? `${response.status}` : inJson(got),
     );
   }
 
@@ -105,7 +105,7 @@ class GetUnknown implements Command {
     return true;
   }
 
-  async run(_: Model, t: Trial): Promise<void> {
+  async run(_: Model, t: CheckContext): Promise<void> {
     await t.send(getPet(t.key, t.fixtures.unknownId()));
   }
 
@@ -126,7 +126,7 @@ class List implements Command {
   }
 
   /** What a list says of the animals in the model is judged by the rule animals.agree, on this list as on every other. */
-  async run(_: Model, t: Trial): Promise<void> {
+  async run(_: Model, t: CheckContext): Promise<void> {
     await t.send(listPets(t.key, this.asked));
   }
 
@@ -136,7 +136,7 @@ class List implements Command {
 }
 
 /** What no sequence should be needed to find: animals that were asked for more than once. */
-async function againAndAgain(t: Trial): Promise<void> {
+async function againAndAgain(t: CheckContext): Promise<void> {
   const model: Model = [];
   for (const status of statuses) await new Create(t.fixtures.newPet(status)).run(model, t);
   if (model.length === 0) return;
@@ -148,10 +148,10 @@ async function againAndAgain(t: Trial): Promise<void> {
 }
 
 /** The list and get must show the same status. It may move; but it is not now this, now that, by the operation that tells of it. */
-async function sameStatus(t: Trial): Promise<void> {
+async function sameStatus(t: CheckContext): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const before = await t.send(listPets(t.key, { limit: 100 }));
-    const told: Answer[] = [];
+    const told: Response[] = [];
     for (const status of statuses) {
       const [one] = (await t.send(listPets(t.key, { limit: 1, status }))).pets;
       for (const animal of [one, before.pets.find((p) => p.status === status)]) {

@@ -5,7 +5,7 @@ import { changedAt, inQuery, invalid, lengthened, nobody, otherCaseAt, swappedAt
 import type { Credential } from '../client/exchange.ts';
 import { getPet, listPets } from '../client/requests.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
-import type { Trial } from '../session/trial.ts';
+import type { CheckContext } from '../session/context.ts';
 
 /**
  * How many requests without a valid key there are beyond one of each kind on each operation: in a default run so many that with
@@ -22,9 +22,9 @@ export const authChecks: readonly Check[] = [
     // Nor does it tell whether an animal exists.
     if (requests.some(({ operation }) => operation === 'getPet')) requests.push(getPet(nobody, t.fixtures.unknownId()));
     await t.each(requests, async (request) => {
-      const answer = await t.send(request);
-      t.require(answer.status === 401, answer, '401, since there is no Authorization header');
-      t.observe('auth.challenge', answer.all('www-authenticate').length > 0 ? 'yes' : 'no', answer);
+      const response = await t.send(request);
+      t.require(response.status === 401, response, '401, since there is no Authorization header');
+      t.observe('auth.challenge', response.all('www-authenticate').length > 0 ? 'yes' : 'no', response);
     });
   }),
   refused('auth.empty', 'the token is empty', () => invalid('Bearer', 'Bearer')),
@@ -51,8 +51,8 @@ export const authChecks: readonly Check[] = [
       const query = (key: string) =>
         `${asked.target}${asked.target.includes('?') ? '&' : '?'}${names.map((name) => `${name}=${key}`).join('&')}`;
       const { text, shell } = inQuery(t.secret);
-      const answer = await t.send({ ...asked, target: query(text), shellTarget: query(shell) });
-      t.require(answer.status === 401, answer, '401, since the key stands in the query only');
+      const response = await t.send({ ...asked, target: query(text), shellTarget: query(shell) });
+      t.require(response.status === 401, response, '401, since the key stands in the query only');
     });
   }),
   check('auth.near-miss', { perRun: { requests: 0, keyless: 1, share: nearMisses / 20, most: 4 * 11 } }, async (t) => {
@@ -66,30 +66,30 @@ export const authChecks: readonly Check[] = [
 
   look(['auth.lower-case'], { requests: 1 }, async (t) => {
     const { mustBe: _, ...asked } = listPets({ ...t.key, header: `bearer ${t.secret}`, shell: 'bearer $API_KEY' });
-    const answer = await t.send({ ...asked, operation: 'other' });
-    t.observe('auth.lower-case', answer.status === 200 ? 'yes' : `no: ${answer.status}`, answer);
+    const response = await t.send({ ...asked, operation: 'other' });
+    t.observe('auth.lower-case', response.status === 200 ? 'yes' : `no: ${response.status}`, response);
   }),
 ];
 
-/** A check that every operation answers 401 to a credential made from the key. */
+/** A check that every operation responses 401 to a credential made from the key. */
 function refused(id: RequirementId, because: string, credential: (key: string) => Credential): Check {
-  return check(id, { keyless: 4 }, async (t: Trial) => {
+  return check(id, { keyless: 4 }, async (t: CheckContext) => {
     await t.each(await t.fixtures.operations(), async (request) => {
-      const answer = await t.send(request(credential(t.secret)));
-      t.require(answer.status === 401, answer, `401, since ${because}`);
+      const response = await t.send(request(credential(t.secret)));
+      t.require(response.status === 401, response, `401, since ${because}`);
     });
   });
 }
 
 /** Every operation gets one credential after the other, as many as --runs allows: first each credential once, then the next operation. */
-async function refuseAll(t: Trial, credentials: readonly Credential[], because: string): Promise<void> {
+async function refuseAll(t: CheckContext, credentials: readonly Credential[], because: string): Promise<void> {
   const requests = await t.fixtures.operations();
   const pairs = requests.flatMap((_, turn) =>
     credentials.map((credential, i) => requests[(i + turn) % requests.length]!(credential)),
   );
   await t.each(pairs.slice(0, t.cases), async (request) => {
-    const answer = await t.send(request);
-    t.require(answer.status === 401, answer, `401, since ${because}`);
+    const response = await t.send(request);
+    t.require(response.status === 401, response, `401, since ${because}`);
   });
 }
 

@@ -1,10 +1,10 @@
 /** Section 4.2: bodies at the border of what the specification says. A server may refuse them; what it accepts it must not change. */
 import { look, type Check } from '../session/check.ts';
-import type { Answer } from '../client/exchange.ts';
+import type { Response } from '../client/exchange.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import { controlName, halfName, nulName } from './names.ts';
 import { createPet, createPetOf } from '../client/requests.ts';
-import type { Trial } from '../session/trial.ts';
+import type { CheckContext } from '../session/context.ts';
 
 export const borderChecks: readonly Check[] = [
   look(
@@ -30,8 +30,8 @@ export const borderChecks: readonly Check[] = [
       for (const [gap, name] of cases) accepted(t, gap, await named(name));
       let longest = 0;
       for (const length of [256, 1_000, 10_000, 50_000]) {
-        const answer = await named(`${'Rex'.padEnd(length - 3, ' the dog')}🐕.`);
-        if (answer.status === 201) longest = length;
+        const response = await named(`${'Rex'.padEnd(length - 3, ' the dog')}🐕.`);
+        if (response.status === 201) longest = length;
         else break;
       }
       t.observe(
@@ -85,11 +85,11 @@ export const borderChecks: readonly Check[] = [
 ];
 
 /** A create whose 201 must return what was sent, and which may be refused. */
-function pet(t: Trial, name: string): ReturnType<typeof createPet> {
+function pet(t: CheckContext, name: string): ReturnType<typeof createPet> {
   const { mustBe: _, ...request } = createPet(t.key, { name, categoryId: t.fixtures.category });
   return request;
 }
 
-function accepted(t: Trial, gap: GapId, answer: Answer): void {
-  t.observe(gap, answer.status === 201 ? 'yes' : `no: ${answer.status}`, answer);
+function accepted(t: CheckContext, gap: GapId, response: Response): void {
+  t.observe(gap, response.status === 201 ? 'yes' : `no: ${response.status}`, response);
 }

@@ -4,7 +4,7 @@ import { check, type Check } from '../session/check.ts';
 import { int64Max, int64Min, statuses } from '../client/pet.ts';
 import { createPetOf } from '../client/requests.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
-import type { Trial } from '../session/trial.ts';
+import type { CheckContext } from '../session/context.ts';
 
 /** Pieces of a body, each valid but for what a case replaces. */
 interface Members {
@@ -196,9 +196,9 @@ function refusals(id: RequirementId, because: string, bodies: (category: bigint)
 }
 
 /** Sends a body that must be refused, with a category that the server knows where the body says 1. */
-async function refuse(t: Trial, body: string, because: string): Promise<void> {
-  const answer = await t.send(createPetOf(t.key, body.replace(/"categoryId":1(?=[,}])/, `"categoryId":${t.fixtures.category}`)));
-  t.require(answer.status === 400, answer, `400, since ${because}`);
+async function refuse(t: CheckContext, body: string, because: string): Promise<void> {
+  const response = await t.send(createPetOf(t.key, body.replace(/"categoryId":1(?=[,}])/, `"categoryId":${t.fixtures.category}`)));
+  t.require(response.status === 400, response, `400, since ${because}`);
 }
 
 function isNoJson(text: string): boolean {

@@ -4,7 +4,7 @@ import { check, type Check } from '../session/check.ts';
 import { anyName, halfName, invisibleName, isOrdinary, linesName, nulName, oddName, tellingNames } from './names.ts';
 import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
 import { createPet, createPetOf, listPets } from '../client/requests.ts';
-import type { Trial } from '../session/trial.ts';
+import type { CheckContext } from '../session/context.ts';
 
 /** Tried before any is generated. The last few a server may refuse, but not change. */
 const examples: readonly string[] = [...tellingNames, invisibleName, oddName, linesName, halfName, nulName];
@@ -33,10 +33,10 @@ const tellingCategories: readonly bigint[] = [
 export const createChecks: readonly Check[] = [
   check('create.answers', { requests: 14, creates: 14, writes: true }, async (t) => {
     await t.each([undefined, ...statuses], async (status) => {
-      const answer = await t.send(createPet(t.key, t.fixtures.newPet(status)));
-      if (status === undefined && answer.pets[0] !== undefined)
-        t.observe('pet.default-status', answer.pets[0].status ?? 'none is shown', answer);
-      if (answer.status === 201) t.observe('create.location', answer.all('location').length > 0 ? 'yes' : 'no', answer);
+      const response = await t.send(createPet(t.key, t.fixtures.newPet(status)));
+      if (status === undefined && response.pets[0] !== undefined)
+        t.observe('pet.default-status', response.pets[0].status ?? 'none is shown', response);
+      if (response.status === 201) t.observe('create.location', response.all('location').length > 0 ? 'yes' : 'no', response);
     });
     const c = t.fixtures.category;
     const bodies: readonly [body: string, name: string][] = [
@@ -87,10 +87,10 @@ export const createChecks: readonly Check[] = [
         ),
         String,
         async (categoryId) => {
-          const answer = await t.send(pet(t, { name: 'Category', categoryId }, known.includes(categoryId)));
+          const response = await t.send(pet(t, { name: 'Category', categoryId }, known.includes(categoryId)));
           if (known.includes(categoryId)) return;
           const kind = categoryId < 0n ? 'negative' : categoryId > 2n ** 53n ? 'large' : 'unknown';
-          t.observe(seen[kind], answer.status === 201 ? 'yes' : `no: ${answer.status}`, answer);
+          t.observe(seen[kind], response.status === 201 ? 'yes' : `no: ${response.status}`, response);
         },
         [...tellingCategories, ...known.slice(0, 2)],
       );
@@ -110,17 +110,17 @@ export const createChecks: readonly Check[] = [
       Number(examples.includes(t.history.created(id)!.name) || tellingCategories.includes(t.history.created(id)!.categoryId));
     const ids = [...t.history.createdIds()].sort((a, b) => telling(b) - telling(a)).slice(0, maxGets);
     await t.each(ids, async (id) => {
-      const answer = await t.fixtures.getCreated(id);
-      if (answer.status !== 200) t.require(false, answer, `200, since the animal was created (404 is tried again for 5 s)`);
-      const [created, got] = [t.history.created(id), answer.pets[0]];
+      const response = await t.fixtures.getCreated(id);
+      if (response.status !== 200) t.require(false, response, `200, since the animal was created (404 is tried again for 5 s)`);
+      const [created, got] = [t.history.created(id), response.pets[0]];
       if (created?.status !== undefined)
-        t.observe('pet.status-moves', got?.status === created.status ? 'not seen' : 'yes', answer);
+        t.observe('pet.status-moves', got?.status === created.status ? 'not seen' : 'yes', response);
     });
   }),
 ];
 
 /** A create that must be answered with 201 where `strict`, and else may be refused: what a 201 returns is judged either way. */
-function pet(t: Trial, wanted: NewPet, strict: boolean): ReturnType<typeof createPet> {
+function pet(t: CheckContext, wanted: NewPet, strict: boolean): ReturnType<typeof createPet> {
   const { mustBe, ...request } = createPet(t.key, wanted);
   return strict ? { ...request, mustBe: mustBe! } : request;
 }

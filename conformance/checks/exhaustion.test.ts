@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startSmallServer } from '../mutants/small-server.ts';
 import { variants } from '../mutants/variants.ts';
-import { fakeClock } from '../testing/answers.ts';
+import { fakeClock } from '../testing/responses.ts';
 import { run, session, told, verdicts } from '../testing/sessions.ts';
 
 const apiKey = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';

@@ -1,16 +1,16 @@
 /**
  * Drives a key to its limit, and waits until it has recovered.
  *
- * From a fresh window, one answer tells how many requests remain. Half of them are sent at once, then half of what is left, so
+ * From a fresh window, one response tells how many requests remain. Half of them are sent at once, then half of what is left, so
  * that a server which admits fewer than it said refuses few; the last few, and three more, are sent at once; then one more of an
  * operation that has not been refused yet. Whoever is told when to come again comes then, once. So no window sees more than five
  * refusals of a server that keeps its word: one may ban who goes on regardless (section 8, behaviour 3).
  */
-import type { Answer, Credential, Operation, Request } from '../client/exchange.ts';
+import type { Response, Credential, Operation, Request } from '../client/exchange.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
-import { retryAfterMs } from '../client/target.ts';
-import type { Trial } from '../session/trial.ts';
+import { retryAfterMs } from '../client/client.ts';
+import type { CheckContext } from '../session/context.ts';
 import { windowMoves } from '../verdicts/windows.ts';
 
 /** Requests beyond what remains. */
@@ -48,23 +48,23 @@ const sameMomentMs = 1_500;
 
 /** What came of driving a key to its limit. */
 interface Exhaustion {
-  /** What remained, and the answer that said so. */
+  /** What remained, and the response that said so. */
   readonly remaining: number;
-  readonly told: Answer;
+  readonly told: Response;
   /** The window was fresh when it began: all the Limit remained, but for the first request. */
   readonly fresh: boolean;
-  readonly admitted: readonly Answer[];
-  readonly refused: readonly Answer[];
+  readonly admitted: readonly Response[];
+  readonly refused: readonly Response[];
   /** How many requests more than `remaining` may rightly have been admitted: where a window slides, room comes back meanwhile. */
   readonly tolerance: number;
-  /** The answers to requests that came when the key had certainly reached its limit, or were refused for it. */
-  readonly beyond: readonly Answer[];
+  /** The responses to requests that came when the key had certainly reached its limit, or were refused for it. */
+  readonly beyond: readonly Response[];
   /** The operations that are not among them. */
   readonly unasked: readonly Operation[];
   /** The first request after the time of Retry-After, and what it had said. */
-  readonly retried?: { readonly answer: Answer; readonly said: string };
+  readonly retried?: { readonly response: Response; readonly said: string };
   /** The first request after Reset. */
-  readonly reset?: Answer;
+  readonly reset?: Response;
 }
 
 /**
@@ -72,7 +72,7 @@ interface Exhaustion {
  *
  * @throws Inconclusive where the headers do not allow it
  */
-export async function exhausted(t: Trial): Promise<Exhaustion> {
+export async function exhausted(t: CheckContext): Promise<Exhaustion> {
   return t.fixtures.once('exhausted', async () => {
     const operations = await operationsOf(t, t.exhaustKey);
     const first = await inAWindow(t, operations);
@@ -89,13 +89,13 @@ export async function exhausted(t: Trial): Promise<Exhaustion> {
 }
 
 /** A request of every operation, those first that must be seen refused above all. */
-async function operationsOf(t: Trial, key: Credential): Promise<readonly Request[]> {
+async function operationsOf(t: CheckContext, key: Credential): Promise<readonly Request[]> {
   const gets = (await t.fixtures.getIsGone()) ? [] : [getPet(key, (await t.fixtures.animal()).id)];
   const creates = t.mayWrite ? [createPet(key, t.fixtures.newPet())] : [];
   return [...creates, ...gets, listPets(key, { limit: 1, status: 'available' }), listOrders(key)];
 }
 
-async function inAWindow(t: Trial, operations: readonly Request[]): Promise<Exhaustion> {
+async function inAWindow(t: CheckContext, operations: readonly Request[]): Promise<Exhaustion> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const result = await once(t, operations);
     if (result !== undefined) return result;
@@ -106,12 +106,12 @@ async function inAWindow(t: Trial, operations: readonly Request[]): Promise<Exha
 }
 
 /** One attempt; undefined if the window turned meanwhile. */
-async function once(t: Trial, operations: readonly Request[]): Promise<Exhaustion | undefined> {
+async function once(t: CheckContext, operations: readonly Request[]): Promise<Exhaustion | undefined> {
   const small = listPets(t.exhaustKey, { limit: 1 });
   // Only what is answered with success can tell an admitted request from a refused one.
   const answered = [small];
   for (const request of operations) if ((await t.send(request)).status < 300) answered.push(request);
-  const moves = () => windowMoves(t.history.standings);
+  const moves = () => windowMoves(t.history.readings);
   await untilReset(t, await t.send(small), moves() ? 60_000 : 0);
 
   const told = await t.send(small);
@@ -119,7 +119,7 @@ async function once(t: Trial, operations: readonly Request[]): Promise<Exhaustio
     told.integer(name),
   );
   if (limit === undefined || remaining === undefined || reset === undefined)
-    throw new Inconclusive('an answer lacks the headers that say how many requests remain');
+    throw new Inconclusive('a response lacks the headers that say how many requests remain');
   if (remaining > maxRemaining) throw new Inconclusive(`${remaining} requests remain, more than ${maxRemaining}`);
   if (remaining < 1) throw new Inconclusive('Remaining is 0 at the beginning of a window');
 
@@ -132,8 +132,8 @@ async function once(t: Trial, operations: readonly Request[]): Promise<Exhaustio
   const beyond = refused.filter(({ status }) => status === 429);
   // Where more was admitted than was said, the limit may still come.
   for (let i = 0; beyond.length === 0 && i < maxMore; i++) {
-    const answer = await t.sendNow(small);
-    if (answer.status === 429) beyond.push(answer);
+    const response = await t.sendNow(small);
+    if (response.status === 429) beyond.push(response);
   }
   const unasked = () => operations.filter(({ operation }) => !beyond.some(({ request }) => request.operation === operation));
   if (beyond.length > 0) {
@@ -157,23 +157,23 @@ async function once(t: Trial, operations: readonly Request[]): Promise<Exhaustio
  * Between them stands the first kind alone, so that a server which counts each kind by itself comes to its limit, too.
  */
 async function overdraw(
-  t: Trial,
+  t: CheckContext,
   remaining: number,
   kinds: readonly Request[],
-): Promise<{ admitted: Answer[]; refused: Answer[] }> {
-  const admitted: Answer[] = [];
-  const refused: Answer[] = [];
+): Promise<{ admitted: Response[]; refused: Response[] }> {
+  const admitted: Response[] = [];
+  const refused: Response[] = [];
   const send = async (requests: readonly Request[]) => {
-    const answers = await t.together(requests);
-    for (const answer of answers) (answer.status < 300 ? admitted : refused).push(answer);
-    return answers;
+    const responses = await t.together(requests);
+    for (const response of responses) (response.status < 300 ? admitted : refused).push(response);
+    return responses;
   };
   const plain = (count: number) => Array.from({ length: count }, () => kinds[0]!);
   let left = remaining;
   while (left > lastFew && refused.length === 0) {
     const count = Math.ceil(left / 2);
     const requests = left === remaining ? [...kinds, ...plain(count)].slice(0, count) : plain(count);
-    const lowest = Math.min(...(await send(requests)).map((answer) => answer.integer('x-ratelimit-remaining') ?? Infinity));
+    const lowest = Math.min(...(await send(requests)).map((response) => response.integer('x-ratelimit-remaining') ?? Infinity));
     left = Math.min(lowest, left - count);
   }
   if (refused.length === 0) await send([...plain(left), ...[...kinds.slice(1), ...plain(2)].slice(0, overdraft)]);
@@ -182,9 +182,9 @@ async function overdraw(
 
 /** Two promises, each kept by itself: what Retry-After says, and what Reset says. The earlier is tried first. */
 async function recovery(
-  t: Trial,
-  latest: Answer | undefined,
-  told: Answer,
+  t: CheckContext,
+  latest: Response | undefined,
+  told: Response,
   reset: number,
   moves: boolean,
 ): Promise<Pick<Exhaustion, 'retried' | 'reset'>> {
@@ -195,7 +195,7 @@ async function recovery(
   const retry = async (): Promise<Pick<Exhaustion, 'retried'>> => {
     if (retryAt === undefined) return {};
     await t.sleep(Math.max(0, retryAt - t.now()), 'Retry-After says when the key may come again');
-    return { retried: { answer: await t.sendNow(small), said: `${Math.ceil(wait! / 1000)} s` } };
+    return { retried: { response: await t.sendNow(small), said: `${Math.ceil(wait! / 1000)} s` } };
   };
   const atReset = async (): Promise<Pick<Exhaustion, 'reset'>> => {
     await untilReset(t, told, 0);
@@ -206,15 +206,15 @@ async function recovery(
   const retryIn = retryAt === undefined ? Infinity : retryAt - t.now();
   if (Math.abs(retryIn - resetIn) <= sameMomentMs) {
     const { retried } = await retry();
-    return retried === undefined ? {} : { retried, reset: retried.answer };
+    return retried === undefined ? {} : { retried, reset: retried.response };
   }
   return retryIn < resetIn ? { ...(await retry()), ...(await atReset()) } : { ...(await atReset()), ...(await retry()) };
 }
 
-/** Waits until the window of an answer has turned, and `more` milliseconds. */
-async function untilReset(t: Trial, answer: Answer, more: number): Promise<void> {
-  const reset = answer.integer('x-ratelimit-reset');
-  if (reset === undefined) throw new Inconclusive('an answer lacks X-RateLimit-Reset');
+/** Waits until the window of a response has turned, and `more` milliseconds. */
+async function untilReset(t: CheckContext, response: Response, more: number): Promise<void> {
+  const reset = response.integer('x-ratelimit-reset');
+  if (reset === undefined) throw new Inconclusive('a response lacks X-RateLimit-Reset');
   const ms = reset * 1000 - t.serverTime();
   if (ms > maxWindowMs)
     throw new Inconclusive(`the headers speak of a window that ends in ${Math.ceil(ms / 60_000)} minutes, too long to wait for`);

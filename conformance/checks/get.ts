@@ -1,7 +1,7 @@
 /** Section 4.3: one animal, while the operation exists. */
 import * as fc from 'fast-check';
 import { check, look, type Check } from '../session/check.ts';
-import type { Answer, Request } from '../client/exchange.ts';
+import type { Response, Request } from '../client/exchange.ts';
 import { getPet, other } from '../client/requests.ts';
 
 /** How many animals of the list are got one by one. */
@@ -14,10 +14,10 @@ export const getChecks: readonly Check[] = [
     const ids = t.history.ids().filter((id) => t.history.listed(id) !== undefined || t.history.created(id) !== undefined);
     const some = ids.filter((_, i) => i < maxGets / 2 || i >= ids.length - maxGets / 2);
     await t.each(some, async (id) => {
-      const answer = await t.fixtures.getCreated(id);
+      const response = await t.fixtures.getCreated(id);
       t.require(
-        answer.status === 200,
-        answer,
+        response.status === 200,
+        response,
         `200, since ${t.history.listed(id) === undefined ? 'a create' : 'a list'} has shown the animal`,
       );
     });
@@ -35,10 +35,10 @@ export const getChecks: readonly Check[] = [
       fc.bigInt({ min: unknown, max: 2n ** 53n - 1n }),
       (id) => `petId ${id}`,
       async (id) => {
-        const answer = await t.send(getPet(t.key, id));
+        const response = await t.send(getPet(t.key, id));
         // Others may have added it meanwhile: then it is the animal of that id, which get.answers judges.
-        if (answer.status === 200 && answer.pets[0]?.id === id) return;
-        t.require(answer.status === 404, answer, '404, since no list and no create has ever shown that id');
+        if (response.status === 200 && response.pets[0]?.id === id) return;
+        t.require(response.status === 404, response, '404, since no list and no create has ever shown that id');
       },
       cases,
     );
@@ -61,11 +61,11 @@ export const getChecks: readonly Check[] = [
       ['get.negative-id', '-1'],
     ] as const;
     for (const [gap, id] of cases) {
-      const answer = await t.send(at(id));
-      t.observe(gap, `${answer.status}`, answer);
+      const response = await t.send(at(id));
+      t.observe(gap, `${response.status}`, response);
     }
-    const answer = await t.send(at(String((await t.fixtures.animal()).id)));
-    t.observe('get.deprecation', headersAmong(answer, ['Deprecation', 'Sunset']), answer);
+    const response = await t.send(at(String((await t.fixtures.animal()).id)));
+    t.observe('get.deprecation', headersAmong(response, ['Deprecation', 'Sunset']), response);
   }),
   look(['methods.head', 'methods.unknown', 'paths.unknown'], { requests: 3 }, async (t) => {
     const cases = [
@@ -74,15 +74,15 @@ export const getChecks: readonly Check[] = [
       ['paths.unknown', 'GET', '/no-such-path'],
     ] as const;
     for (const [gap, method, path] of cases) {
-      const answer = await t.send(other(t.key, method, path));
-      t.observe(gap, `${answer.status}`, answer);
+      const response = await t.send(other(t.key, method, path));
+      t.observe(gap, `${response.status}`, response);
     }
   }),
 ];
 
 /** @throws Skipped where the operation is gone, as it may be by then */
-/** Which of the headers an answer has, in words. */
-function headersAmong(answer: Answer, names: readonly string[]): string {
-  const present = names.filter((name) => answer.all(name).length > 0);
+/** Which of the headers a response has, in words. */
+function headersAmong(response: Response, names: readonly string[]): string {
+  const present = names.filter((name) => response.all(name).length > 0);
   return present.length === 0 ? 'no' : `yes, by ${present.join(' and ')}`;
 }

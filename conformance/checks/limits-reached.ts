@@ -27,11 +27,11 @@ export const exhaustChecks: readonly Check[] = [
       `${admitted.length}`,
     );
     if (refused.length === 0) throw new Inconclusive('no request was refused');
-    await t.each(refused, async (answer) => t.require(answer.status === 429, answer, '429'));
+    await t.each(refused, async (response) => t.require(response.status === 429, response, '429'));
   }),
   check('limits.all-operations', { exhausts: true }, async (t) => {
     const { beyond, unasked } = await exhausted(t);
-    await t.each(beyond, async (answer) => t.require(answer.status === 429, answer, '429, since the key has reached its limit'));
+    await t.each(beyond, async (response) => t.require(response.status === 429, response, '429, since the key has reached its limit'));
     if (beyond.length === 0) throw new Inconclusive('the key has not reached its limit');
     if (unasked.length > 0) throw new Inconclusive(`the key was at its limit without a request of ${unasked.join(', ')}`);
   }),
@@ -40,15 +40,15 @@ export const exhaustChecks: readonly Check[] = [
       await exhausted(t);
     } catch (error) {
       // However it went, a 429 may have come.
-      if (!(error instanceof Inconclusive && t.history.standings.some(({ answer }) => answer.status === 429))) throw error;
+      if (!(error instanceof Inconclusive && t.history.readings.some(({ response }) => response.status === 429))) throw error;
     }
   }),
   check('limits.recovers', { exhausts: true }, async (t) => {
     const { retried } = await exhausted(t);
     if (retried === undefined) throw new Inconclusive('no 429 said when to come again');
     t.require(
-      retried.answer.status !== 429,
-      retried.answer,
+      retried.response.status !== 429,
+      retried.response,
       `the request admitted, since it came ${retried.said} after the 429, as Retry-After had said`,
     );
   }),
@@ -57,7 +57,7 @@ export const exhaustChecks: readonly Check[] = [
     if (reset === undefined) throw new Inconclusive('no Reset to wait for');
     t.require(reset.status !== 429, reset, 'the request admitted, since Reset has come');
     const [limit, remaining] = [reset.integer('x-ratelimit-limit'), reset.integer('x-ratelimit-remaining')];
-    if (limit !== undefined && remaining !== undefined && limit > 1 && !windowMoves(t.history.standings)) {
+    if (limit !== undefined && remaining !== undefined && limit > 1 && !windowMoves(t.history.readings)) {
       t.require(remaining > 0, reset, 'requests remaining, since Reset has come', `Remaining ${remaining} of ${limit}`);
     }
   }),
@@ -67,10 +67,10 @@ export const exhaustChecks: readonly Check[] = [
     if (plan === undefined) throw new Skipped('the plan was not told: --plan free, pro or business');
     const { perMinute, perDay } = plans[plan];
     await t.send(listPets(t.exhaustKey, { limit: 1 }));
-    for (const { limit, answer } of t.history.standings.filter(({ key }) => key === t.exhaustKey.key)) {
+    for (const { limit, response } of t.history.readings.filter(({ key }) => key === t.exhaustKey.key)) {
       t.require(
         limit === perMinute || limit === perDay,
-        answer,
+        response,
         `X-RateLimit-Limit: ${perMinute} or ${perDay}, as the plan ${plan} has it`,
         `${limit}`,
       );
@@ -89,18 +89,18 @@ export const exhaustChecks: readonly Check[] = [
 
   look(['limits.429-body', 'limits.retry-after-form'], { exhausts: true }, async (t) => {
     const { refused } = await exhausted(t);
-    const [answer] = refused;
-    if (answer === undefined) return;
-    const type = answer.all('content-type')[0];
+    const [response] = refused;
+    if (response === undefined) return;
+    const type = response.all('content-type')[0];
     t.observe(
       'limits.429-body',
-      answer.body.length === 0 ? 'none' : `${type ?? 'no Content-Type'}${answer.json instanceof SyntaxError ? '' : ', JSON'}`,
-      answer,
+      response.body.length === 0 ? 'none' : `${type ?? 'no Content-Type'}${response.json instanceof SyntaxError ? '' : ', JSON'}`,
+      response,
     );
     t.observe(
       'limits.retry-after-form',
-      /^\d+$/.test(answer.all('retry-after')[0] ?? '') ? 'seconds' : 'a date or nothing',
-      answer,
+      /^\d+$/.test(response.all('retry-after')[0] ?? '') ? 'seconds' : 'a date or nothing',
+      response,
     );
   }),
 ];

@@ -1,10 +1,10 @@
 /** Section 8: the headers of the limits, within them. What happens at the limit is in exhaust.ts. */
 import { check, look, onEveryAnswer, type Check } from '../session/check.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import type { Answer } from '../client/exchange.ts';
-import type { Standing } from '../verdicts/history.ts';
+import type { Response } from '../client/exchange.ts';
+import type { LimitReading } from '../verdicts/history.ts';
 import { listOrders, listPets } from '../client/requests.ts';
-import type { Trial } from '../session/trial.ts';
+import type { CheckContext } from '../session/context.ts';
 import { clearMs, isClear, windowMoves, windowsOf } from '../verdicts/windows.ts';
 
 /** Requests sent at once, over which Remaining must fall. */
@@ -27,59 +27,59 @@ export const limitChecks: readonly Check[] = [
   ).map(onEveryAnswer),
 
   check('limits.remaining-falls', { requests: attempts * (atOnce + 1) }, async (t) => {
-    const { standings } = t.history;
+    const { readings } = t.history;
     for (let attempt = 1; attempt <= attempts; attempt++) {
       await t.room(atOnce + 1);
-      if ((t.target.pacer('main').limit ?? Infinity) <= atOnce)
+      if ((t.client.pacer('main').limit ?? Infinity) <= atOnce)
         throw new Inconclusive(`a limit of ${atOnce} or less has no room for ${atOnce} requests at once`);
       const before = await t.send(listPets(t.key, { limit: 1 }));
-      if (!windowMoves(standings) && (await turned(t, before))) continue;
+      if (!windowMoves(readings) && (await turned(t, before))) continue;
       // Orders: the other operations have come ten times in a row elsewhere, and are looked at below.
-      const answers = await t.together(Array.from({ length: atOnce }, () => listOrders(t.key)));
-      if (windowMoves(standings)) throw new Skipped('Reset moves between answers, so there is no fixed window');
+      const responses = await t.together(Array.from({ length: atOnce }, () => listOrders(t.key)));
+      if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so there is no fixed window');
       if (!Number.isSafeInteger(before.integer('x-ratelimit-limit') ?? 0))
         throw new Skipped('the Limit is so large that it stands for none');
       const left = (a: typeof before) => a.integer('x-ratelimit-remaining');
       const same = (name: string) =>
-        answers.every((a) => a.integer(name) !== undefined && a.integer(name) === before.integer(name));
+        responses.every((a) => a.integer(name) !== undefined && a.integer(name) === before.integer(name));
       if (!same('x-ratelimit-reset') || !same('x-ratelimit-limit') || left(before) === undefined) continue;
-      const lowest = Math.min(...answers.map((a) => left(a) ?? Infinity));
+      const lowest = Math.min(...responses.map((a) => left(a) ?? Infinity));
       t.require(
         lowest < left(before)!,
-        answers[0]!,
+        responses[0]!,
         `a Remaining below ${left(before)} after ${atOnce} requests more in the same window`,
         `${lowest}`,
       );
-      const still = standsStill(standings.filter(isClear));
+      const still = standsStill(readings.filter(isClear));
       if (still !== undefined)
         t.require(
           false,
-          still.answer,
-          `a Remaining that falls while ${atOnce} requests of ${still.answer.request.operation} follow each other in one window`,
+          still.response,
+          `a Remaining that falls while ${atOnce} requests of ${still.response.request.operation} follow each other in one window`,
           `${still.remaining} after each of them`,
         );
       return;
     }
-    throw new Inconclusive(`no ${atOnce + 1} answers in a row spoke of one window`);
+    throw new Inconclusive(`no ${atOnce + 1} responses in a row spoke of one window`);
   }),
   check('limits.remaining-never-rises', { requests: 3 }, async (t) => {
     await turned(t, await t.send(listPets(t.key, { limit: 1 })));
     for (let i = 0; i < 2; i++) await t.send(listPets(t.key, { limit: 1 }));
-    const { standings } = t.history;
-    if (windowMoves(standings)) throw new Skipped('Reset moves between answers, so there is no fixed window');
-    for (const window of windowsOf(standings.filter(isClear))) {
-      // An answer counts against those that were there before its request was sent: of others the order is unknown.
-      const earlier = [...window].sort((a, b) => a.answer.receivedTurn - b.answer.receivedTurn);
+    const { readings } = t.history;
+    if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so there is no fixed window');
+    for (const window of windowsOf(readings.filter(isClear))) {
+      // A response counts against those that were there before its request was sent: of others the order is unknown.
+      const earlier = [...window].sort((a, b) => a.response.receivedTurn - b.response.receivedTurn);
       let lowest: number | undefined;
       let next = 0;
-      for (const now of [...window].sort((a, b) => a.answer.sentTurn - b.answer.sentTurn)) {
-        while (next < earlier.length && earlier[next]!.answer.receivedTurn < now.answer.sentTurn)
+      for (const now of [...window].sort((a, b) => a.response.sentTurn - b.response.sentTurn)) {
+        while (next < earlier.length && earlier[next]!.response.receivedTurn < now.response.sentTurn)
           lowest = Math.min(lowest ?? Infinity, earlier[next++]!.remaining);
         if (lowest === undefined) continue;
         t.require(
           now.remaining <= lowest,
-          now.answer,
-          `a Remaining of at most ${lowest}, as an answer before has said of the same window (Reset ${now.reset})`,
+          now.response,
+          `a Remaining of at most ${lowest}, as a response before has said of the same window (Reset ${now.reset})`,
           `${now.remaining}`,
         );
       }
@@ -87,40 +87,40 @@ export const limitChecks: readonly Check[] = [
   }),
 
   look(['limits.window', 'limits.which-window', 'limits.without-key'], { requests: 1 }, async (t) => {
-    const answer = await t.send(listPets(t.key, { limit: 1 }));
-    const { standings } = t.history;
-    const [standing] = standings.filter((s) => s.key === 'main').slice(-1);
-    if (standing === undefined) return;
-    const turned = windowsOf(standings).length > 1;
+    const response = await t.send(listPets(t.key, { limit: 1 }));
+    const { readings } = t.history;
+    const [reading] = readings.filter((s) => s.key === 'main').slice(-1);
+    if (reading === undefined) return;
+    const turned = windowsOf(readings).length > 1;
     t.observe(
       'limits.window',
-      windowMoves(standings) ? 'sliding: Reset moves' : turned ? 'fixed' : 'fixed, as far as one window shows',
-      answer,
+      windowMoves(readings) ? 'sliding: Reset moves' : turned ? 'fixed' : 'fixed, as far as one window shows',
+      response,
     );
-    const ahead = standing.reset - standing.time / 1000;
-    t.observe('limits.which-window', ahead > 120 ? 'a day, or what is left of it' : 'a minute, or what is left of it', answer);
-    const stranger = standings.find((s) => s.key === 'none');
-    if (stranger !== undefined) t.observe('limits.without-key', `a Limit of ${stranger.limit}`, stranger.answer);
+    const ahead = reading.reset - reading.time / 1000;
+    t.observe('limits.which-window', ahead > 120 ? 'a day, or what is left of it' : 'a minute, or what is left of it', response);
+    const stranger = readings.find((s) => s.key === 'none');
+    if (stranger !== undefined) t.observe('limits.without-key', `a Limit of ${stranger.limit}`, stranger.response);
   }),
 ];
 
-/** Where the window of an answer is about to turn, waits until it has, and gives true: so late in it nothing is judged. */
-async function turned(t: Trial, answer: Answer): Promise<boolean> {
-  const reset = answer.integer('x-ratelimit-reset');
+/** Where the window of a response is about to turn, waits until it has, and gives true: so late in it nothing is judged. */
+async function turned(t: CheckContext, response: Response): Promise<boolean> {
+  const reset = response.integer('x-ratelimit-reset');
   const ahead = reset === undefined ? Infinity : reset * 1000 - t.serverTime();
   if (ahead > clearMs) return false;
   await t.sleep(Math.max(0, ahead) + 50, 'the window is about to turn');
   return true;
 }
 
-/** An answer before which ten of the same operation have said the same Remaining of the same window, one after the other. */
-function standsStill(standings: readonly Standing[]): Standing | undefined {
+/** A response before which ten of the same operation have said the same Remaining of the same window, one after the other. */
+function standsStill(readings: readonly LimitReading[]): LimitReading | undefined {
   let first = 0;
-  return standings.find((now, i) => {
-    const start = standings[first]!;
+  return readings.find((now, i) => {
+    const start = readings[first]!;
     const same =
       (['key', 'limit', 'reset', 'remaining'] as const).every((field) => now[field] === start[field]) &&
-      now.answer.request.operation === start.answer.request.operation;
+      now.response.request.operation === start.response.request.operation;
     if (!same) first = i;
     return same && i - first >= atOnce && now.key !== 'none' && now.remaining > 0;
   });

@@ -1,11 +1,11 @@
 /** Section 4.1: the list, its limit and its filter. */
 import * as fc from 'fast-check';
 import { check, look, type Check } from '../session/check.ts';
-import type { Answer } from '../client/exchange.ts';
+import type { Response } from '../client/exchange.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import { statuses } from '../client/pet.ts';
 import { listPets, listPetsAnyhow } from '../client/requests.ts';
-import type { Trial } from '../session/trial.ts';
+import type { CheckContext } from '../session/context.ts';
 
 /** The ends of the range, the default and their neighbours. */
 const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
@@ -47,15 +47,15 @@ export const listChecks: readonly Check[] = [
     const plain: (number | undefined)[] = [];
     for (let attempt = 1; ; attempt++) {
       explicit.push(length(await t.send(listPets(t.key, { limit: 20 }))));
-      const answer = await t.send(listPets(t.key));
-      plain.push(length(answer));
+      const response = await t.send(listPets(t.key));
+      plain.push(length(response));
       explicit.push(length(await t.send(listPets(t.key, { limit: 20 }))));
       if (explicit.includes(undefined) || plain.includes(undefined))
         throw new Inconclusive('the list gives no array; see pets.array');
       const constant = new Set(explicit).size === 1 && new Set(plain).size === 1;
       if ((!constant || explicit[0] !== plain[0]) && attempt < attempts) continue;
       if (!constant) throw new Inconclusive('a list has another number of animals each time');
-      t.require(plain[0] === explicit[0], answer, `${explicit[0]} animals, as limit=20 gives each time`, `${plain[0]}`);
+      t.require(plain[0] === explicit[0], response, `${explicit[0]} animals, as limit=20 gives each time`, `${plain[0]}`);
       return;
     }
   }),
@@ -64,19 +64,19 @@ export const listChecks: readonly Check[] = [
     for (const status of statuses) await t.send(listPets(t.key, { status }));
     needTwoStatuses(t);
     // A filter could also change what it shows. A status may move, but not twice, there and back, each time one looks.
-    let contradiction: readonly [filtered: Answer, was: string] | undefined;
+    let contradiction: readonly [filtered: Response, was: string] | undefined;
     for (let attempt = 1; attempt === 1 || (contradiction !== undefined && attempt <= attempts); attempt++) {
       const before = await t.send(listPets(t.key, { limit: 100 }));
-      const filtered: Answer[] = [];
+      const filtered: Response[] = [];
       for (const status of statuses) filtered.push(await t.send(listPets(t.key, { limit: 100, status })));
       const after = await t.send(listPets(t.key, { limit: 100 }));
       contradiction = undefined;
-      for (const answer of filtered) {
-        for (const shown of answer.pets) {
+      for (const response of filtered) {
+        for (const shown of response.pets) {
           const was = [before, after].map((list) => list.pets.find(({ id }) => id === shown.id)?.status);
           if (was[0] !== undefined && was[0] === was[1] && shown.status !== undefined && shown.status !== was[0])
             contradiction ??= [
-              answer,
+              response,
               `animal ${shown.id} as ${shown.status}, which a list without a filter shows as ${was[0]} before and after`,
             ];
         }
@@ -121,8 +121,8 @@ export const listChecks: readonly Check[] = [
         ['list.unknown-parameter', 'colour=red'],
       ] as const;
       for (const [gap, query] of cases) {
-        const answer = await t.send(listPetsAnyhow(t.key, query));
-        t.observe(gap, answer.status === 200 ? '200, a list' : `${answer.status}`, answer);
+        const response = await t.send(listPetsAnyhow(t.key, query));
+        t.observe(gap, response.status === 200 ? '200, a list' : `${response.status}`, response);
       }
     },
   ),
@@ -148,11 +148,11 @@ export const listChecks: readonly Check[] = [
 ];
 
 /** How many elements a list has, or undefined where it is none. */
-function length(answer: Answer): number | undefined {
-  return answer.status === 200 && Array.isArray(answer.json) ? answer.json.length : undefined;
+function length(response: Response): number | undefined {
+  return response.status === 200 && Array.isArray(response.json) ? response.json.length : undefined;
 }
 
 /** A filter that one status only could pass shows nothing. */
-function needTwoStatuses(t: Trial): void {
+function needTwoStatuses(t: CheckContext): void {
   if (t.history.statuses() < 2) throw new Inconclusive('all animals known have one status: the filter had nothing to leave out');
 }

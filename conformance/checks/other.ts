@@ -5,9 +5,9 @@ import { getPet, listOrders, listPets } from '../client/requests.ts';
 
 export const otherChecks: readonly Check[] = [
   check('orders.exists', { requests: 1 }, async (t) => {
-    const answer = await t.send(listOrders(t.key));
-    const exists = ![404, 405, 501].includes(answer.status) && answer.status < 500;
-    t.require(exists, answer, 'any answer but 404, 405 and a failure of the server (5xx)');
+    const response = await t.send(listOrders(t.key));
+    const exists = ![404, 405, 501].includes(response.status) && response.status < 500;
+    t.require(exists, response, 'any response but 404, 405 and a failure of the server (5xx)');
   }),
   check('version.path', { requests: 3 }, async (t) => {
     const [id] = t.history.ids();
@@ -17,15 +17,15 @@ export const otherChecks: readonly Check[] = [
       ...(id === undefined || (await t.fixtures.getIsGone()) ? [] : [getPet(t.key, id)]),
     ];
     await t.each(requests, async (request) => {
-      const answer = await t.send(request);
-      const elsewhere = [404, 405].includes(answer.status) || Math.floor(answer.status / 100) === 3;
-      t.require(!elsewhere, answer, `an operation below ${new URL(t.target.baseUrl).pathname}`);
+      const response = await t.send(request);
+      const elsewhere = [404, 405].includes(response.status) || Math.floor(response.status / 100) === 3;
+      t.require(!elsewhere, response, `an operation below ${new URL(t.client.baseUrl).pathname}`);
     });
   }),
 
   look(['orders.shape'], { requests: 1 }, async (t) => {
-    const answer = await t.send(listOrders(t.key));
-    const { json } = answer;
+    const response = await t.send(listOrders(t.key));
+    const { json } = response;
     const first = Array.isArray(json) ? json[0] : json;
     const fields = first instanceof JsonObject ? ` with ${first.members.map(([name]) => name).join(', ')}` : '';
     const shape =
@@ -34,6 +34,6 @@ export const otherChecks: readonly Check[] = [
         : Array.isArray(json)
           ? `an array${fields === '' ? '' : ` of objects${fields}`}`
           : `${kindOf(json)}${fields}`;
-    t.observe('orders.shape', answer.status === 200 ? shape : `${answer.status}`, answer);
+    t.observe('orders.shape', response.status === 200 ? shape : `${response.status}`, response);
   }),
 ];

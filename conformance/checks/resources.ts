@@ -1,4 +1,4 @@
-/** Sections 1, 2, 3 and 7: what every answer must look like. The rules judge; here it is seen that there are answers. */
+/** Sections 1, 2, 3 and 7: what every response must look like. The rules judge; here it is seen that there are responses. */
 import { check, look, onEveryAnswer, type Check } from '../session/check.ts';
 import { JsonObject } from '../client/json.ts';
 import { nobody } from '../client/credentials.ts';
@@ -17,15 +17,15 @@ export const resourceChecks: readonly Check[] = [
     await t.send(listPets(t.key, { limit: 100 }));
     if (!t.mayWrite) return;
     await t.room(atOnce);
-    const answers = await t.together(Array.from({ length: atOnce }, () => createPet(t.key, t.fixtures.newPet())));
-    const ids = answers.flatMap((answer) => answer.pets.map((p) => p.id));
+    const responses = await t.together(Array.from({ length: atOnce }, () => createPet(t.key, t.fixtures.newPet())));
+    const ids = responses.flatMap((response) => response.pets.map((p) => p.id));
     if (ids.length < 2) return;
-    const twice = answers.find(
-      (answer, i) => answers.findIndex((other) => other.pets[0]?.id === answer.pets[0]?.id) !== i && answer.pets.length > 0,
+    const twice = responses.find(
+      (response, i) => responses.findIndex((other) => other.pets[0]?.id === response.pets[0]?.id) !== i && response.pets.length > 0,
     );
     t.require(
       twice === undefined,
-      twice ?? answers[0]!,
+      twice ?? responses[0]!,
       `${ids.length} ids for ${ids.length} animals created at once`,
       `id ${twice?.pets[0]?.id} twice`,
     );

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { bearer, changedAt, inQuery, invalid, lengthened, nobody } from './credentials.ts';
-import { Answer, curlLine, inWords, nameOf, transcript, type Request } from './exchange.ts';
+import { Response, curlLine, inWords, nameOf, transcript, type Request } from './exchange.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
 import { apiKey, scripted, smallServer, type Arrived } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
@@ -12,8 +12,8 @@ import { inDoubleQuotes, sh, withoutCurl } from '../testing/shell.ts';
 /** Sends requests by the kit and by their curl lines, and compares what arrives. */
 async function bothWays(t: TestContext): Promise<(request: Request) => Promise<Arrived>> {
   const echo = await scripted(t, (_, response) => void response.end());
-  const { target } = session(echo);
-  t.after(() => target.close());
+  const { client } = session(echo);
+  t.after(() => client.close());
   const essence = ({ method, url, headers, body }: Arrived) => ({
     method,
     url,
@@ -24,7 +24,7 @@ async function bothWays(t: TestContext): Promise<(request: Request) => Promise<A
     body,
   });
   return async (request) => {
-    await target.send(request);
+    await client.send(request);
     await sh(curlLine(request, echo.baseUrl), { API_KEY: apiKey, EXHAUST_KEY: `exhaust_${apiKey}` });
     const [byKit, byCurl] = echo.arrived.splice(0) as [Arrived, Arrived];
     assert.deepEqual(essence(byCurl), essence(byKit), curlLine(request, echo.baseUrl));
@@ -146,8 +146,8 @@ test('what a shell makes of every credential that a run sends is what was sent, 
   const property = fc.asyncProperty(fc.oneof(ordinary, printable), fc.nat(), async (secret, seed) => {
     const tested = session(await smallServer(t, { secret }), { only: ['auth.'], seed });
     const sent = new Set<Request>();
-    const plain = tested.target.send.bind(tested.target);
-    tested.target.send = (request) => {
+    const plain = tested.client.send.bind(tested.client);
+    tested.client.send = (request) => {
       sent.add(request);
       return plain(request);
     };
@@ -177,7 +177,7 @@ test('what a shell makes of every credential that a run sends is what was sent, 
 
 const moment = { at: 0, turn: 0 };
 const answerOf = (request: Request, status: number, body: string, headers: [string, string][] = []) =>
-  new Answer(request, status, headers, Buffer.from(body), moment, moment);
+  new Response(request, status, headers, Buffer.from(body), moment, moment);
 
 test('no words about a request hold the key', () => {
   const { text, shell } = inQuery(apiKey);
@@ -192,7 +192,7 @@ test('no words about a request hold the key', () => {
   assert.equal(curlLine(request, 'https://x/$a/v1'), 'curl -i "https://x/\\$a/v1/pets?key=$API_KEY"');
 });
 
-test('an answer in words and as a transcript', () => {
+test('a response in words and as a transcript', () => {
   const list = answerOf(listPets(key, { limit: 2 }), 200, '[{"id":1,"name":"Rex","categoryId":1}]', [['X-A', '1']]);
   assert.equal(inWords(list), 'GET /pets?limit=2 → 200, 1 animal');
   assert.equal(transcript(list), 'HTTP 200\nX-A: 1\n\n[{"id":1,"name":"Rex","categoryId":1}]');

@@ -1,4 +1,4 @@
-/** One request and its answer, as the kit sees them: headers as they came, bytes as they came. */
+/** One request and its response, as the kit sees them: headers as they came, bytes as they came. */
 import { JsonObject, parseJson, shortened, type Json } from './json.ts';
 import { pet, type NewPet, type Pet, type PetStatus } from './pet.ts';
 
@@ -34,7 +34,7 @@ export interface Request {
   readonly sent?: Partial<NewPet>;
   /** The status that the specification demands, where it leaves no choice. */
   readonly mustBe?: number;
-  /** How it is answered is left open: only what every answer owes is judged. */
+  /** How it is answered is left open: only what every response owes is judged. */
   readonly open?: true;
   /** It draws on no key, whatever it carries: `target` stands at the server's root, not below the base URL. */
   readonly outside?: true;
@@ -48,20 +48,20 @@ export interface Moment {
   readonly turn: number;
 }
 
-/** An answer, whole. Headers are looked up in any case. */
-export class Answer {
+/** A response, whole. Headers are looked up in any case. */
+export class Response {
   readonly request: Request;
   readonly status: number;
   /** As they came, in order. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
-  /** The kit's clock, in milliseconds: when the request began to be sent, and when the answer was there whole. */
+  /** The kit's clock, in milliseconds: when the request began to be sent, and when the response was there whole. */
   readonly sentAt: number;
   readonly receivedAt: number;
   /** The same two moments as numbers that only grow: what came within one millisecond has an order, too. */
   readonly sentTurn: number;
   readonly receivedTurn: number;
-  /** What only a connection of its own shows: interim answers (1xx) before this one, and whether the server closed it. */
+  /** What only a connection of its own shows: interim responses (1xx) before this one, and whether the server closed it. */
   readonly wire: { readonly interim: readonly number[]; readonly closed: boolean } | undefined;
   #json: Json | SyntaxError | undefined;
 
@@ -72,7 +72,7 @@ export class Answer {
     body: Uint8Array,
     sent: Moment,
     received: Moment,
-    wire?: Answer['wire'],
+    wire?: Response['wire'],
   ) {
     this.request = request;
     this.status = status;
@@ -86,9 +86,9 @@ export class Answer {
   }
 
   /** The same without most of its body: to be kept by the thousand, as far as it may have to be shown. */
-  light(): Answer {
+  light(): Response {
     const { request, status, headers, body } = this;
-    return new Answer(
+    return new Response(
       request,
       status,
       headers,
@@ -127,7 +127,7 @@ export class Answer {
     return this.#json;
   }
 
-  /** The objects that must be Pets: of a list, or the one of a 201 or a get. Empty where the answer has none. */
+  /** The objects that must be Pets: of a list, or the one of a 201 or a get. Empty where the response has none. */
   get petObjects(): readonly JsonObject[] {
     const { operation } = this.request;
     const { json } = this;
@@ -148,22 +148,22 @@ export function nameOf({ method, target, shellTarget }: Request): string {
   return `${method} ${shellTarget ?? target}`;
 }
 
-/** A request and its answer in one line: `GET /pets?limit=1 → 200, 1 animal`. */
-export function inWords(answer: Answer): string {
-  const { request } = answer;
+/** A request and its response in one line: `GET /pets?limit=1 → 200, 1 animal`. */
+export function inWords(response: Response): string {
+  const { request } = response;
   const body = request.body === undefined ? '' : ` ${shortened(Buffer.from(request.body).toString(), 80)}`;
   const animals =
-    request.operation === 'listPets' && answer.status === 200
-      ? `, ${answer.petObjects.length} animal${answer.petObjects.length === 1 ? '' : 's'}`
+    request.operation === 'listPets' && response.status === 200
+      ? `, ${response.petObjects.length} animal${response.petObjects.length === 1 ? '' : 's'}`
       : '';
-  return `${nameOf(request)}${body} → ${answer.status}${animals}`;
+  return `${nameOf(request)}${body} → ${response.status}${animals}`;
 }
 
-/** The answer as one would read it on the wire, its body cut. */
-export function transcript(answer: Answer): string {
-  const headers = answer.headers.map(([name, value]) => `${name}: ${value}`);
-  const body = shortened(Buffer.from(answer.body).toString(), 2000);
-  return [`HTTP ${answer.status}`, ...headers, ...(body === '' ? [] : ['', body])].join('\n');
+/** The response as one would read it on the wire, its body cut. */
+export function transcript(response: Response): string {
+  const headers = response.headers.map(([name, value]) => `${name}: ${value}`);
+  const body = shortened(Buffer.from(response.body).toString(), 2000);
+  return [`HTTP ${response.status}`, ...headers, ...(body === '' ? [] : ['', body])].join('\n');
 }
 
 /** A line for a POSIX shell that sends the request again; the key is `$API_KEY`. */

@@ -40,7 +40,7 @@ export class JsonObject {
 
 export type Json = null | boolean | string | JsonNumber | JsonObject | Json[];
 
-/** Deeper nesting than any answer of this interface could want is not followed. */
+/** Deeper nesting than any response of this interface could want is not followed. */
 const maxDepth = 200;
 
 /**

@@ -6,7 +6,7 @@
  * close to the truth and never ahead of it. And the other window: a server may speak of the day only, while the minute runs
  * out; a Limit that is a plan's number of the day gives away the plan, and with it the number of the minute.
  */
-import type { Answer } from './exchange.ts';
+import type { Response } from './exchange.ts';
 
 /** Section 8 of the specification. */
 export const plans = {
@@ -63,23 +63,23 @@ export class Pacer {
     this.#sent.push(now);
   }
 
-  /** Learns from an answer. */
-  answered(answer: Answer): void {
-    if (answer.date !== undefined) this.#offset = Math.max(this.#offset ?? -Infinity, answer.date - answer.receivedAt);
+  /** Learns from a response. */
+  answered(response: Response): void {
+    if (response.date !== undefined) this.#offset = Math.max(this.#offset ?? -Infinity, response.date - response.receivedAt);
     const [limit, remaining, reset] = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) =>
-      answer.integer(name),
+      response.integer(name),
     );
     if (limit === undefined || remaining === undefined || reset === undefined || limit < 1) return;
     this.#hadRoom ||= remaining > 0;
     if (!this.#hadRoom) return;
     const margin = this.#offset === undefined ? unknownClockMarginMs : marginMs;
     const turnsAt = reset * 1_000 - (this.#offset ?? 0) + margin;
-    // Of answers under way together the last to come is not the last to be counted.
+    // Of responses under way together the last to come is not the last to be counted.
     const before = this.#window;
     const same = before !== undefined && before.limit === limit && before.reset === reset;
     this.#window = { limit, remaining: same ? Math.min(before.remaining, remaining) : remaining, reset, turnsAt };
     const ofTheDay = Object.values(plans).find((plan) => plan.perDay === limit);
-    if (ofTheDay !== undefined && turnsAt - answer.receivedAt > 2 * minuteMs) this.#perMinute ??= ofTheDay.perMinute;
+    if (ofTheDay !== undefined && turnsAt - response.receivedAt > 2 * minuteMs) this.#perMinute ??= ofTheDay.perMinute;
   }
 
   /** What remains until a window turns for which nobody waits, such as the day, and when that is; undefined where there is none. */

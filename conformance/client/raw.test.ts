@@ -1,4 +1,4 @@
-/** Messages byte by byte: whatever form an answer has, it is read whole; and the shell's line sends the very bytes. */
+/** Messages byte by byte: whatever form a response has, it is read whole; and the shell's line sends the very bytes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -29,7 +29,7 @@ async function saying(t: TestContext, ...pieces: readonly (string | true)[]): Pr
 
 const ask = (baseUrl: string, method = 'GET', timeoutMs = 2_000) => exchangeRaw(baseUrl, Buffer.from('GET'), method, timeoutMs);
 
-test('an answer is read whole, however it ends', async (t) => {
+test('a response is read whole, however it ends', async (t) => {
   const cases: readonly (readonly [pieces: readonly (string | true)[], body: string, closed: boolean, method?: string])[] = [
     [['HTTP/1.1 200 OK\r\nContent-', 'Length: 3\r\n\r', '\na', 'bcd'], 'abc', false],
     [['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n1', '\r\nc\r\n0\r\n\r\n'], 'abc', false],
@@ -39,12 +39,12 @@ test('an answer is read whole, however it ends', async (t) => {
     [['HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n'], '', false, 'HEAD'],
   ];
   for (const [pieces, body, closed, method] of cases) {
-    const answer = await ask(await saying(t, ...pieces), method);
-    assert.deepEqual([Buffer.from(answer.body).toString(), answer.closed, answer.interim], [body, closed, []], pieces.join());
+    const response = await ask(await saying(t, ...pieces), method);
+    assert.deepEqual([Buffer.from(response.body).toString(), response.closed, response.interim], [body, closed, []], pieces.join());
   }
 });
 
-test('interim answers are told, and headers are as they came', async (t) => {
+test('interim responses are told, and headers are as they came', async (t) => {
   const { status, headers, interim } = await ask(
     await saying(
       t,
@@ -65,12 +65,12 @@ test('interim answers are told, and headers are as they came', async (t) => {
   );
 });
 
-test('what is no whole answer is an error', async (t) => {
+test('what is no whole response is an error', async (t) => {
   await assert.rejects(
     ask(await saying(t, 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab', true)),
-    /closed before a whole answer/,
+    /closed before a whole response/,
   );
-  await assert.rejects(ask(await saying(t, 'HTTP/1.1 200 OK\r\n'), 'GET', 50), /no answer within 0.05 s/);
+  await assert.rejects(ask(await saying(t, 'HTTP/1.1 200 OK\r\n'), 'GET', 50), /no response within 0.05 s/);
   await assert.rejects(ask('http://127.0.0.1:1/v1'), /ECONNREFUSED/);
 });
 

@@ -6,13 +6,13 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 /** What came on the wire. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
-  /** The statuses of interim answers (1xx) before it. */
+  /** The statuses of interim responses (1xx) before it. */
   readonly interim: readonly number[];
-  /** The server has closed its side after the answer. */
+  /** The server has closed its side after the response. */
   readonly closed: boolean;
 }
 
@@ -21,13 +21,13 @@ const closingMs = 1_000;
 
 interface Head {
   readonly status: number;
-  readonly headers: RawAnswer['headers'];
+  readonly headers: RawResponse['headers'];
   /** Where it ends. */
   readonly end: number;
 }
 
-/** Sends the bytes, and gives the first final answer. `method` tells whether that can have a body. */
-export function exchangeRaw(baseUrl: string, bytes: Uint8Array, method: string, timeoutMs: number): Promise<RawAnswer> {
+/** Sends the bytes, and gives the first final response. `method` tells whether that can have a body. */
+export function exchangeRaw(baseUrl: string, bytes: Uint8Array, method: string, timeoutMs: number): Promise<RawResponse> {
   const { protocol, hostname, port } = new URL(baseUrl);
   const host = hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve, reject) => {
@@ -37,8 +37,8 @@ export function exchangeRaw(baseUrl: string, bytes: Uint8Array, method: string, 
         : connectTcp({ host, port: Number(port || 80) });
     let received = Buffer.alloc(0);
     let ended = false;
-    let complete: Omit<RawAnswer, 'closed'> | undefined;
-    const timer = setTimeout(() => fail(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    let complete: Omit<RawResponse, 'closed'> | undefined;
+    const timer = setTimeout(() => fail(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs);
     let closing: NodeJS.Timeout | undefined;
 
     const settle = (settled: () => void) => {
@@ -50,12 +50,12 @@ export function exchangeRaw(baseUrl: string, bytes: Uint8Array, method: string, 
     const fail = (error: Error) => settle(() => reject(error));
     const look = () => {
       complete ??= answerIn(received, ended, method);
-      const answer = complete;
-      if (answer === undefined)
-        return ended ? fail(new Error('the connection was closed before a whole answer came')) : undefined;
-      const willClose = answer.headers.some(([name, value]) => name.toLowerCase() === 'connection' && /\bclose\b/i.test(value));
-      if (ended || !willClose) return settle(() => resolve({ ...answer, closed: ended }));
-      closing ??= setTimeout(() => settle(() => resolve({ ...answer, closed: false })), closingMs);
+      const response = complete;
+      if (response === undefined)
+        return ended ? fail(new Error('the connection was closed before a whole response came')) : undefined;
+      const willClose = response.headers.some(([name, value]) => name.toLowerCase() === 'connection' && /\bclose\b/i.test(value));
+      if (ended || !willClose) return settle(() => resolve({ ...response, closed: ended }));
+      closing ??= setTimeout(() => settle(() => resolve({ ...response, closed: false })), closingMs);
     };
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
@@ -65,7 +65,7 @@ export function exchangeRaw(baseUrl: string, bytes: Uint8Array, method: string, 
       ended = true;
       look();
     });
-    // A reset may follow the answer to a message that was not read to its end.
+    // A reset may follow the response to a message that was not read to its end.
     socket.on('error', (error) => {
       if (complete === undefined) return fail(error);
       ended = true;
@@ -75,8 +75,8 @@ export function exchangeRaw(baseUrl: string, bytes: Uint8Array, method: string, 
   });
 }
 
-/** The first answer that is not an interim one, if all of it is there. */
-function answerIn(received: Buffer, ended: boolean, method: string): Omit<RawAnswer, 'closed'> | undefined {
+/** The first response that is not an interim one, if all of it is there. */
+function answerIn(received: Buffer, ended: boolean, method: string): Omit<RawResponse, 'closed'> | undefined {
   const interim: number[] = [];
   let head = headAt(received, 0);
   while (head !== undefined && head.status < 200) {

@@ -53,7 +53,7 @@ export function listOrders(credential: Credential): Request {
   return { operation: 'listOrders', method: 'GET', target: '/store/orders', credential, headers: [] };
 }
 
-/** Anything that is none of the four operations: nothing in its answer is judged by the specification. */
+/** Anything that is none of the four operations: nothing in its response is judged by the specification. */
 export function other(credential: Credential, method: string, target: string): Request {
   return { operation: 'other', method, target, credential, headers: [], open: true };
 }

@@ -80,13 +80,13 @@ async function run(job: Job): Promise<Outcome> {
   } catch (error) {
     untestable = (error as Error).message;
   }
-  session.target.close();
+  session.client.close();
   await close();
   const ids = (verdict: string) =>
     results(session)
       .filter((r) => r.verdict === verdict)
       .map(({ id }) => id);
-  const { withKey, withoutKey, unwanted429 } = session.target.sent;
+  const { withKey, withoutKey, unwanted429 } = session.client.sent;
   return {
     job,
     failed: ids('failed'),

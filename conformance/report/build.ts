@@ -6,7 +6,7 @@ import type { Report, Verdict } from './report.ts';
 
 /** What the session has found, as it stands now. */
 export function buildReport(session: Session): Report {
-  const { options, target, clock, startedAt } = session;
+  const { options, client, clock, startedAt } = session;
   const requirements = results(session);
   const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
@@ -37,7 +37,7 @@ export function buildReport(session: Session): Report {
       ...(options.strict ? ['strict'] : []),
       ...(options.maxRequests !== undefined ? [`max-requests ${options.maxRequests}`] : []),
     ],
-    sent: { ...target.sent, secondsWaited: Math.round(target.sent.secondsWaited) },
+    sent: { ...client.sent, secondsWaited: Math.round(client.sent.secondsWaited) },
     totals,
     ...(aborted !== undefined && { aborted }),
     conforms: aborted === undefined && totals.failed === 0 && !(options.strict && totals.inconclusive > 0),

@@ -1,18 +1,18 @@
 /**
  * What a check is. One requirement, one check: it makes the situations in which a server could break the requirement, sends
- * them, and says of each answer what was required.
+ * them, and says of each response what was required.
  *
  *     check('create.empty', { requests: 1, writes: true }, async (t) => {
- *       const answer = await t.send(createPetOf(t.key, ''));
- *       t.require(answer.status === 400, answer, '400, since the body is empty');
+ *       const response = await t.send(createPetOf(t.key, ''));
+ *       t.require(response.status === 400, response, '400, since the body is empty');
  *     });
  *
- * A check that saw no answer which could have failed it is inconclusive by itself. Whatever a check asks, every answer is also
+ * A check that saw no response which could have failed it is inconclusive by itself. Whatever a check asks, every response is also
  * judged by all of rules.ts; a check whose requirement is kept there only has to ask.
  */
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
-import type { Trial } from './trial.ts';
+import type { CheckContext } from './context.ts';
 
 /** What a check sends at most, retries and shrinking apart. What all share (fixtures.ts) is counted once for all. */
 interface Cost {
@@ -21,7 +21,7 @@ interface Cost {
   readonly keyless?: number;
   /** How many animals a server that conforms creates for it. */
   readonly creates?: number;
-  /** It is left out where nothing may be created: it sends what a server might answer by creating an animal. */
+  /** It is left out where nothing may be created: it sends what a server might response by creating an animal. */
   readonly writes?: true;
   /** For each generated case, on top: what it sends; what part of --runs there are (1 unless told), and how many at most. */
   readonly perRun?: {
@@ -41,20 +41,20 @@ export interface Check {
   /** The gaps it looks at. */
   readonly gaps: readonly GapId[];
   readonly cost: Cost;
-  readonly run: (t: Trial) => Promise<void>;
+  readonly run: (t: CheckContext) => Promise<void>;
 }
 
 /** A check of a requirement. */
-export function check(requirement: RequirementId, cost: Cost, run: (t: Trial) => Promise<void>): Check {
+export function check(requirement: RequirementId, cost: Cost, run: (t: CheckContext) => Promise<void>): Check {
   return { requirement, gaps: [], cost, run };
 }
 
 /** A look at gaps: `run` observes each of them, and judges nothing. */
-export function look(gaps: readonly GapId[], cost: Cost, run: (t: Trial) => Promise<void>): Check {
+export function look(gaps: readonly GapId[], cost: Cost, run: (t: CheckContext) => Promise<void>): Check {
   return { gaps, cost, run };
 }
 
-/** A check of which the rules of every answer are all there is. */
+/** A check of which the rules of every response are all there is. */
 export function onEveryAnswer(id: RequirementId): Check {
   return check(id, {}, async (t) => t.fixtures.tour());
 }

@@ -1,10 +1,10 @@
-/** What several checks need and the run makes once: one answer of each kind, an animal, enough animals. */
-import type { Answer, Credential, Request } from '../client/exchange.ts';
+/** What several checks need and the run makes once: one response of each kind, an animal, enough animals. */
+import type { Response, Credential, Request } from '../client/exchange.ts';
 import type { History } from '../verdicts/history.ts';
 import { newPetText, statuses, type NewPet, type Pet } from '../client/pet.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from '../client/requests.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import type { Target } from '../client/target.ts';
+import type { Client } from '../client/client.ts';
 
 /** More than the largest limit. */
 const crowd = 101;
@@ -22,7 +22,7 @@ interface FixtureOptions {
 }
 
 export class Fixtures {
-  readonly #target: Target;
+  readonly #client: Client;
   readonly #history: History;
   readonly #options: FixtureOptions;
   readonly #key: Credential;
@@ -33,14 +33,14 @@ export class Fixtures {
   #asked = 0;
 
   constructor(
-    target: Target,
+    target: Client,
     history: History,
     options: FixtureOptions,
     key: Credential,
     now: () => number,
     sleep: (ms: number, why: string) => Promise<void>,
   ) {
-    this.#target = target;
+    this.#client = target;
     this.#history = history;
     this.#options = options;
     this.#key = key;
@@ -87,9 +87,9 @@ export class Fixtures {
    */
   async created(wanted: NewPet = this.newPet()): Promise<Pet> {
     if (!this.#options.mayWrite()) throw new Inconclusive('it needs an animal of its own, and nothing may be created');
-    const answer = await this.#target.send(createPet(this.#key, wanted));
-    const [made] = answer.pets;
-    if (made === undefined) throw new Inconclusive(`no animal could be created: ${answer.status} for ${newPetText(wanted)}`);
+    const response = await this.#client.send(createPet(this.#key, wanted));
+    const [made] = response.pets;
+    if (made === undefined) throw new Inconclusive(`no animal could be created: ${response.status} for ${newPetText(wanted)}`);
     return made;
   }
 
@@ -118,12 +118,12 @@ export class Fixtures {
   }
 
   /** Gets an animal that has been shown: for as long after that as replicas may lag, 404 is tried again. */
-  async getCreated(id: bigint): Promise<Answer> {
+  async getCreated(id: bigint): Promise<Response> {
     const until = (this.#history.seenAt(id) ?? this.#now()) + lagMs;
     for (let ms = 100; ; ms *= 2) {
-      const answer = await this.#target.send(getPet(this.#key, id));
+      const response = await this.#client.send(getPet(this.#key, id));
       const left = until - this.#now();
-      if (answer.status !== 404 || left <= 0) return answer;
+      if (response.status !== 404 || left <= 0) return response;
       await this.#sleep(Math.min(ms, left), 'a new animal may take a moment to appear');
     }
   }
@@ -131,11 +131,11 @@ export class Fixtures {
   /** Whether `GET /pets/{petId}` has been removed, as it may be from 5 December 2030 on by the server's clock. */
   async getIsGone(): Promise<boolean> {
     return this.once('gone', async () => {
-      if (this.#target.pacer('main').serverTime(this.#now()) < removal) return false;
+      if (this.#client.pacer('main').serverTime(this.#now()) < removal) return false;
       if (!this.#options.mayWrite() && this.#history.ids().length === 0) return true;
       // Where it is gone, the path is as unknown as any other.
-      const answer = await this.#target.send({ ...getPet(this.#key, (await this.animal()).id), operation: 'other', open: true });
-      return answer.status !== 200;
+      const response = await this.#client.send({ ...getPet(this.#key, (await this.animal()).id), operation: 'other', open: true });
+      return response.status !== 200;
     });
   }
 
@@ -152,7 +152,7 @@ export class Fixtures {
   async statuses(): Promise<void> {
     await this.once('statuses', async () => {
       for (const status of statuses) {
-        await this.#target.send(listPets(this.#key, { status, limit: 100 }));
+        await this.#client.send(listPets(this.#key, { status, limit: 100 }));
         // So many times and no more: a server with a fault may never show them.
         for (let i = 0; i < 2 && this.#options.mayWrite() && this.#history.count(status) < 2; i++)
           await this.created(this.newPet(status));
@@ -169,13 +169,13 @@ export class Fixtures {
     });
   }
 
-  /** One answer of every kind that the key gets (401 and 429 apart), so that what every answer owes is seen on all. */
+  /** One response of every kind that the key gets (401 and 429 apart), so that what every response owes is seen on all. */
   async tour(): Promise<void> {
     await this.once('tour', async () => {
       const requests: Request[] = [listPets(this.#key), listOrders(this.#key)];
       if (!(await this.getIsGone())) requests.push(getPet(this.#key, await this.anyId()), getPet(this.#key, this.unknownId()));
       if (this.#options.mayWrite()) requests.push(createPet(this.#key, this.newPet()), createPetOf(this.#key, '{}'));
-      for (const request of requests) await this.#target.send(request);
+      for (const request of requests) await this.#client.send(request);
     });
   }
 

@@ -1,7 +1,7 @@
 /** One run against one server: its target, what it has found, and whether it can go on. */
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';
-import { nameOf, type Answer, type Credential } from '../client/exchange.ts';
+import { nameOf, type Response, type Credential } from '../client/exchange.ts';
 import { Fixtures } from './fixtures.ts';
 import { History } from '../verdicts/history.ts';
 import { Ledger } from '../verdicts/ledger.ts';
@@ -10,7 +10,7 @@ import { createPet, listPets } from '../client/requests.ts';
 import { requirementsNamed, type Profile, type RequirementId } from '../requirements/requirements.ts';
 import { referenceRules } from '../verdicts/rules-reference.ts';
 import { rules, type Rule } from '../verdicts/rules.ts';
-import { NoAnswer, Target, type Wait } from '../client/target.ts';
+import { NoResponse, Client, type Wait } from '../client/client.ts';
 
 export interface SessionOptions {
   /** Ends in /v1, without a trailing slash. */
@@ -42,7 +42,7 @@ export class Session {
   readonly options: SessionOptions;
   readonly clock: Clock;
   readonly wait: Wait;
-  readonly target: Target;
+  readonly client: Client;
   readonly ledger: Ledger;
   readonly history = new History();
   readonly fixtures: Fixtures;
@@ -52,7 +52,7 @@ export class Session {
   readonly exhaustKey: Credential;
   readonly startedAt: number;
   readonly #rules: readonly Rule[];
-  /** How long the first answer took. */
+  /** How long the first response took. */
   secondsPerRequest = 0;
   /** Why no animal can be created, though it were allowed. */
   noCategory: string | undefined;
@@ -81,7 +81,7 @@ export class Session {
     ]);
     this.key = bearer(options.apiKey);
     this.exhaustKey = options.exhaustKey === undefined ? this.key : bearer(options.exhaustKey, 'exhaust');
-    this.target = new Target({
+    this.client = new Client({
       baseUrl: options.baseUrl,
       clock,
       wait,
@@ -90,9 +90,9 @@ export class Session {
     });
     this.ledger = new Ledger(options.baseUrl, this.redact);
     this.#rules = options.profile === 'reference' ? [...rules, ...referenceRules(options.baseUrl)] : rules;
-    this.target.onAnswer((answer) => this.#judge(answer));
+    this.client.onResponse((response) => this.#judge(response));
     this.fixtures = new Fixtures(
-      this.target,
+      this.client,
       this.history,
       { mayWrite: () => this.mayWrite, ...(options.categoryId !== undefined && { categoryId: options.categoryId }) },
       this.key,
@@ -118,18 +118,18 @@ export class Session {
       [this.key, 'API_KEY'],
       ...(this.exhaustKey === this.key ? [] : [[this.exhaustKey, '--exhaust-key'] as const]),
     ] as const) {
-      let answer: Answer;
+      let response: Response;
       try {
-        answer = await this.target.send(listPets(key, { limit: 100 }));
+        response = await this.client.send(listPets(key, { limit: 100 }));
       } catch (error) {
         throw new Untestable(
-          error instanceof NoAnswer ? `no answer from ${baseUrl}: ${error.message}` : (error as Error).message,
+          error instanceof NoResponse ? `no response from ${baseUrl}: ${error.message}` : (error as Error).message,
         );
       }
-      this.secondsPerRequest = (answer.receivedAt - answer.sentAt) / 1000;
-      if (answer.status === 401 || answer.status === 403)
-        throw new Untestable(`${baseUrl} refuses the key of ${option} (${answer.status})`);
-      if (answer.status === 404) throw new Untestable(`${baseUrl}/pets is answered with 404; is that the base URL?`);
+      this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
+      if (response.status === 401 || response.status === 403)
+        throw new Untestable(`${baseUrl} refuses the key of ${option} (${response.status})`);
+      if (response.status === 404) throw new Untestable(`${baseUrl}/pets is answered with 404; is that the base URL?`);
     }
     this.fixtures.listed();
     if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
@@ -144,7 +144,7 @@ export class Session {
   /** Where no animal is listed whose category could be used, one is guessed; and a server may refuse it. */
   async #tryCategory(): Promise<void> {
     const { mustBe: _, ...guess } = createPet(this.key, this.fixtures.newPet());
-    const { status } = await this.target.send(guess);
+    const { status } = await this.client.send(guess);
     if (status !== 201)
       this.noCategory = `no category is known that the server takes (${this.fixtures.category} was answered with ${status}): --category-id`;
   }
@@ -154,23 +154,23 @@ export class Session {
    *
    * @throws Untestable where it is not
    */
-  async seeThatItLives(error: NoAnswer): Promise<void> {
+  async seeThatItLives(error: NoResponse): Promise<void> {
     try {
-      await this.target.send(listPets(this.key, { limit: 1 }));
+      await this.client.send(listPets(this.key, { limit: 1 }));
     } catch (second) {
-      if (!(second instanceof NoAnswer)) throw second;
-      this.lost = new Untestable(`${this.options.baseUrl} answers no more: ${error.message}, in ${nameOf(error.request)}`);
+      if (!(second instanceof NoResponse)) throw second;
+      this.lost = new Untestable(`${this.options.baseUrl} responses no more: ${error.message}, in ${nameOf(error.request)}`);
       throw this.lost;
     }
   }
 
-  #judge(answer: Answer): void {
+  #judge(response: Response): void {
     for (const rule of this.#rules) {
-      const found = rule.judge(answer, this.history);
+      const found = rule.judge(response, this.history);
       if (found === undefined) continue;
-      if (found === true) this.ledger.kept(rule.id, answer);
-      else this.ledger.broken(rule.id, found, answer.request, answer);
+      if (found === true) this.ledger.kept(rule.id, response);
+      else this.ledger.broken(rule.id, found, response.request, response);
     }
-    this.history.add(answer);
+    this.history.add(response);
   }
 }

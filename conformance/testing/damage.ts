@@ -1,12 +1,12 @@
 /**
  * Test support: a server that is right but for one thing. It hands every message on to the true server byte by byte, also those
- * that no HTTP library would read, and damages requests or answers on the way.
+ * that no HTTP library would read, and damages requests or responses on the way.
  */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Server } from './servers.ts';
 
-/** A request as far as it has come, and its answer, whole. */
+/** A request as far as it has come, and its response, whole. */
 export interface Passing {
   readonly method: string;
   /** As it stands in the request line. */
@@ -23,8 +23,8 @@ export interface Passing {
 export interface Damage {
   /** A piece of a request that begins with its head, each character a byte. A body keeps its length. */
   readonly request?: (text: string) => string;
-  readonly answer?: (passing: Passing) => void;
-  /** Interim answers (1xx) are lost. */
+  readonly response?: (passing: Passing) => void;
+  /** Interim responses (1xx) are lost. */
   readonly dropsInterim?: true;
 }
 
@@ -40,7 +40,7 @@ export async function damaged(
     const upstream = connect({ host: hostname, port: Number(port) });
     sockets.add(client).add(upstream);
     let request = '';
-    let answers = '';
+    let responses = '';
     client.on('data', (chunk: Buffer) => {
       let text = chunk.toString('latin1');
       if (/^\S+ \S+ HTTP\/\d/.test(text)) {
@@ -50,14 +50,14 @@ export async function damaged(
       upstream.write(Buffer.from(text, 'latin1'));
     });
     upstream.on('data', (chunk: Buffer) => {
-      answers += chunk.toString('latin1');
-      for (let next; (next = first(answers, request)) !== undefined;) {
-        answers = answers.slice(next.length);
+      responses += chunk.toString('latin1');
+      for (let next; (next = first(responses, request)) !== undefined;) {
+        responses = responses.slice(next.length);
         if (next.passing.status < 200) {
           if (damage.dropsInterim !== true) client.write(Buffer.from(next.text, 'latin1'));
           continue;
         }
-        damage.answer?.(next.passing);
+        damage.response?.(next.passing);
         client.write(Buffer.from(written(next.passing), 'latin1'));
       }
     });
@@ -79,14 +79,14 @@ export async function damaged(
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`, apiKey };
 }
 
-/** The first answer of a text, if all of it is there. */
+/** The first response of a text, if all of it is there. */
 function first(
-  answers: string,
+  responses: string,
   request: string,
 ): { readonly passing: Passing; readonly text: string; readonly length: number } | undefined {
-  const end = answers.indexOf('\r\n\r\n') + 4;
+  const end = responses.indexOf('\r\n\r\n') + 4;
   if (end < 4) return undefined;
-  const [line = '', ...lines] = answers.slice(0, end - 4).split('\r\n');
+  const [line = '', ...lines] = responses.slice(0, end - 4).split('\r\n');
   const status = Number(/ (\d{3})/.exec(line)![1]);
   const headers = lines.map((header): [string, string] => [
     header.slice(0, header.indexOf(':')),
@@ -95,10 +95,10 @@ function first(
   const [, method = '', target = ''] = /^(\S+) (\S+)/.exec(request) ?? [];
   const promised = Number(headers.find(([name]) => name === 'Content-Length')?.[1] ?? 0);
   const length = end + (method === 'HEAD' ? 0 : promised);
-  if (answers.length < length) return undefined;
+  if (responses.length < length) return undefined;
   return {
-    passing: { method, target, request, status, headers, body: answers.slice(end, length) },
-    text: answers.slice(0, length),
+    passing: { method, target, request, status, headers, body: responses.slice(end, length) },
+    text: responses.slice(0, length),
     length,
   };
 }

@@ -44,7 +44,7 @@ export async function run(session: Session, suite = groups): Promise<readonly Re
     await session.open();
     await runChecks(session, undefined, suite, quietly);
   } finally {
-    session.target.close();
+    session.client.close();
   }
   return results(session);
 }

@@ -1,11 +1,11 @@
-/** One answer is held against another: what was shown before what, and what is still known of an animal. */
+/** One response is held against another: what was shown before what, and what is still known of an animal. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bearer } from '../client/credentials.ts';
 import { History } from './history.ts';
 import { newPetText, type NewPet, type Pet } from '../client/pet.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
-import { answer, start, type Told } from '../testing/answers.ts';
+import { response, start, type Told } from '../testing/responses.ts';
 import { apiKey } from '../testing/servers.ts';
 
 const key = bearer(apiKey);
@@ -14,15 +14,15 @@ const bello: NewPet = { name: 'Bello', categoryId: 3n };
 const text = ({ id, ...pet }: Pet) => newPetText(pet).replace('{', `{"id":${id},`);
 
 const list = (pets: readonly Pet[], told: Told = {}) =>
-  answer({ request: listPets(key), body: `[${pets.map(text).join()}]`, ...told });
-const got = (pet: Pet, told: Told = {}) => answer({ request: getPet(key, pet.id), body: text(pet), ...told });
+  response({ request: listPets(key), body: `[${pets.map(text).join()}]`, ...told });
+const got = (pet: Pet, told: Told = {}) => response({ request: getPet(key, pet.id), body: text(pet), ...told });
 const made = (sent: NewPet, shown: Pet, told: Told = {}) =>
-  answer({ request: createPet(key, sent), status: 201, body: text(shown), ...told });
+  response({ request: createPet(key, sent), status: 201, body: text(shown), ...told });
 
-/** A history that has had these answers. */
-function after(...answers: readonly ReturnType<typeof answer>[]): History {
+/** A history that has had these responses. */
+function after(...responses: readonly ReturnType<typeof response>[]): History {
   const history = new History();
-  for (const one of answers) history.add(one);
+  for (const one of responses) history.add(one);
   return history;
 }
 
@@ -32,7 +32,7 @@ describe('seen before', () => {
   test('is what had been shown when the request was sent, not what came while it was under way', () => {
     const history = after(list([pet], { turns: [1, 4] }));
     assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [2, 5] })), false, 'sent before the list came');
-    assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [3, 9] })), false, 'whenever its answer comes');
+    assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [3, 9] })), false, 'whenever its response comes');
     assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [5, 6] })), true);
     assert.equal(history.seenBefore(8n, made(bello, pet, { turns: [5, 6] })), false, 'another animal');
   });
@@ -42,7 +42,7 @@ describe('seen before', () => {
     assert.equal(history.seenBefore(7n, made(bello, pet, { at: start, turns: [3, 4] })), true);
   });
 
-  test('counts from the first answer that showed it, be it of a list, a get or a create', () => {
+  test('counts from the first response that showed it, be it of a list, a get or a create', () => {
     for (const first of [list([pet], { turns: [1, 2] }), got(pet, { turns: [1, 2] }), made(bello, pet, { turns: [1, 2] })]) {
       const history = after(first, list([pet], { turns: [5, 6] }), got(pet, { turns: [7, 8] }));
       assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [3, 4] })), true);
@@ -51,7 +51,7 @@ describe('seen before', () => {
 });
 
 describe('how many there are', () => {
-  test('a status is not forgotten when a later answer shows none', () => {
+  test('a status is not forgotten when a later response shows none', () => {
     const history = after(
       list([
         { id: 7n, ...bello, status: 'sold' },
@@ -129,25 +129,25 @@ describe('an animal differs', () => {
 describe('the headers that are kept', () => {
   const rates = { limit: 60, remaining: 59, reset: Math.ceil(start / 1000) };
 
-  test('hold few bytes, and what is worth showing of the answer', () => {
+  test('hold few bytes, and what is worth showing of the response', () => {
     const head = `[{"id":1,"name":"`;
     const history = after(
       ...Array.from({ length: 3 }, () =>
-        answer({ ...rates, body: Buffer.from(`${head}${'x'.repeat(1_000_000)}","categoryId":1}]`) }),
+        response({ ...rates, body: Buffer.from(`${head}${'x'.repeat(1_000_000)}","categoryId":1}]`) }),
       ),
     );
-    assert.equal(history.standings.length, 3);
-    for (const { answer } of history.standings) {
-      assert.ok(answer.body.buffer.byteLength <= 16_384, `${answer.body.buffer.byteLength} bytes stay alive`);
-      assert.ok(answer.body.length >= 2_000 && Buffer.from(answer.body).toString().startsWith(head));
-      assert.equal(answer.integer('x-ratelimit-remaining'), 59);
+    assert.equal(history.readings.length, 3);
+    for (const { response } of history.readings) {
+      assert.ok(response.body.buffer.byteLength <= 16_384, `${response.body.buffer.byteLength} bytes stay alive`);
+      assert.ok(response.body.length >= 2_000 && Buffer.from(response.body).toString().startsWith(head));
+      assert.equal(response.integer('x-ratelimit-remaining'), 59);
     }
   });
 
-  test('a small body is kept whole, with the times of its answer', () => {
+  test('a small body is kept whole, with the times of its response', () => {
     const whole = list([{ id: 7n, ...bello }], { ...rates, turns: [3, 8] });
-    const [kept] = after(whole).standings;
-    assert.deepEqual(Buffer.from(kept!.answer.body), Buffer.from(whole.body));
-    assert.deepEqual([kept!.answer.sentTurn, kept!.answer.receivedTurn, kept!.answer.receivedAt], [3, 8, start]);
+    const [kept] = after(whole).readings;
+    assert.deepEqual(Buffer.from(kept!.response.body), Buffer.from(whole.body));
+    assert.deepEqual([kept!.response.sentTurn, kept!.response.receivedTurn, kept!.response.receivedAt], [3, 8, start]);
   });
 });

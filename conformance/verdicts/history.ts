@@ -1,17 +1,17 @@
-/** What the answers so far have told, so that one answer can be held against another. Other clients may write meanwhile. */
-import type { Answer, Moment } from '../client/exchange.ts';
+/** What the responses so far have told, so that one response can be held against another. Other clients may write meanwhile. */
+import type { Response, Moment } from '../client/exchange.ts';
 import { JsonObject } from '../client/json.ts';
 import { statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 
-/** The headers of one answer, with the answer they came in. */
-export interface Standing {
-  readonly key: Answer['request']['credential']['key'];
+/** The headers of one response, with the response they came in. */
+export interface LimitReading {
+  readonly key: Response['request']['credential']['key'];
   readonly limit: number;
   readonly remaining: number;
   readonly reset: number;
   /** Milliseconds since 1970 by the server's Date, or by the kit's clock where it sends none. */
   readonly time: number;
-  readonly answer: Answer;
+  readonly response: Response;
 }
 
 /** How many objects are kept to look at. */
@@ -24,8 +24,8 @@ export class History {
   readonly #known = new Map<bigint, PetStatus | undefined>();
   readonly #shown: JsonObject[] = [];
   readonly #errors: JsonObject[] = [];
-  /** In the order in which the answers came. */
-  readonly standings: Standing[] = [];
+  /** In the order in which the responses came. */
+  readonly readings: LimitReading[] = [];
 
   /** The animal that a create of this run has made, as it was sent, or undefined. Its status may have moved since. */
   created(id: bigint): NewPet | undefined {
@@ -33,7 +33,7 @@ export class History {
   }
 
   /**
-   * Whether an answer shows an animal other than it was created. One that is as the 201 has shown it agrees with that: a damage there is one
+   * Whether a response shows an animal other than it was created. One that is as the 201 has shown it agrees with that: a damage there is one
    * failure, not one wherever the animal appears.
    */
   differs(shown: Pet): boolean {
@@ -72,18 +72,18 @@ export class History {
     return [...this.#firstSeen.keys()].sort((a, b) => (a < b ? -1 : 1));
   }
 
-  /** When an answer showed an animal of that id first, by the kit's clock in milliseconds, or undefined. */
+  /** When a response showed an animal of that id first, by the kit's clock in milliseconds, or undefined. */
   seenAt(id: bigint): number | undefined {
     return this.#firstSeen.get(id)?.at;
   }
 
-  /** Whether an animal of that id had been shown when the request of an answer was sent. */
-  seenBefore(id: bigint, answer: Answer): boolean {
+  /** Whether an animal of that id had been shown when the request of a response was sent. */
+  seenBefore(id: bigint, response: Response): boolean {
     const seen = this.#firstSeen.get(id);
-    return seen !== undefined && seen.turn < answer.sentTurn;
+    return seen !== undefined && seen.turn < response.sentTurn;
   }
 
-  /** The animals that answers have shown, as the objects they came as; not all of a long run. */
+  /** The animals that responses have shown, as the objects they came as; not all of a long run. */
   shown(): readonly JsonObject[] {
     return this.#shown;
   }
@@ -93,30 +93,30 @@ export class History {
     return this.#errors;
   }
 
-  /** Takes in an answer, after it was judged. */
-  add(answer: Answer): void {
-    for (const pet of answer.pets) {
-      if (!this.#firstSeen.has(pet.id)) this.#firstSeen.set(pet.id, { at: answer.receivedAt, turn: answer.receivedTurn });
-      if (answer.request.operation === 'listPets') this.#listed.set(pet.id, pet);
-      const sent = answer.request.sent;
-      if (answer.request.operation === 'createPet' && sent !== undefined)
+  /** Takes in a response, after it was judged. */
+  add(response: Response): void {
+    for (const pet of response.pets) {
+      if (!this.#firstSeen.has(pet.id)) this.#firstSeen.set(pet.id, { at: response.receivedAt, turn: response.receivedTurn });
+      if (response.request.operation === 'listPets') this.#listed.set(pet.id, pet);
+      const sent = response.request.sent;
+      if (response.request.operation === 'createPet' && sent !== undefined)
         this.#created.set(pet.id, { sent: { ...pet, ...sent }, answered: pet });
       if (pet.status !== undefined || !this.#known.has(pet.id)) this.#known.set(pet.id, pet.status ?? sent?.status);
     }
-    if (this.#shown.length < maxShown) this.#shown.push(...answer.petObjects);
-    const error = [400, 401, 404].includes(answer.status) && answer.request.operation !== 'other' ? answer.json : undefined;
+    if (this.#shown.length < maxShown) this.#shown.push(...response.petObjects);
+    const error = [400, 401, 404].includes(response.status) && response.request.operation !== 'other' ? response.json : undefined;
     if (error instanceof JsonObject && this.#errors.length < maxShown) this.#errors.push(error);
     const [limit, remaining, reset] = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) =>
-      answer.integer(name),
+      response.integer(name),
     );
-    if (answer.request.operation !== 'other' && limit !== undefined && remaining !== undefined && reset !== undefined) {
-      this.standings.push({
-        key: answer.request.credential.key,
+    if (response.request.operation !== 'other' && limit !== undefined && remaining !== undefined && reset !== undefined) {
+      this.readings.push({
+        key: response.request.credential.key,
         limit,
         remaining,
         reset,
-        time: answer.date ?? answer.receivedAt,
-        answer: answer.light(),
+        time: response.date ?? response.receivedAt,
+        response: response.light(),
       });
     }
   }

@@ -6,7 +6,7 @@ import { Ledger } from './ledger.ts';
 import type { Failure } from '../report/report.ts';
 import { createPetOf, listPets } from '../client/requests.ts';
 import { requirements } from '../requirements/requirements.ts';
-import { answer } from '../testing/answers.ts';
+import { response } from '../testing/responses.ts';
 import { assertNoKey } from '../testing/kit.ts';
 import { apiKey } from '../testing/servers.ts';
 
@@ -20,7 +20,7 @@ const newLedger = () => new Ledger('http://127.0.0.1:1/v1', redactor([apiKey]));
 function broken(ledger: Ledger, ...times: readonly (readonly [came: string, limit: number])[]): void {
   for (const [came, limit] of times) {
     const request = listPets(key, { limit });
-    ledger.broken(id, { required: 'few animals', came }, request, answer({ request }));
+    ledger.broken(id, { required: 'few animals', came }, request, response({ request }));
   }
 }
 
@@ -28,12 +28,12 @@ function broken(ledger: Ledger, ...times: readonly (readonly [came: string, limi
 const told = (ledger: Ledger) => ledger.result(id).failures.map(({ came }) => came);
 
 describe('verdicts', () => {
-  test('what was never looked at is inconclusive, and says so; one answer judged is enough to pass', () => {
+  test('what was never looked at is inconclusive, and says so; one response judged is enough to pass', () => {
     const ledger = newLedger();
     const { verdict, reason, judged, evidence } = ledger.result(id);
     assert.deepEqual([verdict, judged, evidence], ['inconclusive', 0, []]);
-    assert.equal(reason, 'no answer was seen that could have failed it');
-    ledger.kept(id, answer({ request: listPets(key, { limit: 1 }) }));
+    assert.equal(reason, 'no response was seen that could have failed it');
+    ledger.kept(id, response({ request: listPets(key, { limit: 1 }) }));
     const after = ledger.result(id);
     assert.deepEqual([after.verdict, after.judged, after.evidence], ['passed', 1, ['GET /pets?limit=1 → 200, 0 animals']]);
     assert.ok(!('reason' in after));
@@ -41,9 +41,9 @@ describe('verdicts', () => {
   });
 
   for (const verdict of ['inconclusive', 'skipped'] as const) {
-    test(`${verdict} with its reason, although answers have kept it`, () => {
+    test(`${verdict} with its reason, although responses have kept it`, () => {
       const ledger = newLedger();
-      ledger.kept(id, answer({}));
+      ledger.kept(id, response({}));
       ledger.leave(id, verdict, 'only 12 animals are known');
       const result = ledger.result(id);
       assert.deepEqual([result.verdict, result.reason, result.judged], [verdict, 'only 12 animals are known', 1]);
@@ -56,7 +56,7 @@ describe('verdicts', () => {
       broken(after, ['2', 1]);
       after.leave(id, verdict, 'too few');
       for (const ledger of [before, after]) {
-        ledger.kept(id, answer({}));
+        ledger.kept(id, response({}));
         const result = ledger.result(id);
         assert.deepEqual([result.verdict, result.failed, result.judged], ['failed', 1, 2]);
         assert.ok(!('reason' in result));
@@ -67,15 +67,15 @@ describe('verdicts', () => {
   test('what cannot be tested is skipped for that reason, whatever came', () => {
     const ledger = newLedger();
     for (const { id, untested } of requirements.filter((r): r is typeof r & { untested: string } => 'untested' in r)) {
-      ledger.kept(id, answer({}));
+      ledger.kept(id, response({}));
       const { verdict, reason } = ledger.result(id);
       assert.deepEqual([verdict, reason], ['skipped', `cannot be tested: ${untested}`]);
     }
   });
 
-  test('of much evidence a dozen pieces are kept, each once, and all answers are counted', () => {
+  test('of much evidence a dozen pieces are kept, each once, and all responses are counted', () => {
     const ledger = newLedger();
-    for (let i = 0; i < 40; i++) ledger.kept(id, answer({ request: listPets(key, { limit: 1 + (i >> 1) }) }));
+    for (let i = 0; i < 40; i++) ledger.kept(id, response({ request: listPets(key, { limit: 1 + (i >> 1) }) }));
     const { judged, evidence } = ledger.result(id);
     assert.equal(judged, 40);
     assert.deepEqual(
@@ -101,17 +101,17 @@ describe('failures', () => {
   test('what came alike where something else was required is another one', () => {
     const ledger = newLedger();
     for (const required of ['at most 1', 'at most 2'])
-      ledger.broken(id, { required, came: '3' }, listPets(key), answer({ request: listPets(key) }));
+      ledger.broken(id, { required, came: '3' }, listPets(key), response({ request: listPets(key) }));
     assert.deepEqual(
       ledger.result(id).failures.map(({ required }) => required),
       ['at most 1', 'at most 2'],
     );
   });
 
-  test('the first of those alike is told, with its case, its curl line and its answer', () => {
+  test('the first of those alike is told, with its case, its curl line and its response', () => {
     const ledger = newLedger();
     broken(ledger, ['2', 1], ['2', 7]);
-    ledger.broken('list.answers', { required: 'an answer', came: 'none' }, listPets(key), undefined);
+    ledger.broken('list.answers', { required: 'a response', came: 'none' }, listPets(key), undefined);
     assert.deepEqual(ledger.result(id).failures, [
       {
         required: 'few animals',
@@ -121,7 +121,7 @@ describe('failures', () => {
         answer: 'HTTP 200\nDate: Sat, 21 Nov 2026 12:00:05 GMT',
       },
     ]);
-    assert.equal(ledger.result('list.answers').failures[0]!.answer, 'no answer');
+    assert.equal(ledger.result('list.answers').failures[0]!.answer, 'no response');
   });
 
   test('settle keeps one of those since the mark, and all before it', () => {
@@ -161,7 +161,7 @@ describe('failures', () => {
 test('no key stands in any text', () => {
   const ledger = newLedger();
   const request = { ...createPetOf(key, `{"name":"${apiKey}"}`), target: `/pets?api_key=${apiKey}` };
-  const echo = answer({ status: 400, request, headers: [['X-Echo', apiKey]], body: `"${apiKey.toUpperCase()}"` });
+  const echo = response({ status: 400, request, headers: [['X-Echo', apiKey]], body: `"${apiKey.toUpperCase()}"` });
   ledger.kept(id, echo);
   ledger.broken(id, { required: `not ${apiKey}`, came: `but ${apiKey}` }, request, echo);
   ledger.leave('list.answers', 'skipped', `since ${apiKey}`);
@@ -202,9 +202,9 @@ describe('gaps', () => {
 
   test('the first observation stands, whatever is said after it', () => {
     const ledger = newLedger();
-    ledger.observe(gap, 'ascending ids', answer({ request: listPets(key, { limit: 9 }) }));
-    ledger.observe(gap, 'descending ids', answer({ request: listPets(key) }));
-    ledger.notObserved(gap, 'the answers did not show it');
+    ledger.observe(gap, 'ascending ids', response({ request: listPets(key, { limit: 9 }) }));
+    ledger.observe(gap, 'descending ids', response({ request: listPets(key) }));
+    ledger.notObserved(gap, 'the responses did not show it');
     assert.deepEqual(found(ledger), {
       answer: 'ascending ids',
       example: 'GET /pets?limit=9 → 200, 0 animals',

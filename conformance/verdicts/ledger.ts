@@ -1,5 +1,5 @@
 /** What the run has found of each requirement and each gap. No key enters it. */
-import { curlLine, inWords, transcript, type Answer, type Request } from '../client/exchange.ts';
+import { curlLine, inWords, transcript, type Response, type Request } from '../client/exchange.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { shortened } from '../client/json.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../report/report.ts';
@@ -30,21 +30,21 @@ export class Ledger {
     this.#redact = redact;
   }
 
-  /** An answer that could have broken the requirement has kept it. */
-  kept(id: RequirementId, answer: Answer): void {
+  /** A response that could have broken the requirement has kept it. */
+  kept(id: RequirementId, response: Response): void {
     const entry = this.#entry(id);
     entry.judged++;
-    if (entry.evidence.size < maxEvidence) entry.evidence.add(this.#redact(inWords(answer)));
+    if (entry.evidence.size < maxEvidence) entry.evidence.add(this.#redact(inWords(response)));
   }
 
-  /** An answer, or the lack of one, has broken the requirement. Returns how it is told. */
-  broken(id: RequirementId, violation: Violation, request: Request, answer: Answer | undefined): Failure {
+  /** A response, or the lack of one, has broken the requirement. Returns how it is told. */
+  broken(id: RequirementId, violation: Violation, request: Request, response: Response | undefined): Failure {
     const failure: Failure = {
       required: this.#redact(violation.required),
       came: this.#redact(violation.came),
       smallestCase: this.#redact(caseOf(request)),
       curl: this.#redact(curlLine(request, this.#baseUrl)),
-      answer: answer === undefined ? 'no answer' : this.#redact(transcript(answer)),
+      answer: response === undefined ? 'no response' : this.#redact(transcript(response)),
     };
     const entry = this.#entry(id);
     entry.judged++;
@@ -85,7 +85,7 @@ export class Ledger {
   }
 
   /** How the server fills a gap; the first observation stands. */
-  observe(id: GapId, answer: string, example?: Answer): void {
+  observe(id: GapId, answer: string, example?: Response): void {
     if (this.#observed.get(id)?.answer !== undefined) return;
     this.#observed.set(id, {
       answer: this.#redact(answer),
@@ -132,7 +132,7 @@ export class Ledger {
     if (untested !== undefined) return ['skipped', `cannot be tested: ${untested}`];
     if (entry.failed > 0) return ['failed'];
     if (entry.outcome !== undefined) return [entry.outcome.verdict, entry.outcome.reason];
-    return entry.judged > 0 ? ['passed'] : ['inconclusive', 'no answer was seen that could have failed it'];
+    return entry.judged > 0 ? ['passed'] : ['inconclusive', 'no response was seen that could have failed it'];
   }
 
   #entry(id: RequirementId): Entry {

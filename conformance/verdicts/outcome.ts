@@ -2,8 +2,8 @@
 import type { Failure } from '../report/report.ts';
 
 /** The requirement is broken. The message is fit for a terminal. */
-export class Broken extends Error {
-  override readonly name = 'Broken';
+export class Violated extends Error {
+  override readonly name = 'Violated';
   readonly failure: Failure;
 
   constructor(failure: Failure) {

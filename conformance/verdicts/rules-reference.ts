@@ -1,8 +1,8 @@
 /**
- * What every single answer owes by our own decisions: the rules of profile `reference`, beside those of rules.ts. They judge
- * every answer, unknown paths and methods included.
+ * What every single response owes by our own decisions: the rules of profile `reference`, beside those of rules.ts. They judge
+ * every response, unknown paths and methods included.
  */
-import type { Answer } from '../client/exchange.ts';
+import type { Response } from '../client/exchange.ts';
 import { JsonNumber, JsonObject, kindOf } from '../client/json.ts';
 import { inJson, type Rule, type Violation } from './rules.ts';
 
@@ -26,7 +26,7 @@ const errorCodes: Readonly<Record<number, readonly string[]>> = {
 
 export const orderStatuses = ['placed', 'approved', 'delivered'] as const;
 
-/** From then on `GET /pets/{petId}` answers 410. */
+/** From then on `GET /pets/{petId}` responses 410. */
 const removal = Date.UTC(2030, 11, 5);
 
 const minuteS = 60;
@@ -49,25 +49,25 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
   return [
     {
       id: 'decided.answers.request-id',
-      judge: (answer) => {
-        const ids = answer.all('x-request-id');
+      judge: (response) => {
+        const ids = response.all('x-request-id');
         return must(ids.length === 1 && ids[0] !== '', 'one X-Request-Id', ids.length === 0 ? 'none' : ids.join(' and '));
       },
     },
     {
       id: 'decided.answers.unique-id',
-      judge: (answer) => {
-        const [id] = answer.all('x-request-id');
+      judge: (response) => {
+        const [id] = response.all('x-request-id');
         if (id === undefined) return undefined;
         const fresh = !requestIds.has(id);
         requestIds.add(id);
-        return must(fresh, 'an X-Request-Id of its own', `${id}, which another answer had already`);
+        return must(fresh, 'an X-Request-Id of its own', `${id}, which another response had already`);
       },
     },
     {
       id: 'decided.answers.no-store',
-      judge: (answer) => {
-        const values = answer.all('cache-control');
+      judge: (response) => {
+        const values = response.all('cache-control');
         const directives = values
           .join(',')
           .toLowerCase()
@@ -78,42 +78,42 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
     },
     {
       id: 'decided.answers.no-cors',
-      judge: (answer) => {
-        const found = answer.headers.find(([name]) => /^access-control-/i.test(name));
+      judge: (response) => {
+        const found = response.headers.find(([name]) => /^access-control-/i.test(name));
         return must(found === undefined, 'no Access-Control-* header', found?.join(': ') ?? '');
       },
     },
     {
       id: 'decided.answers.limit-headers',
-      judge: (answer) => {
+      judge: (response) => {
         const wrong = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].find(
-          (name) => answer.all(name).length !== 1 || !/^\d+$/.test(answer.all(name)[0]!),
+          (name) => response.all(name).length !== 1 || !/^\d+$/.test(response.all(name)[0]!),
         );
         return must(
           wrong === undefined,
           'the three rate limit headers, once each, with integers',
-          `${wrong}: ${(wrong && answer.all(wrong).join(' and ')) || 'missing'}`,
+          `${wrong}: ${(wrong && response.all(wrong).join(' and ')) || 'missing'}`,
         );
       },
     },
     {
       id: 'decided.answers.error-body',
-      judge: (answer) => {
-        if (answer.status < 400 || answer.request.method === 'HEAD') return undefined;
-        const required = `an Error body of type application/json, with code, message and status ${answer.status}`;
-        const { json } = answer;
+      judge: (response) => {
+        if (response.status < 400 || response.request.method === 'HEAD') return undefined;
+        const required = `an Error body of type application/json, with code, message and status ${response.status}`;
+        const { json } = response;
         if (!(json instanceof JsonObject))
           return {
             required,
-            came: answer.body.length === 0 ? 'no body' : json instanceof SyntaxError ? 'a body that is no JSON' : kindOf(json),
+            came: response.body.length === 0 ? 'no body' : json instanceof SyntaxError ? 'a body that is no JSON' : kindOf(json),
           };
-        const type = answer.all('content-type').join(' and ');
+        const type = response.all('content-type').join(' and ');
         if (!/^application\/json\b/i.test(type)) return { required, came: `Content-Type: ${type || 'missing'}` };
         const [code, message, status] = ['code', 'message', 'status'].map((name) => json.get(name));
         if (typeof code !== 'string' || typeof message !== 'string')
           return { required, came: `code is ${kindOf(code)}, message is ${kindOf(message)}` };
         return must(
-          status instanceof JsonNumber && status.int64() === BigInt(answer.status),
+          status instanceof JsonNumber && status.int64() === BigInt(response.status),
           required,
           `status is ${kindOf(status)}`,
         );
@@ -121,37 +121,37 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
     },
     {
       id: 'decided.answers.error-codes',
-      judge: (answer) => {
-        const code = codeOf(answer);
-        if (answer.status < 400 || code === undefined) return undefined;
-        const codes = errorCodes[answer.status];
-        if (codes === undefined) return { required: 'a status of the table of errors', came: `${answer.status} ${code}` };
-        return must(codes.includes(code), `the code ${codes.join(' or ')} of a ${answer.status}`, code);
+      judge: (response) => {
+        const code = codeOf(response);
+        if (response.status < 400 || code === undefined) return undefined;
+        const codes = errorCodes[response.status];
+        if (codes === undefined) return { required: 'a status of the table of errors', came: `${response.status} ${code}` };
+        return must(codes.includes(code), `the code ${codes.join(' or ')} of a ${response.status}`, code);
       },
     },
 
     {
       id: 'decided.pets.location',
-      judge: (answer) => {
-        const [created] = answer.pets;
-        if (answer.request.operation !== 'createPet' || created === undefined || isRemoved(answer)) return undefined;
+      judge: (response) => {
+        const [created] = response.pets;
+        if (response.request.operation !== 'createPet' || created === undefined || isRemoved(response)) return undefined;
         const path = `${basePath}/pets/${created.id}`;
         return must(
-          answer.all('location').join(' and ') === path,
+          response.all('location').join(' and ') === path,
           `Location: ${path}`,
-          answer.all('location').join(' and ') || 'no Location',
+          response.all('location').join(' and ') || 'no Location',
         );
       },
     },
     {
       id: 'decided.pets.ascending',
-      judge: (answer) => (answer.request.operation === 'listPets' ? ascending(answer.pets.map((p) => p.id)) : undefined),
+      judge: (response) => (response.request.operation === 'listPets' ? ascending(response.pets.map((p) => p.id)) : undefined),
     },
     {
       id: 'decided.pets.status-stays',
-      judge: (answer, history) => {
+      judge: (response, history) => {
         let judged: undefined | true;
-        for (const shown of answer.request.operation === 'createPet' ? [] : answer.pets) {
+        for (const shown of response.request.operation === 'createPet' ? [] : response.pets) {
           const status = history.created(shown.id)?.status;
           if (status === undefined) continue;
           judged = true;
@@ -163,8 +163,8 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
 
     {
       id: 'decided.orders.schema',
-      judge: (answer) => {
-        const found = orders(answer);
+      judge: (response) => {
+        const found = orders(response);
         if (found === undefined) return undefined;
         if (!Array.isArray(found)) return { required: 'an array of orders', came: kindOf(found) };
         const problem = found.map(orderProblem).find((p) => p !== undefined);
@@ -173,31 +173,31 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
         return found.length > 0 ? true : undefined;
       },
     },
-    { id: 'decided.orders.ascending', judge: (answer) => ascending(orderIds(answer)) },
+    { id: 'decided.orders.ascending', judge: (response) => ascending(orderIds(response)) },
 
     {
       id: 'decided.deprecation.headers',
-      judge: (answer) => {
-        if (!asksForOneAnimal(answer) || answer.status === 401) return undefined;
-        const removed = isRemoved(answer);
+      judge: (response) => {
+        if (!asksForOneAnimal(response) || response.status === 401) return undefined;
+        const removed = isRemoved(response);
         const wanted = [
           ...(removed ? [] : [['Deprecation', '@1764892800'] as const]),
           ['Sunset', 'Thu, 05 Dec 2030 00:00:00 GMT'] as const,
           ['Link', `<${basePath}/pets>; rel="successor-version"`] as const,
         ];
-        const missing = wanted.find(([name, value]) => !answer.all(name).includes(value));
+        const missing = wanted.find(([name, value]) => !response.all(name).includes(value));
         return must(
           missing === undefined,
           wanted.map((header) => header.join(': ')).join(', '),
-          missing === undefined ? '' : `${missing[0]}: ${answer.all(missing[0]).join(' and ') || 'missing'}`,
+          missing === undefined ? '' : `${missing[0]}: ${response.all(missing[0]).join(' and ') || 'missing'}`,
         );
       },
     },
     {
       id: 'decided.deprecation.elsewhere',
-      judge: (answer) => {
-        const elsewhere = ['listPets', 'createPet', 'listOrders'].includes(answer.request.operation);
-        const found = answer.headers.find(
+      judge: (response) => {
+        const elsewhere = ['listPets', 'createPet', 'listOrders'].includes(response.request.operation);
+        const found = response.headers.find(
           ([name, value]) =>
             /^(deprecation|sunset)$/i.test(name) || (/^link$/i.test(name) && value.includes('successor-version')),
         );
@@ -209,10 +209,10 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
 
     {
       id: 'decided.limits.aligned',
-      judge: (answer) => {
-        const [reset, date] = [answer.integer('x-ratelimit-reset'), answer.date];
+      judge: (response) => {
+        const [reset, date] = [response.integer('x-ratelimit-reset'), response.date];
         // A 429 may tell the end of a ban.
-        if (reset === undefined || date === undefined || answer.status === 429) return undefined;
+        if (reset === undefined || date === undefined || response.status === 429) return undefined;
         const ofTheMinute = reset - date / 1000 <= minuteS + 2;
         return must(
           reset % (ofTheMinute ? minuteS : dayS) === 0,
@@ -223,10 +223,10 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
     },
     {
       id: 'decided.limits.no-key',
-      judge: (answer) => {
-        const { credential, outside } = answer.request;
+      judge: (response) => {
+        const { credential, outside } = response.request;
         if (credential.key !== 'none' && outside !== true) return undefined;
-        const limit = answer.integer('x-ratelimit-limit');
+        const limit = response.integer('x-ratelimit-limit');
         return must(
           limit === addressLimit,
           `X-RateLimit-Limit: ${addressLimit}, that of the client's address, since no key is known`,
@@ -238,15 +238,15 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
 }
 
 /** The code of an Error body, or undefined. */
-export function codeOf(answer: Answer): string | undefined {
-  const { json } = answer;
+export function codeOf(response: Response): string | undefined {
+  const { json } = response;
   const code = json instanceof JsonObject ? json.get('code') : undefined;
   return typeof code === 'string' ? code : undefined;
 }
 
 /** The ids of a list of orders, as far as they are integers. */
-export function orderIds(answer: Answer): readonly bigint[] {
-  const found = orders(answer);
+export function orderIds(response: Response): readonly bigint[] {
+  const found = orders(response);
   if (!Array.isArray(found)) return [];
   return found.flatMap((order) => {
     const id = order instanceof JsonObject ? order.get('id') : undefined;
@@ -255,14 +255,14 @@ export function orderIds(answer: Answer): readonly bigint[] {
   });
 }
 
-/** Whether `GET /pets/{petId}` is gone by the time of the answer. */
-export function isRemoved(answer: Answer): boolean {
-  return (answer.date ?? answer.receivedAt) >= removal;
+/** Whether `GET /pets/{petId}` is gone by the time of the response. */
+export function isRemoved(response: Response): boolean {
+  return (response.date ?? response.receivedAt) >= removal;
 }
 
-function orders(answer: Answer) {
-  const { json } = answer;
-  return answer.request.operation === 'listOrders' && answer.status === 200 && !(json instanceof SyntaxError) ? json : undefined;
+function orders(response: Response) {
+  const { json } = response;
+  return response.request.operation === 'listOrders' && response.status === 200 && !(json instanceof SyntaxError) ? json : undefined;
 }
 
 /** What is wrong with an order, or undefined. */
@@ -292,7 +292,7 @@ function ascending(ids: readonly bigint[]): undefined | true | Violation {
 }
 
 /** GET or HEAD of /pets/{petId} with a valid key. */
-function asksForOneAnimal({ request }: Answer): boolean {
+function asksForOneAnimal({ request }: Response): boolean {
   const { method, target, credential, outside } = request;
   const petId = /^\/pets\/([^/?]+)(\?|$)/.exec(target)?.[1];
   return (

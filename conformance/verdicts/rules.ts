@@ -1,10 +1,10 @@
 /**
- * What every single answer owes, whichever check asked for it: so that the hundredth answer is looked at like the first. A rule
- * belongs to the requirement of its id; the check of that requirement sees to it that there are answers to judge.
+ * What every single response owes, whichever check asked for it: so that the hundredth response is looked at like the first. A rule
+ * belongs to the requirement of its id; the check of that requirement sees to it that there are responses to judge.
  *
- * A rule says `undefined` where the answer could not have broken it, `true` where it was kept, and else what was wrong.
+ * A rule says `undefined` where the response could not have broken it, `true` where it was kept, and else what was wrong.
  */
-import { type Answer, type Operation } from '../client/exchange.ts';
+import { type Response, type Operation } from '../client/exchange.ts';
 import type { History } from './history.ts';
 import { JsonNumber, JsonObject, kindOf } from '../client/json.ts';
 import { fieldProblems } from '../client/pet.ts';
@@ -18,7 +18,7 @@ export interface Violation {
 
 export interface Rule {
   readonly id: RequirementId;
-  judge(answer: Answer, history: History): undefined | true | Violation;
+  judge(response: Response, history: History): undefined | true | Violation;
 }
 
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
@@ -31,10 +31,10 @@ const dayMs = 86_400_000;
 const errorStatuses = [400, 401, 404];
 
 export const rules: readonly Rule[] = [
-  // What an answer must be where the specification leaves no choice.
+  // What a response must be where the specification leaves no choice.
   ...(['list.answers', 'list.limit-accepted', 'list.status', 'list.status-and-limit', 'create.answers'] as const).map((id) => ({
     id,
-    judge: ({ request, status }: Answer) =>
+    judge: ({ request, status }: Response) =>
       request.mustBe === undefined || status === 429 || acceptedBy(request) !== id
         ? undefined
         : must(status === request.mustBe, `${request.mustBe}`, `${status}`),
@@ -50,24 +50,24 @@ export const rules: readonly Rule[] = [
   // Bodies.
   {
     id: 'service.json',
-    judge: (answer) => {
-      if (!owes(answer) || answer.body.length === 0 || ![200, 201, ...errorStatuses].includes(answer.status)) return undefined;
-      const types = answer.all('content-type');
+    judge: (response) => {
+      if (!owes(response) || response.body.length === 0 || ![200, 201, ...errorStatuses].includes(response.status)) return undefined;
+      const types = response.all('content-type');
       const required = 'a JSON text in UTF-8, with one Content-Type: application/json';
       if (types.length !== 1 || !/^application\/json[ \t]*(;|$)/i.test(types[0]!))
         return { required, came: `Content-Type: ${types.join(' and ') || 'missing'}` };
       return must(
-        !(answer.json instanceof SyntaxError),
+        !(response.json instanceof SyntaxError),
         required,
-        `a body that is no JSON: ${(answer.json as SyntaxError).message}`,
+        `a body that is no JSON: ${(response.json as SyntaxError).message}`,
       );
     },
   },
   {
     id: 'pets.array',
-    judge: (answer) => {
-      if (answer.request.operation !== 'listPets' || answer.status !== 200) return undefined;
-      const { json } = answer;
+    judge: (response) => {
+      if (response.request.operation !== 'listPets' || response.status !== 200) return undefined;
+      const { json } = response;
       if (!Array.isArray(json))
         return { required: 'an array of objects', came: json instanceof SyntaxError ? json.message : kindOf(json) };
       const stranger = json.find((element) => !(element instanceof JsonObject));
@@ -76,70 +76,70 @@ export const rules: readonly Rule[] = [
   },
   ...(['id', 'name', 'categoryId', 'status'] as const).map((field) => ({
     id: ({ id: 'pet.id', name: 'pet.name', categoryId: 'pet.category', status: 'pet.status' } as const)[field],
-    judge: (answer: Answer) => {
+    judge: (response: Response) => {
       // A 200 or 201 that is no object at all breaks the same promise: the field is not there.
       const missing =
-        (answer.request.operation === 'getPet' && answer.status === 200) ||
-        (answer.request.operation === 'createPet' && answer.status === 201);
-      if (answer.petObjects.length === 0)
+        (response.request.operation === 'getPet' && response.status === 200) ||
+        (response.request.operation === 'createPet' && response.status === 201);
+      if (response.petObjects.length === 0)
         return missing && field !== 'status' ? { required: fieldRules[field], came: 'a body that is no object' } : undefined;
-      if (field === 'status' && !answer.petObjects.some((p) => p.get('status') !== undefined)) return undefined;
-      const problem = answer.petObjects.map(fieldProblems[field]).find((p) => p !== undefined);
+      if (field === 'status' && !response.petObjects.some((p) => p.get('status') !== undefined)) return undefined;
+      const problem = response.petObjects.map(fieldProblems[field]).find((p) => p !== undefined);
       return must(problem === undefined, fieldRules[field], problem!);
     },
   })),
   {
     id: 'error.object',
-    judge: (answer) =>
-      owes(answer) && isError(answer)
+    judge: (response) =>
+      owes(response) && isError(response)
         ? must(
-            answer.json instanceof JsonObject,
+            response.json instanceof JsonObject,
             'an Error body, a JSON object',
-            answer.body.length === 0
+            response.body.length === 0
               ? 'no body'
-              : answer.json instanceof SyntaxError
+              : response.json instanceof SyntaxError
                 ? 'a body that is no JSON'
-                : kindOf(answer.json as never),
+                : kindOf(response.json as never),
           )
         : undefined,
   },
-  { id: 'error.code', judge: (answer) => errorField(answer, 'code', (v) => typeof v === 'string', 'a code that is a string') },
+  { id: 'error.code', judge: (response) => errorField(response, 'code', (v) => typeof v === 'string', 'a code that is a string') },
   {
     id: 'error.message',
-    judge: (answer) => errorField(answer, 'message', (v) => typeof v === 'string', 'a message that is a string'),
+    judge: (response) => errorField(response, 'message', (v) => typeof v === 'string', 'a message that is a string'),
   },
   {
     id: 'error.status',
-    judge: (answer) =>
+    judge: (response) =>
       errorField(
-        answer,
+        response,
         'status',
-        (v) => v instanceof JsonNumber && v.int64() === BigInt(answer.status),
-        `a status that is the number ${answer.status}, as the HTTP status`,
+        (v) => v instanceof JsonNumber && v.int64() === BigInt(response.status),
+        `a status that is the number ${response.status}, as the HTTP status`,
       ),
   },
 
   // Lists.
   {
     id: 'list.limit',
-    judge: (answer, history) =>
-      answer.request.status === undefined ? withinLimit(answer, answer.request.limit, history) : undefined,
+    judge: (response, history) =>
+      response.request.status === undefined ? withinLimit(response, response.request.limit, history) : undefined,
   },
   {
     id: 'list.default-limit',
-    judge: (answer, history) =>
-      answer.request.open || answer.request.limit !== undefined ? undefined : withinLimit(answer, 20, history),
+    judge: (response, history) =>
+      response.request.open || response.request.limit !== undefined ? undefined : withinLimit(response, 20, history),
   },
   {
     id: 'list.status',
-    judge: (answer, history) => (answer.request.limit === undefined ? fitsFilter(answer, history) : undefined),
+    judge: (response, history) => (response.request.limit === undefined ? fitsFilter(response, history) : undefined),
   },
   {
     id: 'list.status-and-limit',
-    judge: (answer, history) => {
-      const { limit, status } = answer.request;
+    judge: (response, history) => {
+      const { limit, status } = response.request;
       if (limit === undefined || status === undefined) return undefined;
-      const [within, fits] = [withinLimit(answer, limit, history), fitsFilter(answer, history)];
+      const [within, fits] = [withinLimit(response, limit, history), fitsFilter(response, history)];
       return typeof within === 'object'
         ? within
         : typeof fits === 'object'
@@ -150,17 +150,17 @@ export const rules: readonly Rule[] = [
     },
   },
 
-  // What is the same animal in every answer.
+  // What is the same animal in every response.
   {
     id: 'pet.unique-id',
-    judge: (answer, history) => {
-      const ids = answer.pets.map((p) => p.id);
+    judge: (response, history) => {
+      const ids = response.pets.map((p) => p.id);
       const twice = ids.find((id, i) => ids.indexOf(id) !== i);
       if (twice !== undefined) return { required: 'no id twice', came: `id ${twice} twice in one list` };
-      if (answer.request.operation === 'listPets') return ids.length > 1 ? true : undefined;
-      if (answer.request.operation !== 'createPet' || ids.length === 0) return undefined;
+      if (response.request.operation === 'listPets') return ids.length > 1 ? true : undefined;
+      if (response.request.operation !== 'createPet' || ids.length === 0) return undefined;
       return must(
-        !history.seenBefore(ids[0]!, answer),
+        !history.seenBefore(ids[0]!, response),
         'an id that no animal had before',
         `id ${ids[0]}, which an animal had already`,
       );
@@ -168,9 +168,9 @@ export const rules: readonly Rule[] = [
   },
   {
     id: 'create.name',
-    judge: (answer) =>
+    judge: (response) =>
       echoed(
-        answer,
+        response,
         'name',
         (sent) => sent.name,
         (p) => p.name,
@@ -178,9 +178,9 @@ export const rules: readonly Rule[] = [
   },
   {
     id: 'create.category',
-    judge: (answer) =>
+    judge: (response) =>
       echoed(
-        answer,
+        response,
         'categoryId',
         (sent) => sent.categoryId,
         (p) => p.categoryId,
@@ -188,9 +188,9 @@ export const rules: readonly Rule[] = [
   },
   {
     id: 'create.status',
-    judge: (answer) =>
+    judge: (response) =>
       echoed(
-        answer,
+        response,
         'status',
         (sent) => sent.status,
         (p) => p.status,
@@ -198,19 +198,19 @@ export const rules: readonly Rule[] = [
   },
   {
     id: 'create.stored',
-    judge: (answer, history) => (answer.request.operation === 'getPet' ? sameAsCreated(answer, history) : undefined),
+    judge: (response, history) => (response.request.operation === 'getPet' ? sameAsCreated(response, history) : undefined),
   },
   {
     id: 'animals.agree',
-    judge: (answer, history) => (answer.request.operation === 'listPets' ? sameAsCreated(answer, history) : undefined),
+    judge: (response, history) => (response.request.operation === 'listPets' ? sameAsCreated(response, history) : undefined),
   },
   {
     id: 'get.answers',
-    judge: (answer, history) => {
-      const [got] = answer.pets;
-      if (answer.request.operation !== 'getPet' || answer.request.petId === undefined || got === undefined) return undefined;
-      if (got.id !== answer.request.petId)
-        return { required: `the animal of id ${answer.request.petId}`, came: `the one of id ${got.id}` };
+    judge: (response, history) => {
+      const [got] = response.pets;
+      if (response.request.operation !== 'getPet' || response.request.petId === undefined || got === undefined) return undefined;
+      if (got.id !== response.request.petId)
+        return { required: `the animal of id ${response.request.petId}`, came: `the one of id ${got.id}` };
       const listed = history.listed(got.id);
       if (listed === undefined) return true;
       return must(
@@ -230,47 +230,47 @@ export const rules: readonly Rule[] = [
         'X-RateLimit-Reset': 'limits.reset-header',
       } as const
     )[name],
-    judge: (answer: Answer) =>
-      owes(answer) ? must(answer.all(name).length > 0, `${name} on every answer`, `none on a ${answer.status}`) : undefined,
+    judge: (response: Response) =>
+      owes(response) ? must(response.all(name).length > 0, `${name} on every response`, `none on a ${response.status}`) : undefined,
   })),
   {
     id: 'limits.headers-once',
-    judge: (answer) => {
-      const present = rateLimitHeaders.filter((name) => answer.all(name).length > 0);
-      const twice = present.find((name) => answer.all(name).length > 1);
-      return !owes(answer) || present.length === 0
+    judge: (response) => {
+      const present = rateLimitHeaders.filter((name) => response.all(name).length > 0);
+      const twice = present.find((name) => response.all(name).length > 1);
+      return !owes(response) || present.length === 0
         ? undefined
-        : must(twice === undefined, 'each header once', `${twice}: ${twice && answer.all(twice).join(` and ${twice}: `)}`);
+        : must(twice === undefined, 'each header once', `${twice}: ${twice && response.all(twice).join(` and ${twice}: `)}`);
     },
   },
   {
     id: 'limits.headers-integers',
-    judge: (answer) => {
-      const present = rateLimitHeaders.filter((name) => answer.all(name).length === 1);
-      const broken = present.find((name) => answer.integer(name) === undefined);
-      return !owes(answer) || present.length === 0
+    judge: (response) => {
+      const present = rateLimitHeaders.filter((name) => response.all(name).length === 1);
+      const broken = present.find((name) => response.integer(name) === undefined);
+      return !owes(response) || present.length === 0
         ? undefined
-        : must(broken === undefined, 'decimal integers', `${broken}: ${broken && answer.all(broken)[0]}`);
+        : must(broken === undefined, 'decimal integers', `${broken}: ${broken && response.all(broken)[0]}`);
     },
   },
   {
     id: 'limits.remaining-range',
-    judge: (answer) => {
-      const [limit, remaining] = [answer.integer('x-ratelimit-limit'), answer.integer('x-ratelimit-remaining')];
-      return !owes(answer) || limit === undefined || remaining === undefined
+    judge: (response) => {
+      const [limit, remaining] = [response.integer('x-ratelimit-limit'), response.integer('x-ratelimit-remaining')];
+      return !owes(response) || limit === undefined || remaining === undefined
         ? undefined
         : must(remaining >= 0 && remaining <= limit, `a Remaining from 0 to ${limit}, the Limit`, `${remaining}`);
     },
   },
   {
     id: 'limits.reset-time',
-    judge: (answer) => {
-      const reset = answer.integer('x-ratelimit-reset');
-      const { date } = answer;
-      if (!owes(answer) || reset === undefined || date === undefined) return undefined;
+    judge: (response) => {
+      const reset = response.integer('x-ratelimit-reset');
+      const { date } = response;
+      if (!owes(response) || reset === undefined || date === undefined) return undefined;
       const ahead = reset * 1000 - date;
       // The headers may have been made when the request came, and Date when it was answered.
-      const took = answer.receivedAt - answer.sentAt;
+      const took = response.receivedAt - response.sentAt;
       return must(
         ahead >= -resetSlackMs - took && ahead <= dayMs + resetSlackMs,
         'a Reset in Unix seconds, not before Date and at most a day after it',
@@ -280,9 +280,9 @@ export const rules: readonly Rule[] = [
   },
   {
     id: 'limits.retry-after',
-    judge: (answer) => {
-      if (answer.request.operation === 'other' || answer.status !== 429) return undefined;
-      const values = answer.all('retry-after');
+    judge: (response) => {
+      if (response.request.operation === 'other' || response.status !== 429) return undefined;
+      const values = response.all('retry-after');
       const ok =
         values.length === 1 &&
         (/^\d+$/.test(values[0]!) || /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(values[0]!));
@@ -322,60 +322,60 @@ function must(kept: boolean, required: string, came: string): true | Violation {
   return kept || { required, came };
 }
 
-/** Whether the answer is one of the four operations', and not of the server's failure. */
-function owes(answer: Answer): boolean {
-  return answer.request.operation !== 'other';
+/** Whether the response is one of the four operations', and not of the server's failure. */
+function owes(response: Response): boolean {
+  return response.request.operation !== 'other';
 }
 
 /** Whether it must have an Error body. The 401 is every operation's, the others those of the operations on animals. */
-function isError({ request, status }: Answer): boolean {
+function isError({ request, status }: Response): boolean {
   return errorStatuses.includes(status) && (status === 401 || request.operation !== 'listOrders');
 }
 
 function errorField(
-  answer: Answer,
+  response: Response,
   field: string,
   holds: (value: unknown) => boolean,
   required: string,
 ): undefined | true | Violation {
-  if (!owes(answer) || !isError(answer) || !(answer.json instanceof JsonObject)) return undefined;
-  const value = answer.json.get(field);
+  if (!owes(response) || !isError(response) || !(response.json instanceof JsonObject)) return undefined;
+  const value = response.json.get(field);
   return must(holds(value), required, value === undefined ? `an Error without ${field}` : `${field} is ${kindOf(value)}`);
 }
 
-function withinLimit(answer: Answer, limit: number | undefined, history: History): undefined | true | Violation {
-  if (answer.request.operation !== 'listPets' || answer.status !== 200 || limit === undefined || !Array.isArray(answer.json))
+function withinLimit(response: Response, limit: number | undefined, history: History): undefined | true | Violation {
+  if (response.request.operation !== 'listPets' || response.status !== 200 || limit === undefined || !Array.isArray(response.json))
     return undefined;
-  if (answer.json.length > limit) return { required: `at most ${limit} animals`, came: `${answer.json.length}` };
-  return history.count(answer.request.status) > limit ? true : undefined;
+  if (response.json.length > limit) return { required: `at most ${limit} animals`, came: `${response.json.length}` };
+  return history.count(response.request.status) > limit ? true : undefined;
 }
 
-function fitsFilter(answer: Answer, history: History): undefined | true | Violation {
-  const { operation, status } = answer.request;
-  if (operation !== 'listPets' || answer.status !== 200 || status === undefined) return undefined;
-  const other = answer.pets.find((p) => p.status !== undefined && p.status !== status);
+function fitsFilter(response: Response, history: History): undefined | true | Violation {
+  const { operation, status } = response.request;
+  if (operation !== 'listPets' || response.status !== 200 || status === undefined) return undefined;
+  const other = response.pets.find((p) => p.status !== undefined && p.status !== status);
   if (other !== undefined) return { required: `${status} animals only`, came: inJson(other) };
-  return answer.pets.some((p) => p.status === status) && history.statuses() > 1 ? true : undefined;
+  return response.pets.some((p) => p.status === status) && history.statuses() > 1 ? true : undefined;
 }
 
 function echoed<T>(
-  answer: Answer,
+  response: Response,
   field: string,
-  ofSent: (sent: NonNullable<Answer['request']['sent']>) => T | undefined,
-  ofPet: (p: Answer['pets'][number]) => T | undefined,
+  ofSent: (sent: NonNullable<Response['request']['sent']>) => T | undefined,
+  ofPet: (p: Response['pets'][number]) => T | undefined,
 ): undefined | true | Violation {
-  const { sent } = answer.request;
-  const [created] = answer.pets;
-  if (sent === undefined || created === undefined || answer.request.operation !== 'createPet') return undefined;
+  const { sent } = response.request;
+  const [created] = response.pets;
+  if (sent === undefined || created === undefined || response.request.operation !== 'createPet') return undefined;
   const [was, is] = [ofSent(sent), ofPet(created)];
   // A name and a category are always there; whether a status is shown is left open.
   if (was === undefined || is === undefined) return undefined;
   return must(was === is, `${field} ${inJson(was)}, as it was sent`, inJson(is));
 }
 
-function sameAsCreated(answer: Answer, history: History): undefined | true | Violation {
+function sameAsCreated(response: Response, history: History): undefined | true | Violation {
   let judged: undefined | true;
-  for (const shown of answer.pets) {
+  for (const shown of response.pets) {
     const created = history.created(shown.id);
     if (created === undefined) continue;
     judged = true;

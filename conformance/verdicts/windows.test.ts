@@ -3,33 +3,33 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { nobody } from '../client/credentials.ts';
-import { History, type Standing } from './history.ts';
+import { History, type LimitReading } from './history.ts';
 import { listPets } from '../client/requests.ts';
-import { answer, start, type Told } from '../testing/answers.ts';
+import { response, start, type Told } from '../testing/responses.ts';
 import { windowMoves, windowsOf } from './windows.ts';
 
 const second = Math.floor(start / 1000);
 const minuteEnd = (Math.floor(second / 60) + 1) * 60;
 const dayEnd = (Math.floor(second / 86_400) + 1) * 86_400;
 
-/** What a run keeps of such answers. */
-function standings(...told: Told[]): readonly Standing[] {
+/** What a run keeps of such responses. */
+function readings(...told: Told[]): readonly LimitReading[] {
   const history = new History();
-  for (const one of told) history.add(answer({ limit: 60, remaining: 30, ...one }));
-  return history.standings;
+  for (const one of told) history.add(response({ limit: 60, remaining: 30, ...one }));
+  return history.readings;
 }
 
-test('one Reset for many answers, and another after its time: fixed', () => {
-  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd })), false);
-  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 60, at: minuteEnd * 1000 })), false);
-  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 600, at: (minuteEnd + 541) * 1000 })), false);
+test('one Reset for many responses, and another after its time: fixed', () => {
+  assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd })), false);
+  assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 60, at: minuteEnd * 1000 })), false);
+  assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 600, at: (minuteEnd + 541) * 1000 })), false);
 });
 
 test('a Date that is late by a second, or kept for one, still is fixed', () => {
   for (const late of [0, 1, 999, 1_000, 1_999]) {
     const at = minuteEnd * 1000;
     assert.equal(
-      windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 60, at, serverAt: at - late })),
+      windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 60, at, serverAt: at - late })),
       false,
       `${late}`,
     );
@@ -37,23 +37,23 @@ test('a Date that is late by a second, or kept for one, still is fixed', () => {
 });
 
 test('a Reset that moves before its time: not fixed', () => {
-  assert.equal(windowMoves(standings({ reset: second + 60 }, { reset: second + 61, at: start + 1_000 })), true);
-  assert.equal(windowMoves(standings({ reset: second + 60 }, { reset: second + 59 })), true, 'backwards');
+  assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 61, at: start + 1_000 })), true);
+  assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 59 })), true, 'backwards');
   assert.equal(
-    windowMoves(standings({ reset: second + 10 }, { reset: second + 10 }, { reset: second + 30, at: start + 3_000 })),
+    windowMoves(readings({ reset: second + 10 }, { reset: second + 10 }, { reset: second + 30, at: start + 3_000 })),
     true,
   );
 });
 
 test('a flicker of one second, as of a Reset that is computed from a duration, is not fixed', () => {
-  assert.equal(windowMoves(standings({ reset: minuteEnd }, { reset: minuteEnd + 1 }, { reset: minuteEnd })), true);
+  assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 1 }, { reset: minuteEnd })), true);
 });
 
-test('answers under way together prove nothing by their order', () => {
+test('responses under way together prove nothing by their order', () => {
   const turned = { reset: minuteEnd + 60, at: minuteEnd * 1000 };
   assert.equal(
     windowMoves(
-      standings(
+      readings(
         { reset: minuteEnd, turns: [1_001, 1_010] },
         { ...turned, turns: [1_002, 1_011] },
         { reset: minuteEnd, turns: [1_003, 1_012] },
@@ -62,11 +62,11 @@ test('answers under way together prove nothing by their order', () => {
     false,
   );
   // But what was sent afterwards does.
-  assert.equal(windowMoves(standings({ ...turned, turns: [1_001, 1_010] }, { reset: minuteEnd, turns: [1_011, 1_012] })), true);
+  assert.equal(windowMoves(readings({ ...turned, turns: [1_001, 1_010] }, { reset: minuteEnd, turns: [1_011, 1_012] })), true);
 });
 
 test('minute and day, told in turn, are two windows', () => {
-  const both = standings(
+  const both = readings(
     ...Array.from({ length: 6 }, (_, i) => (i % 2 === 0 ? { reset: minuteEnd, limit: 60 } : { reset: dayEnd, limit: 1_000 })),
   );
   assert.equal(windowMoves(both), false);
@@ -78,7 +78,7 @@ test('minute and day, told in turn, are two windows', () => {
 
 test('what requests without a key are told is another matter', () => {
   const stranger = { request: listPets(nobody), status: 401 };
-  const mixed = standings(
+  const mixed = readings(
     { reset: minuteEnd },
     { ...stranger, reset: second + 1 },
     { ...stranger, reset: second + 2 },
@@ -105,13 +105,13 @@ test('aligned windows are fixed, a sliding window of several requests is not, at
           serverAt: at + ahead - late,
           reset: (Math.floor((at + ahead) / 60_000) + 1) * 60,
         }));
-        assert.equal(windowMoves(standings(...aligned)), false);
+        assert.equal(windowMoves(readings(...aligned)), false);
         const sliding = times.map((at) => ({ at, serverAt: at + ahead, reset: Math.ceil((at + ahead + 60_000) / 1000) }));
         const moved = sliding.some(
           ({ reset, at }, i) =>
             i > 0 && reset !== sliding[i - 1]!.reset && at + ahead - ((at + ahead) % 1000) < sliding[i - 1]!.reset * 1000 - 2_000,
         );
-        assert.equal(windowMoves(standings(...sliding)), moved);
+        assert.equal(windowMoves(readings(...sliding)), moved);
       },
     ),
     { numRuns: 300 },

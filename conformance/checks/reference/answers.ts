@@ -1,8 +1,8 @@
-/** Our own decisions, "Order of checks": what every answer carries. The rules judge; here it is seen that there are all kinds. */
+/** Our own decisions, "Order of checks": what every response carries. The rules judge; here it is seen that there are all kinds. */
 import { check, type Check } from '../../session/check.ts';
 import { getPet, listOrders, listPets, other } from '../../client/requests.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
-import type { Trial } from '../../session/trial.ts';
+import type { CheckContext } from '../../session/context.ts';
 import { answered, outside, requireAllow, withHeaders } from './common.ts';
 
 export const answerChecks: readonly Check[] = [
@@ -19,8 +19,8 @@ export const answerChecks: readonly Check[] = [
     await everyKind(t);
     const own = 'conformance-1';
     for (let i = 0; i < 2; i++) {
-      const answer = await t.send(withHeaders(listPets(t.key, { limit: 1 }), ['X-Request-Id', own]));
-      t.require(!answer.all('x-request-id').includes(own), answer, 'an id made by the server', own);
+      const response = await t.send(withHeaders(listPets(t.key, { limit: 1 }), ['X-Request-Id', own]));
+      t.require(!response.all('x-request-id').includes(own), response, 'an id made by the server', own);
     }
   }),
   check('decided.answers.no-cors', { requests: 2 }, async (t) => {
@@ -42,8 +42,8 @@ export const answerChecks: readonly Check[] = [
     await t.each(requests, async (request) => {
       const got = await t.send(request);
       const head = await t.send(other(t.key, 'HEAD', request.target));
-      const shown = (answer: typeof got) =>
-        `${answer.status}, Content-Type ${answer.all('content-type').join(' and ')}, Content-Length ${answer.all('content-length').join(' and ')}`;
+      const shown = (response: typeof got) =>
+        `${response.status}, Content-Type ${response.all('content-type').join(' and ')}, Content-Length ${response.all('content-length').join(' and ')}`;
       t.require(shown(head) === shown(got), head, `what GET gives: ${shown(got)}`, shown(head));
     });
   }),
@@ -60,16 +60,16 @@ export const answerChecks: readonly Check[] = [
   }),
 ];
 
-/** A check of which the rules of every answer are all there is. */
+/** A check of which the rules of every response are all there is. */
 function onEveryKind(id: RequirementId): Check {
   // What is sent for all of them is counted with one.
   return check(id, { requests: id === 'decided.answers.request-id' ? 5 : 0 }, everyKind);
 }
 
-/** An answer of each kind, those that are none of an operation included. Sent once in a run. */
-async function everyKind(t: Trial): Promise<void> {
+/** A response of each kind, those that are none of an operation included. Sent once in a run. */
+async function everyKind(t: CheckContext): Promise<void> {
   await t.fixtures.tour();
-  await t.fixtures.once('every kind of answer', async () => {
+  await t.fixtures.once('every kind of response', async () => {
     const requests = [
       other(t.key, 'GET', '/no-such-path'),
       other(t.key, 'PROPFIND', '/pets'),
@@ -77,6 +77,6 @@ async function everyKind(t: Trial): Promise<void> {
       outside(t.key, 'GET', '/healthz'),
       outside(t.key, 'GET', '/no-such-path'),
     ];
-    for (const request of requests) await t.target.send(request);
+    for (const request of requests) await t.client.send(request);
   });
 }

@@ -1,8 +1,8 @@
 /** What the checks of our own decisions share. */
-import type { Answer, Credential, Request } from '../../client/exchange.ts';
+import type { Response, Credential, Request } from '../../client/exchange.ts';
 import { createPetOf, other } from '../../client/requests.ts';
 import { codeOf } from '../../verdicts/rules-reference.ts';
-import type { Trial } from '../../session/trial.ts';
+import type { CheckContext } from '../../session/context.ts';
 
 /** The most bytes a body may have (decisions.md, `payload_too_large`). */
 export const maxBodyBytes = 64 * 1024;
@@ -11,31 +11,31 @@ export const maxBodyBytes = 64 * 1024;
 export const publicPaths = ['/healthz', '/readyz', '/openapi.json'] as const;
 
 /** Sends a request that must be refused with that status and code. */
-export async function refused(t: Trial, request: Request, status: number, code: string, because: string): Promise<Answer> {
-  const answer = await t.send(request);
-  const found = codeOf(answer);
+export async function refused(t: CheckContext, request: Request, status: number, code: string, because: string): Promise<Response> {
+  const response = await t.send(request);
+  const found = codeOf(response);
   // A HEAD has no body to hold the code.
-  const kept = answer.status === status && (found === code || request.method === 'HEAD');
-  t.require(kept, answer, `${status} ${code}, since ${because}`, inShort(answer));
-  return answer;
+  const kept = response.status === status && (found === code || request.method === 'HEAD');
+  t.require(kept, response, `${status} ${code}, since ${because}`, inShort(response));
+  return response;
 }
 
 /** Sends a request that must be answered with that status. */
-export async function answered(t: Trial, request: Request, status: number, because: string): Promise<Answer> {
-  const answer = await t.send(request);
-  t.require(answer.status === status, answer, `${status}, since ${because}`, inShort(answer));
-  return answer;
+export async function answered(t: CheckContext, request: Request, status: number, because: string): Promise<Response> {
+  const response = await t.send(request);
+  t.require(response.status === status, response, `${status}, since ${because}`, inShort(response));
+  return response;
 }
 
 /** `404 not_found`. */
-export function inShort(answer: Answer): string {
-  const code = codeOf(answer);
-  return code === undefined ? `${answer.status}` : `${answer.status} ${code}`;
+export function inShort(response: Response): string {
+  const code = codeOf(response);
+  return code === undefined ? `${response.status}` : `${response.status} ${code}`;
 }
 
 /** The path of the base URL. */
-export function basePath(t: Trial): string {
-  return new URL(t.target.baseUrl).pathname;
+export function basePath(t: CheckContext): string {
+  return new URL(t.client.baseUrl).pathname;
 }
 
 /** A request to a path at the server's root. */
@@ -44,7 +44,7 @@ export function outside(credential: Credential, method: string, target: string):
 }
 
 /** `POST /pets` with a body and just these headers. */
-export function postWith(t: Trial, headers: Request['headers'], body: string | Uint8Array, query = ''): Request {
+export function postWith(t: CheckContext, headers: Request['headers'], body: string | Uint8Array, query = ''): Request {
   return { ...createPetOf(t.key, body), target: `/pets${query}`, headers };
 }
 
@@ -80,13 +80,13 @@ export interface Message {
 }
 
 /** The request of a message, written out. */
-export function raw(t: Trial, message: Message): Request {
+export function raw(t: CheckContext, message: Message): Request {
   const {
     credential,
     method,
     target,
     version = 'HTTP/1.1',
-    hosts = [new URL(t.target.baseUrl).host],
+    hosts = [new URL(t.client.baseUrl).host],
     headers = [],
     close = true,
     body = '',
@@ -106,18 +106,18 @@ export function raw(t: Trial, message: Message): Request {
 }
 
 /** The methods in Allow, sorted, or undefined where it does not stand there once. */
-function allowed(answer: Answer): string | undefined {
-  const [value, ...more] = answer.all('allow');
+function allowed(response: Response): string | undefined {
+  const [value, ...more] = response.all('allow');
   return value === undefined || more.length > 0 ? undefined : methodList(value.split(','));
 }
 
 /** Requires the methods in Allow. */
-export function requireAllow(t: Trial, answer: Answer, methods: readonly string[]): void {
+export function requireAllow(t: CheckContext, response: Response, methods: readonly string[]): void {
   t.require(
-    allowed(answer) === methodList(methods),
-    answer,
+    allowed(response) === methodList(methods),
+    response,
     `Allow: ${methods.join(', ')}`,
-    `Allow: ${answer.all('allow').join(' and ') || 'missing'}`,
+    `Allow: ${response.all('allow').join(' and ') || 'missing'}`,
   );
 }
 
@@ -130,8 +130,8 @@ function methodList(methods: readonly string[]): string {
 }
 
 /** The targets of the links of one relation, in order. */
-export function links(answer: Answer, relation: string): readonly string[] {
-  const found = answer
+export function links(response: Response, relation: string): readonly string[] {
+  const found = response
     .all('link')
     .join(', ')
     .matchAll(/<([^>]*)>((?:\s*;\s*[^;,"]+(?:"[^"]*")?)*)/g);

@@ -22,15 +22,15 @@ export const deprecationChecks: readonly Check[] = [
   check('decided.deprecation.removal', { requests: 2 }, async (t) => {
     const { id } = await t.fixtures.animal();
     for (const petId of [id, t.fixtures.unknownId()]) {
-      const answer = await t.send(other(t.key, 'GET', `/pets/${petId}`));
-      const gone = answer.status === 410 && codeOf(answer) === 'operation_removed';
-      if (isRemoved(answer)) t.require(gone, answer, '410 operation_removed, since 5 December 2030 has come', inShort(answer));
+      const response = await t.send(other(t.key, 'GET', `/pets/${petId}`));
+      const gone = response.status === 410 && codeOf(response) === 'operation_removed';
+      if (isRemoved(response)) t.require(gone, response, '410 operation_removed, since 5 December 2030 has come', inShort(response));
       else
         t.require(
-          answer.status === 200 || answer.status === 404,
-          answer,
-          'an answer of the operation, since 5 December 2030 is to come',
-          inShort(answer),
+          response.status === 200 || response.status === 404,
+          response,
+          'a response of the operation, since 5 December 2030 is to come',
+          inShort(response),
         );
     }
   }),

@@ -2,10 +2,10 @@
 import { check, type Check } from '../../session/check.ts';
 import { changedAt, nobody } from '../../client/credentials.ts';
 import { JsonObject } from '../../client/json.ts';
-import type { Answer, Request } from '../../client/exchange.ts';
+import type { Response, Request } from '../../client/exchange.ts';
 import { createPetOf, listPets, listPetsAnyhow, other } from '../../client/requests.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
-import type { Trial } from '../../session/trial.ts';
+import type { CheckContext } from '../../session/context.ts';
 import { int64Max } from '../../client/pet.ts';
 import { answered, inShort, json, maxBodyBytes, outside, postWith, raw, refused, requireAllow, withHeaders } from './common.ts';
 
@@ -17,7 +17,7 @@ const http2Preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
 export const errorChecks: readonly Check[] = [
   check('decided.errors.broken-message', { keyless: 3 }, async (t) => {
-    const host = new URL(t.target.baseUrl).host;
+    const host = new URL(t.client.baseUrl).host;
     const message = { credential: nobody, method: 'GET', target: '/pets', close: false };
     const cases = [
       [raw(t, { ...message, hosts: [] }), 'there is no Host'],
@@ -25,8 +25,8 @@ export const errorChecks: readonly Check[] = [
       [raw(t, { ...message, method: 'NO-SUCH-METHOD' }), 'nobody knows the method'],
     ] as const;
     await t.each(cases, async ([request, because]) => {
-      const answer = await refused(t, request, 400, 'malformed_request', because);
-      requireClosed(t, answer);
+      const response = await refused(t, request, 400, 'malformed_request', because);
+      requireClosed(t, response);
     });
   }),
   check('decided.errors.malformed-json', { requests: 3, writes: true }, async (t) => {
@@ -36,10 +36,10 @@ export const errorChecks: readonly Check[] = [
       ['{"name":"a"}\n{}', 2, 1],
     ] as const;
     await t.each(cases, async ([body, line, column]) => {
-      const answer = await refused(t, createPetOf(t.key, body), 400, 'malformed_json', 'the body is not one JSON text');
-      const message = messageOf(answer);
+      const response = await refused(t, createPetOf(t.key, body), 400, 'malformed_json', 'the body is not one JSON text');
+      const message = messageOf(response);
       const kept = new RegExp(`line ${line}\\b.*column ${column}\\b`, 'i').test(message);
-      t.require(kept, answer, `a message that names line ${line}, column ${column}`, message);
+      t.require(kept, response, `a message that names line ${line}, column ${column}`, message);
     });
   }),
   check('decided.errors.not-utf-8', { requests: 3, writes: true }, async (t) => {
@@ -82,9 +82,9 @@ export const errorChecks: readonly Check[] = [
       ['{"name":["a"],"categoryId":1.5}', ['name', 'categoryId']],
     ] as const;
     await t.each(cases, async ([body, fields]) => {
-      const answer = await refused(t, createPetOf(t.key, body), 400, 'invalid_body', 'the body is JSON, but no NewPet');
-      const unnamed = fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(messageOf(answer)));
-      t.require(unnamed.length === 0, answer, `a message that names ${fields.join(' and ')}`, messageOf(answer));
+      const response = await refused(t, createPetOf(t.key, body), 400, 'invalid_body', 'the body is JSON, but no NewPet');
+      const unnamed = fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(messageOf(response)));
+      t.require(unnamed.length === 0, response, `a message that names ${fields.join(' and ')}`, messageOf(response));
     });
   }),
 
@@ -108,11 +108,11 @@ export const errorChecks: readonly Check[] = [
   invalidParameters('decided.errors.broken-escape', ['x=%zz', '%=1', 'limit=5%']),
 
   check('decided.errors.missing-key', { keyless: 1 }, async (t) => {
-    const answer = await refused(t, other(nobody, 'OPTIONS', '/pets'), 401, 'missing_api_key', 'there is no Authorization');
-    requireChallenge(t, answer, /^Bearer realm="petstore"$/i, 'Bearer realm="petstore"');
+    const response = await refused(t, other(nobody, 'OPTIONS', '/pets'), 401, 'missing_api_key', 'there is no Authorization');
+    requireChallenge(t, response, /^Bearer realm="petstore"$/i, 'Bearer realm="petstore"');
   }),
   check('decided.errors.invalid-key', { keyless: 1 }, async (t) => {
-    const answer = await refused(
+    const response = await refused(
       t,
       listPetsAnyhow(changedAt(t.secret, t.secret.length - 2), 'limit=1'),
       401,
@@ -121,7 +121,7 @@ export const errorChecks: readonly Check[] = [
     );
     requireChallenge(
       t,
-      answer,
+      response,
       /^Bearer realm="petstore", *error="invalid_token"/i,
       'Bearer realm="petstore", error="invalid_token"',
     );
@@ -306,22 +306,22 @@ function invalidParameters(id: RequirementId, queries: readonly string[]): Check
   });
 }
 
-function requireClosed(t: Trial, answer: Answer): void {
-  t.require(answer.wire?.closed === true, answer, 'the connection closed', 'it stayed open');
+function requireClosed(t: CheckContext, response: Response): void {
+  t.require(response.wire?.closed === true, response, 'the connection closed', 'it stayed open');
 }
 
-function requireChallenge(t: Trial, answer: Answer, pattern: RegExp, required: string): void {
-  const challenges = answer.all('www-authenticate');
+function requireChallenge(t: CheckContext, response: Response, pattern: RegExp, required: string): void {
+  const challenges = response.all('www-authenticate');
   t.require(
     challenges.length === 1 && pattern.test(challenges[0]!),
-    answer,
+    response,
     `WWW-Authenticate: ${required}`,
     challenges.join(' and ') || 'none',
   );
 }
 
 /** The message of an Error body, or what stands in its place. */
-function messageOf(answer: Answer): string {
-  const message = answer.json instanceof JsonObject ? answer.json.get('message') : undefined;
-  return typeof message === 'string' ? message : inShort(answer);
+function messageOf(response: Response): string {
+  const message = response.json instanceof JsonObject ? response.json.get('message') : undefined;
+  return typeof message === 'string' ? message : inShort(response);
 }

@@ -1,6 +1,6 @@
 /** Our own decisions, "Limits": the windows, and what counts. */
 import { check, type Check } from '../../session/check.ts';
-import type { Answer, Request } from '../../client/exchange.ts';
+import type { Response, Request } from '../../client/exchange.ts';
 import { Inconclusive } from '../../verdicts/outcome.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets, other } from '../../client/requests.ts';
 import { codeOf } from '../../verdicts/rules-reference.ts';
@@ -46,34 +46,34 @@ export const decidedLimitChecks: readonly Check[] = [
         : []),
     ];
     // Each request, by what came before it: where others use the key too, it is another one that they disturb each time.
-    let suspects: ReadonlyMap<number, Answer> | undefined;
+    let suspects: ReadonlyMap<number, Response> | undefined;
     for (let attempt = 1; attempt <= attempts; attempt++) {
       await t.room(requests.length + 1);
-      const found = new Map<number, Answer>();
+      const found = new Map<number, Response>();
       let before = await t.send(listPets(t.key, { limit: 1 }));
       for (const [index, request] of requests.entries()) {
-        const answer = await t.send(request);
-        const fell = fallOf(before, answer);
-        if (fell === 1) t.require(true, answer, '');
+        const response = await t.send(request);
+        const fell = fallOf(before, response);
+        if (fell === 1) t.require(true, response, '');
         else if (fell !== undefined && fell < 1)
           t.require(
             false,
-            answer,
+            response,
             'a Remaining of one less than before, since every request counts',
-            `${remainingOf(before)} before, ${remainingOf(answer)} after`,
+            `${remainingOf(before)} before, ${remainingOf(response)} after`,
           );
-        else if (fell !== undefined) found.set(index, answer);
-        before = answer;
+        else if (fell !== undefined) found.set(index, response);
+        before = response;
       }
       suspects = suspects === undefined ? found : new Map([...found].filter(([index]) => suspects!.has(index)));
       if (suspects.size === 0) return;
     }
-    const [answer] = suspects!.values();
+    const [response] = suspects!.values();
     if (suspects!.size === requests.length)
       throw new Inconclusive('others use the key: Remaining falls by more than one with every request');
     t.require(
       false,
-      answer!,
+      response!,
       'a Remaining of one less than before, since a request counts once',
       `more than one less, each of ${attempts} times`,
     );
@@ -85,7 +85,7 @@ export const decidedLimitChecks: readonly Check[] = [
       await t.room(3);
       const first = await list();
       const before = await list();
-      const open: Answer[] = [];
+      const open: Response[] = [];
       for (const path of [...publicPaths, publicPaths[0]]) open.push(await t.send(outside(t.key, 'GET', path)));
       const after = await list();
       const [ofOthers, ofKey, ofAddress] = [fallOf(first, before), fallOf(before, after), fallOf(open[0]!, open.at(-1)!)];
@@ -117,29 +117,29 @@ export const decidedLimitChecks: readonly Check[] = [
     const { refused, beyond } = await exhausted(t);
     const all = [...new Set([...refused, ...beyond])].filter(({ status }) => status === 429);
     if (all.length === 0) throw new Inconclusive('no request was refused');
-    await t.each(all, async (answer) => {
-      t.require(codeOf(answer) === 'rate_limited', answer, 'rate_limited', codeOf(answer) ?? 'no code');
-      t.require(remainingOf(answer) === 0, answer, 'X-RateLimit-Remaining: 0', `${remainingOf(answer)}`);
-      const [reset, retryAfter, date] = [answer.integer('x-ratelimit-reset'), answer.integer('retry-after'), answer.date];
+    await t.each(all, async (response) => {
+      t.require(codeOf(response) === 'rate_limited', response, 'rate_limited', codeOf(response) ?? 'no code');
+      t.require(remainingOf(response) === 0, response, 'X-RateLimit-Remaining: 0', `${remainingOf(response)}`);
+      const [reset, retryAfter, date] = [response.integer('x-ratelimit-reset'), response.integer('retry-after'), response.date];
       if (reset === undefined || date === undefined) return;
       const left = reset - date / 1000;
       const [least, most] = [Math.max(1, left - dateSlackS), Math.max(1, left)];
       t.require(
         retryAfter !== undefined && retryAfter >= least && retryAfter <= most,
-        answer,
+        response,
         `a Retry-After of ${least} to ${most} s: Reset is ${left} s after Date`,
-        answer.all('retry-after').join(' and ') || 'none',
+        response.all('retry-after').join(' and ') || 'none',
       );
     });
   }),
 ];
 
-function remainingOf(answer: Answer): number | undefined {
-  return answer.integer('x-ratelimit-remaining');
+function remainingOf(response: Response): number | undefined {
+  return response.integer('x-ratelimit-remaining');
 }
 
-/** How much Remaining fell from one answer to the next; undefined where they do not speak of one window. */
-function fallOf(before: Answer, after: Answer): number | undefined {
+/** How much Remaining fell from one response to the next; undefined where they do not speak of one window. */
+function fallOf(before: Response, after: Response): number | undefined {
   const same = ['x-ratelimit-limit', 'x-ratelimit-reset'].every(
     (name) => before.integer(name) !== undefined && before.integer(name) === after.integer(name),
   );

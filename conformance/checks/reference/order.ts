@@ -99,11 +99,11 @@ export const orderChecks: readonly Check[] = [
       [raw(t, { credential: t.key, method: 'POST', target: '/no-such-path', headers: [tooLong], close: false }), true],
     ] as const;
     await t.each(cases, async ([request, closes]) => {
-      const answer = await t.send(request);
-      const connection = answer.all('connection').join(', ');
+      const response = await t.send(request);
+      const connection = response.all('connection').join(', ');
       t.require(
         /\bclose\b/i.test(connection) === closes,
-        answer,
+        response,
         closes ? 'Connection: close, since more than 64 KiB of the body are outstanding' : 'no Connection: close, since the body is small',
         `Connection: ${connection || 'missing'}`,
       );
@@ -119,14 +119,14 @@ export const orderChecks: readonly Check[] = [
       ] as const,
       async ([headers, wanted, because]) => {
         // The body comes with the head where it is wanted, so that nobody waits for it.
-        const answer = await t.send(
+        const response = await t.send(
           raw(t, { credential: t.key, method: 'POST', target: '/pets', headers: [expect, ...headers], body: wanted ? '{}' : '' }),
         );
         t.require(
-          answer.wire?.interim.includes(100) === wanted,
-          answer,
-          `${wanted ? 'a' : 'no'} 100 Continue before the answer, since ${because}`,
-          `${answer.wire?.interim.join(', ') || 'none'}, then ${inShort(answer)}`,
+          response.wire?.interim.includes(100) === wanted,
+          response,
+          `${wanted ? 'a' : 'no'} 100 Continue before the response, since ${because}`,
+          `${response.wire?.interim.join(', ') || 'none'}, then ${inShort(response)}`,
         );
       },
     );
@@ -134,13 +134,13 @@ export const orderChecks: readonly Check[] = [
 
   check('decided.order.public', { requests: 2, keyless: 1 }, async (t) => {
     await t.each(publicPaths, async (path) => {
-      const answer = await t.send(outside(path === '/healthz' ? nobody : t.key, 'GET', path));
-      const unready = path === '/readyz' && answer.status === 503 && codeOf(answer) === 'not_ready';
+      const response = await t.send(outside(path === '/healthz' ? nobody : t.key, 'GET', path));
+      const unready = path === '/readyz' && response.status === 503 && codeOf(response) === 'not_ready';
       t.require(
-        (answer.status === 200 || unready) && !(answer.json instanceof SyntaxError),
-        answer,
+        (response.status === 200 || unready) && !(response.json instanceof SyntaxError),
+        response,
         '200 and a JSON body, whoever asks',
-        inShort(answer),
+        inShort(response),
       );
     });
   }),
@@ -184,18 +184,18 @@ export const orderChecks: readonly Check[] = [
       close: false,
       outside: true,
     });
-    const answer = await refused(t, connect, 405, 'method_not_allowed', 'the server is no proxy');
-    requireAllow(t, answer, []);
-    t.require(answer.wire?.closed === true, answer, 'the connection closed', 'it stayed open');
+    const response = await refused(t, connect, 405, 'method_not_allowed', 'the server is no proxy');
+    requireAllow(t, response, []);
+    t.require(response.wire?.closed === true, response, 'the connection closed', 'it stayed open');
   }),
   check('decided.order.http-1.0', { requests: 1 }, async (t) => {
-    const answer = await answered(
+    const response = await answered(
       t,
       raw(t, { credential: t.key, method: 'GET', target: '/pets?limit=1', version: 'HTTP/1.0', hosts: [], close: false }),
       200,
       'HTTP/1.0 needs no Host',
     );
-    t.require(answer.wire?.closed === true, answer, 'the connection closed after one request', 'it stayed open');
+    t.require(response.wire?.closed === true, response, 'the connection closed after one request', 'it stayed open');
   }),
   check('decided.order.upgrade', { requests: 1 }, async (t) => {
     const headers = [

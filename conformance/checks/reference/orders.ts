@@ -1,11 +1,11 @@
 /** Our own decisions, "Orders": a list like that of the animals. */
 import { check, type Check } from '../../session/check.ts';
-import type { Answer, Request } from '../../client/exchange.ts';
+import type { Response, Request } from '../../client/exchange.ts';
 import { JsonObject } from '../../client/json.ts';
 import { Inconclusive } from '../../verdicts/outcome.ts';
 import { listOrders } from '../../client/requests.ts';
 import { orderIds, orderStatuses } from '../../verdicts/rules-reference.ts';
-import type { Trial } from '../../session/trial.ts';
+import type { CheckContext } from '../../session/context.ts';
 import { inShort, links, refused } from './common.ts';
 import { followed } from './pets.ts';
 
@@ -16,9 +16,9 @@ const invalid = ['limit=0', 'limit=101', 'limit=2&limit=2', 'status=available', 
 
 export const orderListChecks: readonly Check[] = [
   check('decided.orders.schema', { requests: 1 }, async (t) => {
-    const answer = await firstOrders(t);
-    t.require(answer.status === 200, answer, '200', inShort(answer));
-    if (orderIds(answer).length === 0) throw new Inconclusive('there are no orders');
+    const response = await firstOrders(t);
+    t.require(response.status === 200, response, '200', inShort(response));
+    if (orderIds(response).length === 0) throw new Inconclusive('there are no orders');
   }),
   check('decided.orders.ascending', {}, async (t) => {
     await firstOrders(t);
@@ -26,14 +26,14 @@ export const orderListChecks: readonly Check[] = [
   check('decided.orders.limit', { requests: 3 }, async (t) => {
     const all = await someOrders(t);
     for (const limit of [1, 2]) {
-      const answer = await t.send(ordersBy(t, `limit=${limit}`));
-      requireIds(t, answer, all.slice(0, limit));
+      const response = await t.send(ordersBy(t, `limit=${limit}`));
+      requireIds(t, response, all.slice(0, limit));
       if (all.length > limit)
         t.require(
-          links(answer, 'next').length === 1,
-          answer,
+          links(response, 'next').length === 1,
+          response,
           'a Link to the next page, since orders follow',
-          answer.all('link').join(' and ') || 'none',
+          response.all('link').join(' and ') || 'none',
         );
     }
     requireIds(t, await t.send(listOrders(t.key)), all.slice(0, 20));
@@ -45,9 +45,9 @@ export const orderListChecks: readonly Check[] = [
         ? all.json.filter((order) => order instanceof JsonObject && order.get('status') === status)
         : [];
       const ids = orderIds(all).filter((_, i) => Array.isArray(all.json) && fitting.includes(all.json[i]!));
-      const answer = await t.send(ordersBy(t, `limit=100&status=${status}`));
-      if (orderIds(all).length < 100) requireIds(t, answer, ids);
-      else t.require(answer.status === 200, answer, '200', inShort(answer));
+      const response = await t.send(ordersBy(t, `limit=100&status=${status}`));
+      if (orderIds(all).length < 100) requireIds(t, response, ids);
+      else t.require(response.status === 200, response, '200', inShort(response));
     }
   }),
   check('decided.orders.parameters', { requests: invalid.length }, async (t) => {
@@ -59,41 +59,41 @@ export const orderListChecks: readonly Check[] = [
     const all = await someOrders(t);
     const seen: bigint[] = [];
     let next: string | undefined = '/store/orders?limit=4';
-    let answer: Answer | undefined;
+    let response: Response | undefined;
     for (let pages = 0; next !== undefined && pages < maxPages; pages++) {
-      answer = await t.send({ ...listOrders(t.key), target: next });
-      seen.push(...orderIds(answer));
-      next = followed(t, answer);
+      response = await t.send({ ...listOrders(t.key), target: next });
+      seen.push(...orderIds(response));
+      next = followed(t, response);
     }
     const shown = seen.slice(0, all.length).join(', ');
-    t.require(shown === all.join(', '), answer!, `pages that show each order once: ${all.join(', ')}`, shown);
+    t.require(shown === all.join(', '), response!, `pages that show each order once: ${all.join(', ')}`, shown);
     const after = await t.send(ordersBy(t, `after=${all[0]}&limit=1`));
     requireIds(t, after, all.slice(1, 2));
   }),
 ];
 
 /** The first 100 orders, asked for once in a run: they never change. */
-async function firstOrders(t: Trial): Promise<Answer> {
-  return t.fixtures.once('orders', () => t.target.send(ordersBy(t, 'limit=100')));
+async function firstOrders(t: CheckContext): Promise<Response> {
+  return t.fixtures.once('orders', () => t.client.send(ordersBy(t, 'limit=100')));
 }
 
 /** The ids of the first 100 orders. */
-async function someOrders(t: Trial): Promise<readonly bigint[]> {
+async function someOrders(t: CheckContext): Promise<readonly bigint[]> {
   const ids = orderIds(await firstOrders(t));
   if (ids.length < 2) throw new Inconclusive(`there ${ids.length === 1 ? 'is one order' : 'are no orders'}`);
   return ids;
 }
 
-function requireIds(t: Trial, answer: Answer, ids: readonly bigint[]): void {
-  const found = orderIds(answer);
+function requireIds(t: CheckContext, response: Response, ids: readonly bigint[]): void {
+  const found = orderIds(response);
   t.require(
-    answer.status === 200 && found.join() === ids.join(),
-    answer,
+    response.status === 200 && found.join() === ids.join(),
+    response,
     `the orders ${ids.join(', ') || '(none)'}`,
-    answer.status === 200 ? found.join(', ') || 'none' : inShort(answer),
+    response.status === 200 ? found.join(', ') || 'none' : inShort(response),
   );
 }
 
-function ordersBy(t: Trial, query: string): Request {
+function ordersBy(t: CheckContext, query: string): Request {
   return { ...listOrders(t.key), target: `/store/orders?${query}`, open: true };
 }

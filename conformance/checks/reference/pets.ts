@@ -1,13 +1,13 @@
 /** Our own decisions, "Pets": which values are valid, and how one comes to all animals. */
 import { check, type Check } from '../../session/check.ts';
-import type { Answer, Request } from '../../client/exchange.ts';
+import type { Response, Request } from '../../client/exchange.ts';
 import { controlName, invisibleName } from '../names.ts';
 import { Inconclusive } from '../../verdicts/outcome.ts';
 import { int64Max, int64Min, type NewPet, type PetStatus } from '../../client/pet.ts';
 import { createPet, createPetOf, listPets } from '../../client/requests.ts';
 import { codeOf } from '../../verdicts/rules-reference.ts';
 import { inJson } from '../../verdicts/rules.ts';
-import type { Trial } from '../../session/trial.ts';
+import type { CheckContext } from '../../session/context.ts';
 import { basePath, inShort, links } from './common.ts';
 
 /** So many pages one follows: 1,200 animals. */
@@ -56,22 +56,22 @@ export const petChecks: readonly Check[] = [
   ),
   check('decided.pets.not-integers', { requests: notIntegers.length, writes: true }, async (t) => {
     await t.each(notIntegers, async (number) => {
-      const answer = await t.send(createPetOf(t.key, `{"name":"Category","categoryId":${number}}`));
+      const response = await t.send(createPetOf(t.key, `{"name":"Category","categoryId":${number}}`));
       t.require(
-        answer.status === 400 && codeOf(answer) === 'invalid_body',
-        answer,
+        response.status === 400 && codeOf(response) === 'invalid_body',
+        response,
         '400 invalid_body, since the value is no integer of 64 bits',
-        inShort(answer),
+        inShort(response),
       );
     });
   }),
   check('decided.pets.default-status', { requests: 1, creates: 1, writes: true }, async (t) => {
-    const answer = await t.send(createPet(t.key, t.fixtures.newPet()));
+    const response = await t.send(createPet(t.key, t.fixtures.newPet()));
     t.require(
-      answer.pets[0]?.status === 'available',
-      answer,
+      response.pets[0]?.status === 'available',
+      response,
       'status available, since none was sent',
-      answer.pets[0]?.status ?? inShort(answer),
+      response.pets[0]?.status ?? inShort(response),
     );
   }),
   check('decided.pets.any-name', { requests: strangeNames.length, creates: strangeNames.length, writes: true }, async (t) => {
@@ -89,14 +89,14 @@ export const petChecks: readonly Check[] = [
       [`"id":${taken}`, `"id":"no number","tags":[{"a":null}],"__proto__":{"name":1},"Name":"B","constructor":2`],
       async (fields) => {
         const body = `{${fields},"name":"Fields","categoryId":${pet.categoryId},"status":"sold"}`;
-        const answer = await requireCreated(t, { ...createPetOf(t.key, body), sent: pet }, pet);
-        const names = answer.petObjects[0]!.members.map(([name]) => name);
+        const response = await requireCreated(t, { ...createPetOf(t.key, body), sent: pet }, pet);
+        const names = response.petObjects[0]!.members.map(([name]) => name);
         const more = names.filter((name) => !['id', 'name', 'categoryId', 'status'].includes(name));
         t.require(
-          more.length === 0 && answer.pets[0]!.id !== taken,
-          answer,
+          more.length === 0 && response.pets[0]!.id !== taken,
+          response,
           'an animal with an id of its own, and without the fields that NewPet does not have',
-          `id ${answer.pets[0]!.id}, and ${names.join(', ')}`,
+          `id ${response.pets[0]!.id}, and ${names.join(', ')}`,
         );
       },
     );
@@ -104,10 +104,10 @@ export const petChecks: readonly Check[] = [
   check('decided.pets.ids', { requests: 3, creates: 3, writes: true }, async (t) => {
     let before = 0n;
     for (let i = 0; i < 3; i++) {
-      const answer = await t.send(createPet(t.key, t.fixtures.newPet()));
-      const id = answer.pets[0]?.id;
-      if (id === undefined) throw new Inconclusive(`no animal could be created: ${inShort(answer)}`);
-      t.require(id > before, answer, `an id above ${before}`, `${id}`);
+      const response = await t.send(createPet(t.key, t.fixtures.newPet()));
+      const id = response.pets[0]?.id;
+      if (id === undefined) throw new Inconclusive(`no animal could be created: ${inShort(response)}`);
+      t.require(id > before, response, `an id above ${before}`, `${id}`);
       before = id;
     }
   }),
@@ -138,15 +138,15 @@ export const petChecks: readonly Check[] = [
       [`after=${int64Max}`, []],
     ] as const;
     await t.each(cases, async ([query, ids]) => {
-      const answer = await t.send(listBy(t, query));
-      const found = answer.pets.map((p) => p.id);
+      const response = await t.send(listBy(t, query));
+      const found = response.pets.map((p) => p.id);
       // Where the list ends, others may have added an animal meanwhile.
-      const same = answer.status === 200 && ids.every((id, i) => found[i] === id) && (ids.length > 0 || found.length === 0);
+      const same = response.status === 200 && ids.every((id, i) => found[i] === id) && (ids.length > 0 || found.length === 0);
       t.require(
         same,
-        answer,
+        response,
         `the animals ${ids.join(', ') || '(none)'}`,
-        answer.status === 200 ? found.join(', ') || 'none' : inShort(answer),
+        response.status === 200 ? found.join(', ') || 'none' : inShort(response),
       );
     });
   }),
@@ -189,20 +189,20 @@ export const petChecks: readonly Check[] = [
       if (limit === 0) continue;
       const seen = new Set<bigint>();
       let next: string | undefined = status === undefined ? `/pets?limit=${limit}` : `/pets?limit=${limit}&status=${status}`;
-      let answer: Answer | undefined;
+      let response: Response | undefined;
       for (let pages = 0; next !== undefined; pages++) {
         if (pages === maxPages) throw new Inconclusive(`there are more than ${maxPages} pages of ${limit}`);
-        answer = await t.send({ ...listBy(t, ''), target: next, ...(status !== undefined && { status }) });
-        for (const { id } of answer.pets) {
-          t.require(!seen.has(id), answer, 'no animal that a page before has shown', `animal ${id} again`);
+        response = await t.send({ ...listBy(t, ''), target: next, ...(status !== undefined && { status }) });
+        for (const { id } of response.pets) {
+          t.require(!seen.has(id), response, 'no animal that a page before has shown', `animal ${id} again`);
           seen.add(id);
         }
-        next = followed(t, answer);
+        next = followed(t, response);
       }
       const missing = known.find((id) => !seen.has(id));
       t.require(
         missing === undefined,
-        answer!,
+        response!,
         `pages that show all of ${known.length} animals that exist`,
         `no animal ${missing} on any page`,
       );
@@ -219,26 +219,26 @@ function accepts(id: Parameters<typeof check>[0], pets: readonly (readonly [cate
   });
 }
 
-async function requireCreated(t: Trial, request: Request, pet: NewPet): Promise<Answer> {
+async function requireCreated(t: CheckContext, request: Request, pet: NewPet): Promise<Response> {
   const { mustBe: _, ...asked } = request;
-  const answer = await t.send(asked);
-  const [made] = answer.pets;
+  const response = await t.send(asked);
+  const [made] = response.pets;
   const same =
-    answer.status === 201 &&
+    response.status === 201 &&
     made?.name === pet.name &&
     made.categoryId === pet.categoryId &&
     (pet.status === undefined || made.status === pet.status);
   t.require(
     same,
-    answer,
+    response,
     '201, and the animal as it was sent',
-    answer.status === 201 ? inJson(made ?? {}).slice(0, 500) : inShort(answer),
+    response.status === 201 ? inJson(made ?? {}).slice(0, 500) : inShort(response),
   );
-  return answer;
+  return response;
 }
 
 /** Requires the Link to the page behind this one. */
-function requireNext(t: Trial, page: Answer, asked: { readonly limit: number; readonly status?: PetStatus }): void {
+function requireNext(t: CheckContext, page: Response, asked: { readonly limit: number; readonly status?: PetStatus }): void {
   const last = page.pets.at(-1)?.id;
   const wanted = new URLSearchParams({
     limit: `${asked.limit}`,
@@ -260,19 +260,19 @@ function requireNext(t: Trial, page: Answer, asked: { readonly limit: number; re
 }
 
 /** Where the Link to the next page leads, below the base URL; undefined at the end. */
-export function followed(t: Trial, answer: Answer): string | undefined {
-  const [link] = links(answer, 'next');
+export function followed(t: CheckContext, response: Response): string | undefined {
+  const [link] = links(response, 'next');
   if (link === undefined) return undefined;
-  const { pathname, search } = new URL(link, t.target.baseUrl);
+  const { pathname, search } = new URL(link, t.client.baseUrl);
   const below = pathname.startsWith(`${basePath(t)}/`);
-  t.require(below, answer, 'a Link to a page of the same list', link);
+  t.require(below, response, 'a Link to a page of the same list', link);
   return pathname.slice(basePath(t).length) + search;
 }
 
-function listBy(t: Trial, query: string): Request {
+function listBy(t: CheckContext, query: string): Request {
   return { operation: 'listPets', method: 'GET', target: `/pets?${query}`, credential: t.key, headers: [], open: true };
 }
 
-function listAfter(t: Trial, after: bigint, limit: number): Request {
+function listAfter(t: CheckContext, after: bigint, limit: number): Request {
   return listBy(t, `after=${after}&limit=${limit}`);
 }

@@ -2,7 +2,7 @@
 import { check, type Check } from '../../session/check.ts';
 import type { Request } from '../../client/exchange.ts';
 import { createPetOf, getPet, listPetsAnyhow, other } from '../../client/requests.ts';
-import type { Trial } from '../../session/trial.ts';
+import type { CheckContext } from '../../session/context.ts';
 import { answered, basePath, raw, refused, withBody } from './common.ts';
 
 export const urlChecks: readonly Check[] = [
@@ -90,7 +90,7 @@ function notFound(id: Parameters<typeof check>[0], paths: (animal: bigint) => re
 }
 
 /** GET of a path that may or may not name an animal. */
-function getAs(t: Trial, target: string): Request {
+function getAs(t: CheckContext, target: string): Request {
   const { petId: _, ...request } = getPet(t.key, 0n);
   return { ...request, target, open: true };
 }

@@ -3,10 +3,10 @@ import { type Clock } from './client/clock.ts';
 import { isLoopback, type Options } from './options.ts';
 import { startOwnServer } from './own-server.ts';
 import { Session, type SessionOptions } from './session/session.ts';
-import type { Wait } from './client/target.ts';
+import type { Wait } from './client/client.ts';
 
 /** A session, and how to end it. */
-export interface Begun {
+export interface OpenSession {
   readonly session: Session;
   end(): Promise<void>;
 }
@@ -17,13 +17,13 @@ export interface Begun {
  * @throws UsageError if the own server does not start
  * @throws Untestable if there is no server, or it refuses the key
  */
-export async function begin(options: Options, clock: Clock, wait: Wait): Promise<Begun> {
+export async function openSession(options: Options, clock: Clock, wait: Wait): Promise<OpenSession> {
   const own = options.baseUrl === undefined ? await startOwnServer() : undefined;
   const { baseUrl, apiKey } = own ?? (options as { baseUrl: string; apiKey: string });
   const write = isLoopback(baseUrl) ? !options.readOnly : options.mayWriteElsewhere;
   const session = new Session({ ...options, baseUrl, apiKey, write } satisfies SessionOptions, clock, wait);
   const end = async () => {
-    session.target.close();
+    session.client.close();
     await own?.stop();
   };
   try {

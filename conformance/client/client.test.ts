@@ -6,15 +6,15 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import { bearer } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
-import { fakeClock, start } from '../testing/answers.ts';
+import { fakeClock, start } from '../testing/responses.ts';
 import { apiKey, proxy, scripted, smallServer, type Arrived } from '../testing/servers.ts';
 import { run, session, told } from '../testing/sessions.ts';
-import { NoAnswer, NothingLeft, retryAfterMs, Target } from './target.ts';
-import { answer } from '../testing/answers.ts';
+import { NoResponse, NoRequestsLeft, retryAfterMs, Client } from './client.ts';
+import { response } from '../testing/responses.ts';
 
 const list = listPets(bearer(apiKey), { limit: 1 });
 
-/** A target whose server answers as scripted, on a clock of its own. */
+/** A client whose server responses as scripted, on a clock of its own. */
 async function targetOf(
   t: TestContext,
   script: (request: Arrived, response: ServerResponse, clock: ReturnType<typeof fakeClock>) => void,
@@ -25,14 +25,14 @@ async function targetOf(
     response.setHeader('Date', new Date(clock.now()).toUTCString());
     script(request, response, clock);
   });
-  const target = new Target({
+  const client = new Client({
     baseUrl: server.baseUrl,
     clock,
     wait: (ms) => clock.sleep(ms),
     ...(maxRequests !== undefined && { maxRequests }),
   });
-  t.after(() => target.close());
-  return { ...server, target, clock };
+  t.after(() => client.close());
+  return { ...server, client, clock };
 }
 
 /** Answers 429 with such a Retry-After so often, then 200. */
@@ -47,16 +47,16 @@ const refusing = (retryAfter: string | undefined | ((now: number) => string), ti
 
 describe('429', () => {
   test('is obeyed for as many seconds as Retry-After says, and the request sent again', async (t) => {
-    const { target, clock, arrived } = await targetOf(t, refusing('7', 1));
-    assert.equal((await target.send(list)).status, 200);
+    const { client, clock, arrived } = await targetOf(t, refusing('7', 1));
+    assert.equal((await client.send(list)).status, 200);
     assert.deepEqual(clock.waits, [7_000]);
     assert.equal(arrived.length, 2);
-    assert.deepEqual(target.sent, { withKey: 2, withoutKey: 0, created: 0, unwanted429: 1, secondsWaited: 7 });
+    assert.deepEqual(client.sent, { withKey: 2, withoutKey: 0, created: 0, unwanted429: 1, secondsWaited: 7 });
   });
 
   test("is obeyed until the date that Retry-After says, by the server's clock", async (t) => {
     for (const ahead of [0, 3_600_000, -3_600_000]) {
-      const { target, clock } = await targetOf(t, (request, response, clock) => {
+      const { client, clock } = await targetOf(t, (request, response, clock) => {
         response.setHeader('Date', new Date(clock.now() + ahead).toUTCString());
         refusing((now) => new Date(now + ahead + 20_000).toUTCString(), clock.waits.length === 0 ? 1 : 0)(
           request,
@@ -64,7 +64,7 @@ describe('429', () => {
           clock,
         );
       });
-      await target.send(list);
+      await client.send(list);
       assert.equal(clock.waits.length, 1);
       // A date has whole seconds.
       assert.ok(clock.waits[0]! >= 19_000 && clock.waits[0]! <= 20_000, `${clock.waits[0]}`);
@@ -72,8 +72,8 @@ describe('429', () => {
   });
 
   test('without Retry-After is answered by 1, 2, 4 … s, at most a minute, each a little longer', async (t) => {
-    const { target, clock } = await targetOf(t, refusing(undefined, 9));
-    await target.send(list);
+    const { client, clock } = await targetOf(t, refusing(undefined, 9));
+    await client.send(list);
     assert.equal(clock.waits.length, 9);
     clock.waits.forEach((ms, i) => {
       const least = Math.min(60_000, 1_000 * 2 ** i);
@@ -87,8 +87,8 @@ describe('429', () => {
 
   for (const value of ['0', 'soon', '-5', '1.5', '', 'Thu, 01 Jan 1970 00:00:00 GMT']) {
     test(`with Retry-After: ${value} it backs off all the same`, async (t) => {
-      const { target, clock } = await targetOf(t, refusing(value, 3));
-      await target.send(list);
+      const { client, clock } = await targetOf(t, refusing(value, 3));
+      await client.send(list);
       assert.equal(clock.waits.length, 3);
       clock.waits.forEach((ms, i) => assert.ok(ms >= 1_000 * 2 ** i, `${ms}`));
     });
@@ -96,8 +96,8 @@ describe('429', () => {
 
   for (const value of ['1', '0', '60', undefined]) {
     test(`for ever, with Retry-After: ${value}, ends after a quarter of an hour`, async (t) => {
-      const { target, clock, arrived } = await targetOf(t, refusing(value, Infinity));
-      await assert.rejects(target.send(list), NothingLeft);
+      const { client, clock, arrived } = await targetOf(t, refusing(value, Infinity));
+      await assert.rejects(client.send(list), NoRequestsLeft);
       const waited = clock.now() - start;
       assert.ok(waited <= 900_000 && waited > 700_000, `${waited}`);
       assert.ok(arrived.length < 30, `${arrived.length} requests`);
@@ -105,21 +105,21 @@ describe('429', () => {
   }
 
   test('with a wait longer than a quarter of an hour ends it at once', async (t) => {
-    const { target, clock } = await targetOf(t, refusing('901', 1));
-    await assert.rejects(target.send(list), /the server said 429; the next request would have to wait 16 minutes/);
+    const { client, clock } = await targetOf(t, refusing('901', 1));
+    await assert.rejects(client.send(list), /the server said 429; the next request would have to wait 16 minutes/);
     assert.deepEqual(clock.waits, []);
   });
 
-  test('of requests sent together is an answer like others', async (t) => {
-    const { target, clock } = await targetOf(t, refusing('9', 2));
-    const answers = await target.together([list, list, list]);
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429, 429]);
+  test('of requests sent together is a response like others', async (t) => {
+    const { client, clock } = await targetOf(t, refusing('9', 2));
+    const responses = await client.together([list, list, list]);
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 429, 429]);
     assert.deepEqual(clock.waits, []);
   });
 
   test('what Retry-After says, in milliseconds', () => {
     const says = (...values: string[]) =>
-      retryAfterMs(answer({ status: 429, headers: values.map((value) => ['Retry-After', value] as const) }), start);
+      retryAfterMs(response({ status: 429, headers: values.map((value) => ['Retry-After', value] as const) }), start);
     assert.equal(says(), undefined);
     assert.equal(says('120'), 120_000);
     assert.equal(says(new Date(start + 30_000).toUTCString()), 30_000 - (start % 1000));
@@ -133,13 +133,13 @@ describe('the headers', () => {
     test(`a key at its limit waits for the server's minute, whose clock is ${ahead} ms ahead`, async (t) => {
       const clock = fakeClock();
       const server = await smallServer(t, { clock: { ...clock, now: () => clock.now() + ahead }, plan: 'free' });
-      const { target } = session(server, {}, clock);
-      t.after(() => target.close());
+      const { client } = session(server, {}, clock);
+      t.after(() => client.close());
       for (let i = 0; i < 150; i++) {
-        assert.equal((await target.send(list)).status, 200);
+        assert.equal((await client.send(list)).status, 200);
         clock.move(7);
       }
-      assert.equal(target.sent.unwanted429, 0);
+      assert.equal(client.sent.unwanted429, 0);
       assert.equal(clock.waits.length, 2);
       // Hardly later than the turn of the minute by the server's clock.
       assert.ok((clock.now() + ahead) % 60_000 < 30 * 7 + 1_100);
@@ -147,26 +147,26 @@ describe('the headers', () => {
   }
 
   test('a day that is used up ends the requests of the key', async (t) => {
-    const { target } = await targetOf(t, (_, response, clock) => {
+    const { client } = await targetOf(t, (_, response, clock) => {
       const reset = Math.floor(clock.now() / 1000) + 40_000;
       response
         .writeHead(200, {
           'X-RateLimit-Limit': '1000',
-          'X-RateLimit-Remaining': `${Math.max(0, 1 - target.sent.withKey + 1)}`,
+          'X-RateLimit-Remaining': `${Math.max(0, 1 - client.sent.withKey + 1)}`,
           'X-RateLimit-Reset': `${reset}`,
         })
         .end('[]');
     });
-    await target.send(list);
-    await target.send(list);
+    await client.send(list);
+    await client.send(list);
     await assert.rejects(
-      target.send(list),
+      client.send(list),
       (error) =>
-        error instanceof NothingLeft &&
+        error instanceof NoRequestsLeft &&
         error.forAll &&
         /no requests left in this window; the next request would have to wait 667 minutes/.test(error.message),
     );
-    assert.equal(target.sent.withKey, 2);
+    assert.equal(client.sent.withKey, 2);
   });
 });
 
@@ -184,7 +184,7 @@ describe('a whole default run', () => {
           [],
           told(results),
         );
-        assert.equal(tested.target.sent.unwanted429, 0);
+        assert.equal(tested.client.sent.unwanted429, 0);
         assert.ok(plan !== 'free' || clock.waits.length >= 5);
       });
     }
@@ -205,23 +205,23 @@ describe('a whole default run', () => {
       [],
       told(results),
     );
-    assert.equal(tested.target.sent.unwanted429, 0);
+    assert.equal(tested.client.sent.unwanted429, 0);
     // One more was refused for its scheme in lower case, which the server does not count.
-    assert.equal(tested.target.sent.withKey, 1_001);
+    assert.equal(tested.client.sent.withKey, 1_001);
   });
 
   test('against a server whose strangers have used up their day still tests the key', async (t) => {
     const clock = fakeClock();
     const behind = await smallServer(t, { clock });
     let strangers = 5;
-    const server = await proxy(t, behind, ({ headers }, answer) => {
+    const server = await proxy(t, behind, ({ headers }, response) => {
       if (headers.authorization === `Bearer ${apiKey}`) return;
       const told = {
         'x-ratelimit-limit': '5',
         'x-ratelimit-remaining': String(Math.max(0, --strangers)),
         'x-ratelimit-reset': String(Math.floor(start / 1000) + 50_000),
       };
-      answer.headers = [...answer.headers.filter(([name]) => !name.startsWith('x-ratelimit')), ...Object.entries(told)];
+      response.headers = [...response.headers.filter(([name]) => !name.startsWith('x-ratelimit')), ...Object.entries(told)];
     });
     const results = await run(session(server, {}, clock));
     const verdictOf = (id: string) => results.find((result) => result.id === id)!.verdict;
@@ -240,7 +240,7 @@ describe('--max-requests', () => {
         const tested = session(server, { maxRequests, only });
         const results = await run(tested);
         assert.ok(server.arrived.length <= maxRequests, `${server.arrived.length}`);
-        assert.equal(server.arrived.length, tested.target.sent.withKey + tested.target.sent.withoutKey);
+        assert.equal(server.arrived.length, tested.client.sent.withKey + tested.client.sent.withoutKey);
         if (mutant === undefined)
           assert.ok(
             results.some(
@@ -252,9 +252,9 @@ describe('--max-requests', () => {
   }
 
   test('holds for requests sent together', async (t) => {
-    const { target, arrived } = await targetOf(t, (_, response) => void response.end('[]'), 3);
-    await assert.rejects(target.together([list, list, list, list, list]), NothingLeft);
-    await assert.rejects(target.send(list), /--max-requests 3 is reached/);
+    const { client, arrived } = await targetOf(t, (_, response) => void response.end('[]'), 3);
+    await assert.rejects(client.together([list, list, list, list, list]), NoRequestsLeft);
+    await assert.rejects(client.send(list), /--max-requests 3 is reached/);
     assert.ok(arrived.length <= 3);
   });
 });
@@ -274,48 +274,48 @@ describe('connections', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const clock = fakeClock();
-    const target = new Target({
+    const client = new Client({
       baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
       clock,
       wait: (ms) => clock.sleep(ms),
     });
     t.after(() => {
-      target.close();
+      client.close();
       server.close();
     });
-    return { target, count: () => nth };
+    return { client, count: () => nth };
   }
 
   test('one that the server has closed meanwhile is replaced, and the request sent again', async (t) => {
-    const { target, count } = await cutting(t, (_, onConnection) => onConnection > 1);
-    for (let i = 0; i < 4; i++) assert.equal((await target.send(list)).status, 200);
+    const { client, count } = await cutting(t, (_, onConnection) => onConnection > 1);
+    for (let i = 0; i < 4; i++) assert.equal((await client.send(list)).status, 200);
     assert.equal(count(), 7);
     // Each that may have arrived counts.
-    assert.equal(target.sent.withKey, 7);
+    assert.equal(client.sent.withKey, 7);
   });
 
-  test('cut twice for one request: no answer', async (t) => {
-    const { target, count } = await cutting(t, (nth) => nth > 1);
-    await target.send(list);
+  test('cut twice for one request: no response', async (t) => {
+    const { client, count } = await cutting(t, (nth) => nth > 1);
+    await client.send(list);
     await assert.rejects(
-      target.send(list),
-      (error) => error instanceof NoAnswer && error.request === list && /ECONNRESET|socket hang up/.test(error.message),
+      client.send(list),
+      (error) => error instanceof NoResponse && error.request === list && /ECONNRESET|socket hang up/.test(error.message),
     );
     assert.equal(count(), 3);
   });
 
   test('a new one that is cut is not tried again: what was sent may have broken it', async (t) => {
-    const { target, count } = await cutting(t, () => true);
-    await assert.rejects(target.send(createPet(bearer(apiKey), { name: 'x', categoryId: 1n })), NoAnswer);
+    const { client, count } = await cutting(t, () => true);
+    await assert.rejects(client.send(createPet(bearer(apiKey), { name: 'x', categoryId: 1n })), NoResponse);
     assert.equal(count(), 1);
   });
 
   test('nobody there', async () => {
     const clock = fakeClock();
-    const target = new Target({ baseUrl: 'http://127.0.0.1:1/v1', clock, wait: (ms) => clock.sleep(ms) });
+    const client = new Client({ baseUrl: 'http://127.0.0.1:1/v1', clock, wait: (ms) => clock.sleep(ms) });
     await assert.rejects(
-      target.send(list),
-      (error) => error instanceof NoAnswer && /ECONNREFUSED/.test(error.message) && !/\n/.test(error.message),
+      client.send(list),
+      (error) => error instanceof NoResponse && /ECONNREFUSED/.test(error.message) && !/\n/.test(error.message),
     );
   });
 });

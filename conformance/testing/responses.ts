@@ -1,7 +1,7 @@
-/** Test support: answers that no server had to give, and a clock that only moves when it is waited on. */
+/** Test support: responses that no server had to give, and a clock that only moves when it is waited on. */
 import type { Clock } from '../client/clock.ts';
 import { bearer } from '../client/credentials.ts';
-import { Answer, type Request } from '../client/exchange.ts';
+import { Response, type Request } from '../client/exchange.ts';
 import { listPets } from '../client/requests.ts';
 import { apiKey } from './servers.ts';
 
@@ -28,7 +28,7 @@ export function fakeClock(now = start): FakeClock {
 }
 
 export interface Told {
-  /** The kit's clock when the answer came. */
+  /** The kit's clock when the response came. */
   readonly at?: number;
   /** The server's clock then; null: it sends no Date. */
   readonly serverAt?: number | null;
@@ -46,8 +46,8 @@ export interface Told {
 
 let turn = 0;
 
-/** An answer with the headers of the limits, as far as they are told. */
-export function answer({
+/** A response with the headers of the limits, as far as they are told. */
+export function response({
   at = start,
   serverAt = at,
   limit,
@@ -58,7 +58,7 @@ export function answer({
   body = new Uint8Array(),
   request = listPets(bearer(apiKey)),
   turns = [++turn, ++turn],
-}: Told): Answer {
+}: Told): Response {
   const all = [
     ...(serverAt === null ? [] : [['Date', new Date(serverAt).toUTCString()] as const]),
     ...(limit === undefined ? [] : [['X-RateLimit-Limit', `${limit}`] as const]),
@@ -67,5 +67,5 @@ export function answer({
     ...headers,
   ];
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return new Answer(request, status, all, bytes, { at, turn: turns[0] }, { at, turn: turns[1] });
+  return new Response(request, status, all, bytes, { at, turn: turns[0] }, { at, turn: turns[1] });
 }

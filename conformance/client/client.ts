@@ -5,14 +5,14 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock } from './clock.ts';
-import { Answer, urlOf, type Credential, type Moment, type Request } from './exchange.ts';
+import { Response, urlOf, type Credential, type Moment, type Request } from './exchange.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { exchangeRaw } from './raw.ts';
 
-/** How long an answer may take, to its last byte. */
+/** How long a response may take, to its last byte. */
 const answerTimeoutMs = 30_000;
 
-/** More than any answer of this interface could want. */
+/** More than any response of this interface could want. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 /** The same for a message whose body never comes: it is to be answered at once. */
@@ -21,9 +21,9 @@ const rawTimeoutMs = 10_000;
 /** Connections at once, for requests that are to arrive together. */
 const maxConnections = 64;
 
-/** No answer came: the connection broke, or it took too long. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
+/** No response came: the connection broke, or it took too long. */
+export class NoResponse extends Error {
+  override readonly name = 'NoResponse';
   readonly request: Request;
 
   constructor(request: Request, cause: Error) {
@@ -34,8 +34,8 @@ export class NoAnswer extends Error {
 }
 
 /** The run may send no more: the cap of the run is reached, or the key is used up for longer than one waits. */
-export class NothingLeft extends Error {
-  override readonly name = 'NothingLeft';
+export class NoRequestsLeft extends Error {
+  override readonly name = 'NoRequestsLeft';
   /** Whether it holds for every request; else only for those without the key that was used up. */
   readonly forAll: boolean;
 
@@ -48,7 +48,7 @@ export class NothingLeft extends Error {
 /** Told while the kit waits: for how long in milliseconds, and why. Resolves when the time is over. */
 export type Wait = (ms: number, why: string) => Promise<void>;
 
-interface TargetOptions {
+interface ClientOptions {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly clock: Clock;
@@ -58,16 +58,16 @@ interface TargetOptions {
   readonly perMinute?: number;
 }
 
-export class Target {
+export class Client {
   readonly baseUrl: string;
   readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, secondsWaited: 0 };
-  readonly #options: TargetOptions;
+  readonly #options: ClientOptions;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #pacers: Record<'main' | 'exhaust' | 'none', Pacer>;
   #turn = 0;
-  #seen: (answer: Answer) => void = () => {};
+  #seen: (response: Response) => void = () => {};
 
-  constructor(options: TargetOptions) {
+  constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
     this.#options = options;
     const Agent = options.baseUrl.startsWith('https:') ? HttpsAgent : HttpAgent;
@@ -75,8 +75,8 @@ export class Target {
     this.#pacers = { main: new Pacer(options.perMinute), exhaust: new Pacer(), none: new Pacer() };
   }
 
-  /** Whoever must see every answer, those of 429 that are sent again included. */
-  onAnswer(seen: (answer: Answer) => void): void {
+  /** Whoever must see every response, those of 429 that are sent again included. */
+  onResponse(seen: (response: Response) => void): void {
     this.#seen = seen;
   }
 
@@ -88,29 +88,29 @@ export class Target {
   /**
    * Sends a request as soon as the limits allow it, and again after a 429.
    *
-   * @throws NoAnswer where the connection breaks
-   * @throws NothingLeft where the run may send no more
+   * @throws NoResponse where the connection breaks
+   * @throws NoRequestsLeft where the run may send no more
    */
-  async send(request: Request): Promise<Answer> {
+  async send(request: Request): Promise<Response> {
     const pacer = this.#pacers[request.credential.key];
     const { key } = request.credential;
     for (let refusals = 0, waited = 0; ; refusals++) {
       await this.room(key, 1);
-      const answer = await this.#exchange(request);
-      if (answer.status !== 429) return answer;
+      const response = await this.#exchange(request);
+      if (response.status !== 429) return response;
       this.sent.unwanted429++;
-      const said = retryAfterMs(answer, pacer.serverTime(answer.receivedAt)) ?? 0;
+      const said = retryAfterMs(response, pacer.serverTime(response.receivedAt)) ?? 0;
       // Who came again when he was told to, and was refused, backs off beyond that.
       const ms = said > 0 && refusals === 0 ? said : Math.max(said, backoffMs(refusals));
       if (waited > 0 && waited + ms > longWindowMs)
-        throw new NothingLeft(`the server has said 429 to ${refusals + 1} requests in a row`, key === 'main');
+        throw new NoRequestsLeft(`the server has said 429 to ${refusals + 1} requests in a row`, key === 'main');
       waited += ms;
       await this.#wait(ms, 'the server said 429', key);
     }
   }
 
-  /** Sends all at once, over many connections, whatever remains: see `room`. A 429 is an answer like others. */
-  async together(requests: readonly Request[]): Promise<Answer[]> {
+  /** Sends all at once, over many connections, whatever remains: see `room`. A 429 is a response like others. */
+  async together(requests: readonly Request[]): Promise<Response[]> {
     return Promise.all(requests.map((request) => this.#exchange(request)));
   }
 
@@ -132,26 +132,26 @@ export class Target {
 
   async #wait(ms: number, why: string, key: Credential['key']): Promise<void> {
     if (ms > longWindowMs)
-      throw new NothingLeft(`${why}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`, key === 'main');
+      throw new NoRequestsLeft(`${why}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`, key === 'main');
     this.sent.secondsWaited += ms / 1000;
     await this.#options.wait(ms, why);
   }
 
-  async #exchange(request: Request): Promise<Answer> {
-    const answer = await this.#once(request);
+  async #exchange(request: Request): Promise<Response> {
+    const response = await this.#once(request);
     // Who is not known is told of the limits of strangers.
     const { key } = request.credential;
-    if (answer.status !== 401 || key === 'none') this.#pacers[key].answered(answer);
-    if (request.operation === 'createPet' && answer.status === 201) this.sent.created++;
-    this.#seen(answer);
-    return answer;
+    if (response.status !== 401 || key === 'none') this.#pacers[key].answered(response);
+    if (request.operation === 'createPet' && response.status === 201) this.sent.created++;
+    this.#seen(response);
+    return response;
   }
 
   /** One request on the wire. Sent again where a kept connection turned out to be closed by the server meanwhile. */
-  async #once(request: Request, again = false): Promise<Answer> {
+  async #once(request: Request, again = false): Promise<Response> {
     const max = this.#options.maxRequests;
     if (max !== undefined && this.sent.withKey + this.sent.withoutKey >= max)
-      throw new NothingLeft(`--max-requests ${max} is reached`);
+      throw new NoRequestsLeft(`--max-requests ${max} is reached`);
     if (request.credential.key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
     this.#pacers[request.credential.key].sending(this.#options.clock.now());
@@ -166,7 +166,7 @@ export class Target {
           request.method,
           rawTimeoutMs,
         );
-        return new Answer(request, status, headers, body, sent, this.#moment(), wire);
+        return new Response(request, status, headers, body, sent, this.#moment(), wire);
       }
       return await new Promise((resolve, reject) => {
         const send = this.baseUrl.startsWith('https:') ? httpsRequest : httpRequest;
@@ -187,19 +187,19 @@ export class Target {
             response.on('data', (chunk: Buffer) => {
               chunks.push(chunk);
               if ((bytes += chunk.length) > maxAnswerBytes)
-                sending!.destroy(new Error(`an answer of more than ${maxAnswerBytes} bytes`));
+                sending!.destroy(new Error(`a response of more than ${maxAnswerBytes} bytes`));
             });
             response.on('error', reject);
-            response.on('aborted', () => reject(new Error('the answer was cut off')));
+            response.on('aborted', () => reject(new Error('the response was cut off')));
             response.on('end', () => {
               const raw = response.rawHeaders;
               const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
-              resolve(new Answer(request, response.statusCode!, pairs, Buffer.concat(chunks), sent, this.#moment()));
+              resolve(new Response(request, response.statusCode!, pairs, Buffer.concat(chunks), sent, this.#moment()));
             });
           },
         );
         const late = setTimeout(
-          () => sending!.destroy(new Error(`no answer within ${answerTimeoutMs / 1000} s`)),
+          () => sending!.destroy(new Error(`no response within ${answerTimeoutMs / 1000} s`)),
           answerTimeoutMs,
         );
         sending.on('close', () => clearTimeout(late));
@@ -216,7 +216,7 @@ export class Target {
         return this.#once(request, true);
       // A mistake of ours is not the server's silence.
       if (error instanceof TypeError || error instanceof ReferenceError) throw error;
-      throw new NoAnswer(request, error as Error);
+      throw new NoResponse(request, error as Error);
     }
   }
 }
@@ -225,8 +225,8 @@ export class Target {
  * What Retry-After says (RFC 9110, section 10.2.3: seconds, or a date), in milliseconds from `now`, the server's time; undefined
  * where it is missing or neither.
  */
-export function retryAfterMs(answer: Answer, now: number): number | undefined {
-  const value = answer.all('retry-after')[0];
+export function retryAfterMs(response: Response, now: number): number | undefined {
+  const value = response.all('retry-after')[0];
   if (value === undefined) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);

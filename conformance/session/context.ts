@@ -1,20 +1,20 @@
 /** What a check works with: it sends, requires, observes; and gives up where the server leaves nothing to judge. */
 import * as fc from 'fast-check';
 import { casesOf, type Check } from './check.ts';
-import { nameOf, type Answer, type Credential, type Request } from '../client/exchange.ts';
+import { nameOf, type Response, type Credential, type Request } from '../client/exchange.ts';
 import { Fixtures } from './fixtures.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { History } from '../verdicts/history.ts';
 import { shortened } from '../client/json.ts';
 import type { Failure } from '../report/report.ts';
-import { Broken, Inconclusive } from '../verdicts/outcome.ts';
+import { Violated, Inconclusive } from '../verdicts/outcome.ts';
 import type { Session } from './session.ts';
-import { NoAnswer, type Target } from '../client/target.ts';
+import { NoResponse, type Client } from '../client/client.ts';
 
 /** How many cases more are tried to make a counterexample smaller: each is a request, or several. */
 const maxShrinks = 100;
 
-export class Trial {
+export class CheckContext {
   readonly fixtures: Fixtures;
   readonly #session: Session;
   readonly #check: Check;
@@ -53,8 +53,8 @@ export class Trial {
     return this.#session.history;
   }
 
-  get target(): Target {
-    return this.#session.target;
+  get client(): Client {
+    return this.#session.client;
   }
 
   /** How many cases --runs allows this check. */
@@ -72,52 +72,52 @@ export class Trial {
     return this.#session.clock.now();
   }
 
-  /** The time of the server's clock, as far as its answers tell: milliseconds since 1970, never ahead of it. */
+  /** The time of the server's clock, as far as its responses tell: milliseconds since 1970, never ahead of it. */
   serverTime(): number {
-    return this.target.pacer(this.exhaustKey.key).serverTime(this.now());
+    return this.client.pacer(this.exhaustKey.key).serverTime(this.now());
   }
 
   /**
-   * Sends a request within the limits and gives its answer, which all rules have judged.
+   * Sends a request within the limits and gives its response, which all rules have judged.
    *
-   * @throws Broken where a rule of this check's own requirement is broken
+   * @throws Violated where a rule of this check's own requirement is broken
    */
-  async send(request: Request): Promise<Answer> {
-    const [answer] = await this.#watched(async () => [await this.#session.target.send(request)]);
-    return answer!;
+  async send(request: Request): Promise<Response> {
+    const [response] = await this.#watched(async () => [await this.#session.client.send(request)]);
+    return response!;
   }
 
   /** Waits until `count` requests have room in one window of the key. */
   async room(count: number): Promise<void> {
-    await this.#session.target.room('main', count);
+    await this.#session.client.room('main', count);
   }
 
-  /** Sends all at once, whatever remains. A 429 is an answer like others. */
-  async together(requests: readonly Request[]): Promise<Answer[]> {
-    return this.#watched(() => this.#session.target.together(requests));
+  /** Sends all at once, whatever remains. A 429 is a response like others. */
+  async together(requests: readonly Request[]): Promise<Response[]> {
+    return this.#watched(() => this.#session.client.together(requests));
   }
 
   /** Sends now, whatever remains. */
-  async sendNow(request: Request): Promise<Answer> {
-    const [answer] = await this.together([request]);
-    return answer!;
+  async sendNow(request: Request): Promise<Response> {
+    const [response] = await this.together([request]);
+    return response!;
   }
 
-  /** What the requirement demands of this answer. What came is the status, unless told. */
-  require(kept: boolean, answer: Answer, required: string, came = `${answer.status}`): void {
+  /** What the requirement demands of this response. What came is the status, unless told. */
+  require(kept: boolean, response: Response, required: string, came = `${response.status}`): void {
     const id = this.#check.requirement!;
-    if (kept) this.#session.ledger.kept(id, answer);
-    else throw new Broken(this.#session.ledger.broken(id, { required, came }, answer.request, answer));
+    if (kept) this.#session.ledger.kept(id, response);
+    else throw new Violated(this.#session.ledger.broken(id, { required, came }, response.request, response));
   }
 
   /** Tries every case; where some fail, the first failure is thrown after the last case. */
   async each<T>(cases: readonly T[], body: (value: T) => Promise<void>): Promise<void> {
-    let first: Broken | undefined;
+    let first: Violated | undefined;
     for (const value of cases) {
       try {
         await body(value);
       } catch (error) {
-        if (!(error instanceof Broken)) throw error;
+        if (!(error instanceof Violated)) throw error;
         first ??= error;
       }
     }
@@ -145,7 +145,7 @@ export class Trial {
       try {
         await body(value);
       } catch (error) {
-        if (error instanceof Broken) {
+        if (error instanceof Violated) {
           smallest = { failure: error.failure, value };
           throw error;
         }
@@ -171,38 +171,38 @@ export class Trial {
         replay: `--only ${id} --seed ${seed} --path ${at}`,
       };
       this.#session.ledger.settle(id, before, failure);
-      throw new Broken(failure);
+      throw new Violated(failure);
     }
     if (stop !== undefined) throw stop;
   }
 
   /** Tells how a gap is filled. The text is the same for the same behaviour, whatever the data. */
-  observe(gap: GapId, text: string, example?: Answer): void {
+  observe(gap: GapId, text: string, example?: Response): void {
     this.#session.ledger.observe(gap, text, example);
   }
 
-  /** Runs `ask`, and throws if an answer broke this check's own requirement by a rule. */
-  async #watched(ask: () => Promise<Answer[]>): Promise<Answer[]> {
+  /** Runs `ask`, and throws if a response broke this check's own requirement by a rule. */
+  async #watched(ask: () => Promise<Response[]>): Promise<Response[]> {
     const id = this.#check.requirement;
     const before = id === undefined ? 0 : this.#session.ledger.failed(id);
-    let answers: Answer[];
+    let responses: Response[];
     try {
-      answers = await ask();
+      responses = await ask();
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
+      if (!(error instanceof NoResponse)) throw error;
       return this.#unanswered(error);
     }
-    if (id !== undefined && this.#session.ledger.failed(id) > before) throw new Broken(this.#session.ledger.latest(id));
-    return answers;
+    if (id !== undefined && this.#session.ledger.failed(id) > before) throw new Violated(this.#session.ledger.latest(id));
+    return responses;
   }
 
   /** A request that breaks the connection is a failure; a server that is gone is none. */
-  async #unanswered(error: NoAnswer): Promise<never> {
+  async #unanswered(error: NoResponse): Promise<never> {
     await this.#session.seeThatItLives(error);
     const id = this.#check.requirement;
-    if (id === undefined) throw new Inconclusive(`no answer to ${nameOf(error.request)}: ${error.message}`);
-    throw new Broken(
-      this.#session.ledger.broken(id, { required: 'an answer', came: `none: ${error.message}` }, error.request, undefined),
+    if (id === undefined) throw new Inconclusive(`no response to ${nameOf(error.request)}: ${error.message}`);
+    throw new Violated(
+      this.#session.ledger.broken(id, { required: 'a response', came: `none: ${error.message}` }, error.request, undefined),
     );
   }
 }
