@@ -59,14 +59,14 @@ for (const plan of ['free', 'business'] as const) {
       const server = await smallServer(t, { clock, plan });
       const tested = session(server, { seed }, clock);
       const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
-      const plain = tested.client.send.bind(tested.client);
+      const plain = tested.client.attempts.bind(tested.client);
       let count = 0;
-      tested.client.send = async (request) => {
+      tested.client.attempts = async function* (request) {
         const body = JSON.stringify({ name: `Other ${++count}`, categoryId: 2, status: 'sold' });
         await (
           await fetch(`${server.baseUrl}/pets`, { headers, ...(count % 2 === seed % 2 && { method: 'POST', body }) })
         ).arrayBuffer();
-        return plain(request);
+        yield* plain(request);
       };
       const results = await run(tested);
       assert.deepEqual(

@@ -35,23 +35,23 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     );
   });
   test('the key is refused', async (t) =>
-    assertUntested(await kit({ ...(await smallServer(t)), apiKey: 'not_the_key' }), /refuses the key of API_KEY \(401\)/));
+    assertUntested(await kit({ ...(await smallServer(t)), apiKey: 'not_the_key' }), /rejects the key of API_KEY \(401\)/));
   test('the other key is refused', async (t) =>
     assertUntested(
       await kit(await smallServer(t), '--exhaust', '--exhaust-key', 'not_the_key'),
-      /refuses the key of --exhaust-key \(401\)/,
+      /rejects the key of --exhaust-key \(401\)/,
     ));
   test('another base URL', async (t) => {
     const { baseUrl } = await smallServer(t);
     assertUntested(
       await kit({ baseUrl: baseUrl.replace('/v1', '/api/v1'), apiKey }),
-      /(answered with 404; is that the base URL|refuses the key)/,
+      /(returns 404; is this the base URL|rejects the key)/,
     );
     const site = await scripted(
       t,
       (_, response) => void response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>'),
     );
-    assertUntested(await kit(site), /\/pets is answered with 404; is that the base URL\?/);
+    assertUntested(await kit(site), /\/pets returns 404; is this the base URL\?/);
   });
   test('a bad option', async () => assertUntested(await kit(undefined, '--runs', 'many'), /--runs must be a whole number/));
   test('reports that cannot be written, before anything is sent', async (t) => {
@@ -88,10 +88,10 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       if (server.arrived.length > 120) server.stop();
     });
     const ended = await kit(server, '--report', folder);
-    assertUntested(ended, /responses no more: .*, in (GET|POST) \/pets/);
+    assertUntested(ended, /no longer responds: .*, in (GET|POST) \/pets/);
     assert.match(ended.stdout, /NOT TESTED TO THE END/);
     const report = reportIn(folder);
-    assert.match(report.aborted ?? '', /responses no more/);
+    assert.match(report.aborted ?? '', /no longer responds/);
     assert.equal(report.conforms, false);
     assert.equal(report.totals.failed, 0);
     assert.ok(report.totals.passed > 5 && report.totals.skipped > 20);
@@ -103,7 +103,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       if (url.includes('access_token')) server.stop();
     });
     const ended = await kit(server, '--only', 'auth.query');
-    assertUntested(ended, /responses no more: .*access_token=\$API_KEY/);
+    assertUntested(ended, /no longer responds: .*access_token=\$API_KEY/);
     assertNoKey([ended.stdout, ended.stderr]);
   });
   test("and under node's own runner such a run is a failure", async (t) => {
@@ -112,7 +112,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     });
     const ended = await nodeTest(server, '--only auth.');
     assert.equal(ended.code, 1, ended.stdout);
-    assert.match(ended.stdout, /responses no more/);
+    assert.match(ended.stdout, /no longer responds/);
     assertNoKey([ended.stdout, ended.stderr]);
   });
 });

@@ -81,7 +81,7 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     const server = { ...local, baseUrl: `http://${address}:${local.port}/v1` };
     const reading = await kit(server, '--only', 'create.status,create.empty,list.answers,auth.missing,error.');
     assert.equal(reading.code, 0, reading.stdout + reading.stderr);
-    assert.match(reading.stdout, /create\.status .*skipped: nothing is created on a server elsewhere without --write/);
+    assert.match(reading.stdout, /create\.status .*skipped: only with --write on a remote server/);
     assert.equal(posts(local.arrived), 0);
     const writing = await kit(server, '--only', 'create.status', '--write');
     assert.equal(writing.code, 0, writing.stdout + writing.stderr);
@@ -94,7 +94,7 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     const { code, stdout, stderr } = await kit(server, '--max-requests', '70');
     assert.equal(code, 0, stdout + stderr);
     assert.ok(server.arrived.length <= 70 && server.arrived.length > 40, `${server.arrived.length}`);
-    assert.match(stdout, /skipped: left out by --max-requests 70/);
+    assert.match(stdout, /skipped: skipped by --max-requests 70/);
   });
 
   test('--strict makes a failure of what stays inconclusive', async (t) => {
@@ -211,7 +211,7 @@ describe('a server with a fault', { concurrency: 2 }, () => {
     const earlier = reportIn(before);
     const changed = {
       ...earlier,
-      gaps: earlier.gaps.map((gap) => (gap.id === 'auth.challenge' ? { ...gap, response: 'by pigeon' } : gap)),
+      gaps: earlier.gaps.map((gap) => (gap.id === 'auth.challenge' ? { ...gap, answer: 'by pigeon' } : gap)),
     };
     writeFileSync(join(before, 'changed.json'), JSON.stringify(changed));
     const gap = await kit(await smallServer(t), ...only, '--compare', join(before, 'changed.json'));

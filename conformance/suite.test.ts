@@ -5,16 +5,17 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
-import { check, totalCost, type Check } from './session/check.ts';
+import { check, type Check } from './session/check.ts';
+import { totalCost } from './session/cost.ts';
 import { Fixtures } from './session/fixtures.ts';
 import { gaps } from './requirements/gaps.ts';
 import { readOptions } from './options.ts';
 import { Inconclusive } from './verdicts/outcome.ts';
-import type { RequirementResult } from './report/report.ts';
+import type { RequirementResult } from './verdicts/results.ts';
 import { createPet, getPet, listPets } from './client/requests.ts';
 import { requirements, sections } from './requirements/requirements.ts';
 import type { Session } from './session/session.ts';
-import { groups, estimateOf, runChecks, type Estimate, type Register } from './suite.ts';
+import { groups, estimateOf, runChecks, type Estimate, type RegisterTest } from './suite.ts';
 import { ownServer, smallServer } from './testing/servers.ts';
 import { run, session, told, verdicts } from './testing/sessions.ts';
 
@@ -75,7 +76,7 @@ describe('the list', () => {
 
   test('the replay of every generated case is an option that is taken', () => {
     for (const { requirement, cost } of checks) {
-      if (cost.perRun === undefined || requirement === undefined) continue;
+      if (cost.perCase === undefined || requirement === undefined) continue;
       assert.notEqual(typeof readOptions(['--only', requirement, '--seed', '1', '--path', '3:0'], {}), 'string', requirement);
     }
   });
@@ -219,7 +220,7 @@ describe("runs against this project's own server", () => {
     assert.equal(only.client.sent.created, 0);
     for (const { id, verdict, reason } of results) {
       assert.notEqual(verdict, 'failed', id);
-      if (id.startsWith('create.')) assert.match(`${verdict} ${reason}`, /^skipped nothing is created under --read-only$/);
+      if (id.startsWith('create.')) assert.match(`${verdict} ${reason}`, /^skipped skipped by --read-only$/);
     }
   });
 });
@@ -247,8 +248,8 @@ describe('runs against a server with a fault', () => {
     const results = await run(failing, [['one', [broken]]]);
     const result: RequirementResult = results.find(({ id }) => id === 'list.answers')!;
     assert.equal(result.verdict, 'inconclusive');
-    assert.equal(result.reason, 'the kit itself failed: it knows Bearer [key]');
-    assert.equal(failing.lost?.message, 'the kit itself failed in list.answers: it knows Bearer [key]');
+    assert.equal(result.reason, 'error in the kit: it knows Bearer [key]');
+    assert.equal(failing.lost?.message, 'error in the kit, in list.answers: it knows Bearer [key]');
   });
 });
 
@@ -256,7 +257,7 @@ describe('runs against a server with a fault', () => {
 async function asNode(session: Session, ...checks: readonly Check[]) {
   const ended: [title: string, end: string][] = [];
   const progress: [id: string, verdict: string][] = [];
-  const register: Register = async (title, body) => {
+  const register: RegisterTest = async (title, body) => {
     let end = 'passed';
     try {
       await body({ test: register, skip: (reason) => (end = `skipped: ${reason}`) });
@@ -280,7 +281,7 @@ describe("node's own view", () => {
   const mutant = 'pet-name-missing-get';
   const names = check('pet.name', { requests: 1 }, async (t) => void (await t.send(listPets(t.key))));
   const gets = check('get.answers', { requests: 1 }, async (t) => void (await t.send(getPet(t.key, 1n))));
-  const last = 'No response to any check broke another requirement';
+  const last = 'No response to another check violates a requirement';
 
   test('a requirement that is broken after its own check fails the last test, and is told again', async (t) => {
     const { ended, progress } = await asNode(session(await smallServer(t, { mutant })), names, gets);
@@ -293,7 +294,7 @@ describe("node's own view", () => {
         [last, 'pet.name'],
       ],
     );
-    assert.match(ended[3]![1], /^required: a name, a string$\n^came: .*\n^case: GET \/pets\/1$\n^curl /m);
+    assert.match(ended[3]![1], /^required: a name, a string$\n^received: .*\n^case: GET \/pets\/1$\n^curl /m);
     assert.deepEqual(progress, [
       ['pet.name', 'passed'],
       ['get.answers', 'inconclusive'],
@@ -325,7 +326,7 @@ describe("node's own view", () => {
       session(await smallServer(t), { strict: true }),
       check('list.limit', {}, async () => {}),
     );
-    assert.match(ended[0]![1], /^inconclusive: no response was seen that could have failed it$/);
+    assert.match(ended[0]![1], /^inconclusive: no response could have violated it$/);
   });
 });
 
@@ -367,7 +368,7 @@ describe('many cases of one check', () => {
   });
 
   const tries: string[] = [];
-  const created = check('create.name', { perRun: { requests: 1 } }, async (t) => {
+  const created = check('create.name', { perCase: { requests: 1 } }, async (t) => {
     await t.forAll(fc.string({ maxLength: 60 }), JSON.stringify, async (name) => {
       tries.push(name);
       await t.send(createPet(t.key, { name, categoryId: 1n }));

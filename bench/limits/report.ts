@@ -3,7 +3,7 @@
  * reader of the old one would misread. No key stands in it. Times are in milliseconds or seconds as their names say; a latency in
  * milliseconds is that of one request of autocannon's clients, first requests on a connection left out.
  */
-import type { Verdict } from '../../conformance/report/report.ts';
+import type { Verdict } from '../../conformance/verdicts/results.ts';
 import type { Latency } from './latency.ts';
 import type { Figures } from './scenario.ts';
 import type { ScenarioName } from './scenarios.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../../conformance/client/clock.ts';
 import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
 import { longWindowMs } from '../../conformance/client/pacing.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
-import type { Verdict } from '../../conformance/report/report.ts';
+import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { isAdmitted, isRefused, type Answer } from './answer.ts';
 import { withBan } from './bans.ts';
 import { Bench } from './bench.ts';

@@ -1,5 +1,5 @@
 /** What a run prints: what it is going to cost, each scenario as it ends, and the table at the end. */
-import type { Verdict } from '../../conformance/report/report.ts';
+import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { painter, wrapped, type Paint } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { count, duration, grouped, signs, verdicts } from '../../conformance/report/words.ts';

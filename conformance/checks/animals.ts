@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 import { check, type Check } from '../session/check.ts';
 import { anyName } from './names.ts';
-import type { Response } from '../client/exchange.ts';
+import type { Response } from '../client/response.ts';
 import { newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import { createPet, createPetOf, getPet, listPets } from '../client/requests.ts';
 import { inJson } from '../verdicts/rules.ts';
@@ -184,9 +184,9 @@ const attempts = 3;
 export const animalChecks: readonly Check[] = [
   check(
     'animals.agree',
-    { requests: 18 + 11 * attempts, creates: 4, perRun: { requests: maxCommands, creates: maxCommands / 2, share: 0.25 } },
+    { requests: 18 + 11 * attempts, creates: 4, perCase: { requests: maxCommands, creates: maxCommands / 2, share: 0.25 } },
     async (t) => {
-      const getExists = !(await t.fixtures.getIsGone());
+      const getExists = !(await t.fixtures.getIsRemoved());
       if (getExists) await sameStatus(t);
       if (!t.mayWrite) return;
       if (getExists) await againAndAgain(t);

@@ -1,8 +1,8 @@
 /** Section 5: authentication. Every kind of wrong credential, on every operation. */
 import * as fc from 'fast-check';
-import { check, look, type Check } from '../session/check.ts';
+import { check, observe, type Check } from '../session/check.ts';
 import { changedAt, inQuery, invalid, lengthened, nobody, otherCaseAt, swappedAt, token, withoutAt } from '../client/credentials.ts';
-import type { Credential } from '../client/exchange.ts';
+import type { Credential } from '../client/request.ts';
 import { getPet, listPets } from '../client/requests.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import type { CheckContext } from '../session/context.ts';
@@ -28,7 +28,7 @@ export const authChecks: readonly Check[] = [
     });
   }),
   refused('auth.empty', 'the token is empty', () => invalid('Bearer', 'Bearer')),
-  check('auth.other-scheme', { perRun: { requests: 0, keyless: 1, share: 4 / 20, most: 4 * 4 } }, async (t) => {
+  check('auth.other-scheme', { perCase: { requests: 0, keyless: 1, share: 4 / 20, most: 4 * 4 } }, async (t) => {
     const key = t.secret;
     const basic = invalid(
       `Basic ${Buffer.from(`${key}:`).toString('base64')}`,
@@ -55,7 +55,7 @@ export const authChecks: readonly Check[] = [
       t.require(response.status === 401, response, '401, since the key stands in the query only');
     });
   }),
-  check('auth.near-miss', { perRun: { requests: 0, keyless: 1, share: nearMisses / 20, most: 4 * 11 } }, async (t) => {
+  check('auth.near-miss', { perCase: { requests: 0, keyless: 1, share: nearMisses / 20, most: 4 * 11 } }, async (t) => {
     // Drawn by the seed, one of each kind: their number is bounded, and there is nothing to shrink.
     await refuseAll(
       t,
@@ -64,7 +64,7 @@ export const authChecks: readonly Check[] = [
     );
   }),
 
-  look(['auth.lower-case'], { requests: 1 }, async (t) => {
+  observe(['auth.lower-case'], { requests: 1 }, async (t) => {
     const { mustBe: _, ...asked } = listPets({ ...t.key, header: `bearer ${t.secret}`, shell: 'bearer $API_KEY' });
     const response = await t.send({ ...asked, operation: 'other' });
     t.observe('auth.lower-case', response.status === 200 ? 'yes' : `no: ${response.status}`, response);

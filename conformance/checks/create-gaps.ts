@@ -1,13 +1,13 @@
 /** Section 4.2: bodies at the border of what the specification says. A server may refuse them; what it accepts it must not change. */
-import { look, type Check } from '../session/check.ts';
-import type { Response } from '../client/exchange.ts';
+import { observe, type Check } from '../session/check.ts';
+import type { Response } from '../client/response.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import { controlName, halfName, nulName } from './names.ts';
 import { createPet, createPetOf } from '../client/requests.ts';
 import type { CheckContext } from '../session/context.ts';
 
 export const borderChecks: readonly Check[] = [
-  look(
+  observe(
     [
       'create.empty-name',
       'create.blank-name',
@@ -44,7 +44,7 @@ export const borderChecks: readonly Check[] = [
       );
     },
   ),
-  look(
+  observe(
     [
       'create.whole-fraction',
       'create.duplicate-name',

@@ -49,7 +49,7 @@ export const refusalChecks: readonly Check[] = [
     ],
     24,
   ),
-  check('create.unknown-status', { requests: 15, writes: true, perRun: { requests: 1, share: 0.5 } }, async (t) => {
+  check('create.unknown-status', { requests: 15, writes: true, perCase: { requests: 1, share: 0.5 } }, async (t) => {
     const near = [
       '',
       'Available',
@@ -82,7 +82,7 @@ export const refusalChecks: readonly Check[] = [
       near,
     );
   }),
-  check('create.int64-range', { requests: 10, writes: true, perRun: { requests: 1, share: 0.25 } }, async (t) => {
+  check('create.int64-range', { requests: 10, writes: true, perCase: { requests: 1, share: 0.25 } }, async (t) => {
     const beyond = fc.oneof(
       fc.bigInt({ min: int64Max + 1n, max: 2n ** 65n }),
       fc.bigInt({ min: -(2n ** 65n), max: int64Min - 1n }),
@@ -107,7 +107,7 @@ export const refusalChecks: readonly Check[] = [
       examples,
     );
   }),
-  check('create.fraction', { requests: 9, writes: true, perRun: { requests: 1, share: 0.25 } }, async (t) => {
+  check('create.fraction', { requests: 9, writes: true, perCase: { requests: 1, share: 0.25 } }, async (t) => {
     const decimals = fc
       .tuple(fc.bigInt({ min: int64Min, max: int64Max }), fc.stringMatching(/^[0-9]{0,20}[1-9]$/))
       .map(([whole, fraction]) => `${whole}.${fraction}`);
@@ -129,7 +129,7 @@ export const refusalChecks: readonly Check[] = [
       examples,
     );
   }),
-  check('create.not-json', { requests: 25, writes: true, perRun: { requests: 1, share: 0.5 } }, async (t) => {
+  check('create.not-json', { requests: 25, writes: true, perCase: { requests: 1, share: 0.5 } }, async (t) => {
     const whole = members({ status: '"sold"' });
     await t.forAll(
       fc

@@ -55,7 +55,7 @@ export const createChecks: readonly Check[] = [
   }),
   check(
     'create.name',
-    { requests: examples.length + 2, creates: examples.length, writes: true, perRun: { requests: 1.1, creates: 1 } },
+    { requests: examples.length + 2, creates: examples.length, writes: true, perCase: { requests: 1.1, creates: 1 } },
     async (t) => {
       let count = 0;
       await t.forAll(
@@ -72,7 +72,7 @@ export const createChecks: readonly Check[] = [
   ),
   check(
     'create.category',
-    { requests: 16, creates: 16, writes: true, perRun: { requests: 1, creates: 1, share: 0.5 } },
+    { requests: 16, creates: 16, writes: true, perCase: { requests: 1, creates: 1, share: 0.5 } },
     async (t) => {
       const known = t.fixtures.categories;
       const seen = {

@@ -6,7 +6,8 @@
  * operation that has not been refused yet. Whoever is told when to come again comes then, once. So no window sees more than five
  * refusals of a server that keeps its word: one may ban who goes on regardless (section 8, behaviour 3).
  */
-import type { Response, Credential, Operation, Request } from '../client/exchange.ts';
+import type { Credential, Operation, Request } from '../client/request.ts';
+import type { Response } from '../client/response.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { retryAfterMs } from '../client/client.ts';
@@ -90,7 +91,7 @@ export async function exhausted(t: CheckContext): Promise<Exhaustion> {
 
 /** A request of every operation, those first that must be seen refused above all. */
 async function operationsOf(t: CheckContext, key: Credential): Promise<readonly Request[]> {
-  const gets = (await t.fixtures.getIsGone()) ? [] : [getPet(key, (await t.fixtures.animal()).id)];
+  const gets = (await t.fixtures.getIsRemoved()) ? [] : [getPet(key, (await t.fixtures.animal()).id)];
   const creates = t.mayWrite ? [createPet(key, t.fixtures.newPet())] : [];
   return [...creates, ...gets, listPets(key, { limit: 1, status: 'available' }), listOrders(key)];
 }
@@ -164,7 +165,7 @@ async function overdraw(
   const admitted: Response[] = [];
   const refused: Response[] = [];
   const send = async (requests: readonly Request[]) => {
-    const responses = await t.together(requests);
+    const responses = await t.sendTogether(requests);
     for (const response of responses) (response.status < 300 ? admitted : refused).push(response);
     return responses;
   };

@@ -1,7 +1,8 @@
 /** Section 4.3: one animal, while the operation exists. */
 import * as fc from 'fast-check';
-import { check, look, type Check } from '../session/check.ts';
-import type { Response, Request } from '../client/exchange.ts';
+import { check, observe, type Check } from '../session/check.ts';
+import type { Request } from '../client/request.ts';
+import type { Response } from '../client/response.ts';
 import { getPet, other } from '../client/requests.ts';
 
 /** How many animals of the list are got one by one. */
@@ -22,7 +23,7 @@ export const getChecks: readonly Check[] = [
       );
     });
   }),
-  check('get.not-found', { requests: 7, perRun: { requests: 1, share: 0.25 } }, async (t) => {
+  check('get.not-found', { requests: 7, perCase: { requests: 1, share: 0.25 } }, async (t) => {
     await t.fixtures.needGet();
     const [first] = t.history.ids();
     const unknown = t.fixtures.unknownId();
@@ -44,8 +45,8 @@ export const getChecks: readonly Check[] = [
     );
   }),
 
-  look(['get.not-integer', 'get.large-id', 'get.negative-id', 'get.deprecation'], { requests: 5 }, async (t) => {
-    const operation = (await t.fixtures.getIsGone()) ? 'other' : 'getPet';
+  observe(['get.not-integer', 'get.large-id', 'get.negative-id', 'get.deprecation'], { requests: 5 }, async (t) => {
+    const operation = (await t.fixtures.getIsRemoved()) ? 'other' : 'getPet';
     const at = (text: string): Request => ({
       operation,
       method: 'GET',
@@ -67,7 +68,7 @@ export const getChecks: readonly Check[] = [
     const response = await t.send(at(String((await t.fixtures.animal()).id)));
     t.observe('get.deprecation', headersAmong(response, ['Deprecation', 'Sunset']), response);
   }),
-  look(['methods.head', 'methods.unknown', 'paths.unknown'], { requests: 3 }, async (t) => {
+  observe(['methods.head', 'methods.unknown', 'paths.unknown'], { requests: 3 }, async (t) => {
     const cases = [
       ['methods.head', 'HEAD', '/pets'],
       ['methods.unknown', 'PROPFIND', '/pets'],

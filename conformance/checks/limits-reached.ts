@@ -1,5 +1,5 @@
 /** Section 8: behaviour at the limit. One key is driven to it, once in a run (exhaustion.ts); all checks here look at what came. */
-import { check, look, type Check } from '../session/check.ts';
+import { check, observe, type Check } from '../session/check.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 import { plans } from '../client/pacing.ts';
 import { listPets } from '../client/requests.ts';
@@ -87,7 +87,7 @@ export const exhaustChecks: readonly Check[] = [
     );
   }),
 
-  look(['limits.429-body', 'limits.retry-after-form'], { exhausts: true }, async (t) => {
+  observe(['limits.429-body', 'limits.retry-after-form'], { exhausts: true }, async (t) => {
     const { refused } = await exhausted(t);
     const [response] = refused;
     if (response === undefined) return;

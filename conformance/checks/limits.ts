@@ -1,7 +1,7 @@
 /** Section 8: the headers of the limits, within them. What happens at the limit is in exhaust.ts. */
-import { check, look, onEveryAnswer, type Check } from '../session/check.ts';
+import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import type { Response } from '../client/exchange.ts';
+import type { Response } from '../client/response.ts';
 import type { LimitReading } from '../verdicts/history.ts';
 import { listOrders, listPets } from '../client/requests.ts';
 import type { CheckContext } from '../session/context.ts';
@@ -24,7 +24,7 @@ export const limitChecks: readonly Check[] = [
       'limits.remaining-range',
       'limits.reset-time',
     ] as const
-  ).map(onEveryAnswer),
+  ).map(onEveryResponse),
 
   check('limits.remaining-falls', { requests: attempts * (atOnce + 1) }, async (t) => {
     const { readings } = t.history;
@@ -35,7 +35,7 @@ export const limitChecks: readonly Check[] = [
       const before = await t.send(listPets(t.key, { limit: 1 }));
       if (!windowMoves(readings) && (await turned(t, before))) continue;
       // Orders: the other operations have come ten times in a row elsewhere, and are looked at below.
-      const responses = await t.together(Array.from({ length: atOnce }, () => listOrders(t.key)));
+      const responses = await t.sendTogether(Array.from({ length: atOnce }, () => listOrders(t.key)));
       if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so there is no fixed window');
       if (!Number.isSafeInteger(before.integer('x-ratelimit-limit') ?? 0))
         throw new Skipped('the Limit is so large that it stands for none');
@@ -86,7 +86,7 @@ export const limitChecks: readonly Check[] = [
     }
   }),
 
-  look(['limits.window', 'limits.which-window', 'limits.without-key'], { requests: 1 }, async (t) => {
+  observe(['limits.window', 'limits.which-window', 'limits.without-key'], { requests: 1 }, async (t) => {
     const response = await t.send(listPets(t.key, { limit: 1 }));
     const { readings } = t.history;
     const [reading] = readings.filter((s) => s.key === 'main').slice(-1);

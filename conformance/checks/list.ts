@@ -1,7 +1,7 @@
 /** Section 4.1: the list, its limit and its filter. */
 import * as fc from 'fast-check';
-import { check, look, type Check } from '../session/check.ts';
-import type { Response } from '../client/exchange.ts';
+import { check, observe, type Check } from '../session/check.ts';
+import type { Response } from '../client/response.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import { statuses } from '../client/pet.ts';
 import { listPets, listPetsAnyhow } from '../client/requests.ts';
@@ -17,7 +17,7 @@ export const listChecks: readonly Check[] = [
   check('list.answers', { requests: 1 }, async (t) => {
     await t.send(listPets(t.key));
   }),
-  check('list.limit-accepted', { requests: limits.length, perRun: { requests: 1, most: 100 } }, async (t) => {
+  check('list.limit-accepted', { requests: limits.length, perCase: { requests: 1, most: 100 } }, async (t) => {
     await t.each(limits, async (limit) => {
       await t.send(listPets(t.key, { limit }));
     });
@@ -32,7 +32,7 @@ export const listChecks: readonly Check[] = [
     );
   }),
   check('list.limit', { requests: limits.length }, async (t) => {
-    await t.fixtures.crowd();
+    await t.fixtures.needMany();
     await t.each(limits, async (limit) => {
       await t.send(listPets(t.key, { limit }));
     });
@@ -40,7 +40,7 @@ export const listChecks: readonly Check[] = [
       throw new Inconclusive(`only ${t.history.count()} animals are known: a list of limit=100 could not have had more`);
   }),
   check('list.default-limit', { requests: 3 * attempts }, async (t) => {
-    await t.fixtures.crowd();
+    await t.fixtures.needMany();
     if (t.history.count() <= 20) throw new Inconclusive(`only ${t.history.count()} animals are known, and 20 is the default`);
     // A page may be short, and of another length each time: only what is always so says something of the default.
     const explicit: (number | undefined)[] = [];
@@ -60,7 +60,7 @@ export const listChecks: readonly Check[] = [
     }
   }),
   check('list.status', { requests: 3 + 5 * attempts }, async (t) => {
-    await t.fixtures.statuses();
+    await t.fixtures.needStatuses();
     for (const status of statuses) await t.send(listPets(t.key, { status }));
     needTwoStatuses(t);
     // A filter could also change what it shows. A status may move, but not twice, there and back, each time one looks.
@@ -85,8 +85,8 @@ export const listChecks: readonly Check[] = [
     if (contradiction !== undefined)
       t.require(false, contradiction[0], 'animals that have the status asked for', contradiction[1]);
   }),
-  check('list.status-and-limit', { requests: 18, perRun: { requests: 1 } }, async (t) => {
-    await t.fixtures.crowd();
+  check('list.status-and-limit', { requests: 18, perCase: { requests: 1 } }, async (t) => {
+    await t.fixtures.needMany();
     for (const status of statuses) {
       for (const limit of [1, 2, 19, 20, 30, 100]) await t.send(listPets(t.key, { limit, status }));
     }
@@ -101,7 +101,7 @@ export const listChecks: readonly Check[] = [
     needTwoStatuses(t);
   }),
 
-  look(
+  observe(
     [
       'list.limit-0',
       'list.limit-negative',
@@ -126,8 +126,8 @@ export const listChecks: readonly Check[] = [
       }
     },
   ),
-  look(['list.order', 'list.short-pages', 'list.paging', 'list.new-animal'], { requests: 5, creates: 1 }, async (t) => {
-    await t.fixtures.statuses();
+  observe(['list.order', 'list.short-pages', 'list.paging', 'list.new-animal'], { requests: 5, creates: 1 }, async (t) => {
+    await t.fixtures.needStatuses();
     const all = await t.send(listPets(t.key, { limit: 100 }));
     const ids = all.pets.map((p) => p.id);
     const [rising, falling] = [-1, 1].map((sign) => ids.every((id, i) => i === 0 || (id > ids[i - 1]! ? -1 : 1) === sign));

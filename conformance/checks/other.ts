@@ -1,5 +1,5 @@
 /** Sections 4.4 and 9: the other operation, and the path of the version. */
-import { check, look, type Check } from '../session/check.ts';
+import { check, observe, type Check } from '../session/check.ts';
 import { JsonObject, kindOf } from '../client/json.ts';
 import { getPet, listOrders, listPets } from '../client/requests.ts';
 
@@ -14,7 +14,7 @@ export const otherChecks: readonly Check[] = [
     const requests = [
       listPets(t.key),
       listOrders(t.key),
-      ...(id === undefined || (await t.fixtures.getIsGone()) ? [] : [getPet(t.key, id)]),
+      ...(id === undefined || (await t.fixtures.getIsRemoved()) ? [] : [getPet(t.key, id)]),
     ];
     await t.each(requests, async (request) => {
       const response = await t.send(request);
@@ -23,7 +23,7 @@ export const otherChecks: readonly Check[] = [
     });
   }),
 
-  look(['orders.shape'], { requests: 1 }, async (t) => {
+  observe(['orders.shape'], { requests: 1 }, async (t) => {
     const response = await t.send(listOrders(t.key));
     const { json } = response;
     const first = Array.isArray(json) ? json[0] : json;

@@ -1,5 +1,5 @@
 /** Sections 1, 2, 3 and 7: what every response must look like. The rules judge; here it is seen that there are responses. */
-import { check, look, onEveryAnswer, type Check } from '../session/check.ts';
+import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
 import { JsonObject } from '../client/json.ts';
 import { nobody } from '../client/credentials.ts';
 import { createPet, listPets } from '../client/requests.ts';
@@ -12,12 +12,12 @@ const errorFields = ['code', 'message', 'status'];
 const atOnce = 8;
 
 export const resourceChecks: readonly Check[] = [
-  ...(['service.json', 'pets.array', 'pet.id', 'pet.name', 'pet.category', 'pet.status'] as const).map(onEveryAnswer),
+  ...(['service.json', 'pets.array', 'pet.id', 'pet.name', 'pet.category', 'pet.status'] as const).map(onEveryResponse),
   check('pet.unique-id', { requests: atOnce + 1, creates: atOnce }, async (t) => {
     await t.send(listPets(t.key, { limit: 100 }));
     if (!t.mayWrite) return;
     await t.room(atOnce);
-    const responses = await t.together(Array.from({ length: atOnce }, () => createPet(t.key, t.fixtures.newPet())));
+    const responses = await t.sendTogether(Array.from({ length: atOnce }, () => createPet(t.key, t.fixtures.newPet())));
     const ids = responses.flatMap((response) => response.pets.map((p) => p.id));
     if (ids.length < 2) return;
     const twice = responses.find(
@@ -32,13 +32,13 @@ export const resourceChecks: readonly Check[] = [
   }),
   ...(['error.object', 'error.code', 'error.message', 'error.status'] as const).map((id) =>
     check(id, {}, async (t) => {
-      await t.fixtures.tour();
+      await t.fixtures.oneOfEach();
       if (t.history.errors().length === 0) await t.send({ ...listPets(nobody), mustBe: 401 });
     }),
   ),
 
-  look(['pet.shows-status', 'pet.extra-fields', 'pet.id-size', 'error.extra-fields', 'error.codes'], {}, async (t) => {
-    await t.fixtures.tour();
+  observe(['pet.shows-status', 'pet.extra-fields', 'pet.id-size', 'error.extra-fields', 'error.codes'], {}, async (t) => {
+    await t.fixtures.oneOfEach();
     const pets = t.history.shown();
     if (pets.length > 0) {
       t.observe('pet.shows-status', pets.every((p) => p.get('status') !== undefined) ? 'yes' : 'no');

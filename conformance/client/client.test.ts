@@ -8,7 +8,7 @@ import { bearer } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
 import { fakeClock, start } from '../testing/responses.ts';
 import { apiKey, proxy, scripted, smallServer, type Arrived } from '../testing/servers.ts';
-import { run, session, told } from '../testing/sessions.ts';
+import { run, send, session, told } from '../testing/sessions.ts';
 import { NoResponse, NoRequestsLeft, retryAfterMs, Client } from './client.ts';
 import { response } from '../testing/responses.ts';
 
@@ -48,7 +48,7 @@ const refusing = (retryAfter: string | undefined | ((now: number) => string), ti
 describe('429', () => {
   test('is obeyed for as many seconds as Retry-After says, and the request sent again', async (t) => {
     const { client, clock, arrived } = await targetOf(t, refusing('7', 1));
-    assert.equal((await client.send(list)).status, 200);
+    assert.equal((await send(client, list)).status, 200);
     assert.deepEqual(clock.waits, [7_000]);
     assert.equal(arrived.length, 2);
     assert.deepEqual(client.sent, { withKey: 2, withoutKey: 0, created: 0, unwanted429: 1, secondsWaited: 7 });
@@ -64,7 +64,7 @@ describe('429', () => {
           clock,
         );
       });
-      await client.send(list);
+      await send(client, list);
       assert.equal(clock.waits.length, 1);
       // A date has whole seconds.
       assert.ok(clock.waits[0]! >= 19_000 && clock.waits[0]! <= 20_000, `${clock.waits[0]}`);
@@ -73,7 +73,7 @@ describe('429', () => {
 
   test('without Retry-After is answered by 1, 2, 4 … s, at most a minute, each a little longer', async (t) => {
     const { client, clock } = await targetOf(t, refusing(undefined, 9));
-    await client.send(list);
+    await send(client, list);
     assert.equal(clock.waits.length, 9);
     clock.waits.forEach((ms, i) => {
       const least = Math.min(60_000, 1_000 * 2 ** i);
@@ -88,7 +88,7 @@ describe('429', () => {
   for (const value of ['0', 'soon', '-5', '1.5', '', 'Thu, 01 Jan 1970 00:00:00 GMT']) {
     test(`with Retry-After: ${value} it backs off all the same`, async (t) => {
       const { client, clock } = await targetOf(t, refusing(value, 3));
-      await client.send(list);
+      await send(client, list);
       assert.equal(clock.waits.length, 3);
       clock.waits.forEach((ms, i) => assert.ok(ms >= 1_000 * 2 ** i, `${ms}`));
     });
@@ -97,7 +97,7 @@ describe('429', () => {
   for (const value of ['1', '0', '60', undefined]) {
     test(`for ever, with Retry-After: ${value}, ends after a quarter of an hour`, async (t) => {
       const { client, clock, arrived } = await targetOf(t, refusing(value, Infinity));
-      await assert.rejects(client.send(list), NoRequestsLeft);
+      await assert.rejects(send(client, list), NoRequestsLeft);
       const waited = clock.now() - start;
       assert.ok(waited <= 900_000 && waited > 700_000, `${waited}`);
       assert.ok(arrived.length < 30, `${arrived.length} requests`);
@@ -106,13 +106,13 @@ describe('429', () => {
 
   test('with a wait longer than a quarter of an hour ends it at once', async (t) => {
     const { client, clock } = await targetOf(t, refusing('901', 1));
-    await assert.rejects(client.send(list), /the server said 429; the next request would have to wait 16 minutes/);
+    await assert.rejects(send(client, list), /the server returned 429; the next request would have to wait 16 minutes/);
     assert.deepEqual(clock.waits, []);
   });
 
   test('of requests sent together is a response like others', async (t) => {
     const { client, clock } = await targetOf(t, refusing('9', 2));
-    const responses = await client.together([list, list, list]);
+    const responses = await Promise.all([list, list, list].map((request) => client.exchange(request)));
     assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 429, 429]);
     assert.deepEqual(clock.waits, []);
   });
@@ -136,7 +136,7 @@ describe('the headers', () => {
       const { client } = session(server, {}, clock);
       t.after(() => client.close());
       for (let i = 0; i < 150; i++) {
-        assert.equal((await client.send(list)).status, 200);
+        assert.equal((await send(client, list)).status, 200);
         clock.move(7);
       }
       assert.equal(client.sent.unwanted429, 0);
@@ -157,10 +157,10 @@ describe('the headers', () => {
         })
         .end('[]');
     });
-    await client.send(list);
-    await client.send(list);
+    await send(client, list);
+    await send(client, list);
     await assert.rejects(
-      client.send(list),
+      send(client, list),
       (error) =>
         error instanceof NoRequestsLeft &&
         error.forAll &&
@@ -253,8 +253,8 @@ describe('--max-requests', () => {
 
   test('holds for requests sent together', async (t) => {
     const { client, arrived } = await targetOf(t, (_, response) => void response.end('[]'), 3);
-    await assert.rejects(client.together([list, list, list, list, list]), NoRequestsLeft);
-    await assert.rejects(client.send(list), /--max-requests 3 is reached/);
+    await assert.rejects(Promise.all([list, list, list, list, list].map((request) => client.exchange(request))), NoRequestsLeft);
+    await assert.rejects(send(client, list), /--max-requests 3 is reached/);
     assert.ok(arrived.length <= 3);
   });
 });
@@ -288,7 +288,7 @@ describe('connections', () => {
 
   test('one that the server has closed meanwhile is replaced, and the request sent again', async (t) => {
     const { client, count } = await cutting(t, (_, onConnection) => onConnection > 1);
-    for (let i = 0; i < 4; i++) assert.equal((await client.send(list)).status, 200);
+    for (let i = 0; i < 4; i++) assert.equal((await send(client, list)).status, 200);
     assert.equal(count(), 7);
     // Each that may have arrived counts.
     assert.equal(client.sent.withKey, 7);
@@ -296,9 +296,9 @@ describe('connections', () => {
 
   test('cut twice for one request: no response', async (t) => {
     const { client, count } = await cutting(t, (nth) => nth > 1);
-    await client.send(list);
+    await send(client, list);
     await assert.rejects(
-      client.send(list),
+      send(client, list),
       (error) => error instanceof NoResponse && error.request === list && /ECONNRESET|socket hang up/.test(error.message),
     );
     assert.equal(count(), 3);
@@ -306,7 +306,7 @@ describe('connections', () => {
 
   test('a new one that is cut is not tried again: what was sent may have broken it', async (t) => {
     const { client, count } = await cutting(t, () => true);
-    await assert.rejects(client.send(createPet(bearer(apiKey), { name: 'x', categoryId: 1n })), NoResponse);
+    await assert.rejects(send(client, createPet(bearer(apiKey), { name: 'x', categoryId: 1n })), NoResponse);
     assert.equal(count(), 1);
   });
 
@@ -314,7 +314,7 @@ describe('connections', () => {
     const clock = fakeClock();
     const client = new Client({ baseUrl: 'http://127.0.0.1:1/v1', clock, wait: (ms) => clock.sleep(ms) });
     await assert.rejects(
-      client.send(list),
+      send(client, list),
       (error) => error instanceof NoResponse && /ECONNREFUSED/.test(error.message) && !/\n/.test(error.message),
     );
   });

@@ -1,27 +1,28 @@
 /**
- * The server under test, as a client that lives within its limits: it sends one request at a time, waits while the key has none
- * left, obeys a 429 and sends again, and never exceeds what the run may send in all.
+ * The HTTP client of the kit. It stays within the rate limits of a key: it waits while the key has no requests left, waits and
+ * retries after a 429, and never sends more requests than the run may send.
  */
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock } from './clock.ts';
-import { Response, urlOf, type Credential, type Moment, type Request } from './exchange.ts';
+import { urlOf, type Credential, type Request } from './request.ts';
+import { Response, type Moment } from './response.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { exchangeRaw } from './raw.ts';
 
-/** How long a response may take, to its last byte. */
-const answerTimeoutMs = 30_000;
+/** The time limit for a complete response. */
+const responseTimeoutMs = 30_000;
 
-/** More than any response of this interface could want. */
-const maxAnswerBytes = 16 * 1024 * 1024;
+/** The size limit of a response. */
+const maxResponseBytes = 16 * 1024 * 1024;
 
-/** The same for a message whose body never comes: it is to be answered at once. */
+/** The time limit for raw messages. */
 const rawTimeoutMs = 10_000;
 
-/** Connections at once, for requests that are to arrive together. */
+/** The number of connections for requests that are sent at the same time. */
 const maxConnections = 64;
 
-/** No response came: the connection broke, or it took too long. */
+/** No response was received: the connection broke, or the response took too long. */
 export class NoResponse extends Error {
   override readonly name = 'NoResponse';
   readonly request: Request;
@@ -33,10 +34,10 @@ export class NoResponse extends Error {
   }
 }
 
-/** The run may send no more: the cap of the run is reached, or the key is used up for longer than one waits. */
+/** The run may send no more: --max-requests is reached, or the key has no requests left for a long time. */
 export class NoRequestsLeft extends Error {
   override readonly name = 'NoRequestsLeft';
-  /** Whether it holds for every request; else only for those without the key that was used up. */
+  /** Whether it applies to all requests, and not only to those without a valid key. */
   readonly forAll: boolean;
 
   constructor(message: string, forAll = true) {
@@ -45,16 +46,16 @@ export class NoRequestsLeft extends Error {
   }
 }
 
-/** Told while the kit waits: for how long in milliseconds, and why. Resolves when the time is over. */
-export type Wait = (ms: number, why: string) => Promise<void>;
+/** Waits for a time in milliseconds, and shows the reason. */
+export type Wait = (ms: number, reason: string) => Promise<void>;
 
 interface ClientOptions {
-  /** Without a trailing slash. */
+  /** Ends in /v1, without a trailing slash. */
   readonly baseUrl: string;
   readonly clock: Clock;
   readonly wait: Wait;
   readonly maxRequests?: number;
-  /** What the main key may do in a minute, where the user has told the plan. */
+  /** The requests per minute of the main key, if its plan is known. */
   readonly perMinute?: number;
 }
 
@@ -63,9 +64,8 @@ export class Client {
   readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, secondsWaited: 0 };
   readonly #options: ClientOptions;
   readonly #agent: HttpAgent | HttpsAgent;
-  readonly #pacers: Record<'main' | 'exhaust' | 'none', Pacer>;
+  readonly #pacers: Record<Credential['key'], Pacer>;
   #turn = 0;
-  #seen: (response: Response) => void = () => {};
 
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
@@ -75,50 +75,57 @@ export class Client {
     this.#pacers = { main: new Pacer(options.perMinute), exhaust: new Pacer(), none: new Pacer() };
   }
 
-  /** Whoever must see every response, those of 429 that are sent again included. */
-  onResponse(seen: (response: Response) => void): void {
-    this.#seen = seen;
-  }
-
-  /** The pace of a key. */
-  pacer(key: 'main' | 'exhaust' | 'none'): Pacer {
+  /** The pacer of a key. */
+  pacer(key: Credential['key']): Pacer {
     return this.#pacers[key];
   }
 
   /**
-   * Sends a request as soon as the limits allow it, and again after a 429.
+   * Sends a request as soon as the limits of its key allow it, and again after each 429. Yields every response; the last one is
+   * not a 429.
    *
-   * @throws NoResponse where the connection breaks
-   * @throws NoRequestsLeft where the run may send no more
+   * @throws NoResponse if the connection breaks
+   * @throws NoRequestsLeft if the run may send no more
    */
-  async send(request: Request): Promise<Response> {
-    const pacer = this.#pacers[request.credential.key];
+  async *attempts(request: Request): AsyncGenerator<Response> {
     const { key } = request.credential;
+    const pacer = this.#pacers[key];
     for (let refusals = 0, waited = 0; ; refusals++) {
       await this.room(key, 1);
-      const response = await this.#exchange(request);
-      if (response.status !== 429) return response;
+      const response = await this.exchange(request);
+      yield response;
+      if (response.status !== 429) return;
       this.sent.unwanted429++;
-      const said = retryAfterMs(response, pacer.serverTime(response.receivedAt)) ?? 0;
-      // Who came again when he was told to, and was refused, backs off beyond that.
-      const ms = said > 0 && refusals === 0 ? said : Math.max(said, backoffMs(refusals));
+      const retryAfter = retryAfterMs(response, pacer.serverTime(response.receivedAt)) ?? 0;
+      // After a second refusal, back off even beyond Retry-After (section 8, behaviour 2).
+      const ms = retryAfter > 0 && refusals === 0 ? retryAfter : Math.max(retryAfter, backoffMs(refusals));
       if (waited > 0 && waited + ms > longWindowMs)
-        throw new NoRequestsLeft(`the server has said 429 to ${refusals + 1} requests in a row`, key === 'main');
+        throw new NoRequestsLeft(`the server returned 429 to ${refusals + 1} requests in a row`, key === 'main');
       waited += ms;
-      await this.#wait(ms, 'the server said 429', key);
+      await this.#wait(ms, 'the server returned 429', key);
     }
   }
 
-  /** Sends all at once, over many connections, whatever remains: see `room`. A 429 is a response like others. */
-  async together(requests: readonly Request[]): Promise<Response[]> {
-    return Promise.all(requests.map((request) => this.#exchange(request)));
-  }
-
-  /** Waits until `count` requests with that key have room. */
-  async room(key: 'main' | 'exhaust' | 'none', count: number): Promise<void> {
+  /** Waits until the key has `count` requests left. */
+  async room(key: Credential['key'], count: number): Promise<void> {
     const pacer = this.#pacers[key];
     for (let ms; (ms = pacer.wait(this.#options.clock.now(), count)) > 0;)
       await this.#wait(ms, 'the key has no requests left in this window', key);
+  }
+
+  /**
+   * Sends a request once, regardless of the limits. A 429 is a response like any other.
+   *
+   * @throws NoResponse if the connection breaks
+   * @throws NoRequestsLeft if --max-requests is reached
+   */
+  async exchange(request: Request): Promise<Response> {
+    const response = await this.#once(request);
+    // A 401 shows the limits of requests without a key.
+    const { key } = request.credential;
+    if (response.status !== 401 || key === 'none') this.#pacers[key].learn(response);
+    if (request.operation === 'createPet' && response.status === 201) this.sent.created++;
+    return response;
   }
 
   /** Closes its connections. */
@@ -130,24 +137,14 @@ export class Client {
     return { at: this.#options.clock.now(), turn: ++this.#turn };
   }
 
-  async #wait(ms: number, why: string, key: Credential['key']): Promise<void> {
+  async #wait(ms: number, reason: string, key: Credential['key']): Promise<void> {
     if (ms > longWindowMs)
-      throw new NoRequestsLeft(`${why}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`, key === 'main');
+      throw new NoRequestsLeft(`${reason}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`, key === 'main');
     this.sent.secondsWaited += ms / 1000;
-    await this.#options.wait(ms, why);
+    await this.#options.wait(ms, reason);
   }
 
-  async #exchange(request: Request): Promise<Response> {
-    const response = await this.#once(request);
-    // Who is not known is told of the limits of strangers.
-    const { key } = request.credential;
-    if (response.status !== 401 || key === 'none') this.#pacers[key].answered(response);
-    if (request.operation === 'createPet' && response.status === 201) this.sent.created++;
-    this.#seen(response);
-    return response;
-  }
-
-  /** One request on the wire. Sent again where a kept connection turned out to be closed by the server meanwhile. */
+  /** Sends a request, and again if the server has closed the idle connection that it was sent on. */
   async #once(request: Request, again = false): Promise<Response> {
     const max = this.#options.maxRequests;
     if (max !== undefined && this.sent.withKey + this.sent.withoutKey >= max)
@@ -186,8 +183,8 @@ export class Client {
             let bytes = 0;
             response.on('data', (chunk: Buffer) => {
               chunks.push(chunk);
-              if ((bytes += chunk.length) > maxAnswerBytes)
-                sending!.destroy(new Error(`a response of more than ${maxAnswerBytes} bytes`));
+              if ((bytes += chunk.length) > maxResponseBytes)
+                sending!.destroy(new Error(`a response of more than ${maxResponseBytes} bytes`));
             });
             response.on('error', reject);
             response.on('aborted', () => reject(new Error('the response was cut off')));
@@ -199,8 +196,8 @@ export class Client {
           },
         );
         const late = setTimeout(
-          () => sending!.destroy(new Error(`no response within ${answerTimeoutMs / 1000} s`)),
-          answerTimeoutMs,
+          () => sending!.destroy(new Error(`no response within ${responseTimeoutMs / 1000} s`)),
+          responseTimeoutMs,
         );
         sending.on('close', () => clearTimeout(late));
         sending.on('error', reject);
@@ -214,7 +211,7 @@ export class Client {
         ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
       )
         return this.#once(request, true);
-      // A mistake of ours is not the server's silence.
+      // An error in the kit is not the server's.
       if (error instanceof TypeError || error instanceof ReferenceError) throw error;
       throw new NoResponse(request, error as Error);
     }
@@ -222,8 +219,8 @@ export class Client {
 }
 
 /**
- * What Retry-After says (RFC 9110, section 10.2.3: seconds, or a date), in milliseconds from `now`, the server's time; undefined
- * where it is missing or neither.
+ * The value of Retry-After (RFC 9110, section 10.2.3: seconds, or a date) in milliseconds from `now`, the server's time; undefined
+ * if it is missing or invalid.
  */
 export function retryAfterMs(response: Response, now: number): number | undefined {
   const value = response.all('retry-after')[0];
@@ -233,7 +230,7 @@ export function retryAfterMs(response: Response, now: number): number | undefine
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** 1, 2, 4 … s, at most a minute, each lengthened by up to a quarter, so that clients do not wake together. */
+/** 1, 2, 4 … s, at most a minute, plus up to a quarter at random, so that clients do not retry at the same time. */
 function backoffMs(refusals: number): number {
   return Math.min(60_000, 1000 * 2 ** refusals) * (1 + Math.random() / 4);
 }

@@ -1,5 +1,5 @@
 /** Valid credentials, and those that are not quite valid. How a shell would make them from `$API_KEY` stands beside each. */
-import type { Credential } from './exchange.ts';
+import type { Credential } from './request.ts';
 
 /** The key as a bearer token. */
 export function bearer(key: string, of: 'main' | 'exhaust' = 'main'): Credential {

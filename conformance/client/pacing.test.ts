@@ -14,7 +14,7 @@ const endOfMinute = (serverAt: number) => (Math.floor(serverAt / minuteMs) + 1) 
 /** A pacer that has had these responses. */
 function after(...told: Told[]): Pacer {
   const pacer = new Pacer();
-  for (const one of told) pacer.answered(response(one));
+  for (const one of told) pacer.learn(response(one));
   return pacer;
 }
 
@@ -48,7 +48,7 @@ describe('a fixed window', () => {
         let remaining = steps.length;
         for (const step of steps) {
           at = Math.min(at + step, reset * 1000 - ahead - 1);
-          pacer.answered(response({ at, serverAt: at + ahead, limit: 60, remaining: --remaining, reset }));
+          pacer.learn(response({ at, serverAt: at + ahead, limit: 60, remaining: --remaining, reset }));
         }
         if (steps.length === 1) return; // a server that has only ever said 0 is not believed
         const serverTime = at + pacer.wait(at) + ahead;
@@ -72,7 +72,7 @@ describe('a fixed window', () => {
     ]) {
       const pacer = after(...order.map((i) => told[i]!));
       assert.equal(pacer.serverTime(at), at + 3_000, `${order}`);
-      pacer.answered(response({ ...told[1], remaining: 0 }));
+      pacer.learn(response({ ...told[1], remaining: 0 }));
       assert.equal(pacer.serverTime(at), at + 3_000, `${order}`);
       assert.equal(pacer.wait(at), 17_050, `${order}`);
     }
@@ -98,7 +98,7 @@ describe('a fixed window', () => {
     const reset = endOfMinute(start);
     const pacer = after(...[3, 0, 2, 1].map((remaining) => ({ limit: 60, remaining, reset })));
     assert.ok(pacer.wait(start) > 0);
-    pacer.answered(response({ at: reset * 1000, limit: 60, remaining: 59, reset: reset + 60 }));
+    pacer.learn(response({ at: reset * 1000, limit: 60, remaining: 59, reset: reset + 60 }));
     assert.equal(pacer.wait(reset * 1000), 0);
   });
 
@@ -112,8 +112,8 @@ test('a server that has only ever said 0 is not believed, one that says 0 later 
   const reset = endOfMinute(start);
   const pacer = after(...Array.from({ length: 5 }, () => ({ limit: 60, remaining: 0, reset })));
   assert.equal(pacer.wait(start), 0);
-  pacer.answered(response({ limit: 60, remaining: 1, reset }));
-  pacer.answered(response({ limit: 60, remaining: 0, reset }));
+  pacer.learn(response({ limit: 60, remaining: 1, reset }));
+  pacer.learn(response({ limit: 60, remaining: 0, reset }));
   assert.ok(pacer.wait(start) > 0);
 });
 
@@ -134,7 +134,7 @@ test('headers that are missing, doubled or no integers teach nothing', () => {
 test('a sliding window: a Reset that moves is followed', () => {
   const pacer = new Pacer();
   for (let remaining = 5; remaining >= 0; remaining--) {
-    pacer.answered(
+    pacer.learn(
       response({
         at: start + (5 - remaining) * 700,
         limit: 60,
@@ -146,7 +146,7 @@ test('a sliding window: a Reset that moves is followed', () => {
   const at = start + 5 * 700;
   const wait = pacer.wait(at);
   assert.ok(wait >= minuteMs && wait <= minuteMs + 2_050, `${wait}`);
-  pacer.answered(response({ at: at + 10_000, limit: 60, remaining: 1, reset: Math.ceil((at + 70_000) / 1000) }));
+  pacer.learn(response({ at: at + 10_000, limit: 60, remaining: 1, reset: Math.ceil((at + 70_000) / 1000) }));
   assert.equal(pacer.wait(at + 10_000), 0);
 });
 
@@ -158,7 +158,7 @@ describe('headers that speak of the day', () => {
       for (let i = 0; i < perMinute; i++) {
         assert.equal(pacer.wait(start + i), 0, `request ${i + 1}`);
         pacer.sending(start + i);
-        pacer.answered(response({ at: start + i, limit: perDay, remaining: perDay - 1 - i, reset: tomorrow }));
+        pacer.learn(response({ at: start + i, limit: perDay, remaining: perDay - 1 - i, reset: tomorrow }));
       }
       // Until the first of them is a minute old.
       assert.equal(pacer.wait(start + perMinute), minuteMs + 50 - perMinute);
@@ -170,7 +170,7 @@ describe('headers that speak of the day', () => {
     const pacer = new Pacer();
     for (let i = 0; i < 300; i++) {
       pacer.sending(start);
-      pacer.answered(response({ limit: 1_000, remaining: 999 - i, reset: endOfMinute(start) }));
+      pacer.learn(response({ limit: 1_000, remaining: 999 - i, reset: endOfMinute(start) }));
     }
     assert.equal(pacer.wait(start), 0);
   });

@@ -6,7 +6,7 @@
  * close to the truth and never ahead of it. And the other window: a server may speak of the day only, while the minute runs
  * out; a Limit that is a plan's number of the day gives away the plan, and with it the number of the minute.
  */
-import type { Response } from './exchange.ts';
+import type { Response } from './response.ts';
 
 /** Section 8 of the specification. */
 export const plans = {
@@ -63,8 +63,8 @@ export class Pacer {
     this.#sent.push(now);
   }
 
-  /** Learns from a response. */
-  answered(response: Response): void {
+  /** Learns from the headers of a response. */
+  learn(response: Response): void {
     if (response.date !== undefined) this.#offset = Math.max(this.#offset ?? -Infinity, response.date - response.receivedAt);
     const [limit, remaining, reset] = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) =>
       response.integer(name),

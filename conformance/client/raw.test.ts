@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { bearer, nobody } from './credentials.ts';
-import { curlLine } from './exchange.ts';
+import { curlLine } from './curl.ts';
 import { exchangeRaw } from './raw.ts';
 import { other } from './requests.ts';
 import { apiKey } from '../testing/servers.ts';

@@ -1,5 +1,5 @@
 /** The requests of the four operations, as a client of the specification would write them. */
-import type { Credential, Request } from './exchange.ts';
+import type { Credential, Request } from './request.ts';
 import { newPetText, type NewPet, type PetStatus } from './pet.ts';
 
 const json: Request['headers'] = [['Content-Type', 'application/json']];

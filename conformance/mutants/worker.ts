@@ -4,7 +4,7 @@
  */
 import { systemClock, type Clock } from '../client/clock.ts';
 import { Session } from '../session/session.ts';
-import { results, runChecks } from '../suite.ts';
+import { runChecks } from '../suite.ts';
 import { mutants } from './mutants.ts';
 import { startSmallServer } from './small-server.ts';
 import { variants } from './variants.ts';
@@ -83,7 +83,8 @@ async function run(job: Job): Promise<Outcome> {
   session.client.close();
   await close();
   const ids = (verdict: string) =>
-    results(session)
+    session
+      .results()
       .filter((r) => r.verdict === verdict)
       .map(({ id }) => id);
   const { withKey, withoutKey, unwanted429 } = session.client.sent;

@@ -1,13 +1,13 @@
 /** The report of a session. */
 import { readFileSync } from 'node:fs';
 import type { Session } from '../session/session.ts';
-import { results } from '../suite.ts';
-import type { Report, Verdict } from './report.ts';
+import type { Report } from './report.ts';
+import type { Verdict } from '../verdicts/results.ts';
 
 /** What the session has found, as it stands now. */
 export function buildReport(session: Session): Report {
   const { options, client, clock, startedAt } = session;
-  const requirements = results(session);
+  const requirements = session.results();
   const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };

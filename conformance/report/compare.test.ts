@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compare, comparisonText, isUnchanged, readReport } from './compare.ts';
 import { fixture, hostile } from '../testing/report.ts';
-import type { Report, Verdict } from './report.ts';
+import type { Report } from './report.ts';
+import type { Verdict } from '../verdicts/results.ts';
 import { rawCharacters } from '../testing/wellformed.ts';
 
 const changed: Partial<Record<string, Verdict>> = {

@@ -1,5 +1,6 @@
 /** Two reports side by side: the same server at two times, or two servers. */
-import type { Observation, Report, RequirementResult, Verdict } from './report.ts';
+import type { Report } from './report.ts';
+import type { Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 import * as shape from './shape.ts';
 import { clipped, visible } from './visible.ts';
 import { dateText, sectionTitle, verdicts } from './words.ts';

@@ -4,7 +4,8 @@
  */
 import { changedTo, directionTitles, gapsByRuns, isUnchanged, type Comparison, type GapChange, type Side } from './compare.ts';
 import { attribute, html, type Markup } from './markup.ts';
-import type { Report, RequirementResult, Verdict } from './report.ts';
+import type { Report } from './report.ts';
+import type { RequirementResult, Verdict } from '../verdicts/results.ts';
 import { bySection, count, dateText, sectionTitle, signs, verdicts } from './words.ts';
 
 type Text = string | Markup;

@@ -3,7 +3,8 @@ import { isUnchanged, type Comparison } from './compare.ts';
 import { comparisonSection, gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';
 import { attribute, html, lines, Markup } from './markup.ts';
 import { pageHtml } from './page.ts';
-import type { Failure, Report, RequirementResult, Verdict } from './report.ts';
+import type { Report } from './report.ts';
+import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import { conclusion, count, dateText, duration, grouped, isStrict, requestsSent, sectionTitle, signs, verdicts } from './words.ts';
 
 /** The report, and if given the comparison with another, as one HTML file. */

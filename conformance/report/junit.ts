@@ -3,7 +3,8 @@
  * several `<failure>` in one case (some read only the first), so each case has at most one, with all failures in its text.
  */
 import { escaped } from './markup.ts';
-import type { Failure, Report, RequirementResult } from './report.ts';
+import type { Report } from './report.ts';
+import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { visible, visibleLines } from './visible.ts';
 import { bySection, count, isStrict, sectionTitle } from './words.ts';
 

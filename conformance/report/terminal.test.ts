@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { stripVTControlCharacters } from 'node:util';
 import { test } from 'node:test';
 import { fixture, hostile } from '../testing/report.ts';
-import type { Report, RequirementResult } from './report.ts';
+import type { Report } from './report.ts';
+import type { RequirementResult } from '../verdicts/results.ts';
 import { resultLine, sectionLine, summaryText } from './terminal.ts';
 import { rawCharacters } from '../testing/wellformed.ts';
 

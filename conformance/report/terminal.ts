@@ -2,7 +2,8 @@
  * What a run prints. Whatever came from a server passes through `visible`, so that no server can send an escape sequence to a
  * terminal; colours are added after that, and never carry a meaning alone.
  */
-import type { Failure, Report, RequirementResult, Verdict } from './report.ts';
+import type { Report } from './report.ts';
+import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import { bySection, count, duration, requestsSent, sectionTitle, signs } from './words.ts';
 

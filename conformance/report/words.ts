@@ -1,6 +1,7 @@
 /** The words and signs that every form of the report shares. */
 import { sections } from '../requirements/requirements.ts';
-import type { Report, Verdict } from './report.ts';
+import type { Report } from './report.ts';
+import type { Verdict } from '../verdicts/results.ts';
 
 /** In the order in which counts are told. */
 export const verdicts: readonly Verdict[] = ['passed', 'failed', 'inconclusive', 'skipped'];

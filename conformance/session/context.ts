@@ -1,28 +1,32 @@
-/** What a check works with: it sends, requires, observes; and gives up where the server leaves nothing to judge. */
+/** What a check works with: it sends requests, requires, and observes. */
 import * as fc from 'fast-check';
-import { casesOf, type Check } from './check.ts';
-import { nameOf, type Response, type Credential, type Request } from '../client/exchange.ts';
-import { Fixtures } from './fixtures.ts';
-import type { GapId } from '../requirements/gaps.ts';
-import type { History } from '../verdicts/history.ts';
-import { shortened } from '../client/json.ts';
-import type { Failure } from '../report/report.ts';
-import { Violated, Inconclusive } from '../verdicts/outcome.ts';
-import type { Session } from './session.ts';
 import { NoResponse, type Client } from '../client/client.ts';
+import { shortened } from '../client/json.ts';
+import { nameOf, type Credential, type Request } from '../client/request.ts';
+import type { Response } from '../client/response.ts';
+import type { GapId } from '../requirements/gaps.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+import type { History } from '../verdicts/history.ts';
+import { Inconclusive, Violated } from '../verdicts/outcome.ts';
+import type { Failure } from '../verdicts/results.ts';
+import { casesOf, type Cost } from './cost.ts';
+import type { Fixtures } from './fixtures.ts';
+import type { JudgedResponse, Session } from './session.ts';
 
-/** How many cases more are tried to make a counterexample smaller: each is a request, or several. */
+/** The number of cases that are tried to find a smaller counterexample. */
 const maxShrinks = 100;
 
 export class CheckContext {
-  readonly fixtures: Fixtures;
   readonly #session: Session;
-  readonly #check: Check;
+  readonly #check: { readonly requirement?: RequirementId; readonly cost: Cost };
 
-  constructor(session: Session, check: Check) {
+  constructor(session: Session, check: { readonly requirement?: RequirementId; readonly cost: Cost }) {
     this.#session = session;
     this.#check = check;
-    this.fixtures = session.fixtures;
+  }
+
+  get fixtures(): Fixtures {
+    return this.#session.fixtures;
   }
 
   /** The valid key. */
@@ -30,12 +34,12 @@ export class CheckContext {
     return this.#session.key;
   }
 
-  /** The key that may be driven to its limit. */
+  /** The key that may be brought to its limit. */
   get exhaustKey(): Credential {
     return this.#session.exhaustKey;
   }
 
-  /** The text of the valid key, for those who make near misses of it. */
+  /** The text of the valid key. */
   get secret(): string {
     return this.#session.options.apiKey;
   }
@@ -57,14 +61,14 @@ export class CheckContext {
     return this.#session.client;
   }
 
-  /** How many cases --runs allows this check. */
+  /** The number of generated cases of this check. */
   get cases(): number {
     return casesOf(this.#check.cost, this.#session.options.runs);
   }
 
-  /** Waits, on the kit's clock. */
-  async sleep(ms: number, why: string): Promise<void> {
-    await this.#session.wait(ms, why);
+  /** Waits; the reason is printed. */
+  async sleep(ms: number, reason: string): Promise<void> {
+    await this.#session.wait(ms, reason);
   }
 
   /** The kit's clock, in milliseconds since 1970. */
@@ -72,45 +76,50 @@ export class CheckContext {
     return this.#session.clock.now();
   }
 
-  /** The time of the server's clock, as far as its responses tell: milliseconds since 1970, never ahead of it. */
+  /** The server's clock according to its Date headers, never ahead of it: milliseconds since 1970. */
   serverTime(): number {
     return this.client.pacer(this.exhaustKey.key).serverTime(this.now());
   }
 
   /**
-   * Sends a request within the limits and gives its response, which all rules have judged.
+   * Sends a request within the limits of its key.
    *
-   * @throws Violated where a rule of this check's own requirement is broken
+   * @throws Violated if the response violates this check's requirement according to the rules
    */
   async send(request: Request): Promise<Response> {
-    const [response] = await this.#watched(async () => [await this.#session.client.send(request)]);
+    const [response] = await this.#judged(async () => [await this.#session.send(request)]);
     return response!;
   }
 
-  /** Waits until `count` requests have room in one window of the key. */
-  async room(count: number): Promise<void> {
-    await this.#session.client.room('main', count);
+  /** Sends requests at the same time, regardless of the limits. A 429 is a response like any other. */
+  async sendTogether(requests: readonly Request[]): Promise<Response[]> {
+    return this.#judged(() => this.#session.sendTogether(requests));
   }
 
-  /** Sends all at once, whatever remains. A 429 is a response like others. */
-  async together(requests: readonly Request[]): Promise<Response[]> {
-    return this.#watched(() => this.#session.client.together(requests));
-  }
-
-  /** Sends now, whatever remains. */
+  /** Sends a request immediately, regardless of the limits. */
   async sendNow(request: Request): Promise<Response> {
-    const [response] = await this.together([request]);
+    const [response] = await this.sendTogether([request]);
     return response!;
   }
 
-  /** What the requirement demands of this response. What came is the status, unless told. */
-  require(kept: boolean, response: Response, required: string, came = `${response.status}`): void {
-    const id = this.#check.requirement!;
-    if (kept) this.#session.ledger.kept(id, response);
-    else throw new Violated(this.#session.ledger.broken(id, { required, came }, response.request, response));
+  /** Waits until the key has `count` requests left in one window. */
+  async room(count: number): Promise<void> {
+    await this.client.room('main', count);
   }
 
-  /** Tries every case; where some fail, the first failure is thrown after the last case. */
+  /**
+   * Records whether a response meets the requirement.
+   *
+   * @throws Violated if it does not
+   */
+  require(met: boolean, response: Response, required: string, received = `${response.status}`): void {
+    const id = this.#check.requirement!;
+    const { ledger } = this.#session;
+    if (met) ledger.met(id, response);
+    else throw new Violated(ledger.violated(id, { required, received }, response.request, response));
+  }
+
+  /** Tries every case, and throws the first failure after the last case. */
   async each<T>(cases: readonly T[], body: (value: T) => Promise<void>): Promise<void> {
     let first: Violated | undefined;
     for (const value of cases) {
@@ -125,8 +134,8 @@ export class CheckContext {
   }
 
   /**
-   * Tries the examples, then generates as many cases as the check's cost says, and makes the smallest of the one that fails. At
-   * most once in a check: `--path` belongs to it. `show` writes a case for a person.
+   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails. A check calls
+   * it once, because `--path` refers to it. `show` formats a case.
    */
   async forAll<T>(
     arbitrary: fc.Arbitrary<T>,
@@ -136,7 +145,7 @@ export class CheckContext {
   ): Promise<void> {
     const id = this.#check.requirement!;
     const { seed, path } = this.#session.options;
-    const before = this.#session.ledger.mark(id);
+    const mark = this.#session.ledger.mark(id);
     let smallest: { failure: Failure; value: T } | undefined;
     let shrinks = 0;
     let stop: unknown;
@@ -149,7 +158,7 @@ export class CheckContext {
           smallest = { failure: error.failure, value };
           throw error;
         }
-        // Whatever else it is, no smaller case could tell more: what was found so far stands.
+        // fast-check must not take any other error for a counterexample.
         stop = error;
       }
     });
@@ -157,52 +166,51 @@ export class CheckContext {
       seed,
       numRuns: examples.length + this.cases,
       examples: examples.map((value) => [value] as [T]),
-      // A replay is the smallest case already; and a sequence that is replayed cannot be made smaller.
+      // A replayed case is the smallest already.
       ...(path !== undefined && { path: path.split('@')[0]!, endOnFailure: true }),
     });
     if (smallest !== undefined) {
       const shown = show(smallest.value);
-      // A sequence is replayed by two paths: that of the case, and that of the commands which ran.
+      // A sequence has two paths: that of the case, and that of the commands which were run.
       const commands = /replayPath="([^"]+)"/.exec(shown)?.[1];
-      const at = `${details.counterexamplePath ?? ''}${commands === undefined ? '' : `@${commands}`}`;
+      const replayPath = `${details.counterexamplePath ?? ''}${commands === undefined ? '' : `@${commands}`}`;
       const failure: Failure = {
         ...smallest.failure,
         smallestCase: this.#session.redact(shortened(shown, 4000)),
-        replay: `--only ${id} --seed ${seed} --path ${at}`,
+        replay: `--only ${id} --seed ${seed} --path ${replayPath}`,
       };
-      this.#session.ledger.settle(id, before, failure);
+      this.#session.ledger.keepOne(id, mark, failure);
       throw new Violated(failure);
     }
     if (stop !== undefined) throw stop;
   }
 
-  /** Tells how a gap is filled. The text is the same for the same behaviour, whatever the data. */
-  observe(gap: GapId, text: string, example?: Response): void {
-    this.#session.ledger.observe(gap, text, example);
+  /** Records how the server fills a gap, with the same text for the same behaviour. */
+  observe(gap: GapId, behaviour: string, example?: Response): void {
+    this.#session.ledger.observe(gap, behaviour, example);
   }
 
-  /** Runs `ask`, and throws if a response broke this check's own requirement by a rule. */
-  async #watched(ask: () => Promise<Response[]>): Promise<Response[]> {
-    const id = this.#check.requirement;
-    const before = id === undefined ? 0 : this.#session.ledger.failed(id);
-    let responses: Response[];
+  /** Sends, and throws if a response violates this check's requirement. */
+  async #judged(send: () => Promise<readonly JudgedResponse[]>): Promise<Response[]> {
+    let judged: readonly JudgedResponse[];
     try {
-      responses = await ask();
+      judged = await send();
     } catch (error) {
-      if (!(error instanceof NoResponse)) throw error;
-      return this.#unanswered(error);
+      if (error instanceof NoResponse) return this.#noResponse(error);
+      throw error;
     }
-    if (id !== undefined && this.#session.ledger.failed(id) > before) throw new Violated(this.#session.ledger.latest(id));
-    return responses;
+    const own = judged.flatMap(({ violations }) => violations).findLast(({ id }) => id === this.#check.requirement);
+    if (own !== undefined) throw new Violated(own.failure);
+    return judged.map(({ response }) => response);
   }
 
-  /** A request that breaks the connection is a failure; a server that is gone is none. */
-  async #unanswered(error: NoResponse): Promise<never> {
-    await this.#session.seeThatItLives(error);
+  /** A request that breaks its connection is a failure, unless the server is gone. */
+  async #noResponse(error: NoResponse): Promise<never> {
+    await this.#session.assertAlive(error);
+    const { request, message } = error;
     const id = this.#check.requirement;
-    if (id === undefined) throw new Inconclusive(`no response to ${nameOf(error.request)}: ${error.message}`);
-    throw new Violated(
-      this.#session.ledger.broken(id, { required: 'a response', came: `none: ${error.message}` }, error.request, undefined),
-    );
+    if (id === undefined) throw new Inconclusive(`no response to ${nameOf(request)}: ${message}`);
+    const violation = { required: 'a response', received: `none: ${message}` };
+    throw new Violated(this.#session.ledger.violated(id, violation, request, undefined));
   }
 }

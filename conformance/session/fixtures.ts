@@ -1,81 +1,72 @@
-/** What several checks need and the run makes once: one response of each kind, an animal, enough animals. */
-import type { Response, Credential, Request } from '../client/exchange.ts';
-import type { History } from '../verdicts/history.ts';
+/** Responses and animals that several checks need, made once for a run. */
+import type { Client, Wait } from '../client/client.ts';
+import type { Clock } from '../client/clock.ts';
 import { newPetText, statuses, type NewPet, type Pet } from '../client/pet.ts';
+import type { Credential, Request } from '../client/request.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from '../client/requests.ts';
+import type { Response } from '../client/response.ts';
+import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import type { Client } from '../client/client.ts';
 
 /** More than the largest limit. */
-const crowd = 101;
+const manyAnimals = 101;
 
-/** How long a new animal may take to appear, since replicas lag. */
-const lagMs = 5_000;
+/** How long a replica may take to show a new animal. */
+const replicaLagMs = 5_000;
 
-/** From then on `GET /pets/{petId}` may be gone (section 4.3). */
+/** From then on `GET /pets/{petId}` may be gone (specification.md, section 4.3). */
 const removal = Date.UTC(2030, 11, 5);
 
-interface FixtureOptions {
-  /** Whether animals may be created. */
-  readonly mayWrite: () => boolean;
-  readonly categoryId?: bigint;
+/** The part of a session that fixtures use. */
+interface FixtureSession {
+  readonly client: Client;
+  readonly history: History;
+  readonly key: Credential;
+  readonly clock: Clock;
+  readonly wait: Wait;
+  readonly mayWrite: boolean;
+  readonly options: { readonly categoryId?: bigint };
+  send(request: Request): Promise<{ readonly response: Response }>;
 }
 
 export class Fixtures {
-  readonly #client: Client;
-  readonly #history: History;
-  readonly #options: FixtureOptions;
-  readonly #key: Credential;
-  readonly #now: () => number;
-  readonly #sleep: (ms: number, why: string) => Promise<void>;
+  readonly #session: FixtureSession;
   readonly #once = new Map<string, Promise<unknown>>();
+  /** The categories listed before the run created any animal. */
+  #listedCategories: readonly bigint[] = [1n];
   #names = 0;
-  #asked = 0;
+  #rounds = 0;
 
-  constructor(
-    target: Client,
-    history: History,
-    options: FixtureOptions,
-    key: Credential,
-    now: () => number,
-    sleep: (ms: number, why: string) => Promise<void>,
-  ) {
-    this.#client = target;
-    this.#history = history;
-    this.#options = options;
-    this.#key = key;
-    this.#now = now;
-    this.#sleep = sleep;
+  constructor(session: FixtureSession) {
+    this.#session = session;
   }
 
-  /** What they cost at most, beside the animals that `crowd` creates. */
+  /** What the fixtures cost at most, not counting `needMany`. */
   static readonly cost = { requests: 20, creates: 8 };
 
-  /** How many animals are created so that a list of 100 could have more, where so many are known. */
+  /** The number of animals that `needMany` creates if `known` exist. */
   static missingFrom(known: number): number {
-    return Math.max(0, crowd - known);
+    return Math.max(0, manyAnimals - known);
   }
 
-  /** A category that the server knows: the one that was told, or one of the animals listed, or 1. */
+  /** A category that the server accepts: the one of --category-id, or one of a listed animal, or 1. */
   get category(): bigint {
-    return this.#options.categoryId ?? this.#history.categories()[0] ?? 1n;
+    return this.#session.options.categoryId ?? this.#session.history.categories()[0] ?? 1n;
   }
 
   /** The categories for generated animals. */
   get categories(): readonly bigint[] {
-    return this.#options.categoryId === undefined ? this.#known : [this.#options.categoryId];
+    const { categoryId } = this.#session.options;
+    return categoryId === undefined ? this.#listedCategories : [categoryId];
   }
 
-  /** The categories listed before the run created any. */
-  #known: readonly bigint[] = [1n];
-
-  /** The first list has come. */
-  listed(): void {
-    const categories = this.#history.categories();
-    if (categories.length > 0) this.#known = categories.slice(0, 10).sort((a, b) => (a < b ? -1 : 1));
+  /** Uses the categories of the animals listed so far for generated animals. */
+  useListedCategories(): void {
+    const categories = this.#session.history.categories();
+    if (categories.length > 0) this.#listedCategories = categories.slice(0, 10).sort((a, b) => (a < b ? -1 : 1));
   }
 
-  /** A valid NewPet with a name of its own. */
+  /** A valid NewPet with a unique name. */
   newPet(status?: NewPet['status']): NewPet {
     return { name: `Conformance ${++this.#names}`, categoryId: this.category, ...(status !== undefined && { status }) };
   }
@@ -83,129 +74,138 @@ export class Fixtures {
   /**
    * A new animal.
    *
-   * @throws Inconclusive where none may be created, or the server creates none
+   * @throws Inconclusive if animals may not be created, or the server does not create it
    */
   async created(wanted: NewPet = this.newPet()): Promise<Pet> {
-    if (!this.#options.mayWrite()) throw new Inconclusive('it needs an animal of its own, and nothing may be created');
-    const response = await this.#client.send(createPet(this.#key, wanted));
-    const [made] = response.pets;
-    if (made === undefined) throw new Inconclusive(`no animal could be created: ${response.status} for ${newPetText(wanted)}`);
-    return made;
+    if (!this.#session.mayWrite)
+      throw new Inconclusive('the check needs a new animal, and no animals may be created');
+    const response = await this.#send(createPet(this.#session.key, wanted));
+    const [pet] = response.pets;
+    if (pet === undefined)
+      throw new Inconclusive(`no animal could be created: ${response.status} for ${newPetText(wanted)}`);
+    return pet;
   }
 
   /**
-   * An animal that exists, listed or new.
+   * An animal that exists: a listed one, or a new one.
    *
-   * @throws Inconclusive where there is none
+   * @throws Inconclusive if there is none
    */
   async animal(): Promise<Pet> {
     return this.once('animal', async () => {
-      const known = this.#history.ids()[0];
-      return (known === undefined ? undefined : this.#history.listed(known)) ?? (await this.created());
+      const { history } = this.#session;
+      const known = history.ids()[0];
+      return (known === undefined ? undefined : history.listed(known)) ?? (await this.created());
     });
   }
 
-  /** The id of an animal, or where there is none, one that no animal has. */
+  /** The id of an animal, or an unknown id if there is no animal. */
   async anyId(): Promise<bigint> {
-    return this.#options.mayWrite() || this.#history.ids().length > 0 ? (await this.animal()).id : this.unknownId();
+    const { mayWrite, history } = this.#session;
+    return mayWrite || history.ids().length > 0 ? (await this.animal()).id : this.unknownId();
   }
 
-  /** An id that no animal has, as far as one can tell: above all ids seen, within what every JSON reader can hold. */
+  /** An id that probably no animal has: far above every known id, and below 2^53, which every JSON parser can read. */
   unknownId(): bigint {
-    const largest = this.#history.ids().at(-1) ?? 0n;
+    const largest = this.#session.history.ids().at(-1) ?? 0n;
     const guess = largest + 1_000_003n;
     return guess < 2n ** 53n ? guess : 999_999_999_989n;
   }
 
-  /** Gets an animal that has been shown: for as long after that as replicas may lag, 404 is tried again. */
+  /** Sends getPet for an animal that a response has shown, and again after a 404 while a replica may lag. */
   async getCreated(id: bigint): Promise<Response> {
-    const until = (this.#history.seenAt(id) ?? this.#now()) + lagMs;
+    const { history, clock, key, wait } = this.#session;
+    const until = (history.seenAt(id) ?? clock.now()) + replicaLagMs;
     for (let ms = 100; ; ms *= 2) {
-      const response = await this.#client.send(getPet(this.#key, id));
-      const left = until - this.#now();
+      const response = await this.#send(getPet(key, id));
+      const left = until - clock.now();
       if (response.status !== 404 || left <= 0) return response;
-      await this.#sleep(Math.min(ms, left), 'a new animal may take a moment to appear');
+      await wait(Math.min(ms, left), 'a replica may not show a new animal yet');
     }
   }
 
-  /** Whether `GET /pets/{petId}` has been removed, as it may be from 5 December 2030 on by the server's clock. */
-  async getIsGone(): Promise<boolean> {
-    return this.once('gone', async () => {
-      if (this.#client.pacer('main').serverTime(this.#now()) < removal) return false;
-      if (!this.#options.mayWrite() && this.#history.ids().length === 0) return true;
-      // Where it is gone, the path is as unknown as any other.
-      const response = await this.#client.send({ ...getPet(this.#key, (await this.animal()).id), operation: 'other', open: true });
-      return response.status !== 200;
+  /** Whether the server has removed `GET /pets/{petId}`, as it may from 5 December 2030 on, by the server's clock. */
+  async getIsRemoved(): Promise<boolean> {
+    return this.once('removed', async () => {
+      const { client, clock, key, mayWrite, history } = this.#session;
+      if (client.pacer('main').serverTime(clock.now()) < removal) return false;
+      if (!mayWrite && history.ids().length === 0) return true;
+      // As an unknown path, because a removed operation owes nothing.
+      const { status } = await this.#send({ ...getPet(key, (await this.animal()).id), operation: 'other', open: true });
+      return status !== 200;
     });
   }
 
-  /**
-   * For checks of that operation.
-   *
-   * @throws Skipped where it has been removed
-   */
+  /** @throws Skipped if the server has removed `GET /pets/{petId}` */
   async needGet(): Promise<void> {
-    if (await this.getIsGone()) throw new Skipped('the server has removed GET /pets/{petId}, as it may from 5 December 2030 on');
+    if (await this.getIsRemoved())
+      throw new Skipped('the server has removed GET /pets/{petId}, as it may from 5 December 2030 on');
   }
 
-  /** Sees to it that each status has two animals at least, where animals may be created. */
-  async statuses(): Promise<void> {
+  /** Creates animals, if allowed, until each status has at least two. */
+  async needStatuses(): Promise<void> {
     await this.once('statuses', async () => {
+      const { history, key } = this.#session;
       for (const status of statuses) {
-        await this.#client.send(listPets(this.#key, { status, limit: 100 }));
-        // So many times and no more: a server with a fault may never show them.
-        for (let i = 0; i < 2 && this.#options.mayWrite() && this.#history.count(status) < 2; i++)
+        await this.#send(listPets(key, { status, limit: 100 }));
+        // At most two attempts: a faulty server may never show them.
+        for (let i = 0; i < 2 && this.#session.mayWrite && history.count(status) < 2; i++)
           await this.created(this.newPet(status));
       }
     });
   }
 
-  /** Sees to it that more than 100 animals are known to exist, where animals may be created. */
-  async crowd(): Promise<void> {
-    await this.statuses();
-    await this.once('crowd', async () => {
-      for (let missing = this.#options.mayWrite() ? Fixtures.missingFrom(this.#history.count()) : 0; missing > 0; missing--)
-        await this.created(this.newPet(statuses[missing % 3]));
+  /** Creates animals, if allowed, until there are more than the largest limit. */
+  async needMany(): Promise<void> {
+    await this.needStatuses();
+    await this.once('many', async () => {
+      const { mayWrite, history } = this.#session;
+      let missing = mayWrite ? Fixtures.missingFrom(history.count()) : 0;
+      for (; missing > 0; missing--) await this.created(this.newPet(statuses[missing % 3]));
     });
   }
 
-  /** One response of every kind that the key gets (401 and 429 apart), so that what every response owes is seen on all. */
-  async tour(): Promise<void> {
-    await this.once('tour', async () => {
-      const requests: Request[] = [listPets(this.#key), listOrders(this.#key)];
-      if (!(await this.getIsGone())) requests.push(getPet(this.#key, await this.anyId()), getPet(this.#key, this.unknownId()));
-      if (this.#options.mayWrite()) requests.push(createPet(this.#key, this.newPet()), createPetOf(this.#key, '{}'));
-      for (const request of requests) await this.#client.send(request);
+  /** Sends requests that get a response of each kind, other than 401 and 429, for the rules to judge. */
+  async oneOfEach(): Promise<void> {
+    await this.once('one of each', async () => {
+      const { key, mayWrite } = this.#session;
+      const requests: Request[] = [listPets(key), listOrders(key)];
+      if (!(await this.getIsRemoved())) requests.push(getPet(key, await this.anyId()), getPet(key, this.unknownId()));
+      if (mayWrite) requests.push(createPet(key, this.newPet()), createPetOf(key, '{}'));
+      for (const request of requests) await this.#send(request);
     });
   }
 
-  /** The operations that there are to ask, with any credential. */
+  /** A valid request of each operation, for any credential. */
   async operations(): Promise<readonly ((credential: Credential) => Request)[]> {
     const id = await this.anyId();
     const pet = this.newPet();
-    const plain = ++this.#asked % 2 === 1;
+    // Lists alternate between no parameters and all: a server may check the key for only one of them.
+    const plain = ++this.#rounds % 2 === 1;
     const requests = [
-      // Now the plain list, now one with parameters: a server could forget the key of either.
-      (credential: Credential) => (plain ? listPets(credential) : listPets(credential, { limit: 1, status: 'available' })),
-      ...(this.#options.mayWrite() ? [(credential: Credential) => createPet(credential, pet)] : []),
-      ...((await this.getIsGone()) ? [] : [(credential: Credential) => getPet(credential, id)]),
+      (credential: Credential) => listPets(credential, plain ? {} : { limit: 1, status: 'available' }),
+      ...(this.#session.mayWrite ? [(credential: Credential) => createPet(credential, pet)] : []),
+      ...((await this.getIsRemoved()) ? [] : [(credential: Credential) => getPet(credential, id)]),
       listOrders,
     ];
     return requests.map((request) => (credential) => {
-      const { mustBe, ...asked } = request(credential);
-      return credential.key === 'none' || mustBe === undefined ? asked : { ...asked, mustBe };
+      const { mustBe, ...rest } = request(credential);
+      return credential.key === 'none' || mustBe === undefined ? rest : { ...rest, mustBe };
     });
   }
 
-  /** What `make` gives, made once in a run. */
+  /** The result of `make`, which is called once in a run, and again only after an error. */
   async once<T>(name: string, make: () => Promise<T>): Promise<T> {
     let made = this.#once.get(name) as Promise<T> | undefined;
     if (made === undefined) {
       made = make();
       this.#once.set(name, made);
-      // What went wrong once is tried again by whoever needs it next.
       made.catch(() => this.#once.delete(name));
     }
     return made;
+  }
+
+  async #send(request: Request): Promise<Response> {
+    return (await this.#session.send(request)).response;
   }
 }

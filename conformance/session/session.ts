@@ -1,31 +1,34 @@
-/** One run against one server: its target, what it has found, and whether it can go on. */
+/** One run against one server: its client, what it has found, and whether it can continue. */
+import { Client, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';
-import { nameOf, type Response, type Credential } from '../client/exchange.ts';
-import { Fixtures } from './fixtures.ts';
+import { plans, type Plan } from '../client/pacing.ts';
+import { nameOf, type Credential, type Request } from '../client/request.ts';
+import { createPet, listPets } from '../client/requests.ts';
+import type { Response } from '../client/response.ts';
+import { requirements, requirementsNamed, type Profile, type RequirementId } from '../requirements/requirements.ts';
 import { History } from '../verdicts/history.ts';
 import { Ledger } from '../verdicts/ledger.ts';
-import { plans, type Plan } from '../client/pacing.ts';
-import { createPet, listPets } from '../client/requests.ts';
-import { requirementsNamed, type Profile, type RequirementId } from '../requirements/requirements.ts';
+import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { referenceRules } from '../verdicts/rules-reference.ts';
 import { rules, type Rule } from '../verdicts/rules.ts';
-import { NoResponse, Client, type Wait } from '../client/client.ts';
+import { Fixtures } from './fixtures.ts';
 
 export interface SessionOptions {
   /** Ends in /v1, without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly profile: Profile;
-  /** Ids, or beginnings of ids, of what is to be checked; empty: all. */
+  /** Ids, or prefixes of ids, of the requirements to check; empty for all. */
   readonly only: readonly string[];
   readonly seed: number;
   readonly path?: string;
   readonly runs: number;
   readonly strict: boolean;
   readonly maxRequests?: number;
-  /** Whether animals may be created; if not, whether the user has said so. */
+  /** Whether animals may be created. */
   readonly write: boolean;
+  /** Whether --read-only was given. */
   readonly readOnly: boolean;
   readonly exhaust: boolean;
   readonly exhaustKey?: string;
@@ -33,9 +36,15 @@ export interface SessionOptions {
   readonly categoryId?: bigint;
 }
 
-/** The server could not be tested. One line that says why. */
+/** The server could not be tested. The message is one line. */
 export class Untestable extends Error {
   override readonly name = 'Untestable';
+}
+
+/** A response, and the requirements that it violates according to the rules. */
+export interface JudgedResponse {
+  readonly response: Response;
+  readonly violations: readonly { readonly id: RequirementId; readonly failure: Failure }[];
 }
 
 export class Session {
@@ -48,17 +57,17 @@ export class Session {
   readonly fixtures: Fixtures;
   readonly redact: (text: string) => string;
   readonly key: Credential;
-  /** The key that --exhaust drives to its limit. */
+  /** The key that --exhaust brings to its limit. */
   readonly exhaustKey: Credential;
   readonly startedAt: number;
   readonly #rules: readonly Rule[];
-  /** How long the first response took. */
+  /** The duration of the first request. */
   secondsPerRequest = 0;
-  /** Why no animal can be created, though it were allowed. */
+  /** Why no animal can be created although it is allowed. */
   noCategory: string | undefined;
-  /** Why nothing more is sent, once that is so. */
+  /** Why no more requests are sent. */
   halted: string | undefined;
-  /** The server is gone. */
+  /** Why the server could not be tested to the end. */
   lost: Untestable | undefined;
 
   constructor(options: SessionOptions, clock: Clock, wait: Wait) {
@@ -66,111 +75,131 @@ export class Session {
     this.clock = clock;
     this.wait = wait;
     this.startedAt = clock.now();
-    const keys = [options.apiKey, ...(options.exhaustKey === undefined ? [] : [options.exhaustKey])];
-    // As it is, and as a server may give it back: in JSON, from a URL, from the other scheme.
-    this.redact = redactor([
-      ...new Set(
-        keys.flatMap((key) => [
-          key,
-          JSON.stringify(key).slice(1, -1),
-          encodeURIComponent(key),
-          inQuery(key).text,
-          Buffer.from(`${key}:`).toString('base64'),
-        ]),
-      ),
-    ]);
+    this.redact = redactor(formsOf([options.apiKey, ...(options.exhaustKey === undefined ? [] : [options.exhaustKey])]));
     this.key = bearer(options.apiKey);
     this.exhaustKey = options.exhaustKey === undefined ? this.key : bearer(options.exhaustKey, 'exhaust');
+    const isPlanOfMainKey = options.plan !== undefined && options.exhaustKey === undefined;
     this.client = new Client({
       baseUrl: options.baseUrl,
       clock,
       wait,
       ...(options.maxRequests !== undefined && { maxRequests: options.maxRequests }),
-      ...(options.plan !== undefined && options.exhaustKey === undefined && { perMinute: plans[options.plan].perMinute }),
+      ...(isPlanOfMainKey && { perMinute: plans[options.plan!].perMinute }),
     });
     this.ledger = new Ledger(options.baseUrl, this.redact);
     this.#rules = options.profile === 'reference' ? [...rules, ...referenceRules(options.baseUrl)] : rules;
-    this.client.onResponse((response) => this.#judge(response));
-    this.fixtures = new Fixtures(
-      this.client,
-      this.history,
-      { mayWrite: () => this.mayWrite, ...(options.categoryId !== undefined && { categoryId: options.categoryId }) },
-      this.key,
-      () => clock.now(),
-      wait,
-    );
+    this.fixtures = new Fixtures(this);
   }
 
   /** Whether a requirement is to be checked. */
   wants(id: RequirementId): boolean {
     const { only } = this.options;
-    return only.length === 0 || only.some((start) => requirementsNamed(start).includes(id));
+    return only.length === 0 || only.some((prefix) => requirementsNamed(prefix).includes(id));
   }
 
-  /**
-   * The first request: is there a server, and does it take the key?
-   *
-   * @throws Untestable
-   */
-  async open(): Promise<void> {
-    const { baseUrl } = this.options;
-    for (const [key, option] of [
-      [this.key, 'API_KEY'],
-      ...(this.exhaustKey === this.key ? [] : [[this.exhaustKey, '--exhaust-key'] as const]),
-    ] as const) {
-      let response: Response;
-      try {
-        response = await this.client.send(listPets(key, { limit: 100 }));
-      } catch (error) {
-        throw new Untestable(
-          error instanceof NoResponse ? `no response from ${baseUrl}: ${error.message}` : (error as Error).message,
-        );
-      }
-      this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
-      if (response.status === 401 || response.status === 403)
-        throw new Untestable(`${baseUrl} refuses the key of ${option} (${response.status})`);
-      if (response.status === 404) throw new Untestable(`${baseUrl}/pets is answered with 404; is that the base URL?`);
-    }
-    this.fixtures.listed();
-    if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
-      await this.#tryCategory();
-  }
-
-  /** Whether animals may be created, and the kit knows how. */
+  /** Whether animals may be created, and a category is known for them. */
   get mayWrite(): boolean {
     return this.options.write && this.noCategory === undefined;
   }
 
-  /** Where no animal is listed whose category could be used, one is guessed; and a server may refuse it. */
-  async #tryCategory(): Promise<void> {
-    const { mustBe: _, ...guess } = createPet(this.key, this.fixtures.newPet());
-    const { status } = await this.client.send(guess);
-    if (status !== 201)
-      this.noCategory = `no category is known that the server takes (${this.fixtures.category} was answered with ${status}): --category-id`;
+  /**
+   * Sends the first requests.
+   *
+   * @throws Untestable if the server does not respond, or rejects a key
+   */
+  async open(): Promise<void> {
+    await this.#tryKey(this.key, 'API_KEY');
+    if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, '--exhaust-key');
+    this.fixtures.useListedCategories();
+    if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
+      await this.#tryCategory();
   }
 
   /**
-   * A request broke its connection; is the server still there?
+   * Sends a request within the limits of its key, and again after each 429. All responses are judged.
    *
-   * @throws Untestable where it is not
+   * @returns the last response, and the violations of all
+   * @throws NoResponse if the connection breaks
+   * @throws NoRequestsLeft if the run may send no more
    */
-  async seeThatItLives(error: NoResponse): Promise<void> {
+  async send(request: Request): Promise<JudgedResponse> {
+    const judged: JudgedResponse[] = [];
+    for await (const response of this.client.attempts(request)) judged.push(this.#judge(response));
+    return { response: judged.at(-1)!.response, violations: judged.flatMap(({ violations }) => violations) };
+  }
+
+  /** Sends requests at the same time, regardless of the limits. */
+  async sendTogether(requests: readonly Request[]): Promise<readonly JudgedResponse[]> {
+    return Promise.all(requests.map(async (request) => this.#judge(await this.client.exchange(request))));
+  }
+
+  /**
+   * After a request that broke its connection: makes sure that the server still responds.
+   *
+   * @throws Untestable if it does not
+   */
+  async assertAlive(error: NoResponse): Promise<void> {
     try {
-      await this.client.send(listPets(this.key, { limit: 1 }));
+      await this.send(listPets(this.key, { limit: 1 }));
     } catch (second) {
       if (!(second instanceof NoResponse)) throw second;
-      this.lost = new Untestable(`${this.options.baseUrl} responses no more: ${error.message}, in ${nameOf(error.request)}`);
+      const { baseUrl } = this.options;
+      this.lost = new Untestable(`${baseUrl} no longer responds: ${error.message}, in ${nameOf(error.request)}`);
       throw this.lost;
     }
   }
 
-  #judge(response: Response): void {
-    for (const rule of this.#rules) {
-      const found = rule.judge(response, this.history);
-      if (found === undefined) continue;
-      if (found === true) this.ledger.kept(rule.id, response);
-      else this.ledger.broken(rule.id, found, response.request, response);
+  /** The results of all requirements of this run. */
+  results(): readonly RequirementResult[] {
+    return requirements
+      .filter((r) => (r.profile === 'spec' || this.options.profile === 'reference') && this.wants(r.id))
+      .map(({ id }) => this.ledger.result(id));
+  }
+
+  async #tryKey(key: Credential, option: string): Promise<void> {
+    const { baseUrl } = this.options;
+    let response: Response;
+    try {
+      response = (await this.send(listPets(key, { limit: 100 }))).response;
+    } catch (error) {
+      const { message } = error as Error;
+      throw new Untestable(error instanceof NoResponse ? `no response from ${baseUrl}: ${message}` : message);
+    }
+    this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
+    if (response.status === 401 || response.status === 403)
+      throw new Untestable(`${baseUrl} rejects the key of ${option} (${response.status})`);
+    if (response.status === 404) throw new Untestable(`${baseUrl}/pets returns 404; is this the base URL?`);
+  }
+
+  /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */
+  async #tryCategory(): Promise<void> {
+    const { mustBe: _, ...request } = createPet(this.key, this.fixtures.newPet());
+    const { status } = (await this.send(request)).response;
+    if (status === 201) return;
+    this.noCategory = `no category is known: ${this.fixtures.category} gets ${status}; set --category-id`;
+  }
+
+  #judge(response: Response): JudgedResponse {
+    const violations = [];
+    for (const { id, judge } of this.#rules) {
+      const verdict = judge(response, this.history);
+      if (verdict === true) this.ledger.met(id, response);
+      else if (verdict !== undefined)
+        violations.push({ id, failure: this.ledger.violated(id, verdict, response.request, response) });
     }
     this.history.add(response);
+    return { response, violations };
   }
+}
+
+/** The keys in every form in which a server may return them: in JSON, in a URL, and in the Basic scheme. */
+function formsOf(keys: readonly string[]): readonly string[] {
+  const forms = keys.flatMap((key) => [
+    key,
+    JSON.stringify(key).slice(1, -1),
+    encodeURIComponent(key),
+    inQuery(key).text,
+    Buffer.from(`${key}:`).toString('base64'),
+  ]);
+  return [...new Set(forms)];
 }

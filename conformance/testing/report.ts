@@ -1,7 +1,8 @@
 /** A report for the tests: every verdict, several failures, and a server that sends what it can to harm a reader. */
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
-import type { Failure, Observation, Report, RequirementResult, Verdict } from '../report/report.ts';
+import type { Report } from '../report/report.ts';
+import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
 /** What a hostile server puts into names, headers and bodies: markup, terminal escapes, XML's forbidden, bidi, half pairs. */
 export const hostile = `<script>alert("x")</script>&amp;]]>'\u001b[2J\u0000\u009b31m\u202eevil\u2069\ud800x\udc00\uffff\u2028\u{e0041}\u00a0-->`;

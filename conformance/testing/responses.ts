@@ -1,7 +1,8 @@
 /** Test support: responses that no server had to give, and a clock that only moves when it is waited on. */
 import type { Clock } from '../client/clock.ts';
 import { bearer } from '../client/credentials.ts';
-import { Response, type Request } from '../client/exchange.ts';
+import type { Request } from '../client/request.ts';
+import { Response } from '../client/response.ts';
 import { listPets } from '../client/requests.ts';
 import { apiKey } from './servers.ts';
 

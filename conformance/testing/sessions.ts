@@ -1,15 +1,18 @@
 /** Test support: whole runs of the kit in this process, without node:test's reports of them. */
+import type { Client } from '../client/client.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
-import type { RequirementResult } from '../report/report.ts';
+import type { RequirementResult } from '../verdicts/results.ts';
+import type { Request } from '../client/request.ts';
+import type { Response } from '../client/response.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
-import { groups, results, runChecks, type Register } from '../suite.ts';
+import { groups, runChecks, type RegisterTest } from '../suite.ts';
 
-/** Runs a test, and says nothing of how it ended: the session knows. */
-export const quietly: Register = async (_, body) => {
+/** Runs a test without reporting its result, which is in the session. */
+export const quietly: RegisterTest = async (_, body) => {
   try {
     await body({ test: quietly, skip: () => {} });
   } catch {
-    // What failed stands in the ledger.
+    // The ledger has recorded the failure.
   }
 };
 
@@ -46,7 +49,7 @@ export async function run(session: Session, suite = groups): Promise<readonly Re
   } finally {
     session.client.close();
   }
-  return results(session);
+  return session.results();
 }
 
 /** What came of each requirement: `create.name` → `passed`. */
@@ -61,4 +64,11 @@ export function told(of: readonly RequirementResult[]): string {
       failures.map(({ required, came, smallestCase }) => `${id}: ${required}; ${came}; ${smallestCase}`),
     )
     .join('\n');
+}
+
+/** Sends a request as a session does, without judging the responses; returns the last one. */
+export async function send(client: Client, request: Request): Promise<Response> {
+  let last: Response | undefined;
+  for await (const response of client.attempts(request)) last = response;
+  return last!;
 }

@@ -1,5 +1,5 @@
 /** What the responses so far have told, so that one response can be held against another. Other clients may write meanwhile. */
-import type { Response, Moment } from '../client/exchange.ts';
+import type { Moment, Response } from '../client/response.ts';
 import { JsonObject } from '../client/json.ts';
 import { statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 

@@ -1,9 +1,9 @@
-/** What was found stays found: a failure above all, each told once, and no key in any of it. */
+/** The ledger keeps failures, reports duplicates once, and never contains a key. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bearer, redactor } from '../client/credentials.ts';
 import { Ledger } from './ledger.ts';
-import type { Failure } from '../report/report.ts';
+import type { Failure } from '../verdicts/results.ts';
 import { createPetOf, listPets } from '../client/requests.ts';
 import { requirements } from '../requirements/requirements.ts';
 import { response } from '../testing/responses.ts';
@@ -17,23 +17,23 @@ const smallest: Failure = { required: 'the least', came: 'less', smallestCase: '
 const newLedger = () => new Ledger('http://127.0.0.1:1/v1', redactor([apiKey]));
 
 /** Breaks the requirement once for each of these: what came, and the limit asked for. */
-function broken(ledger: Ledger, ...times: readonly (readonly [came: string, limit: number])[]): void {
+function violate(ledger: Ledger, ...times: readonly (readonly [came: string, limit: number])[]): void {
   for (const [came, limit] of times) {
     const request = listPets(key, { limit });
-    ledger.broken(id, { required: 'few animals', came }, request, response({ request }));
+    ledger.violated(id, { required: 'few animals', received: came }, request, response({ request }));
   }
 }
 
-/** What came in each failure that is told. */
-const told = (ledger: Ledger) => ledger.result(id).failures.map(({ came }) => came);
+/** What was received, according to each recorded failure. */
+const received = (ledger: Ledger) => ledger.result(id).failures.map(({ came }) => came);
 
 describe('verdicts', () => {
-  test('what was never looked at is inconclusive, and says so; one response judged is enough to pass', () => {
+  test('a requirement without responses is inconclusive; one judged response is enough to pass', () => {
     const ledger = newLedger();
     const { verdict, reason, judged, evidence } = ledger.result(id);
     assert.deepEqual([verdict, judged, evidence], ['inconclusive', 0, []]);
-    assert.equal(reason, 'no response was seen that could have failed it');
-    ledger.kept(id, response({ request: listPets(key, { limit: 1 }) }));
+    assert.equal(reason, 'no response could have violated it');
+    ledger.met(id, response({ request: listPets(key, { limit: 1 }) }));
     const after = ledger.result(id);
     assert.deepEqual([after.verdict, after.judged, after.evidence], ['passed', 1, ['GET /pets?limit=1 → 200, 0 animals']]);
     assert.ok(!('reason' in after));
@@ -41,9 +41,9 @@ describe('verdicts', () => {
   });
 
   for (const verdict of ['inconclusive', 'skipped'] as const) {
-    test(`${verdict} with its reason, although responses have kept it`, () => {
+    test(`${verdict} with its reason, even after responses that meet the requirement`, () => {
       const ledger = newLedger();
-      ledger.kept(id, response({}));
+      ledger.met(id, response({}));
       ledger.leave(id, verdict, 'only 12 animals are known');
       const result = ledger.result(id);
       assert.deepEqual([result.verdict, result.reason, result.judged], [verdict, 'only 12 animals are known', 1]);
@@ -52,11 +52,11 @@ describe('verdicts', () => {
     test(`a failure stays one, whether ${verdict} was said before or after it`, () => {
       const [before, after] = [newLedger(), newLedger()];
       before.leave(id, verdict, 'too few');
-      broken(before, ['2', 1]);
-      broken(after, ['2', 1]);
+      violate(before, ['2', 1]);
+      violate(after, ['2', 1]);
       after.leave(id, verdict, 'too few');
       for (const ledger of [before, after]) {
-        ledger.kept(id, response({}));
+        ledger.met(id, response({}));
         const result = ledger.result(id);
         assert.deepEqual([result.verdict, result.failed, result.judged], ['failed', 1, 2]);
         assert.ok(!('reason' in result));
@@ -67,15 +67,15 @@ describe('verdicts', () => {
   test('what cannot be tested is skipped for that reason, whatever came', () => {
     const ledger = newLedger();
     for (const { id, untested } of requirements.filter((r): r is typeof r & { untested: string } => 'untested' in r)) {
-      ledger.kept(id, response({}));
+      ledger.met(id, response({}));
       const { verdict, reason } = ledger.result(id);
       assert.deepEqual([verdict, reason], ['skipped', `cannot be tested: ${untested}`]);
     }
   });
 
-  test('of much evidence a dozen pieces are kept, each once, and all responses are counted', () => {
+  test('at most a dozen different pieces of evidence are recorded, and all responses are counted', () => {
     const ledger = newLedger();
-    for (let i = 0; i < 40; i++) ledger.kept(id, response({ request: listPets(key, { limit: 1 + (i >> 1) }) }));
+    for (let i = 0; i < 40; i++) ledger.met(id, response({ request: listPets(key, { limit: 1 + (i >> 1) }) }));
     const { judged, evidence } = ledger.result(id);
     assert.equal(judged, 40);
     assert.deepEqual(
@@ -86,32 +86,30 @@ describe('verdicts', () => {
 });
 
 describe('failures', () => {
-  test('each that differs is told, three at most; all are counted', () => {
+  test('at most three different failures are recorded, and all are counted', () => {
     const ledger = newLedger();
-    broken(ledger, ['2', 1], ['2', 1], ['2', 5]);
-    assert.deepEqual(told(ledger), ['2']);
-    broken(ledger, ['3', 1], ['2', 1], ['4', 1], ['3', 1], ['5', 1]);
-    assert.deepEqual(told(ledger), ['2', '3', '4']);
+    violate(ledger, ['2', 1], ['2', 1], ['2', 5]);
+    assert.deepEqual(received(ledger), ['2']);
+    violate(ledger, ['3', 1], ['2', 1], ['4', 1], ['3', 1], ['5', 1]);
+    assert.deepEqual(received(ledger), ['2', '3', '4']);
     assert.equal(ledger.result(id).failed, 8);
-    assert.equal(ledger.failed(id), 8);
     assert.equal(ledger.result(id).judged, 8);
-    assert.equal(ledger.latest(id).came, '5', 'also one that is not told');
   });
 
-  test('what came alike where something else was required is another one', () => {
+  test('failures with different requirements are different', () => {
     const ledger = newLedger();
     for (const required of ['at most 1', 'at most 2'])
-      ledger.broken(id, { required, came: '3' }, listPets(key), response({ request: listPets(key) }));
+      ledger.violated(id, { required, received: '3' }, listPets(key), response({ request: listPets(key) }));
     assert.deepEqual(
       ledger.result(id).failures.map(({ required }) => required),
       ['at most 1', 'at most 2'],
     );
   });
 
-  test('the first of those alike is told, with its case, its curl line and its response', () => {
+  test('the first of equal failures is recorded with its case, curl line and response', () => {
     const ledger = newLedger();
-    broken(ledger, ['2', 1], ['2', 7]);
-    ledger.broken('list.answers', { required: 'a response', came: 'none' }, listPets(key), undefined);
+    violate(ledger, ['2', 1], ['2', 7]);
+    ledger.violated('list.answers', { required: 'a response', received: 'none' }, listPets(key), undefined);
     assert.deepEqual(ledger.result(id).failures, [
       {
         required: 'few animals',
@@ -124,36 +122,36 @@ describe('failures', () => {
     assert.equal(ledger.result('list.answers').failures[0]!.answer, 'no response');
   });
 
-  test('settle keeps one of those since the mark, and all before it', () => {
+  test('keepOne replaces the failures since the mark by one', () => {
     const ledger = newLedger();
-    broken(ledger, ['2', 1], ['2', 1]);
+    violate(ledger, ['2', 1], ['2', 1]);
     const mark = ledger.mark(id);
-    broken(ledger, ['3', 1], ['2', 1], ['4', 1], ['5', 1]);
-    ledger.settle(id, mark, smallest);
-    assert.deepEqual(told(ledger), ['2', 'less']);
+    violate(ledger, ['3', 1], ['2', 1], ['4', 1], ['5', 1]);
+    ledger.keepOne(id, mark, smallest);
+    assert.deepEqual(received(ledger), ['2', 'less']);
     assert.equal(ledger.result(id).failed, 3);
     assert.equal(ledger.result(id).failures[1], smallest);
-    broken(ledger, ['6', 1], ['7', 1]);
-    assert.deepEqual(told(ledger), ['2', 'less', '6']);
+    violate(ledger, ['6', 1], ['7', 1]);
+    assert.deepEqual(received(ledger), ['2', 'less', '6']);
     assert.equal(ledger.result(id).failed, 5);
   });
 
-  test('settle where nothing had failed before leaves just that one', () => {
+  test('keepOne without earlier failures leaves only that one', () => {
     const ledger = newLedger();
     const mark = ledger.mark(id);
-    broken(ledger, ['3', 1], ['4', 1]);
-    ledger.settle(id, mark, smallest);
+    violate(ledger, ['3', 1], ['4', 1]);
+    ledger.keepOne(id, mark, smallest);
     assert.deepEqual(ledger.result(id).failures, [smallest]);
     assert.deepEqual([ledger.result(id).failed, ledger.result(id).verdict], [1, 'failed']);
   });
 
-  test('settle never makes more of them than are told', () => {
+  test('keepOne never exceeds three recorded failures', () => {
     const ledger = newLedger();
-    broken(ledger, ['1', 1], ['2', 1], ['3', 1]);
+    violate(ledger, ['1', 1], ['2', 1], ['3', 1]);
     const mark = ledger.mark(id);
-    broken(ledger, ['4', 1]);
-    ledger.settle(id, mark, smallest);
-    assert.deepEqual(told(ledger), ['1', '2', '3']);
+    violate(ledger, ['4', 1]);
+    ledger.keepOne(id, mark, smallest);
+    assert.deepEqual(received(ledger), ['1', '2', '3']);
     assert.equal(ledger.result(id).failed, 4);
   });
 });
@@ -162,8 +160,8 @@ test('no key stands in any text', () => {
   const ledger = newLedger();
   const request = { ...createPetOf(key, `{"name":"${apiKey}"}`), target: `/pets?api_key=${apiKey}` };
   const echo = response({ status: 400, request, headers: [['X-Echo', apiKey]], body: `"${apiKey.toUpperCase()}"` });
-  ledger.kept(id, echo);
-  ledger.broken(id, { required: `not ${apiKey}`, came: `but ${apiKey}` }, request, echo);
+  ledger.met(id, echo);
+  ledger.violated(id, { required: `not ${apiKey}`, received: `but ${apiKey}` }, request, echo);
   ledger.leave('list.answers', 'skipped', `since ${apiKey}`);
   ledger.observe('list.order', `by ${apiKey}`, echo);
   ledger.notObserved('list.paging', `without ${apiKey}`);
@@ -192,11 +190,11 @@ describe('gaps', () => {
     return { answer, example, reason };
   };
 
-  test('what nobody looked at says so', () => {
+  test('a gap that no check observes has a reason', () => {
     assert.deepEqual(found(newLedger()), {
       answer: undefined,
       example: undefined,
-      reason: 'no check of this run looked at it',
+      reason: 'no check of this run observes it',
     });
   });
 

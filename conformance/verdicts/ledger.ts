@@ -1,156 +1,135 @@
-/** What the run has found of each requirement and each gap. No key enters it. */
-import { curlLine, inWords, transcript, type Response, type Request } from '../client/exchange.ts';
-import { gaps, type GapId } from '../requirements/gaps.ts';
+/** Records what a run finds for each requirement and each gap. The ledger removes the keys from everything it records. */
+import { curlLine } from '../client/curl.ts';
 import { shortened } from '../client/json.ts';
-import type { Failure, Observation, RequirementResult, Verdict } from '../report/report.ts';
-import { requirements, type Profile, type RequirementId } from '../requirements/requirements.ts';
+import { nameOf, type Request } from '../client/request.ts';
+import { summary, transcript, type Response } from '../client/response.ts';
+import { gaps, type GapId } from '../requirements/gaps.ts';
+import { requirements, type RequirementId } from '../requirements/requirements.ts';
+import type { Failure, Observation, RequirementResult, Verdict } from './results.ts';
 import type { Violation } from './rules.ts';
 
-/** How many different failures of one requirement are told in full, and how many pieces of evidence. */
+/** The number of different failures, and of pieces of evidence, that are recorded in full for each requirement. */
 const maxFailures = 3;
 const maxEvidence = 12;
 
-interface Entry {
+/** What is recorded for a requirement. */
+interface Findings {
   judged: number;
   readonly evidence: Set<string>;
   failures: Failure[];
   failed: number;
-  last?: Failure;
   outcome?: { readonly verdict: 'inconclusive' | 'skipped'; readonly reason: string };
 }
 
+/** The failures of a requirement at some moment. */
+export type Mark = Readonly<Pick<Findings, 'failures' | 'failed'>>;
+
 export class Ledger {
-  readonly #entries = new Map<RequirementId, Entry>();
-  readonly #observed = new Map<GapId, { answer?: string; example?: string; reason?: string }>();
+  readonly #findings = new Map<RequirementId, Findings>();
+  readonly #observed = new Map<GapId, Pick<Observation, 'answer' | 'example' | 'reason'>>();
   readonly #redact: (text: string) => string;
   readonly #baseUrl: string;
 
+  /** `redact` removes the keys from a text. */
   constructor(baseUrl: string, redact: (text: string) => string) {
     this.#baseUrl = baseUrl;
     this.#redact = redact;
   }
 
-  /** A response that could have broken the requirement has kept it. */
-  kept(id: RequirementId, response: Response): void {
-    const entry = this.#entry(id);
-    entry.judged++;
-    if (entry.evidence.size < maxEvidence) entry.evidence.add(this.#redact(inWords(response)));
+  /** Records that a response could have violated the requirement, and did not. */
+  met(id: RequirementId, response: Response): void {
+    const findings = this.#of(id);
+    findings.judged++;
+    if (findings.evidence.size < maxEvidence) findings.evidence.add(this.#redact(summary(response)));
   }
 
-  /** A response, or the lack of one, has broken the requirement. Returns how it is told. */
-  broken(id: RequirementId, violation: Violation, request: Request, response: Response | undefined): Failure {
+  /** Records a violation by a response, or by its absence. A failure like an earlier one is only counted. */
+  violated(id: RequirementId, violation: Violation, request: Request, response: Response | undefined): Failure {
     const failure: Failure = {
       required: this.#redact(violation.required),
-      came: this.#redact(violation.came),
+      came: this.#redact(violation.received),
       smallestCase: this.#redact(caseOf(request)),
       curl: this.#redact(curlLine(request, this.#baseUrl)),
       answer: response === undefined ? 'no response' : this.#redact(transcript(response)),
     };
-    const entry = this.#entry(id);
-    entry.judged++;
-    entry.failed++;
-    entry.last = failure;
-    // One that says the same of another request tells nobody anything.
-    const alike = entry.failures.some(({ required, came }) => required === failure.required && came === failure.came);
-    if (!alike && entry.failures.length < maxFailures) entry.failures.push(failure);
+    const findings = this.#of(id);
+    findings.judged++;
+    findings.failed++;
+    const { failures } = findings;
+    const duplicate = failures.some(({ required, came }) => required === failure.required && came === failure.came);
+    if (!duplicate && failures.length < maxFailures) failures.push(failure);
     return failure;
   }
 
-  /** How many failures a requirement has. */
-  failed(id: RequirementId): number {
-    return this.#entry(id).failed;
+  /** The failures of a requirement so far, for `keepOne`. */
+  mark(id: RequirementId): Mark {
+    const { failed, failures } = this.#of(id);
+    return { failed, failures: [...failures] };
   }
 
-  /** The latest failure of a requirement that has one. */
-  latest(id: RequirementId): Failure {
-    return this.#entry(id).last!;
+  /** Replaces the failures since a mark by one: the smallest case of a generated check. */
+  keepOne(id: RequirementId, mark: Mark, smallest: Failure): void {
+    const failures = [...mark.failures, smallest].slice(0, maxFailures);
+    Object.assign(this.#of(id), { failed: mark.failed + 1, failures });
   }
 
-  /** How far the failures of a requirement have come: for `settle`. */
-  mark(id: RequirementId): { readonly failed: number; readonly told: number } {
-    const { failed, failures } = this.#entry(id);
-    return { failed, told: failures.length };
-  }
-
-  /** Of the failures since a mark, keeps one: the smallest case that a generator has come to. */
-  settle(id: RequirementId, mark: { readonly failed: number; readonly told: number }, smallest: Failure): void {
-    const entry = this.#entry(id);
-    entry.failed = mark.failed + 1;
-    entry.failures = [...entry.failures.slice(0, mark.told), smallest].slice(0, maxFailures);
-  }
-
-  /** The check of a requirement came to no verdict. */
+  /** Records why the check of a requirement came to no verdict. */
   leave(id: RequirementId, verdict: 'inconclusive' | 'skipped', reason: string): void {
-    this.#entry(id).outcome = { verdict, reason: this.#redact(reason) };
+    this.#of(id).outcome = { verdict, reason: this.#redact(reason) };
   }
 
-  /** How the server fills a gap; the first observation stands. */
-  observe(id: GapId, answer: string, example?: Response): void {
+  /** Records how the server fills a gap. Only the first observation counts. */
+  observe(id: GapId, behaviour: string, example?: Response): void {
     if (this.#observed.get(id)?.answer !== undefined) return;
     this.#observed.set(id, {
-      answer: this.#redact(answer),
-      ...(example !== undefined && { example: this.#redact(inWords(example)) }),
+      answer: this.#redact(behaviour),
+      ...(example !== undefined && { example: this.#redact(summary(example)) }),
     });
   }
 
-  /** Why a gap was not looked at. */
+  /** Records why a gap was not observed. */
   notObserved(id: GapId, reason: string): void {
     if (!this.#observed.has(id)) this.#observed.set(id, { reason: this.#redact(reason) });
   }
 
-  /** What became of one requirement. */
+  /** The result of one requirement. */
   result(id: RequirementId): RequirementResult {
-    const { section, profile, text, untested } = requirements.find((r) => r.id === id)! as {
-      section: string;
-      profile: Profile;
-      text: string;
-      untested?: string;
-    };
-    const entry = this.#entry(id);
-    const [verdict, reason] = this.#verdict(entry, untested);
-    const { judged, evidence, failures, failed } = entry;
-    return {
-      id,
-      section,
-      profile,
-      text,
-      verdict,
-      ...(reason !== undefined && { reason }),
-      judged,
-      evidence: [...evidence],
-      failures,
-      failed,
-    };
+    const { section, profile, text, untested } = requirements.find((r) => r.id === id)!;
+    const findings = this.#of(id);
+    const [verdict, reason] = verdictOf(findings, untested);
+    const { judged, evidence, failures, failed } = findings;
+    const why = reason === undefined ? {} : { reason };
+    return { id, section, profile, text, verdict, ...why, judged, evidence: [...evidence], failures, failed };
   }
 
-  /** How each gap is filled. */
+  /** How the server fills each gap. */
   observations(): Observation[] {
-    return gaps.map((gap) => ({ ...gap, ...(this.#observed.get(gap.id) ?? { reason: 'no check of this run looked at it' }) }));
+    const nothing = { reason: 'no check of this run observes it' };
+    return gaps.map((gap) => ({ ...gap, ...(this.#observed.get(gap.id) ?? nothing) }));
   }
 
-  #verdict(entry: Entry, untested: string | undefined): [verdict: Verdict, reason?: string] {
-    if (untested !== undefined) return ['skipped', `cannot be tested: ${untested}`];
-    if (entry.failed > 0) return ['failed'];
-    if (entry.outcome !== undefined) return [entry.outcome.verdict, entry.outcome.reason];
-    return entry.judged > 0 ? ['passed'] : ['inconclusive', 'no response was seen that could have failed it'];
-  }
-
-  #entry(id: RequirementId): Entry {
-    let entry = this.#entries.get(id);
-    if (entry === undefined) this.#entries.set(id, (entry = { judged: 0, evidence: new Set(), failures: [], failed: 0 }));
-    return entry;
+  #of(id: RequirementId): Findings {
+    let findings = this.#findings.get(id);
+    if (findings === undefined) {
+      findings = { judged: 0, evidence: new Set(), failures: [], failed: 0 };
+      this.#findings.set(id, findings);
+    }
+    return findings;
   }
 }
 
-/** The case that a request is: its body, or what it asks for. */
-function caseOf({ method, target, shellTarget, body, credential }: Request): string {
-  const authorization =
-    credential.key === 'none'
-      ? credential.shell === undefined
-        ? ', no Authorization'
-        : `, Authorization: ${credential.shell}`
-      : '';
-  return body === undefined || body.length === 0
-    ? `${method} ${shellTarget ?? target}${authorization}`
-    : `${shortened(Buffer.from(body).toString(), 1000)}${authorization}`;
+function verdictOf(findings: Findings, untested: string | undefined): readonly [verdict: Verdict, reason?: string] {
+  if (untested !== undefined) return ['skipped', `cannot be tested: ${untested}`];
+  if (findings.failed > 0) return ['failed'];
+  if (findings.outcome !== undefined) return [findings.outcome.verdict, findings.outcome.reason];
+  return findings.judged > 0 ? ['passed'] : ['inconclusive', 'no response could have violated it'];
+}
+
+/** The case that a request represents: its body, or what it asks for. */
+function caseOf(request: Request): string {
+  const { body, credential } = request;
+  const shown = credential.shell === undefined ? 'no Authorization' : `Authorization: ${credential.shell}`;
+  const authorization = credential.key === 'none' ? `, ${shown}` : '';
+  const isEmpty = body === undefined || body.length === 0;
+  return `${isEmpty ? nameOf(request) : shortened(Buffer.from(body).toString(), 1000)}${authorization}`;
 }

@@ -1,18 +1,18 @@
-/** How a check ends other than by passing. */
-import type { Failure } from '../report/report.ts';
+/** How a check ends if it does not pass. */
+import type { Failure } from './results.ts';
 
-/** The requirement is broken. The message is fit for a terminal. */
+/** The requirement is violated. */
 export class Violated extends Error {
   override readonly name = 'Violated';
   readonly failure: Failure;
 
   constructor(failure: Failure) {
-    super(`required: ${failure.required}\ncame: ${failure.came}\ncase: ${failure.smallestCase}\n${failure.curl}`);
+    super(`required: ${failure.required}\nreceived: ${failure.came}\ncase: ${failure.smallestCase}\n${failure.curl}`);
     this.failure = failure;
   }
 }
 
-/** Nothing that came could have failed the requirement. */
+/** No response could have violated the requirement. */
 export class Inconclusive extends Error {
   override readonly name = 'Inconclusive';
 }

@@ -2,7 +2,7 @@
  * What every single response owes by our own decisions: the rules of profile `reference`, beside those of rules.ts. They judge
  * every response, unknown paths and methods included.
  */
-import type { Response } from '../client/exchange.ts';
+import type { Response } from '../client/response.ts';
 import { JsonNumber, JsonObject, kindOf } from '../client/json.ts';
 import { inJson, type Rule, type Violation } from './rules.ts';
 
@@ -105,13 +105,13 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
         if (!(json instanceof JsonObject))
           return {
             required,
-            came: response.body.length === 0 ? 'no body' : json instanceof SyntaxError ? 'a body that is no JSON' : kindOf(json),
+            received: response.body.length === 0 ? 'no body' : json instanceof SyntaxError ? 'a body that is no JSON' : kindOf(json),
           };
         const type = response.all('content-type').join(' and ');
-        if (!/^application\/json\b/i.test(type)) return { required, came: `Content-Type: ${type || 'missing'}` };
+        if (!/^application\/json\b/i.test(type)) return { required, received: `Content-Type: ${type || 'missing'}` };
         const [code, message, status] = ['code', 'message', 'status'].map((name) => json.get(name));
         if (typeof code !== 'string' || typeof message !== 'string')
-          return { required, came: `code is ${kindOf(code)}, message is ${kindOf(message)}` };
+          return { required, received: `code is ${kindOf(code)}, message is ${kindOf(message)}` };
         return must(
           status instanceof JsonNumber && status.int64() === BigInt(response.status),
           required,
@@ -125,7 +125,7 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
         const code = codeOf(response);
         if (response.status < 400 || code === undefined) return undefined;
         const codes = errorCodes[response.status];
-        if (codes === undefined) return { required: 'a status of the table of errors', came: `${response.status} ${code}` };
+        if (codes === undefined) return { required: 'a status of the table of errors', received: `${response.status} ${code}` };
         return must(codes.includes(code), `the code ${codes.join(' or ')} of a ${response.status}`, code);
       },
     },
@@ -155,7 +155,7 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
           const status = history.created(shown.id)?.status;
           if (status === undefined) continue;
           judged = true;
-          if (shown.status !== status) return { required: `the status it was created with, ${status}`, came: inJson(shown) };
+          if (shown.status !== status) return { required: `the status it was created with, ${status}`, received: inJson(shown) };
         }
         return judged;
       },
@@ -166,10 +166,10 @@ export function referenceRules(baseUrl: string): readonly Rule[] {
       judge: (response) => {
         const found = orders(response);
         if (found === undefined) return undefined;
-        if (!Array.isArray(found)) return { required: 'an array of orders', came: kindOf(found) };
+        if (!Array.isArray(found)) return { required: 'an array of orders', received: kindOf(found) };
         const problem = found.map(orderProblem).find((p) => p !== undefined);
         if (problem !== undefined)
-          return { required: 'Orders: id, petId, quantity, status and complete, and perhaps shipDate', came: problem };
+          return { required: 'Orders: id, petId, quantity, status and complete, and perhaps shipDate', received: problem };
         return found.length > 0 ? true : undefined;
       },
     },
@@ -313,6 +313,6 @@ function isDecodable(text: string): boolean {
   }
 }
 
-function must(kept: boolean, required: string, came: string): true | Violation {
-  return kept || { required, came };
+function must(kept: boolean, required: string, received: string): true | Violation {
+  return kept || { required, received };
 }

@@ -4,7 +4,8 @@
  *
  * A rule says `undefined` where the response could not have broken it, `true` where it was kept, and else what was wrong.
  */
-import { type Response, type Operation } from '../client/exchange.ts';
+import type { Operation } from '../client/request.ts';
+import type { Response } from '../client/response.ts';
 import type { History } from './history.ts';
 import { JsonNumber, JsonObject, kindOf } from '../client/json.ts';
 import { fieldProblems } from '../client/pet.ts';
@@ -13,7 +14,7 @@ import type { RequirementId } from '../requirements/requirements.ts';
 /** What was required, and what came. */
 export interface Violation {
   readonly required: string;
-  readonly came: string;
+  readonly received: string;
 }
 
 export interface Rule {
@@ -55,7 +56,7 @@ export const rules: readonly Rule[] = [
       const types = response.all('content-type');
       const required = 'a JSON text in UTF-8, with one Content-Type: application/json';
       if (types.length !== 1 || !/^application\/json[ \t]*(;|$)/i.test(types[0]!))
-        return { required, came: `Content-Type: ${types.join(' and ') || 'missing'}` };
+        return { required, received: `Content-Type: ${types.join(' and ') || 'missing'}` };
       return must(
         !(response.json instanceof SyntaxError),
         required,
@@ -69,7 +70,7 @@ export const rules: readonly Rule[] = [
       if (response.request.operation !== 'listPets' || response.status !== 200) return undefined;
       const { json } = response;
       if (!Array.isArray(json))
-        return { required: 'an array of objects', came: json instanceof SyntaxError ? json.message : kindOf(json) };
+        return { required: 'an array of objects', received: json instanceof SyntaxError ? json.message : kindOf(json) };
       const stranger = json.find((element) => !(element instanceof JsonObject));
       return must(stranger === undefined, 'an array of objects', `an array with ${kindOf(stranger)} in it`);
     },
@@ -82,7 +83,7 @@ export const rules: readonly Rule[] = [
         (response.request.operation === 'getPet' && response.status === 200) ||
         (response.request.operation === 'createPet' && response.status === 201);
       if (response.petObjects.length === 0)
-        return missing && field !== 'status' ? { required: fieldRules[field], came: 'a body that is no object' } : undefined;
+        return missing && field !== 'status' ? { required: fieldRules[field], received: 'a body that is no object' } : undefined;
       if (field === 'status' && !response.petObjects.some((p) => p.get('status') !== undefined)) return undefined;
       const problem = response.petObjects.map(fieldProblems[field]).find((p) => p !== undefined);
       return must(problem === undefined, fieldRules[field], problem!);
@@ -156,7 +157,7 @@ export const rules: readonly Rule[] = [
     judge: (response, history) => {
       const ids = response.pets.map((p) => p.id);
       const twice = ids.find((id, i) => ids.indexOf(id) !== i);
-      if (twice !== undefined) return { required: 'no id twice', came: `id ${twice} twice in one list` };
+      if (twice !== undefined) return { required: 'no id twice', received: `id ${twice} twice in one list` };
       if (response.request.operation === 'listPets') return ids.length > 1 ? true : undefined;
       if (response.request.operation !== 'createPet' || ids.length === 0) return undefined;
       return must(
@@ -210,7 +211,7 @@ export const rules: readonly Rule[] = [
       const [got] = response.pets;
       if (response.request.operation !== 'getPet' || response.request.petId === undefined || got === undefined) return undefined;
       if (got.id !== response.request.petId)
-        return { required: `the animal of id ${response.request.petId}`, came: `the one of id ${got.id}` };
+        return { required: `the animal of id ${response.request.petId}`, received: `the one of id ${got.id}` };
       const listed = history.listed(got.id);
       if (listed === undefined) return true;
       return must(
@@ -269,7 +270,7 @@ export const rules: readonly Rule[] = [
       const { date } = response;
       if (!owes(response) || reset === undefined || date === undefined) return undefined;
       const ahead = reset * 1000 - date;
-      // The headers may have been made when the request came, and Date when it was answered.
+      // The headers may have been made when the request received, and Date when it was answered.
       const took = response.receivedAt - response.sentAt;
       return must(
         ahead >= -resetSlackMs - took && ahead <= dayMs + resetSlackMs,
@@ -318,8 +319,8 @@ function acceptedBy({
   return status === undefined ? 'list.limit-accepted' : 'list.status-and-limit';
 }
 
-function must(kept: boolean, required: string, came: string): true | Violation {
-  return kept || { required, came };
+function must(kept: boolean, required: string, received: string): true | Violation {
+  return kept || { required, received };
 }
 
 /** Whether the response is one of the four operations', and not of the server's failure. */
@@ -346,7 +347,7 @@ function errorField(
 function withinLimit(response: Response, limit: number | undefined, history: History): undefined | true | Violation {
   if (response.request.operation !== 'listPets' || response.status !== 200 || limit === undefined || !Array.isArray(response.json))
     return undefined;
-  if (response.json.length > limit) return { required: `at most ${limit} animals`, came: `${response.json.length}` };
+  if (response.json.length > limit) return { required: `at most ${limit} animals`, received: `${response.json.length}` };
   return history.count(response.request.status) > limit ? true : undefined;
 }
 
@@ -354,7 +355,7 @@ function fitsFilter(response: Response, history: History): undefined | true | Vi
   const { operation, status } = response.request;
   if (operation !== 'listPets' || response.status !== 200 || status === undefined) return undefined;
   const other = response.pets.find((p) => p.status !== undefined && p.status !== status);
-  if (other !== undefined) return { required: `${status} animals only`, came: inJson(other) };
+  if (other !== undefined) return { required: `${status} animals only`, received: inJson(other) };
   return response.pets.some((p) => p.status === status) && history.statuses() > 1 ? true : undefined;
 }
 
@@ -379,7 +380,7 @@ function sameAsCreated(response: Response, history: History): undefined | true |
     const created = history.created(shown.id);
     if (created === undefined) continue;
     judged = true;
-    if (history.differs(shown)) return { required: `the animal as it was created: ${inJson(created)}`, came: inJson(shown) };
+    if (history.differs(shown)) return { required: `the animal as it was created: ${inJson(created)}`, received: inJson(shown) };
   }
   return judged;
 }

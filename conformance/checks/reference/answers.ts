@@ -68,7 +68,7 @@ function onEveryKind(id: RequirementId): Check {
 
 /** A response of each kind, those that are none of an operation included. Sent once in a run. */
 async function everyKind(t: CheckContext): Promise<void> {
-  await t.fixtures.tour();
+  await t.fixtures.oneOfEach();
   await t.fixtures.once('every kind of response', async () => {
     const requests = [
       other(t.key, 'GET', '/no-such-path'),
@@ -77,6 +77,6 @@ async function everyKind(t: CheckContext): Promise<void> {
       outside(t.key, 'GET', '/healthz'),
       outside(t.key, 'GET', '/no-such-path'),
     ];
-    for (const request of requests) await t.client.send(request);
+    for (const request of requests) await t.send(request);
   });
 }

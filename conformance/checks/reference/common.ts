@@ -1,5 +1,6 @@
 /** What the checks of our own decisions share. */
-import type { Response, Credential, Request } from '../../client/exchange.ts';
+import type { Credential, Request } from '../../client/request.ts';
+import type { Response } from '../../client/response.ts';
 import { createPetOf, other } from '../../client/requests.ts';
 import { codeOf } from '../../verdicts/rules-reference.ts';
 import type { CheckContext } from '../../session/context.ts';

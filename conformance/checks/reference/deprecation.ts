@@ -18,7 +18,7 @@ export const deprecationChecks: readonly Check[] = [
       await t.send(other(t.key, method, `/pets/${petId}`));
     });
   }),
-  check('decided.deprecation.elsewhere', {}, async (t) => t.fixtures.tour()),
+  check('decided.deprecation.elsewhere', {}, async (t) => t.fixtures.oneOfEach()),
   check('decided.deprecation.removal', { requests: 2 }, async (t) => {
     const { id } = await t.fixtures.animal();
     for (const petId of [id, t.fixtures.unknownId()]) {

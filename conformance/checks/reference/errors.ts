@@ -2,7 +2,8 @@
 import { check, type Check } from '../../session/check.ts';
 import { changedAt, nobody } from '../../client/credentials.ts';
 import { JsonObject } from '../../client/json.ts';
-import type { Response, Request } from '../../client/exchange.ts';
+import type { Request } from '../../client/request.ts';
+import type { Response } from '../../client/response.ts';
 import { createPetOf, listPets, listPetsAnyhow, other } from '../../client/requests.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import type { CheckContext } from '../../session/context.ts';

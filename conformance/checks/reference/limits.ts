@@ -1,6 +1,7 @@
 /** Our own decisions, "Limits": the windows, and what counts. */
 import { check, type Check } from '../../session/check.ts';
-import type { Response, Request } from '../../client/exchange.ts';
+import type { Request } from '../../client/request.ts';
+import type { Response } from '../../client/response.ts';
 import { Inconclusive } from '../../verdicts/outcome.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets, other } from '../../client/requests.ts';
 import { codeOf } from '../../verdicts/rules-reference.ts';

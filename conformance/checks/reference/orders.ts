@@ -1,6 +1,7 @@
 /** Our own decisions, "Orders": a list like that of the animals. */
 import { check, type Check } from '../../session/check.ts';
-import type { Response, Request } from '../../client/exchange.ts';
+import type { Request } from '../../client/request.ts';
+import type { Response } from '../../client/response.ts';
 import { JsonObject } from '../../client/json.ts';
 import { Inconclusive } from '../../verdicts/outcome.ts';
 import { listOrders } from '../../client/requests.ts';
@@ -74,7 +75,7 @@ export const orderListChecks: readonly Check[] = [
 
 /** The first 100 orders, asked for once in a run: they never change. */
 async function firstOrders(t: CheckContext): Promise<Response> {
-  return t.fixtures.once('orders', () => t.client.send(ordersBy(t, 'limit=100')));
+  return t.fixtures.once('orders', () => t.send(ordersBy(t, 'limit=100')));
 }
 
 /** The ids of the first 100 orders. */

@@ -1,6 +1,7 @@
 /** Our own decisions, "Pets": which values are valid, and how one comes to all animals. */
 import { check, type Check } from '../../session/check.ts';
-import type { Response, Request } from '../../client/exchange.ts';
+import type { Request } from '../../client/request.ts';
+import type { Response } from '../../client/response.ts';
 import { controlName, invisibleName } from '../names.ts';
 import { Inconclusive } from '../../verdicts/outcome.ts';
 import { int64Max, int64Min, type NewPet, type PetStatus } from '../../client/pet.ts';
@@ -111,7 +112,7 @@ export const petChecks: readonly Check[] = [
       before = id;
     }
   }),
-  check('decided.pets.location', { writes: true }, async (t) => t.fixtures.tour()),
+  check('decided.pets.location', { writes: true }, async (t) => t.fixtures.oneOfEach()),
   check('decided.pets.status-stays', { requests: 2, creates: 1, writes: true }, async (t) => {
     const { id } = await t.fixtures.created(t.fixtures.newPet('pending'));
     await t.send(listAfter(t, id - 1n, 1));
@@ -119,11 +120,11 @@ export const petChecks: readonly Check[] = [
 
   // The lists by status are among what sees to it that there are all statuses.
   check('decided.pets.ascending', { requests: 1 }, async (t) => {
-    await t.fixtures.statuses();
+    await t.fixtures.needStatuses();
     await t.send(listPets(t.key, { limit: 100 }));
   }),
   check('decided.pets.after', { requests: 8 }, async (t) => {
-    await t.fixtures.statuses();
+    await t.fixtures.needStatuses();
     const all = (await t.send(listPets(t.key, { limit: 100 }))).pets.map((p) => p.id);
     const [first] = all;
     if (first === undefined || all.length < 4) throw new Inconclusive(`only ${all.length} animals are known`);
@@ -151,7 +152,7 @@ export const petChecks: readonly Check[] = [
     });
   }),
   check('decided.pets.link', { requests: 6 + 3 * attempts }, async (t) => {
-    await t.fixtures.statuses();
+    await t.fixtures.needStatuses();
     for (const query of [{ limit: 1 }, { limit: 1, status: 'sold' }, {}] as const) {
       const { limit = 20, status } = query;
       // A page of `limit` has more behind it where a page of one more is longer.
@@ -178,7 +179,7 @@ export const petChecks: readonly Check[] = [
     throw new Inconclusive('others add animals faster than one finds the last');
   }),
   check('decided.pets.walk', { requests: 2 * maxPages }, async (t) => {
-    await t.fixtures.statuses();
+    await t.fixtures.needStatuses();
     for (const status of [undefined, 'sold'] as const) {
       const known =
         status === undefined

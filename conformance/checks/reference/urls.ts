@@ -1,6 +1,6 @@
 /** Our own decisions, "URLs": which paths are the same, and which are not. (Integers in URLs: errors.ts.) */
 import { check, type Check } from '../../session/check.ts';
-import type { Request } from '../../client/exchange.ts';
+import type { Request } from '../../client/request.ts';
 import { createPetOf, getPet, listPetsAnyhow, other } from '../../client/requests.ts';
 import type { CheckContext } from '../../session/context.ts';
 import { answered, basePath, raw, refused, withBody } from './common.ts';
@@ -55,7 +55,7 @@ export const urlChecks: readonly Check[] = [
     await t.each(
       [
         [listPetsAnyhow(t.key, 'colour=red&colour=blue&limit2=0&Limit=0&offset=x&'), 200],
-        [getAs(t, `/pets/${id}?limit=0&status=asleep`), (await t.fixtures.getIsGone()) ? 410 : 200],
+        [getAs(t, `/pets/${id}?limit=0&status=asleep`), (await t.fixtures.getIsRemoved()) ? 410 : 200],
         [{ ...createPetOf(t.key, '{}'), target: '/pets?limit=0' }, 400],
         [other(t.key, 'OPTIONS', '/pets?limit=0'), 204],
       ] as const,

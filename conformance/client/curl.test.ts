@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { bearer, changedAt, inQuery, invalid, lengthened, nobody } from './credentials.ts';
-import { Response, curlLine, inWords, nameOf, transcript, type Request } from './exchange.ts';
+import { curlLine } from './curl.ts';
+import { nameOf, type Request } from './request.ts';
+import { Response, summary, transcript } from './response.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
 import { apiKey, scripted, smallServer, type Arrived } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
@@ -24,7 +26,7 @@ async function bothWays(t: TestContext): Promise<(request: Request) => Promise<A
     body,
   });
   return async (request) => {
-    await client.send(request);
+    await client.exchange(request);
     await sh(curlLine(request, echo.baseUrl), { API_KEY: apiKey, EXHAUST_KEY: `exhaust_${apiKey}` });
     const [byKit, byCurl] = echo.arrived.splice(0) as [Arrived, Arrived];
     assert.deepEqual(essence(byCurl), essence(byKit), curlLine(request, echo.baseUrl));
@@ -146,8 +148,8 @@ test('what a shell makes of every credential that a run sends is what was sent, 
   const property = fc.asyncProperty(fc.oneof(ordinary, printable), fc.nat(), async (secret, seed) => {
     const tested = session(await smallServer(t, { secret }), { only: ['auth.'], seed });
     const sent = new Set<Request>();
-    const plain = tested.client.send.bind(tested.client);
-    tested.client.send = (request) => {
+    const plain = tested.client.exchange.bind(tested.client);
+    tested.client.exchange = (request) => {
       sent.add(request);
       return plain(request);
     };
@@ -184,7 +186,7 @@ test('no words about a request hold the key', () => {
   const request: Request = { ...listPets(nobody), target: `/pets?key=${text}`, shellTarget: `/pets?key=${shell}` };
   for (const words of [
     nameOf(request),
-    inWords(answerOf(request, 401, '{}')),
+    summary(answerOf(request, 401, '{}')),
     curlLine(request, 'http://x/v1'),
     curlLine(listPets(key), 'http://x/v1'),
   ])
@@ -194,9 +196,9 @@ test('no words about a request hold the key', () => {
 
 test('a response in words and as a transcript', () => {
   const list = answerOf(listPets(key, { limit: 2 }), 200, '[{"id":1,"name":"Rex","categoryId":1}]', [['X-A', '1']]);
-  assert.equal(inWords(list), 'GET /pets?limit=2 → 200, 1 animal');
+  assert.equal(summary(list), 'GET /pets?limit=2 → 200, 1 animal');
   assert.equal(transcript(list), 'HTTP 200\nX-A: 1\n\n[{"id":1,"name":"Rex","categoryId":1}]');
-  assert.match(inWords(answerOf(createPetOf(key, 'x'.repeat(500)), 400, '')), /^POST \/pets x{80}… \(500 characters\) → 400$/);
+  assert.match(summary(answerOf(createPetOf(key, 'x'.repeat(500)), 400, '')), /^POST \/pets x{80}… \(500 characters\) → 400$/);
 });
 
 test('headers are found in any case; an integer is one value of digits', () => {

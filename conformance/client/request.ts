@@ -1,0 +1,52 @@
+/** A request as the kit sends it, with what the specification says about its response. */
+import type { NewPet, PetStatus } from './pet.ts';
+
+export type Operation = 'listPets' | 'createPet' | 'getPet' | 'listOrders' | 'other';
+
+/** An Authorization header, and how to write it in a shell without showing the key. */
+export interface Credential {
+  /** The value of the header; undefined for no header. */
+  readonly header: string | undefined;
+  /** The same for a POSIX shell between double quotes, with the key as $API_KEY. */
+  readonly shell: string | undefined;
+  /** The key whose limits the request uses, or 'none' if the credential is not valid. */
+  readonly key: 'main' | 'exhaust' | 'none';
+}
+
+export interface Request {
+  readonly operation: Operation;
+  readonly method: string;
+  /** Path and query, below the base URL. */
+  readonly target: string;
+  /** `target` for a shell, if it contains the key. */
+  readonly shellTarget?: string;
+  readonly credential: Credential;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body?: Uint8Array;
+  /** The limit asked for, if the specification allows it. */
+  readonly limit?: number;
+  /** The filter asked for, if the specification allows it. */
+  readonly status?: PetStatus;
+  /** The animal asked for, if the path names one. */
+  readonly petId?: bigint;
+  /** The fields of the body that a 201 must return. */
+  readonly sent?: Partial<NewPet>;
+  /** The status that the specification requires, if it leaves no choice. */
+  readonly mustBe?: number;
+  /** The specification does not say how to respond: only the rules of every response apply. */
+  readonly open?: true;
+  /** `target` is at the server's root, not below the base URL, and uses the limits of no key. */
+  readonly outside?: true;
+  /** The whole message as it is sent, each character a byte, where no HTTP library would send it. */
+  readonly raw?: string;
+}
+
+/** The request as `GET /pets?limit=1`, without a key. */
+export function nameOf({ method, target, shellTarget }: Request): string {
+  return `${method} ${shellTarget ?? target}`;
+}
+
+/** The URL of a request. */
+export function urlOf({ outside, target }: Request, baseUrl: string): string {
+  return (outside === true ? new URL(baseUrl).origin : baseUrl) + target;
+}

@@ -1,0 +1,124 @@
+/** A response as the kit receives it: the headers and bytes unchanged, and what they mean in terms of the specification. */
+import { JsonObject, parseJson, shortened, type Json } from './json.ts';
+import { pet, type Pet } from './pet.ts';
+import { nameOf, type Request } from './request.ts';
+
+/** A time of the kit's clock in milliseconds, and its rank among all such moments: two can share a millisecond. */
+export interface Moment {
+  readonly at: number;
+  readonly turn: number;
+}
+
+/** A complete response. */
+export class Response {
+  readonly request: Request;
+  readonly status: number;
+  /** In the order in which they were received. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+  /** The kit's clock in milliseconds when the request was sent, and when the response was complete. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  /** The ranks of the same two moments. */
+  readonly sentTurn: number;
+  readonly receivedTurn: number;
+  /** What only a connection of its own shows: interim responses (1xx) before this one, and whether the server closed it. */
+  readonly wire: { readonly interim: readonly number[]; readonly closed: boolean } | undefined;
+  #json: Json | SyntaxError | undefined;
+
+  constructor(
+    request: Request,
+    status: number,
+    headers: readonly (readonly [string, string])[],
+    body: Uint8Array,
+    sent: Moment,
+    received: Moment,
+    wire?: Response['wire'],
+  ) {
+    this.request = request;
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+    this.sentAt = sent.at;
+    this.receivedAt = received.at;
+    this.sentTurn = sent.turn;
+    this.receivedTurn = received.turn;
+    this.wire = wire;
+  }
+
+  /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
+  light(): Response {
+    const { request, status, headers, body } = this;
+    return new Response(
+      request,
+      status,
+      headers,
+      Uint8Array.from(body.subarray(0, 2_500)),
+      { at: this.sentAt, turn: this.sentTurn },
+      { at: this.receivedAt, turn: this.receivedTurn },
+    );
+  }
+
+  /** All values of a header, by its name in any case. */
+  all(name: string): string[] {
+    return this.headers.filter(([n]) => n.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
+  }
+
+  /** The value of a header that is present once and a decimal integer, otherwise undefined. */
+  integer(name: string): number | undefined {
+    const [value, ...more] = this.all(name);
+    return value !== undefined && more.length === 0 && /^-?\d+$/.test(value) ? Number(value) : undefined;
+  }
+
+  /** The time of the Date header in milliseconds, or undefined. */
+  get date(): number | undefined {
+    const time = Date.parse(this.all('date')[0] ?? '');
+    return Number.isNaN(time) ? undefined : time;
+  }
+
+  /** The body as JSON, or why it is not JSON. */
+  get json(): Json | SyntaxError {
+    if (this.#json === undefined) {
+      try {
+        this.#json = parseJson(this.body);
+      } catch (error) {
+        this.#json = error as SyntaxError;
+      }
+    }
+    return this.#json;
+  }
+
+  /** The objects that must be Pets: those of a list, or the one of a 201 or of getPet. */
+  get petObjects(): readonly JsonObject[] {
+    const { operation } = this.request;
+    const { json } = this;
+    if (operation === 'listPets' && this.status === 200)
+      return Array.isArray(json) ? json.filter((e) => e instanceof JsonObject) : [];
+    const one = (operation === 'createPet' && this.status === 201) || (operation === 'getPet' && this.status === 200);
+    return one && json instanceof JsonObject ? [json] : [];
+  }
+
+  /** The Pets without errors among them. */
+  get pets(): readonly Pet[] {
+    return this.petObjects.map(pet).filter((p) => p !== undefined);
+  }
+}
+
+/** A request and its response in one line: `GET /pets?limit=1 → 200, 1 animal`. */
+export function summary(response: Response): string {
+  const { request } = response;
+  const body = request.body === undefined ? '' : ` ${shortened(Buffer.from(request.body).toString(), 80)}`;
+  const animals =
+    request.operation === 'listPets' && response.status === 200
+      ? `, ${response.petObjects.length} animal${response.petObjects.length === 1 ? '' : 's'}`
+      : '';
+  return `${nameOf(request)}${body} → ${response.status}${animals}`;
+}
+
+/** The status, headers and first 2,000 characters of the body. */
+export function transcript(response: Response): string {
+  const headers = response.headers.map(([name, value]) => `${name}: ${value}`);
+  const body = shortened(Buffer.from(response.body).toString(), 2000);
+  return [`HTTP ${response.status}`, ...headers, ...(body === '' ? [] : ['', body])].join('\n');
+}
+

@@ -1,0 +1,39 @@
+/** The number of requests that checks send. */
+
+/** What a check sends at most, not counting retries, shrinking and the shared requests of fixtures.ts. */
+export interface Cost {
+  readonly requests?: number;
+  /** Requests without a valid key, not included in `requests`. */
+  readonly keyless?: number;
+  /** The number of animals that a conforming server creates. */
+  readonly creates?: number;
+  /** Skip the check in read-only runs: it sends requests that a server might respond to by creating an animal. */
+  readonly writes?: true;
+  /** In addition, for each generated case. There are `share` (default 1) times --runs cases, at most `most`. */
+  readonly perCase?: {
+    readonly requests: number;
+    readonly keyless?: number;
+    readonly creates?: number;
+    readonly share?: number;
+    readonly most?: number;
+  };
+  /** The check needs a key at its limit. */
+  readonly exhausts?: true;
+}
+
+/** The number of generated cases of a check under `--runs`. */
+export function casesOf(cost: Cost, runs: number): number {
+  if (cost.perCase === undefined) return 0;
+  const { share = 1, most = Infinity } = cost.perCase;
+  return Math.min(most, Math.max(1, Math.ceil(runs * share)));
+}
+
+/** What a check sends at most under `--runs`. */
+export function totalCost(cost: Cost, runs: number): { requests: number; keyless: number; creates: number } {
+  const cases = casesOf(cost, runs);
+  return {
+    requests: Math.ceil((cost.requests ?? 0) + cases * (cost.perCase?.requests ?? 0)),
+    keyless: (cost.keyless ?? 0) + cases * (cost.perCase?.keyless ?? 0),
+    creates: (cost.creates ?? 0) + cases * (cost.perCase?.creates ?? 0),
+  };
+}

@@ -1,0 +1,51 @@
+/** What a run concludes. These types are part of report.json (see report/report.ts), so their fields keep their names. */
+import type { GapId } from '../requirements/gaps.ts';
+import type { Profile, RequirementId } from '../requirements/requirements.ts';
+
+export type Verdict = 'passed' | 'failed' | 'inconclusive' | 'skipped';
+
+/** One violation of a requirement. */
+export interface Failure {
+  /** What is required, in words. */
+  readonly required: string;
+  /** What was received instead. */
+  readonly came: string;
+  /** The smallest case found: the value, the body or the sequence of requests. */
+  readonly smallestCase: string;
+  /** A line for a POSIX shell that sends the request again, with the key as `$API_KEY`. */
+  readonly curl: string;
+  /** Status line, headers and the start of the body. */
+  readonly answer: string;
+  /** The options of the kit that generate this case again. Absent if the case was not generated. */
+  readonly replay?: string;
+}
+
+/** The verdict on one requirement, and its evidence. */
+export interface RequirementResult {
+  readonly id: RequirementId;
+  readonly section: string;
+  readonly profile: Profile;
+  readonly text: string;
+  readonly verdict: Verdict;
+  /** Why it is inconclusive or skipped. */
+  readonly reason?: string;
+  /** The number of responses that could have violated it. */
+  readonly judged: number;
+  /** Some of these responses: `GET /pets?limit=1 → 200, 1 animal`. */
+  readonly evidence: readonly string[];
+  /** The first few failures. */
+  readonly failures: readonly Failure[];
+  /** The number of all failures. */
+  readonly failed: number;
+}
+
+/** How the server fills one gap of the specification. */
+export interface Observation {
+  readonly id: GapId;
+  readonly section: string;
+  readonly question: string;
+  /** The same text for the same behaviour. Absent if the gap was not observed; then `reason` says why. */
+  readonly answer?: string;
+  readonly example?: string;
+  readonly reason?: string;
+}
