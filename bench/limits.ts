@@ -5,7 +5,8 @@ import { systemClock } from '../conformance/client/clock.ts';
 import { redactor } from '../conformance/client/credentials.ts';
 import { UsageError } from '../conformance/options.ts';
 import { startOwnServer, type OwnServer } from '../conformance/own-server.ts';
-import { makeFolder } from '../conformance/report/folder.ts';
+import { NotStarted as ServerNotStarted } from '../harness/server.ts';
+import { makeWritable } from '../conformance/report/folder.ts';
 import { Interrupted } from './limits/bench.ts';
 import { limitsHtml } from './limits/html.ts';
 import { givenKeys, madeKeys, type Keys } from './limits/keys.ts';
@@ -41,6 +42,14 @@ function writeReports(folder: string, report: LimitsReport): void {
   }
 }
 
+function makeReportFolder(folder: string): void {
+  try {
+    makeWritable(folder);
+  } catch (error) {
+    throw new UsageError(`--report ${folder}: ${(error as Error).message}`);
+  }
+}
+
 function keysOf(options: Options, own: OwnServer | undefined): Keys | Promise<Keys> {
   return own === undefined
     ? givenKeys(options.apiKey!, options.neighbourKey)
@@ -49,7 +58,7 @@ function keysOf(options: Options, own: OwnServer | undefined): Keys | Promise<Ke
 
 async function main(options: Options): Promise<number> {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-  if (options.report !== undefined) makeFolder(options.report);
+  if (options.report !== undefined) makeReportFolder(options.report);
   const own = options.baseUrl === undefined ? await startOwnServer() : undefined;
   const progress = new Progress(process.stderr);
   let run: Run | undefined;
@@ -107,7 +116,7 @@ try {
 } catch (caught) {
   // Ctrl-C ends our own server and its command, too: what fails then is no news.
   const error: unknown = interruption.signal.aborted ? interruption.signal.reason : caught;
-  const expected = [UsageError, Untestable, Interrupted, NotStarted].some((kind) => error instanceof kind);
+  const expected = [UsageError, Untestable, Interrupted, NotStarted, ServerNotStarted].some((kind) => error instanceof kind);
   process.stderr.write(
     redact(`bench:limits: ${expected ? (error as Error).message : `the bench itself failed: ${(error as Error).stack}`}\n`),
   );

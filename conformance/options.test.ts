@@ -1,4 +1,4 @@
-/** Every flag is read, and every mistake is told in one line that names the flag and the rule. */
+/** Every flag is read, and every mistake is an error of one line that names the flag. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { help, isLoopback, readOptions, UsageError, type Options } from './options.ts';
@@ -14,12 +14,11 @@ function read(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Opt
   return options;
 }
 
-test('without any option: the own server, the specification, cases of a new seed', () => {
+test("without options: this project's own server, all requirements, a random seed", () => {
   const { seed, ...rest } = read([]);
   assert.ok(Number.isInteger(seed) && seed >= 0);
   assert.notEqual(read([]).seed, seed);
   assert.deepEqual(rest, {
-    profile: 'spec',
     only: [],
     strict: false,
     readOnly: false,
@@ -34,7 +33,6 @@ test('every flag', () => {
     [server, { baseUrl: url, apiKey: key }],
     [['--base-url', 'HTTPS://Staging.Example/a/v1/', '--api-key', key], { baseUrl: 'https://staging.example/a/v1' }],
     [['--base-url', 'http://[::1]:80/v1', '--api-key', key], { baseUrl: 'http://[::1]/v1' }],
-    [['--profile', 'reference'], { profile: 'reference' }],
     [['--only', 'list.,get.not-found'], { only: ['list.', 'get.not-found'] }],
     [['--only', 'list.limit,'], { only: ['list.limit'] }],
     [['--runs', '200'], { runs: 200 }],
@@ -53,7 +51,7 @@ test('every flag', () => {
     [['--compare', 'x.json'], { compare: 'x.json' }],
   ];
   for (const [args, expected] of cases) {
-    // A negative number needs the form with =, as node has it.
+    // parseArgs takes a negative number only in the form --flag=-1.
     const given = args.flatMap((arg, i) =>
       /^-\d/.test(arg) ? [] : /^-\d/.test(args[i + 1] ?? '') ? [`${arg}=${args[i + 1]}`] : [arg],
     );
@@ -62,7 +60,7 @@ test('every flag', () => {
   }
 });
 
-test('the environment, over which flags win', () => {
+test('flags take precedence over the environment', () => {
   const environment = { BASE_URL: url, API_KEY: key, EXHAUST_KEY: 'exhaust_key' };
   assert.equal(read([], environment).baseUrl, url);
   assert.equal(read([], environment).apiKey, key);
@@ -78,36 +76,35 @@ describe('mistakes', () => {
     [['--base-url', 'http://x/v2', '--api-key', key], /--base-url .*\/v1/],
     [['--base-url', 'http://x', '--api-key', key], /--base-url .*\/v1/],
     [['--base-url', 'http://x/v1/pets', '--api-key', key], /--base-url .*\/v1/],
-    [['--base-url', 'x/v1', '--api-key', key], /--base-url .*no URL/],
+    [['--base-url', 'x/v1', '--api-key', key], /--base-url .*not a URL/],
     [['--base-url', 'ftp://x/v1', '--api-key', key], /--base-url .*http:\/\/ or https:\/\//],
-    [['--base-url', 'http://me:secret@x/v1', '--api-key', key], /--base-url .*no user.*--api-key/],
+    [['--base-url', 'http://me:secret@x/v1', '--api-key', key], /--base-url .*user.*--api-key/],
     [['--base-url', 'http://x/v1?a=b', '--api-key', key], /--base-url .*query/],
     [['--base-url', 'http://x/v1#a', '--api-key', key], /--base-url .*fragment/],
     [['--base-url', url], /--base-url needs a key: .*API_KEY/],
-    [['--api-key', key], /key without a server: --base-url/],
+    [['--api-key', key], /key without a server: set --base-url/],
     [['--base-url', url, '--api-key', 'short'], /--api-key must be 6 or more/],
     [['--base-url', url, '--api-key', 'with space'], /--api-key .*printable/],
     [['--base-url', url, '--api-key', 'with\nline'], /--api-key .*printable/],
     [['--base-url', url, '--api-key', 'schlüssel'], /--api-key .*ASCII/],
     [['--exhaust-key', 'x'], /--exhaust-key must be/],
-    [['--profile', 'all'], /--profile must be spec or reference, not all/],
     [['--plan', 'enterprise'], /--plan must be free or pro or business, not enterprise/],
     [['--only', 'lists'], /--only lists: no requirement .*--list/],
     [['--only', 'list.,nothing'], /--only nothing/],
-    [['--runs', '0'], /--runs must be a whole number from 1 to 100000, not 0/],
-    [['--runs', '1.5'], /--runs must be a whole number/],
-    [['--runs', '1e3'], /--runs must be a whole number/],
-    [['--runs', ''], /--runs must be a whole number/],
-    [['--seed', 'x'], /--seed must be a whole number/],
-    [['--seed', '2147483648'], /--seed must be a whole number/],
-    [['--max-requests', '0'], /--max-requests must be a whole number from 1/],
-    [['--category-id', '9223372036854775808'], /--category-id must be an integer of 64 bits/],
+    [['--runs', '0'], /--runs must be an integer from 1 to 100000, not 0/],
+    [['--runs', '1.5'], /--runs must be an integer/],
+    [['--runs', '1e3'], /--runs must be an integer/],
+    [['--runs', ''], /--runs must be an integer/],
+    [['--seed', 'x'], /--seed must be an integer/],
+    [['--seed', '2147483648'], /--seed must be an integer/],
+    [['--max-requests', '0'], /--max-requests must be an integer from 1/],
+    [['--category-id', '9223372036854775808'], /--category-id must be a 64-bit integer/],
     [['--category-id', 'cat'], /--category-id must be/],
-    [['--path', 'x', '--only', 'create.name', '--seed', '1'], /--path x is no path/],
-    [['--path', '1:0', '--only', 'create.name'], /--path belongs to one requirement and one seed/],
-    [['--path', '1:0', '--seed', '1'], /--path belongs to/],
-    [['--path', '1:0', '--seed', '1', '--only', 'list.'], /--path belongs to/],
-    [['--write', '--read-only'], /--write and --read-only exclude/],
+    [['--path', 'x', '--only', 'create.name', '--seed', '1'], /--path x is not a path/],
+    [['--path', '1:0', '--only', 'create.name'], /--path needs one requirement and a seed/],
+    [['--path', '1:0', '--seed', '1'], /--path needs/],
+    [['--path', '1:0', '--seed', '1', '--only', 'list.'], /--path needs/],
+    [['--write', '--read-only'], /--write and --read-only cannot be combined/],
     [['--unknown'], /--unknown/],
     [['--base-url'], /--base-url/],
     [['--strict=yes'], /--strict/],
@@ -130,7 +127,7 @@ describe('mistakes', () => {
   }
 });
 
-test('what is on this machine', () => {
+test('loopback addresses', () => {
   for (const host of [
     'localhost',
     'LOCALHOST:8080',
@@ -163,13 +160,12 @@ test('what is on this machine', () => {
     assert.ok(!isLoopback(`http://${host}/v1`), host);
 });
 
-test('--help shows every flag, an example of each that takes a value, and the exit codes', () => {
+test('--help shows every flag, an example for each flag with a value, and the exit codes', () => {
   assert.equal(readOptions(['--help', '--runs', 'x'], {}), 'help');
   assert.equal(readOptions(['-h'], {}), 'help');
   for (const flag of [
     'base-url',
     'api-key',
-    'profile',
     'only',
     'list',
     'runs',
@@ -191,7 +187,6 @@ test('--help shows every flag, an example of each that takes a value, and the ex
   }
   for (const flag of [
     'base-url',
-    'profile',
     'only',
     'runs',
     'seed',
@@ -209,7 +204,7 @@ test('--help shows every flag, an example of each that takes a value, and the ex
   for (const line of help.split('\n')) assert.ok(line.length <= 140, line);
 });
 
-test('examples of --help are taken', () => {
+test('examples of --help are valid', () => {
   for (const [, example] of help.matchAll(/^ {26}(--.*)$/gm)) {
     const args = example!.replace('…', 'another_key').split(' ');
     const environment = args.includes('--base-url') ? { API_KEY: key } : {};
@@ -219,6 +214,5 @@ test('examples of --help are taken', () => {
 
 test('--list', () => {
   assert.equal(readOptions(['--list'], {}), 'list');
-  assert.throws(() => readOptions(['--list', '--profile', 'x'], {}), UsageError);
   assert.ok(requirements.length > 50);
 });

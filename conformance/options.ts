@@ -1,4 +1,4 @@
-/** What the user tells the kit: flags and environment -> options, or one clear line. */
+/** The command line of the kit: flags and environment become options, or an error of one line. */
 import { parseArgs } from 'node:util';
 import { plans, type Plan } from './client/pacing.ts';
 import { requirementsNamed } from './requirements/requirements.ts';
@@ -6,45 +6,42 @@ import type { SessionOptions } from './session/session.ts';
 
 export const help = `Usage: npm run conformance -- [options]
 
-Tests whether a server keeps the Pet Store Service Specification. Without --base-url it tests this project's own server.
+Checks whether a server conforms to the Pet Store Service Specification. Without --base-url, it checks this project's own server.
 
 The server
-  --base-url URL        where the interface stands, ending in /v1      or BASE_URL
+  --base-url URL        base URL of the server, ending in /v1          or BASE_URL
                           --base-url https://staging.example/v1
-  --api-key KEY         a valid API key                                or API_KEY, which no shell's history keeps
+  --api-key KEY         a valid API key                                or API_KEY, which stays out of the shell's history
                           API_KEY=… npm run conformance -- --base-url https://staging.example/v1
 
-What is tested
-  --profile PROFILE     spec: what the specification states (the default)
-                        reference: also what this project has decided where it is silent
-                          --profile reference
-  --only ID[,ID…]       requirements by id, or by the beginning of ids
+What is checked
+  --only ID[,ID…]       requirements by id, or by the start of their ids
                           --only list.,get.not-found
   --list                print the requirements, and send nothing
-  --runs N              generated cases for each check that has them (default 20)
+  --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
-  --seed N              seed of the generated cases (default: a new one, which is printed)
-  --path PATH           replay one generated case, with --only and --seed: each failure prints its own
+  --seed N              seed of the generated cases (default: a random one, which is printed)
+  --path PATH           replay one generated case, with --only and --seed; each failure prints its own
                           --only create.name --seed 42 --path 3:0:1
-  --category-id N       a category that the server knows (default: those of the animals listed)
+  --category-id N       a category that the server accepts (default: those of the listed animals)
                           --category-id 7
-  --strict              a requirement that stays inconclusive is a failure
+  --strict              count inconclusive requirements as failures
 
 What is allowed
-  --read-only           send nothing that could create an animal
-  --write               create animals on a server elsewhere (on this machine it is the default). They stay: nothing deletes them
-  --max-requests N      send no more than N requests
+  --read-only           send no request that could create an animal
+  --write               create animals on a remote server (on this machine it is the default); they cannot be deleted
+  --max-requests N      send at most N requests
                           --max-requests 200
-  --exhaust             drive a key to its limit, and wait for its recovery: about two minutes
-  --exhaust-key KEY     the key to drive, if not the API key           or EXHAUST_KEY
+  --exhaust             bring a key to its limit and wait until it recovers, which takes about two minutes
+  --exhaust-key KEY     the key for --exhaust (default: the API key)   or EXHAUST_KEY
                           --exhaust --exhaust-key …
-  --plan PLAN           the plan of the driven key, whose numbers are checked: free, pro or business
+  --plan PLAN           check the limits of the --exhaust key against this plan: free, pro or business
                           --plan free
 
 Reports
   --report DIR          write report.html, report.json and junit.xml
                           --report build/conformance
-  --compare FILE        show what changed since that report.json
+  --compare FILE        show what has changed since an earlier report.json
                           --compare last-week/report.json
 
   --help
@@ -52,16 +49,16 @@ Reports
 Exit code: 0 the server conforms, 1 it does not, 2 it could not be tested.
 `;
 
-/** A mistake on the command line, or something else that keeps the kit from testing: one line. */
+/** The command line cannot be executed. The message is one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 export interface Options extends Omit<SessionOptions, 'baseUrl' | 'apiKey' | 'write'> {
-  /** Absent: this project's own server. */
+  /** Absent for this project's own server. */
   readonly baseUrl?: string;
   readonly apiKey?: string;
-  /** --write was given. */
+  /** Whether --write was given. */
   readonly mayWriteElsewhere: boolean;
   readonly report?: string;
   readonly compare?: string;
@@ -70,7 +67,6 @@ export interface Options extends Omit<SessionOptions, 'baseUrl' | 'apiKey' | 'wr
 const flags = {
   'base-url': { type: 'string' },
   'api-key': { type: 'string' },
-  profile: { type: 'string' },
   only: { type: 'string' },
   list: { type: 'boolean' },
   runs: { type: 'string' },
@@ -90,30 +86,30 @@ const flags = {
 } as const;
 
 /**
- * The options that flags and environment give, or which text was asked for instead.
+ * Reads flags and environment. A flag takes precedence over its variable.
  *
- * @throws UsageError that names the flag and the rule
+ * @returns the options, or which text to print instead
+ * @throws UsageError that names the flag
  */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): Options | 'help' | 'list' {
   let given;
   try {
     given = parseArgs({ args: [...args], options: flags, allowPositionals: false }).values;
   } catch (error) {
-    // Node's message names the flag first, and then explains itself at length.
+    // The first sentence of Node's message names the flag; the rest is advice.
     throw new UsageError(`${(error as Error).message.split(/\. |\n/)[0]!.replace(/\.$/, '')}; --help shows all options`);
   }
   if (given.help === true) return 'help';
-  const profile = oneOf('--profile', given.profile ?? 'spec', ['spec', 'reference'] as const);
   if (given.list === true) return 'list';
 
   const baseUrlText = given['base-url'] ?? (environment['BASE_URL'] || undefined);
   const apiKey = given['api-key'] ?? (environment['API_KEY'] || undefined);
   const exhaustKey = given['exhaust-key'] ?? (environment['EXHAUST_KEY'] || undefined);
   if (baseUrlText !== undefined && apiKey === undefined)
-    throw new UsageError('--base-url needs a key: --api-key KEY, or API_KEY in the environment');
+    throw new UsageError('--base-url needs a key: set --api-key KEY, or API_KEY in the environment');
   if (baseUrlText === undefined && apiKey !== undefined)
-    throw new UsageError('a key without a server: --base-url URL, or BASE_URL in the environment');
-  if (given.write === true && given['read-only'] === true) throw new UsageError('--write and --read-only exclude each other');
+    throw new UsageError('a key without a server: set --base-url URL, or BASE_URL in the environment');
+  if (given.write === true && given['read-only'] === true) throw new UsageError('--write and --read-only cannot be combined');
   for (const [flag, key] of [
     ['--api-key', apiKey],
     ['--exhaust-key', exhaustKey],
@@ -122,21 +118,20 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
       throw new UsageError(`${flag} must be 6 or more printable ASCII characters without spaces`);
   }
   const only = (given.only ?? '').split(',').filter((id) => id !== '');
-  for (const start of only) {
-    if (requirementsNamed(start).length === 0)
-      throw new UsageError(`--only ${start}: no requirement has an id that begins so; --list shows them`);
+  for (const prefix of only) {
+    if (requirementsNamed(prefix).length === 0)
+      throw new UsageError(`--only ${prefix}: no requirement has an id that starts with it; --list shows all`);
   }
   const path = given.path;
   if (path !== undefined) {
-    if (!/^\d+(:\d+)*(@.+)?$/.test(path)) throw new UsageError(`--path ${path} is no path such as a failure prints: 3:0:1`);
+    if (!/^\d+(:\d+)*(@.+)?$/.test(path)) throw new UsageError(`--path ${path} is not a path; a failure prints one, such as 3:0:1`);
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
-      throw new UsageError('--path belongs to one requirement and one seed: --only ID --seed N --path PATH');
+      throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
   }
   return {
     ...(baseUrlText !== undefined && { baseUrl: baseUrlOf(baseUrlText) }),
     ...(apiKey !== undefined && { apiKey }),
     ...(exhaustKey !== undefined && { exhaustKey }),
-    profile,
     only,
     strict: given.strict ?? false,
     readOnly: given['read-only'] ?? false,
@@ -155,7 +150,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   };
 }
 
-/** Whether the server is on this machine, so that what is created there harms nobody. */
+/** Whether the server is on this machine. */
 export function isLoopback(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   return (
@@ -164,49 +159,49 @@ export function isLoopback(baseUrl: string): boolean {
 }
 
 /**
- * The base URL without its trailing slash.
+ * Validates a base URL, and removes its trailing slash.
  *
- * @throws UsageError if it is none
+ * @throws UsageError if it is invalid
  */
 export function baseUrlOf(text: string): string {
   let url;
   try {
     url = new URL(text);
   } catch {
-    throw new UsageError(`--base-url ${text} is no URL`);
+    throw new UsageError(`--base-url ${text} is not a URL`);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new UsageError(`--base-url must begin with http:// or https://, not ${url.protocol}`);
+    throw new UsageError(`--base-url must start with http:// or https://, not ${url.protocol}`);
   if (url.username !== '' || url.password !== '')
-    throw new UsageError('--base-url must hold no user and no password: the key goes into --api-key');
-  if (url.search !== '' || url.hash !== '') throw new UsageError('--base-url must have neither a query nor a fragment');
+    throw new UsageError('--base-url must not contain a user or password: set the key with --api-key');
+  if (url.search !== '' || url.hash !== '') throw new UsageError('--base-url must not have a query or a fragment');
   const path = url.pathname.replace(/\/$/, '');
-  if (!path.endsWith('/v1')) throw new UsageError(`--base-url must end in /v1 (specification, section 1), and ${text} does not`);
+  if (!path.endsWith('/v1')) throw new UsageError(`--base-url must end in /v1 (specification.md, section 1), but is ${text}`);
   return url.origin + path;
 }
 
 /**
- * The whole number that a flag gives.
+ * Parses the integer value of a flag.
  *
- * @throws UsageError if it is none from `min` to `max`
+ * @throws UsageError if it is not an integer from `min` to `max`
  */
 export function integer(flag: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (!/^-?\d+$/.test(text) || value < min || value > max)
-    throw new UsageError(`${flag} must be a whole number from ${min} to ${max}, not ${text}`);
+    throw new UsageError(`${flag} must be an integer from ${min} to ${max}, not ${text}`);
   return value;
 }
 
 function int64(flag: string, text: string): bigint {
   if (!/^-?\d{1,19}$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text))
-    throw new UsageError(`${flag} must be an integer of 64 bits, not ${text}`);
+    throw new UsageError(`${flag} must be a 64-bit integer, not ${text}`);
   return BigInt(text);
 }
 
 /**
- * The one of `values` that a flag names.
+ * Parses the value of a flag that has a fixed set of values.
  *
- * @throws UsageError if it is none of them
+ * @throws UsageError if it is not one of `values`
  */
 export function oneOf<T extends string>(flag: string, text: string, values: readonly T[]): T {
   const value = values.find((v) => v === text);

@@ -1,12 +1,13 @@
-/** `npm run conformance`: the checks of suite.ts with a face, reports, and an exit code. */
+/** `npm run conformance`: runs the checks, prints progress and results, and writes reports. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSession, type OpenSession } from './open-session.ts';
+import { NotStarted } from '../harness/server.ts';
 import { systemClock } from './client/clock.ts';
+import { openSession } from './open-session.ts';
 import { help, readOptions, UsageError, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
 import { compare, comparisonText, readReport } from './report/compare.ts';
-import { makeFolder } from './report/folder.ts';
+import { makeWritable } from './report/folder.ts';
 import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
 import type { Report } from './report/report.ts';
@@ -19,72 +20,69 @@ import { estimateOf, runChecks } from './suite.ts';
 const colour = process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined;
 const columns = process.stdout.columns ?? 120;
 
-/** Waits are told, second by second where somebody watches. */
-async function wait(ms: number, why: string): Promise<void> {
+/** Waits, and shows the reason: a countdown on a terminal, otherwise one line. */
+async function wait(ms: number, reason: string): Promise<void> {
   const until = systemClock.now() + ms;
-  const live = process.stderr.isTTY === true;
-  if (!live && ms > 2_000) process.stderr.write(`  waiting ${Math.ceil(ms / 1000)} s: ${why}\n`);
+  const live = process.stderr.isTTY === true && ms > 1_000;
+  if (!live && ms > 2_000) process.stderr.write(`  waiting ${Math.ceil(ms / 1000)} s: ${reason}\n`);
   for (let left; (left = until - systemClock.now()) > 0;) {
-    if (live && ms > 1_000) process.stderr.write(`\r\u001b[K  waiting ${Math.ceil(left / 1000)} s: ${why}`);
+    if (live) process.stderr.write(`\r\u001b[K  waiting ${Math.ceil(left / 1000)} s: ${reason}`);
     await systemClock.sleep(Math.min(left, 1_000));
   }
-  if (live && ms > 1_000) process.stderr.write('\r\u001b[K');
+  if (live) process.stderr.write('\r\u001b[K');
 }
 
-/** The requirements as a list that one can read. */
+/** The text of --list. */
 function listText(): string {
-  const widest = Math.max(...requirements.map(({ id }) => id.length));
-  const lines = requirements.map(({ id, section, profile, text, untested }) => {
-    const where = (profile === 'spec' ? `§${section}` : section).padEnd(16);
-    return `${id.padEnd(widest)}  ${profile.padEnd(9)}  ${where}  ${text}${untested === undefined ? '' : ` (Not tested: ${untested}.)`}`;
+  const width = Math.max(...requirements.map(({ id }) => id.length));
+  const lines = requirements.map(({ id, section, text, untested }) => {
+    const note = untested === undefined ? '' : ` (Not tested: ${untested}.)`;
+    return `${id.padEnd(width)}  ${`§${section}`.padEnd(4)}  ${text}${note}`;
   });
   return `${lines.join('\n')}\n`;
 }
 
-/** What is going to happen. */
+/** What the run will do. */
 function prefaceText(session: Session): string {
-  const { options } = session;
-  const plan = estimateOf(session);
+  const { options, client, clock } = session;
+  const { withKey, withoutKey, creates, seconds } = estimateOf(session);
+  const requests = `At most ${count(withKey, 'request')} with the key and ${withoutKey} without a valid one`;
   const animals = session.mayWrite
-    ? `It creates about ${count(plan.creates, 'animal')}, which stay: nothing deletes them.`
-    : 'Nothing is created.';
-  const day = session.client.pacer('main').longWindow(session.clock.now());
-  const short = day !== undefined && day.remaining < plan.withKey;
-  return [
-    `${options.baseUrl}, profile ${options.profile}, seed ${options.seed}`,
-    `At most ${count(plan.withKey, 'request')} with the key and ${plan.withoutKey} without a valid one, in about ${duration(plan.seconds)}. ${animals}`,
-    ...(short
-      ? [
-          `The key has only ${count(day.remaining, 'request')} left for the next ${count(day.minutes, 'minute')}: what they do not reach is skipped.`,
-        ]
-      : []),
-    '',
-  ].join('\n');
+    ? `It creates about ${count(creates, 'animal')}, which remain: there is no operation to delete them.`
+    : 'It creates nothing.';
+  const day = client.pacer('main').longWindow(clock.now());
+  const lines = [
+    `${options.baseUrl}, seed ${options.seed}`,
+    `${requests}, in about ${duration(seconds)}. ${animals}`,
+  ];
+  if (day !== undefined && day.remaining < withKey)
+    lines.push(
+      `The key has only ${count(day.remaining, 'request')} left for the next ${count(day.minutes, 'minute')}. Checks beyond them are skipped.`,
+    );
+  return `${lines.join('\n')}\n`;
+}
+
+/** Wraps errors of the file system, so that they name the flag. */
+function withFlag<T>(flag: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new UsageError(`${flag} ${(error as Error).message}`);
+  }
 }
 
 function writeReports(folder: string, report: Report, earlier: Report | undefined): void {
-  try {
-    writeFileSync(join(folder, 'report.html'), reportHtml(report, earlier && compare(earlier, report)));
-    writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
-    writeFileSync(join(folder, 'junit.xml'), reportJunit(report));
-  } catch (error) {
-    throw new UsageError(`--report ${folder}: ${(error as Error).message}`);
-  }
+  writeFileSync(join(folder, 'report.html'), reportHtml(report, earlier && compare(earlier, report)));
+  writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
+  writeFileSync(join(folder, 'junit.xml'), reportJunit(report));
 }
 
-function readEarlier(file: string): Report {
-  try {
-    return readReport(readFileSync(file, 'utf8'), file);
-  } catch (error) {
-    throw new UsageError(`--compare ${(error as Error).message}`);
-  }
-}
-
+/** @returns the exit code */
 async function main(options: Options): Promise<number> {
-  const earlier = options.compare === undefined ? undefined : readEarlier(options.compare);
-  if (options.report !== undefined) makeFolder(options.report);
-  const begun: OpenSession = await openSession(options, systemClock, wait);
-  const { session } = begun;
+  const { report: folder, compare: earlierFile } = options;
+  const earlier = earlierFile && withFlag('--compare', () => readReport(readFileSync(earlierFile, 'utf8'), earlierFile));
+  if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
+  const { session, close } = await openSession(options, systemClock, wait);
   try {
     console.log(prefaceText(session));
     await runChecks(session, {
@@ -92,14 +90,14 @@ async function main(options: Options): Promise<number> {
       result: (result) => console.log(resultLine(result, { colour })),
     });
   } finally {
-    await begun.end();
+    await close();
   }
   const report = buildReport(session);
   console.log(`\n${summaryText(report, { colour, columns })}`);
-  if (earlier !== undefined) console.log(`\n${comparisonText(compare(earlier, report))}`);
-  if (options.report !== undefined) {
-    writeReports(options.report, report, earlier);
-    console.log(`\nReports: ${join(options.report, 'report.html')}, report.json, junit.xml`);
+  if (earlier) console.log(`\n${comparisonText(compare(earlier, report))}`);
+  if (folder !== undefined) {
+    withFlag(`--report ${folder}:`, () => writeReports(folder, report, earlier || undefined));
+    console.log(`\nReports: ${join(folder, 'report.html')}, report.json, junit.xml`);
   }
   if (session.lost !== undefined) throw session.lost;
   if (report.aborted !== undefined && report.totals.failed === 0)
@@ -107,8 +105,8 @@ async function main(options: Options): Promise<number> {
   return report.conforms ? 0 : 1;
 }
 
-// Through `exit`, where this project's own server and its folder go. One Ctrl-C may come twice, from the terminal and from npm:
-// the handler stays, or the second would kill this process meanwhile.
+// exit() makes the exit handlers stop this project's own server and remove its folder. The handler stays after the first
+// signal: Ctrl-C can arrive twice, from the terminal and from npm.
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],
@@ -121,7 +119,7 @@ try {
   else if (options === 'list') process.stdout.write(listText());
   else process.exit(await main(options));
 } catch (error) {
-  const expected = error instanceof UsageError || error instanceof Untestable;
-  process.stderr.write(`conformance: ${expected ? error.message : `the kit itself failed: ${(error as Error).stack}`}\n`);
+  const expected = error instanceof UsageError || error instanceof Untestable || error instanceof NotStarted;
+  process.stderr.write(`conformance: ${expected ? error.message : `error in the kit: ${(error as Error).stack}`}\n`);
   process.exit(2);
 }

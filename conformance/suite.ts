@@ -12,14 +12,6 @@ import { getChecks } from './checks/get.ts';
 import { limitChecks } from './checks/limits.ts';
 import { listChecks } from './checks/list.ts';
 import { otherChecks } from './checks/other.ts';
-import { answerChecks } from './checks/reference/answers.ts';
-import { deprecationChecks } from './checks/reference/deprecation.ts';
-import { errorChecks } from './checks/reference/errors.ts';
-import { decidedLimitChecks } from './checks/reference/limits.ts';
-import { orderChecks } from './checks/reference/order.ts';
-import { orderListChecks } from './checks/reference/orders.ts';
-import { petChecks } from './checks/reference/pets.ts';
-import { urlChecks } from './checks/reference/urls.ts';
 import { refusalChecks } from './checks/create-refusals.ts';
 import { resourceChecks } from './checks/resources.ts';
 import type { Check } from './session/check.ts';
@@ -47,14 +39,6 @@ export const groups: readonly (readonly [title: string, checks: readonly Check[]
   ['At the limit', exhaustChecks],
   ['Bodies of every response', resourceChecks],
   ['Limits in every response', limitChecks],
-  ['Decided: order of checks', orderChecks],
-  ['Decided: error codes', errorChecks],
-  ['Decided: URLs', urlChecks],
-  ['Decided: animals', petChecks],
-  ['Decided: orders', orderListChecks],
-  ['Decided: deprecation', deprecationChecks],
-  ['Decided: limits', decidedLimitChecks],
-  ['Decided: every response', answerChecks],
 ];
 
 /** What a run will send at most, not counting retries and shrinking. */
@@ -144,9 +128,7 @@ export async function runChecks(
 }
 
 function isSelected(session: Session, { requirement }: Check): boolean {
-  if (requirement === undefined) return session.options.only.length === 0;
-  const { profile } = requirements.find(({ id }) => id === requirement)!;
-  return (profile === 'spec' || session.options.profile === 'reference') && session.wants(requirement);
+  return requirement === undefined ? session.options.only.length === 0 : session.wants(requirement);
 }
 
 /** Why a check is skipped, or undefined. */

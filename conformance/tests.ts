@@ -1,9 +1,9 @@
 /**
  * The checks for node's own test runner and its reporters: `BASE_URL=… API_KEY=… node --import tsx --test conformance/tests.ts`.
- * Further options stand in CONFORMANCE_OPTIONS, as `npm run conformance` takes them.
+ * CONFORMANCE_OPTIONS contains further options of `npm run conformance`.
  */
-import { openSession } from './open-session.ts';
 import { systemClock } from './client/clock.ts';
+import { openSession } from './open-session.ts';
 import { readOptions } from './options.ts';
 import { runChecks } from './suite.ts';
 
@@ -11,9 +11,9 @@ const options = readOptions(
   (process.env['CONFORMANCE_OPTIONS'] ?? '').split(' ').filter((word) => word !== ''),
   process.env,
 );
-if (typeof options === 'string') throw new Error(`CONFORMANCE_OPTIONS cannot ask for --${options}`);
-const { session, end } = await openSession(options, systemClock, systemClock.sleep);
+if (typeof options === 'string') throw new Error(`CONFORMANCE_OPTIONS must not contain --${options}`);
+const { session, close } = await openSession(options, systemClock, systemClock.sleep);
 await runChecks(session);
-await end();
-// Else all that was left out would look like a run that went well.
+await close();
+// Without this error, a run that skips most checks because the server is gone would pass.
 if (session.lost !== undefined) throw session.lost;

@@ -68,9 +68,9 @@ test('exactly as many as asked for, on as many connections, with the key and wit
     [1, 1],
   ] as const) {
     sockets.clear();
-    const before = server.arrived.length;
+    const before = server.received.length;
     const { answers, lost } = await driven.send({ key, amount, connections });
-    assert.deepEqual([answers.length, lost, server.arrived.length - before], [amount, 0, amount]);
+    assert.deepEqual([answers.length, lost, server.received.length - before], [amount, 0, amount]);
     assert.equal(sockets.size, Math.min(amount, connections));
     assert.equal(answers.filter(({ opening }) => opening).length, sockets.size);
   }
@@ -79,7 +79,7 @@ test('exactly as many as asked for, on as many connections, with the key and wit
   assert.deepEqual(heard[0]![0].standing, { limit: 60, remaining: 7, reset: 1_795_262_460 });
   assert.deepEqual([heard[0]![0].latencyMs > 0, heard[0]![1], heard.at(-1)![1]], [true, key, undefined]);
   assert.deepEqual(
-    [server.arrived[0]!.url, server.arrived[0]!.headers.authorization, server.arrived.at(-1)!.headers.authorization],
+    [server.received[0]!.url, server.received[0]!.headers.authorization, server.received.at(-1)!.headers.authorization],
     ['/v1/pets?limit=1', `Bearer ${key.secret}`, undefined],
   );
 });
@@ -90,13 +90,13 @@ test('no more than the budget holds: what does not fit is not begun', async (t) 
   const driven = drive(t, server.baseUrl, { budget });
   await driven.send({ key, amount: 20, connections: 4 });
   await assert.rejects(driven.send({ key, amount: 11, connections: 4 }), BudgetSpent);
-  assert.equal(server.arrived.length, 20);
+  assert.equal(server.received.length, 20);
   await driven.send({ key, amount: 10, connections: 1 });
   await assert.rejects(
     driven.send({ key, amount: 1, connections: 1 }),
     /^BudgetSpent: it would take 1 more request, and of the 30 said beforehand 30 are sent$/,
   );
-  assert.equal(server.arrived.length, 30);
+  assert.equal(server.received.length, 30);
 });
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]';
@@ -158,7 +158,7 @@ test('a server that ends every connection: no answer, and the reason is the true
 test('an end: when an answer says so, and when the run is interrupted', async (t) => {
   const server = await scripted(t, async (_, response) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
-    response.writeHead(server.arrived.length > 10 ? 429 : 200).end('[]');
+    response.writeHead(server.received.length > 10 ? 429 : 200).end('[]');
   });
   const { answers } = await drive(t, server.baseUrl).send({
     key,
@@ -183,7 +183,7 @@ test('a rate is spread over the second, and its sum is the amount', async (t) =>
   // Half of a second's requests: over before any connection has its second turn.
   const { answers } = await drive(t, server.baseUrl, { paced: true }).send({ key, amount: 12, connections: 5, rate: 25 });
   assert.equal(answers.length, 12);
-  assert.equal(server.arrived.length, 12);
+  assert.equal(server.received.length, 12);
   assert.ok(times.at(-1)! - times[0]! > 500, `${times.at(-1)! - times[0]!} ms`);
 });
 

@@ -94,12 +94,12 @@ test('a server elsewhere: only with --remote, and then no more requests than it 
   const local = await proxy(t, await server(t), undefined, '0.0.0.0');
   const remote = { baseUrl: `http://${address}:${local.port}/v1`, apiKey };
   const refused = await bench(remote, 'refusal');
-  assert.deepEqual([refused.code, local.arrived.length], [2, 0]);
+  assert.deepEqual([refused.code, local.received.length], [2, 0]);
   assert.match(refused.stderr, /^bench:limits: \S+ is not this machine: --remote says/);
   const allowed = await bench(remote, 'refusal', '--remote');
   assert.equal(allowed.code, 0, allowed.stdout + allowed.stderr);
   const [, most] = /At most (\d+) requests in all/.exec(allowed.stdout)!;
-  assert.ok(local.arrived.length > 60 && local.arrived.length <= Number(most), `${local.arrived.length} of ${most}`);
+  assert.ok(local.received.length > 60 && local.received.length <= Number(most), `${local.received.length} of ${most}`);
 });
 
 test('Ctrl-C: the report of what was seen, exit 2, and nothing of our own server left behind, also if npm passes the signal on once more', async (t) => {

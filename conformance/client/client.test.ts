@@ -7,7 +7,8 @@ import { describe, test, type TestContext } from 'node:test';
 import { bearer } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
 import { fakeClock, start } from '../testing/responses.ts';
-import { apiKey, proxy, scripted, smallServer, type Arrived } from '../testing/servers.ts';
+import type { ReceivedRequest } from '../../harness/proxy.ts';
+import { apiKey, proxy, scripted, smallServer } from '../testing/servers.ts';
 import { run, send, session, told } from '../testing/sessions.ts';
 import { NoResponse, NoRequestsLeft, retryAfterMs, Client } from './client.ts';
 import { response } from '../testing/responses.ts';
@@ -17,7 +18,7 @@ const list = listPets(bearer(apiKey), { limit: 1 });
 /** A client whose server responses as scripted, on a clock of its own. */
 async function targetOf(
   t: TestContext,
-  script: (request: Arrived, response: ServerResponse, clock: ReturnType<typeof fakeClock>) => void,
+  script: (request: ReceivedRequest, response: ServerResponse, clock: ReturnType<typeof fakeClock>) => void,
   maxRequests?: number,
 ) {
   const clock = fakeClock();
@@ -38,7 +39,7 @@ async function targetOf(
 /** Answers 429 with such a Retry-After so often, then 200. */
 const refusing = (retryAfter: string | undefined | ((now: number) => string), times: number) => {
   let left = times;
-  return (_: Arrived, response: ServerResponse, clock: ReturnType<typeof fakeClock>) => {
+  return (_: ReceivedRequest, response: ServerResponse, clock: ReturnType<typeof fakeClock>) => {
     if (left-- <= 0) return void response.end('[]');
     const value = typeof retryAfter === 'function' ? retryAfter(clock.now()) : retryAfter;
     response.writeHead(429, value === undefined ? {} : { 'Retry-After': value }).end();
@@ -47,10 +48,10 @@ const refusing = (retryAfter: string | undefined | ((now: number) => string), ti
 
 describe('429', () => {
   test('is obeyed for as many seconds as Retry-After says, and the request sent again', async (t) => {
-    const { client, clock, arrived } = await targetOf(t, refusing('7', 1));
+    const { client, clock, received } = await targetOf(t, refusing('7', 1));
     assert.equal((await send(client, list)).status, 200);
     assert.deepEqual(clock.waits, [7_000]);
-    assert.equal(arrived.length, 2);
+    assert.equal(received.length, 2);
     assert.deepEqual(client.sent, { withKey: 2, withoutKey: 0, created: 0, unwanted429: 1, secondsWaited: 7 });
   });
 
@@ -96,11 +97,11 @@ describe('429', () => {
 
   for (const value of ['1', '0', '60', undefined]) {
     test(`for ever, with Retry-After: ${value}, ends after a quarter of an hour`, async (t) => {
-      const { client, clock, arrived } = await targetOf(t, refusing(value, Infinity));
+      const { client, clock, received } = await targetOf(t, refusing(value, Infinity));
       await assert.rejects(send(client, list), NoRequestsLeft);
       const waited = clock.now() - start;
       assert.ok(waited <= 900_000 && waited > 700_000, `${waited}`);
-      assert.ok(arrived.length < 30, `${arrived.length} requests`);
+      assert.ok(received.length < 30, `${received.length} requests`);
     });
   }
 
@@ -239,8 +240,8 @@ describe('--max-requests', () => {
         const only = mutant === undefined ? [] : ['create.name'];
         const tested = session(server, { maxRequests, only });
         const results = await run(tested);
-        assert.ok(server.arrived.length <= maxRequests, `${server.arrived.length}`);
-        assert.equal(server.arrived.length, tested.client.sent.withKey + tested.client.sent.withoutKey);
+        assert.ok(server.received.length <= maxRequests, `${server.received.length}`);
+        assert.equal(server.received.length, tested.client.sent.withKey + tested.client.sent.withoutKey);
         if (mutant === undefined)
           assert.ok(
             results.some(
@@ -252,10 +253,10 @@ describe('--max-requests', () => {
   }
 
   test('holds for requests sent together', async (t) => {
-    const { client, arrived } = await targetOf(t, (_, response) => void response.end('[]'), 3);
+    const { client, received } = await targetOf(t, (_, response) => void response.end('[]'), 3);
     await assert.rejects(Promise.all([list, list, list, list, list].map((request) => client.exchange(request))), NoRequestsLeft);
     await assert.rejects(send(client, list), /--max-requests 3 is reached/);
-    assert.ok(arrived.length <= 3);
+    assert.ok(received.length <= 3);
   });
 });
 
@@ -290,7 +291,7 @@ describe('connections', () => {
     const { client, count } = await cutting(t, (_, onConnection) => onConnection > 1);
     for (let i = 0; i < 4; i++) assert.equal((await send(client, list)).status, 200);
     assert.equal(count(), 7);
-    // Each that may have arrived counts.
+    // Each that may have received counts.
     assert.equal(client.sent.withKey, 7);
   });
 

@@ -5,19 +5,15 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock } from './clock.ts';
-import { urlOf, type Credential, type Request } from './request.ts';
+import { type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
-import { exchangeRaw } from './raw.ts';
 
 /** The time limit for a complete response. */
 const responseTimeoutMs = 30_000;
 
 /** The size limit of a response. */
 const maxResponseBytes = 16 * 1024 * 1024;
-
-/** The time limit for raw messages. */
-const rawTimeoutMs = 10_000;
 
 /** The number of connections for requests that are sent at the same time. */
 const maxConnections = 64;
@@ -156,22 +152,13 @@ export class Client {
     let sending: ClientRequest | undefined;
     let begun = false;
     try {
-      if (request.raw !== undefined) {
-        const { status, headers, body, ...wire } = await exchangeRaw(
-          this.baseUrl,
-          Buffer.from(request.raw, 'latin1'),
-          request.method,
-          rawTimeoutMs,
-        );
-        return new Response(request, status, headers, body, sent, this.#moment(), wire);
-      }
       return await new Promise((resolve, reject) => {
         const send = this.baseUrl.startsWith('https:') ? httpsRequest : httpRequest;
         const { header } = request.credential;
         const headers = [...request.headers, ...(header === undefined ? [] : [['Authorization', header] as const])].flat();
         if (request.body !== undefined) headers.push('Content-Length', String(request.body.length));
         sending = send(
-          urlOf(request, this.baseUrl),
+          this.baseUrl + request.target,
           {
             method: request.method,
             agent: this.#agent,
@@ -189,8 +176,10 @@ export class Client {
             response.on('error', reject);
             response.on('aborted', () => reject(new Error('the response was cut off')));
             response.on('end', () => {
-              const raw = response.rawHeaders;
-              const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
+              const { rawHeaders } = response;
+              const pairs = Array.from({ length: rawHeaders.length / 2 }, (_, i) =>
+                [rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!] as const,
+              );
               resolve(new Response(request, response.statusCode!, pairs, Buffer.concat(chunks), sent, this.#moment()));
             });
           },

@@ -7,16 +7,17 @@ import { curlLine } from './curl.ts';
 import { nameOf, type Request } from './request.ts';
 import { Response, summary, transcript } from './response.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
-import { apiKey, scripted, smallServer, type Arrived } from '../testing/servers.ts';
+import type { ReceivedRequest } from '../../harness/proxy.ts';
+import { apiKey, scripted, smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
 import { inDoubleQuotes, sh, withoutCurl } from '../testing/shell.ts';
 
 /** Sends requests by the kit and by their curl lines, and compares what arrives. */
-async function bothWays(t: TestContext): Promise<(request: Request) => Promise<Arrived>> {
+async function bothWays(t: TestContext): Promise<(request: Request) => Promise<ReceivedRequest>> {
   const echo = await scripted(t, (_, response) => void response.end());
   const { client } = session(echo);
   t.after(() => client.close());
-  const essence = ({ method, url, headers, body }: Arrived) => ({
+  const essence = ({ method, url, headers, body }: ReceivedRequest) => ({
     method,
     url,
     authorization: headers.authorization,
@@ -28,7 +29,7 @@ async function bothWays(t: TestContext): Promise<(request: Request) => Promise<A
   return async (request) => {
     await client.exchange(request);
     await sh(curlLine(request, echo.baseUrl), { API_KEY: apiKey, EXHAUST_KEY: `exhaust_${apiKey}` });
-    const [byKit, byCurl] = echo.arrived.splice(0) as [Arrived, Arrived];
+    const [byKit, byCurl] = echo.received.splice(0) as [ReceivedRequest, ReceivedRequest];
     assert.deepEqual(essence(byCurl), essence(byKit), curlLine(request, echo.baseUrl));
     return byCurl;
   };

@@ -1,10 +1,9 @@
 /** Command lines that repeat a request. */
-import type { Credential, Request } from './request.ts';
+import type { Request } from './request.ts';
 
 /** A line for a POSIX shell that sends the request again, with the key as `$API_KEY`. */
 export function curlLine(request: Request, baseUrl: string): string {
   const { method, credential, body } = request;
-  if (request.raw !== undefined) return rawLine(request.raw, credential, baseUrl);
   // With -X HEAD, curl would wait for a body.
   const parts = [method === 'HEAD' ? 'curl -I' : 'curl -i'];
   if (method !== 'HEAD' && method !== (body === undefined ? 'GET' : 'POST')) parts.push(`-X ${method}`);
@@ -27,27 +26,6 @@ export function curlLine(request: Request, baseUrl: string): string {
       : String.fromCharCode(byte),
   );
   return `printf '${octal.join('')}' | ${[...parts, '--data-binary @-', url].join(' ')}`;
-}
-
-/** A line for a POSIX shell that sends a message byte by byte: what curl would not send. */
-function rawLine(raw: string, { header, shell }: Credential, baseUrl: string): string {
-  const words: string[] = [];
-  const mark = '\u0100'; // no byte: where a word of the shell goes
-  const places = new RegExp(header === undefined ? '0{200,}' : `0{200,}|${header.replace(/[^\w ]/g, '\\$&')}`, 'g');
-  const text = raw.replace(places, (found) => {
-    words.push(found === header ? `"${shell}"` : `"$(printf %0${found.length}d 0)"`);
-    return mark;
-  });
-  const format = Array.from(text, (c) => {
-    if (c === mark) return '%s';
-    if (c === '\r' || c === '\n') return c === '\r' ? '\\r' : '\\n';
-    if (c === '%') return '%%';
-    return c < ' ' || c > '~' || c === '\\' || c === "'" ? `\\${c.charCodeAt(0).toString(8).padStart(3, '0')}` : c;
-  }).join('');
-  const { protocol, hostname, port } = new URL(baseUrl);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const to = protocol === 'https:' ? `openssl s_client -quiet -connect ${hostname}:${port || 443}` : `nc ${host} ${port || 80}`;
-  return [`printf '${format}'`, ...words, '|', to].join(' ');
 }
 
 /** The text as one word of a POSIX shell. */

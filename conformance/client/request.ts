@@ -35,18 +35,9 @@ export interface Request {
   readonly mustBe?: number;
   /** The specification does not say how to respond: only the rules of every response apply. */
   readonly open?: true;
-  /** `target` is at the server's root, not below the base URL, and uses the limits of no key. */
-  readonly outside?: true;
-  /** The whole message as it is sent, each character a byte, where no HTTP library would send it. */
-  readonly raw?: string;
 }
 
 /** The request as `GET /pets?limit=1`, without a key. */
 export function nameOf({ method, target, shellTarget }: Request): string {
   return `${method} ${shellTarget ?? target}`;
-}
-
-/** The URL of a request. */
-export function urlOf({ outside, target }: Request, baseUrl: string): string {
-  return (outside === true ? new URL(baseUrl).origin : baseUrl) + target;
 }

@@ -22,8 +22,6 @@ export class Response {
   /** The ranks of the same two moments. */
   readonly sentTurn: number;
   readonly receivedTurn: number;
-  /** What only a connection of its own shows: interim responses (1xx) before this one, and whether the server closed it. */
-  readonly wire: { readonly interim: readonly number[]; readonly closed: boolean } | undefined;
   #json: Json | SyntaxError | undefined;
 
   constructor(
@@ -33,7 +31,6 @@ export class Response {
     body: Uint8Array,
     sent: Moment,
     received: Moment,
-    wire?: Response['wire'],
   ) {
     this.request = request;
     this.status = status;
@@ -43,7 +40,6 @@ export class Response {
     this.receivedAt = received.at;
     this.sentTurn = sent.turn;
     this.receivedTurn = received.turn;
-    this.wire = wire;
   }
 
   /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */

@@ -59,7 +59,6 @@ async function run(job: Job): Promise<Outcome> {
     {
       baseUrl,
       apiKey: key,
-      profile: 'spec',
       only: [],
       seed: job.seed,
       runs: full && !job.realTime ? 60 : 20,

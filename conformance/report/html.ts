@@ -32,7 +32,6 @@ function summary(report: Report): Markup {
   const facts: readonly (readonly [name: string, value: string])[] = [
     ['Started', dateText(report.startedAt)],
     ['Took', sent.secondsWaited > 0 ? `${duration(report.seconds)}, ${duration(sent.secondsWaited)} of it waiting` : duration(report.seconds)],
-    ['Profile', report.profile === 'spec' ? 'spec: what the specification states' : 'reference: the specification, and what this project decided beside it'],
     ['Mode', report.mode.length > 0 ? report.mode.join(', ') : 'as by default'],
     ['Requests sent', `${grouped(requestsSent(report))}, ${grouped(sent.withoutKey)} of them without a valid key`],
     ['Animals created', sent.created > 0 ? `${grouped(sent.created)}, which stay` : 'none'],

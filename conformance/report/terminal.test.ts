@@ -46,7 +46,7 @@ test('failures are told in full, the curl line in one piece', () => {
 
 test('inconclusive requirements have their reason, and only gaps with an answer are told', () => {
   assert.match(summary, /\? list\.default-limit\n {6}the list has 12 animals; more than 20 are needed/);
-  assert.match(summary, /\n {2}How is limit=101 answered\? +taken for 100\n/);
+  assert.match(summary, /\n {2}What is the response to limit=101\? +taken for 100\n/);
   assert.doesNotMatch(summary, /What body has a 429/);
 });
 
@@ -88,7 +88,7 @@ test('progress has one line a requirement, with a sign and words', () => {
     assert.ok(result);
     return resultLine({ ...result, ...changes }, { colour: false });
   };
-  assert.equal(line('list.answers'), '  ✓ list.answers                  GET /pets is answered with 200 and Pets.   (31 answers)');
+  assert.equal(line('list.answers'), '  ✓ list.answers                  GET /pets returns 200 and Pets.   (31 answers)');
   assert.equal(line('list.answers', { judged: 1 }).slice(-10), '(1 answer)');
   assert.equal(line('list.limit'), '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED: 7 failures, 31 answers)');
   assert.match(line('list.default-limit'), /^ {2}\? list\.default-limit .* \(inconclusive: the list has 12 animals; /);

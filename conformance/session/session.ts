@@ -6,19 +6,17 @@ import { plans, type Plan } from '../client/pacing.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { requirements, requirementsNamed, type Profile, type RequirementId } from '../requirements/requirements.ts';
+import { requirements, requirementsNamed, type RequirementId } from '../requirements/requirements.ts';
 import { History } from '../verdicts/history.ts';
 import { Ledger } from '../verdicts/ledger.ts';
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
-import { referenceRules } from '../verdicts/rules-reference.ts';
-import { rules, type Rule } from '../verdicts/rules.ts';
+import { rules } from '../verdicts/rules.ts';
 import { Fixtures } from './fixtures.ts';
 
 export interface SessionOptions {
   /** Ends in /v1, without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  readonly profile: Profile;
   /** Ids, or prefixes of ids, of the requirements to check; empty for all. */
   readonly only: readonly string[];
   readonly seed: number;
@@ -60,7 +58,6 @@ export class Session {
   /** The key that --exhaust brings to its limit. */
   readonly exhaustKey: Credential;
   readonly startedAt: number;
-  readonly #rules: readonly Rule[];
   /** The duration of the first request. */
   secondsPerRequest = 0;
   /** Why no animal can be created although it is allowed. */
@@ -87,7 +84,6 @@ export class Session {
       ...(isPlanOfMainKey && { perMinute: plans[options.plan!].perMinute }),
     });
     this.ledger = new Ledger(options.baseUrl, this.redact);
-    this.#rules = options.profile === 'reference' ? [...rules, ...referenceRules(options.baseUrl)] : rules;
     this.fixtures = new Fixtures(this);
   }
 
@@ -151,9 +147,7 @@ export class Session {
 
   /** The results of all requirements of this run. */
   results(): readonly RequirementResult[] {
-    return requirements
-      .filter((r) => (r.profile === 'spec' || this.options.profile === 'reference') && this.wants(r.id))
-      .map(({ id }) => this.ledger.result(id));
+    return requirements.filter(({ id }) => this.wants(id)).map(({ id }) => this.ledger.result(id));
   }
 
   async #tryKey(key: Credential, option: string): Promise<void> {
@@ -181,7 +175,7 @@ export class Session {
 
   #judge(response: Response): JudgedResponse {
     const violations = [];
-    for (const { id, judge } of this.#rules) {
+    for (const { id, judge } of rules) {
       const verdict = judge(response, this.history);
       if (verdict === true) this.ledger.met(id, response);
       else if (verdict !== undefined)

@@ -45,7 +45,8 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
 };
 
 const results = requirements.map((requirement): RequirementResult => {
-  const { id, section, profile, text, untested } = requirement;
+  const { id, section, text, untested } = requirement;
+  const profile = 'spec';
   const nothing = { judged: 0, evidence: [], failures: [], failed: 0 };
   if (untested !== undefined) return { id, section, profile, text, verdict: 'skipped', reason: untested, ...nothing };
   const evidence = ['GET /pets?limit=1 → 200, 1 animal', `GET /pets?limit=100 → 200, 37 animals, the first named "${id === 'pet.name' ? hostile : 'Rex'}"`];

@@ -26,7 +26,6 @@ export function session(
     {
       baseUrl: server.baseUrl,
       apiKey: server.apiKey,
-      profile: 'spec',
       only: [],
       seed: 42,
       runs: 20,

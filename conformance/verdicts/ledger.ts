@@ -94,12 +94,12 @@ export class Ledger {
 
   /** The result of one requirement. */
   result(id: RequirementId): RequirementResult {
-    const { section, profile, text, untested } = requirements.find((r) => r.id === id)!;
+    const { section, text, untested } = requirements.find((r) => r.id === id)!;
     const findings = this.#of(id);
     const [verdict, reason] = verdictOf(findings, untested);
     const { judged, evidence, failures, failed } = findings;
     const why = reason === undefined ? {} : { reason };
-    return { id, section, profile, text, verdict, ...why, judged, evidence: [...evidence], failures, failed };
+    return { id, section, profile: 'spec', text, verdict, ...why, judged, evidence: [...evidence], failures, failed };
   }
 
   /** How the server fills each gap. */

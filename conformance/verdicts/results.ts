@@ -1,6 +1,6 @@
 /** What a run concludes. These types are part of report.json (see report/report.ts), so their fields keep their names. */
 import type { GapId } from '../requirements/gaps.ts';
-import type { Profile, RequirementId } from '../requirements/requirements.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
 
 export type Verdict = 'passed' | 'failed' | 'inconclusive' | 'skipped';
 
@@ -24,7 +24,8 @@ export interface Failure {
 export interface RequirementResult {
   readonly id: RequirementId;
   readonly section: string;
-  readonly profile: Profile;
+  /** Constant: earlier versions had more than one profile. */
+  readonly profile: 'spec';
   readonly text: string;
   readonly verdict: Verdict;
   /** Why it is inconclusive or skipped. */
