@@ -56,7 +56,8 @@ test('every flag', () => {
       /^-\d/.test(arg) ? [] : /^-\d/.test(args[i + 1] ?? '') ? [`${arg}=${args[i + 1]}`] : [arg],
     );
     const options: Partial<Record<string, unknown>> = { ...read(given) };
-    for (const [name, value] of Object.entries(expected)) assert.deepEqual(options[name], value, `${args.join(' ')}: ${name}`);
+    for (const [name, value] of Object.entries(expected))
+      assert.deepEqual(options[name], value, `${args.join(' ')}: ${name}`);
   }
 });
 
@@ -65,7 +66,10 @@ test('flags take precedence over the environment', () => {
   assert.equal(read([], environment).baseUrl, url);
   assert.equal(read([], environment).apiKey, key);
   assert.equal(read([], environment).exhaustKey, 'exhaust_key');
-  const both = read(['--base-url', 'http://other/v1', '--api-key', 'other_key', '--exhaust-key', 'third_key'], environment);
+  const both = read(
+    ['--base-url', 'http://other/v1', '--api-key', 'other_key', '--exhaust-key', 'third_key'],
+    environment,
+  );
   assert.deepEqual([both.baseUrl, both.apiKey, both.exhaustKey], ['http://other/v1', 'other_key', 'third_key']);
   assert.equal(read(['--base-url', url], { API_KEY: key }).apiKey, key);
   assert.equal(read([], { BASE_URL: '', API_KEY: '', EXHAUST_KEY: '' }).baseUrl, undefined);

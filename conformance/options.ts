@@ -97,7 +97,9 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     given = parseArgs({ args: [...args], options: flags, allowPositionals: false }).values;
   } catch (error) {
     // The first sentence of Node's message names the flag; the rest is advice.
-    throw new UsageError(`${(error as Error).message.split(/\. |\n/)[0]!.replace(/\.$/, '')}; --help shows all options`);
+    throw new UsageError(
+      `${(error as Error).message.split(/\. |\n/)[0]!.replace(/\.$/, '')}; --help shows all options`,
+    );
   }
   if (given.help === true) return 'help';
   if (given.list === true) return 'list';
@@ -109,7 +111,8 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     throw new UsageError('--base-url needs a key: set --api-key KEY, or API_KEY in the environment');
   if (baseUrlText === undefined && apiKey !== undefined)
     throw new UsageError('a key without a server: set --base-url URL, or BASE_URL in the environment');
-  if (given.write === true && given['read-only'] === true) throw new UsageError('--write and --read-only cannot be combined');
+  if (given.write === true && given['read-only'] === true)
+    throw new UsageError('--write and --read-only cannot be combined');
   for (const [flag, key] of [
     ['--api-key', apiKey],
     ['--exhaust-key', exhaustKey],
@@ -124,7 +127,8 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   }
   const path = given.path;
   if (path !== undefined) {
-    if (!/^\d+(:\d+)*(@.+)?$/.test(path)) throw new UsageError(`--path ${path} is not a path; a failure prints one, such as 3:0:1`);
+    if (!/^\d+(:\d+)*(@.+)?$/.test(path))
+      throw new UsageError(`--path ${path} is not a path; a failure prints one, such as 3:0:1`);
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
   }
@@ -154,7 +158,10 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
 export function isLoopback(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   return (
-    hostname === 'localhost' || hostname.endsWith('.localhost') || /^127\.\d+\.\d+\.\d+$/.test(hostname) || hostname === '[::1]'
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname) ||
+    hostname === '[::1]'
   );
 }
 
@@ -176,7 +183,8 @@ export function baseUrlOf(text: string): string {
     throw new UsageError('--base-url must not contain a user or password: set the key with --api-key');
   if (url.search !== '' || url.hash !== '') throw new UsageError('--base-url must not have a query or a fragment');
   const path = url.pathname.replace(/\/$/, '');
-  if (!path.endsWith('/v1')) throw new UsageError(`--base-url must end in /v1 (specification.md, section 1), but is ${text}`);
+  if (!path.endsWith('/v1'))
+    throw new UsageError(`--base-url must end in /v1 (specification.md, section 1), but is ${text}`);
   return url.origin + path;
 }
 

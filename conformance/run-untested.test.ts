@@ -26,7 +26,10 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       /no response from http:\/\/nobody\.invalid\/v1: .*(ENOTFOUND|EAI_AGAIN)/,
     ));
   test('what is there is no HTTP server', async (t) => {
-    const server = createServer((socket) => void socket.on('error', () => {}).end('220 smtp.example\r\n')).listen(0, '127.0.0.1');
+    const server = createServer((socket) => void socket.on('error', () => {}).end('220 smtp.example\r\n')).listen(
+      0,
+      '127.0.0.1',
+    );
     t.after(() => server.close());
     await new Promise((resolve) => server.once('listening', resolve));
     assertUntested(
@@ -35,7 +38,10 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     );
   });
   test('the key is refused', async (t) =>
-    assertUntested(await kit({ ...(await smallServer(t)), apiKey: 'not_the_key' }), /rejects the key of API_KEY \(401\)/));
+    assertUntested(
+      await kit({ ...(await smallServer(t)), apiKey: 'not_the_key' }),
+      /rejects the key of API_KEY \(401\)/,
+    ));
   test('the other key is refused', async (t) =>
     assertUntested(
       await kit(await smallServer(t), '--exhaust', '--exhaust-key', 'not_the_key'),

@@ -102,7 +102,10 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     const args = ['--read-only', '--only', 'list.answers,list.default-limit'];
     const [lenient, strict] = await Promise.all([kit(server, ...args), kit(server, ...args, '--strict')]);
     assert.equal(lenient.code, 0, lenient.stdout);
-    assert.match(lenient.stdout, /list\.default-limit .*inconclusive: only 12 animals are known, and 20 is the default/);
+    assert.match(
+      lenient.stdout,
+      /list\.default-limit .*inconclusive: only 12 animals are known, and 20 is the default/,
+    );
     assert.equal(strict.code, 1, strict.stdout);
     assert.match(lastLine(strict.stdout), /^DOES NOT CONFORM: 1 passed, 0 failed, 1 inconclusive/);
   });
@@ -110,7 +113,10 @@ describe('a server that conforms', { concurrency: 2 }, () => {
   test("under node's own test runner", async (t) => {
     const [good, bad] = await Promise.all([
       nodeTest(await smallServer(t), '--seed 3 --only list.answers,create.status,auth.missing,limits.plan'),
-      nodeTest(await smallServer(t, { mutant: 'error-status-string-401' }), '--seed 3 --only auth.missing,error.status'),
+      nodeTest(
+        await smallServer(t, { mutant: 'error-status-string-401' }),
+        '--seed 3 --only auth.missing,error.status',
+      ),
     ]);
     assert.equal(good.code, 0, good.stdout + good.stderr);
     assert.match(good.stdout, /ok \d+ - list\.answers: GET \/pets returns 200 and Pets\./);
@@ -129,7 +135,10 @@ describe('a server with a fault', { concurrency: 2 }, () => {
     return (field: string) => new RegExp(`^ +${field} +(.*)$`, 'm').exec(block)?.[1];
   };
 
-  /** A server on which whoever asks for an unknown animal damages the one created last: only a sequence of requests can show it. */
+  /**
+   * A server on which whoever asks for an unknown animal damages the one created last: only a sequence of requests can
+   * show it.
+   */
   const forgetful = async (t: TestContext) => {
     let last: string | undefined;
     const damaged = new Set<string>();

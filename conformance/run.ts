@@ -51,10 +51,7 @@ function prefaceText(session: Session): string {
     ? `It creates about ${count(creates, 'animal')}, which remain: there is no operation to delete them.`
     : 'It creates nothing.';
   const day = client.pacer('main').longWindow(clock.now());
-  const lines = [
-    `${options.baseUrl}, seed ${options.seed}`,
-    `${requests}, in about ${duration(seconds)}. ${animals}`,
-  ];
+  const lines = [`${options.baseUrl}, seed ${options.seed}`, `${requests}, in about ${duration(seconds)}. ${animals}`];
   if (day !== undefined && day.remaining < withKey)
     lines.push(
       `The key has only ${count(day.remaining, 'request')} left for the next ${count(day.minutes, 'minute')}. Checks beyond them are skipped.`,
@@ -80,7 +77,8 @@ function writeReports(folder: string, report: Report, earlier: Report | undefine
 /** @returns the exit code */
 async function main(options: Options): Promise<number> {
   const { report: folder, compare: earlierFile } = options;
-  const earlier = earlierFile && withFlag('--compare', () => readReport(readFileSync(earlierFile, 'utf8'), earlierFile));
+  const earlier =
+    earlierFile && withFlag('--compare', () => readReport(readFileSync(earlierFile, 'utf8'), earlierFile));
   if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
   const { session, close } = await openSession(options, systemClock, wait);
   try {
@@ -105,8 +103,8 @@ async function main(options: Options): Promise<number> {
   return report.conforms ? 0 : 1;
 }
 
-// exit() makes the exit handlers stop this project's own server and remove its folder. The handler stays after the first
-// signal: Ctrl-C can arrive twice, from the terminal and from npm.
+// exit() makes the exit handlers stop this project's own server and remove its folder. The handler stays after the
+// first signal: Ctrl-C can arrive twice, from the terminal and from npm.
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],

@@ -1,4 +1,7 @@
-/** The list of requirements, the checks and what they say they cost are one; and no verdict depends on the order of checks. */
+/**
+ * The list of requirements, the checks and what they say they cost are one; and no verdict depends on the order of
+ * checks.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -77,7 +80,11 @@ describe('the list', () => {
   test('the replay of every generated case is an option that is taken', () => {
     for (const { requirement, cost } of checks) {
       if (cost.perCase === undefined || requirement === undefined) continue;
-      assert.notEqual(typeof readOptions(['--only', requirement, '--seed', '1', '--path', '3:0'], {}), 'string', requirement);
+      assert.notEqual(
+        typeof readOptions(['--only', requirement, '--seed', '1', '--path', '3:0'], {}),
+        'string',
+        requirement,
+      );
     }
   });
 });
@@ -94,7 +101,11 @@ interface Spent {
 async function counted(of: Session) {
   const spent: Spent[] = [];
   const shared = { requests: 0, keyless: 0, created: 0 };
-  const now = () => ({ requests: of.client.sent.withKey, keyless: of.client.sent.withoutKey, created: of.client.sent.created });
+  const now = () => ({
+    requests: of.client.sent.withKey,
+    keyless: of.client.sent.withoutKey,
+    created: of.client.sent.created,
+  });
   let depth = 0;
   let plan: Estimate | undefined;
   const { fixtures } = of;
@@ -107,7 +118,8 @@ async function counted(of: Session) {
     } finally {
       depth--;
       const end = now();
-      if (depth === 0) for (const what of ['requests', 'keyless', 'created'] as const) shared[what] += end[what] - start[what];
+      if (depth === 0)
+        for (const what of ['requests', 'keyless', 'created'] as const) shared[what] += end[what] - start[what];
     }
   };
   const suite = groups.map(
@@ -253,7 +265,9 @@ describe('runs against a server with a fault', () => {
   });
 });
 
-/** Runs checks as node:test would, and gives for each test its title and how it ended, with the results that were told. */
+/**
+ * Runs checks as node:test would, and gives for each test its title and how it ended, with the results that were told.
+ */
 async function asNode(session: Session, ...checks: readonly Check[]) {
   const ended: [title: string, end: string][] = [];
   const progress: [id: string, verdict: string][] = [];
@@ -399,7 +413,9 @@ describe('many cases of one check', () => {
 
 test('the kit imports only itself, the harness, node and fast-check', () => {
   const folder = fileURLToPath(new URL('.', import.meta.url));
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )) {
     const text = readFileSync(join(folder, name), 'utf8');
     for (const [, from] of text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)';$/gm)) {
       const path = relative(folder, join(dirname(join(folder, name)), from!));

@@ -1,19 +1,21 @@
 /**
- * All checks, as tests of node:test in one process. `run.ts` runs them with its own reports, `tests.ts` with the reporters of
- * node:test.
+ * All checks, as tests of node:test in one process. `run.ts` runs them with its own reports, `tests.ts` with the
+ * reporters of node:test.
  */
 import { test } from 'node:test';
 import { animalChecks } from './checks/animals.ts';
 import { authChecks } from './checks/auth.ts';
-import { borderChecks } from './checks/create-gaps.ts';
+import { createGapChecks } from './checks/create-gaps.ts';
 import { createChecks } from './checks/create.ts';
-import { exhaustChecks } from './checks/limits-reached.ts';
+import { exhaustedLimitChecks } from './checks/limits-exhausted.ts';
 import { getChecks } from './checks/get.ts';
 import { limitChecks } from './checks/limits.ts';
 import { listChecks } from './checks/list.ts';
-import { otherChecks } from './checks/other.ts';
+import { orderChecks } from './checks/orders.ts';
 import { refusalChecks } from './checks/create-refusals.ts';
+import { errorChecks } from './checks/errors.ts';
 import { resourceChecks } from './checks/resources.ts';
+import { versionChecks } from './checks/versioning.ts';
 import type { Check } from './session/check.ts';
 import { CheckContext } from './session/context.ts';
 import { totalCost } from './session/cost.ts';
@@ -26,19 +28,19 @@ import { Untestable, type Session } from './session/session.ts';
 import { NoResponse, NoRequestsLeft } from './client/client.ts';
 
 /**
- * All checks, in the order in which they run. No verdict depends on the order, but fewer requests are needed if checks that create
- * animals come first, and results of rules are more complete if they come last.
+ * All checks, in the order in which they run. No verdict depends on the order, but fewer requests are needed if checks
+ * that create animals come first, and results of rules are more complete if they come last.
  */
 export const groups: readonly (readonly [title: string, checks: readonly Check[]])[] = [
   ['Authentication', authChecks],
-  ['Add an animal', [...createChecks, ...refusalChecks, ...borderChecks]],
+  ['Add an animal', [...createChecks, ...refusalChecks, ...createGapChecks]],
   ['Get an animal', getChecks],
   ['List animals', listChecks],
-  ['Create, list and get together', animalChecks],
-  ['Other operations, versioning', otherChecks],
-  ['At the limit', exhaustChecks],
-  ['Bodies of every response', resourceChecks],
-  ['Limits in every response', limitChecks],
+  ['Creates, lists and gets together', animalChecks],
+  ['Other operations, versioning', [...orderChecks, ...versionChecks]],
+  ['At the limit', exhaustedLimitChecks],
+  ['Bodies of every response', [...resourceChecks, ...errorChecks]],
+  ['Rate limit headers of every response', limitChecks],
 ];
 
 /** What a run will send at most, not counting retries and shrinking. */
@@ -65,7 +67,8 @@ export function estimateOf(session: Session): Estimate {
   const toLimit = exhaust ? requestsToLimit(session) : 0;
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);
   const withoutKey = Math.min(max - withKey, sum('keyless'));
-  const waitMs = session.client.pacer('main').estimate(session.clock.now(), withKey - toLimit) + (exhaust ? 120_000 : 0);
+  const waitMs =
+    session.client.pacer('main').estimate(session.clock.now(), withKey - toLimit) + (exhaust ? 120_000 : 0);
   return {
     withKey,
     withoutKey,
@@ -134,7 +137,8 @@ function isSelected(session: Session, { requirement }: Check): boolean {
 /** Why a check is skipped, or undefined. */
 function skipReason(session: Session, { cost }: Check): string | undefined {
   const { write, exhaust, maxRequests, runs, readOnly } = session.options;
-  if (cost.writes === true && !write) return readOnly ? 'skipped by --read-only' : 'only with --write on a remote server';
+  if (cost.writes === true && !write)
+    return readOnly ? 'skipped by --read-only' : 'only with --write on a remote server';
   if (cost.exhausts === true && !exhaust) return 'only with --exhaust';
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
@@ -204,7 +208,11 @@ function failureText({ id, text, failures, failed }: RequirementResult): string 
     const { replay } = failure;
     return `${new Violated(failure).message}${replay === undefined ? '' : `\nreplay: ${replay}`}`;
   });
-  return [`${id}: ${text}`, ...blocks, ...(failed > failures.length ? [`and ${failed - failures.length} more`] : [])].join('\n');
+  return [
+    `${id}: ${text}`,
+    ...blocks,
+    ...(failed > failures.length ? [`and ${failed - failures.length} more`] : []),
+  ].join('\n');
 }
 
 /** An error whose stack, which node:test prints, is only the message. */

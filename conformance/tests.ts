@@ -1,6 +1,6 @@
 /**
- * The checks for node's own test runner and its reporters: `BASE_URL=… API_KEY=… node --import tsx --test conformance/tests.ts`.
- * CONFORMANCE_OPTIONS contains further options of `npm run conformance`.
+ * The checks for node's own test runner and its reporters: `BASE_URL=… API_KEY=… node --import tsx --test
+ * conformance/tests.ts`. CONFORMANCE_OPTIONS contains further options of `npm run conformance`.
  */
 import { systemClock } from './client/clock.ts';
 import { openSession } from './open-session.ts';

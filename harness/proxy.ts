@@ -1,4 +1,7 @@
-/** HTTP servers for tests: one that a test scripts, and a proxy that injects faults into the responses of another server. */
+/**
+ * HTTP servers for tests: one that a test scripts, and a proxy that injects faults into the responses of another
+ * server.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -64,8 +67,8 @@ export async function scriptedServer(
 const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
 
 /**
- * Starts a proxy in front of another server. `change` may modify each response before it is sent, or return 'cut' to close the
- * connection instead.
+ * Starts a proxy in front of another server. `change` may modify each response before it is sent, or return 'cut' to
+ * close the connection instead.
  *
  * @param baseUrl of the other server, ending in /v1
  */

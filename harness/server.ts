@@ -1,6 +1,6 @@
 /**
- * This project's built server and its operator's command, as processes: the one way to start them for the kit, the benches and
- * all tests. Nothing in this folder imports from src/, conformance/ or bench/.
+ * This project's built server and its operator's command, as processes: the one way to start them for the kit, the
+ * benches and all tests. Nothing in this folder imports from src/, conformance/ or bench/.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,7 +39,8 @@ export function temporaryFolder(prefix: string): { readonly path: string; remove
 }
 
 /**
- * Starts the server on a data folder, by default on a free port of 127.0.0.1. The server is killed when this process exits.
+ * Starts the server on a data folder, by default on a free port of 127.0.0.1. The server is killed when this process
+ * exits.
  *
  * @param args further flags of the server
  * @param until what the server must print before the promise resolves; the first group is its address
@@ -66,7 +67,8 @@ export async function startServer(
     });
     void ended.then(() => resolve(undefined));
   });
-  if (printed === undefined) throw new NotStarted(`the server did not start: ${stderr.trim() || 'it printed no reason'}`);
+  if (printed === undefined)
+    throw new NotStarted(`the server did not start: ${stderr.trim() || 'it printed no reason'}`);
   return {
     address: printed[1]!,
     pid: child.pid!,

@@ -1,22 +1,25 @@
 /**
- * Section 4 as a whole: creates, lists and gets in any order tell of the same animals. The model is what this run has created;
- * it holds while others write, since nobody can change an animal, and says nothing of theirs.
+ * Section 4: creates, lists and getPet, in any order, must show the same animals. The model contains the animals that
+ * this run has created. Other clients may write at the same time, because no operation changes an animal.
  */
 import * as fc from 'fast-check';
-import { check, type Check } from '../session/check.ts';
-import { anyName } from './names.ts';
-import type { Response } from '../client/response.ts';
 import { newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import { createPet, createPetOf, getPet, listPets } from '../client/requests.ts';
-import { inJson } from '../verdicts/rules.ts';
+import type { Response } from '../client/response.ts';
+import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
+import { inJson } from '../verdicts/rules/rule.ts';
+import { anyName } from './names.ts';
 
-/** The animals created in one sequence. */
+/** The animals created in one sequence of commands. */
 type Model = { id: bigint; pet: NewPet }[];
 type Command = fc.AsyncCommand<Model, CheckContext>;
 
-/** Commands in one sequence. */
+/** The maximum length of a sequence. */
 const maxCommands = 10;
+
+/** A status may change while it is compared, so a contradiction is confirmed by this many attempts. */
+const attempts = 3;
 
 class Create implements Command {
   readonly pet: NewPet;
@@ -32,17 +35,17 @@ class Create implements Command {
   async run(model: Model, t: CheckContext): Promise<void> {
     const { mustBe: _, ...request } = createPet(t.key, this.pet);
     const response = await t.send(request);
-    const [made] = response.pets;
-    if (made === undefined) return; // a name that the server refuses, or a failure of create.answers
-    const twin = model.find(({ id }) => id === made.id);
-    t.require(twin === undefined, response, 'an animal of its own', `id ${made.id}, that of ${inJson(twin?.pet ?? {})}`);
+    const [created] = response.pets;
+    if (created === undefined) return; // the server rejects the name, or create.answers fails
+    const other = model.find(({ id }) => id === created.id);
+    t.require(other === undefined, response, 'a new id', `id ${created.id}, which ${inJson(other?.pet ?? {})} has`);
     t.require(
-      made.name === this.pet.name && made.categoryId === this.pet.categoryId,
+      created.name === this.pet.name && created.categoryId === this.pet.categoryId,
       response,
       `the animal that was sent: ${newPetText(this.pet)}`,
-      inJson(made),
+      inJson(created),
     );
-    model.push({ id: made.id, pet: this.pet });
+    model.push({ id: created.id, pet: this.pet });
   }
 
   toString(): string {
@@ -50,7 +53,7 @@ class Create implements Command {
   }
 }
 
-/** A create that is refused must leave nothing behind for the next one. */
+/** A rejected create must not affect the next one. */
 class CreateInvalid implements Command {
   readonly body: string;
 
@@ -72,10 +75,10 @@ class CreateInvalid implements Command {
 }
 
 class Get implements Command {
-  readonly which: number;
+  readonly index: number;
 
-  constructor(which: number) {
-    this.which = which;
+  constructor(index: number) {
+    this.index = index;
   }
 
   check(model: Readonly<Model>): boolean {
@@ -83,12 +86,11 @@ class Get implements Command {
   }
 
   async run(model: Model, t: CheckContext): Promise<void> {
-    const { id, pet } = model[this.which % model.length]!;
+    const { id, pet } = model[this.index % model.length]!;
     const response = await t.fixtures.getCreated(id);
     const [got] = response.pets;
-    const same = got?.id === id && got.name === pet.name && got.categoryId === pet.categoryId;
     t.require(
-      same,
+      got?.id === id && got.name === pet.name && got.categoryId === pet.categoryId,
       response,
       `animal ${id} as it was created: ${newPetText(pet)}`,
       got === undefined ? `${response.status}` : inJson(got),
@@ -96,7 +98,7 @@ class Get implements Command {
   }
 
   toString(): string {
-    return `get created[${this.which}]`;
+    return `get created[${this.index}]`;
   }
 }
 
@@ -114,99 +116,100 @@ class GetUnknown implements Command {
   }
 }
 
+/** The rule animals.agree judges the animals of the model in every list. */
 class List implements Command {
-  readonly asked: { readonly limit?: number; readonly status?: PetStatus };
+  readonly query: { readonly limit?: number; readonly status?: PetStatus };
 
-  constructor(asked: { readonly limit?: number; readonly status?: PetStatus }) {
-    this.asked = asked;
+  constructor(query: { readonly limit?: number; readonly status?: PetStatus }) {
+    this.query = query;
   }
 
   check(): boolean {
     return true;
   }
 
-  /** What a list says of the animals in the model is judged by the rule animals.agree, on this list as on every other. */
   async run(_: Model, t: CheckContext): Promise<void> {
-    await t.send(listPets(t.key, this.asked));
+    await t.send(listPets(t.key, this.query));
   }
 
   toString(): string {
-    return `list ${inJson(this.asked)}`;
+    return `list ${inJson(this.query)}`;
   }
 }
 
-/** What no sequence should be needed to find: animals that were asked for more than once. */
-async function againAndAgain(t: CheckContext): Promise<void> {
+/** Finds faults that need no generated sequence: an equal second animal, a rejected create, repeated gets. */
+async function repeatedGets(t: CheckContext): Promise<void> {
   const model: Model = [];
   for (const status of statuses) await new Create(t.fixtures.newPet(status)).run(model, t);
   if (model.length === 0) return;
   await new CreateInvalid('{"name":"Nobody"}').run(model, t);
   await new Create(model[0]!.pet).run(model, t);
   for (let round = 0; round < 3; round++) {
-    for (let which = 0; which < model.length; which++) await new Get(which).run(model, t);
+    for (let index = 0; index < model.length; index++) await new Get(index).run(model, t);
   }
 }
 
-/** The list and get must show the same status. It may move; but it is not now this, now that, by the operation that tells of it. */
+/** Requires that getPet shows the status of lists, for animals whose status is the same in lists before and after. */
 async function sameStatus(t: CheckContext): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const before = await t.send(listPets(t.key, { limit: 100 }));
-    const told: Response[] = [];
+    const responses: Response[] = [];
     for (const status of statuses) {
-      const [one] = (await t.send(listPets(t.key, { limit: 1, status }))).pets;
-      for (const animal of [one, before.pets.find((p) => p.status === status)]) {
-        if (animal !== undefined) told.push(await t.send(getPet(t.key, animal.id)));
-      }
+      const [filtered] = (await t.send(listPets(t.key, { limit: 1, status }))).pets;
+      for (const pet of [filtered, before.pets.find((listed) => listed.status === status)])
+        if (pet !== undefined) responses.push(await t.send(getPet(t.key, pet.id)));
     }
     const after = await t.send(listPets(t.key, { limit: 100 }));
-    const listedAs = (id: bigint | undefined) => [before, after].map((list) => list.pets.find((p) => p.id === id)?.status);
-    const comparable = told.filter(({ pets: [got] }) => {
+    const listedAs = (id: bigint | undefined) =>
+      [before, after].map((list) => list.pets.find((pet) => pet.id === id)?.status);
+    const comparable = responses.filter(({ pets: [got] }) => {
       const [first, last] = listedAs(got?.id);
       return got?.status !== undefined && first !== undefined && first === last;
     });
     const contradiction = comparable.find(({ pets: [got] }) => got!.status !== listedAs(got!.id)[0]);
     if (contradiction !== undefined && attempt < attempts) continue;
-    const [shown] = (contradiction ?? comparable[0])?.pets ?? [];
-    if (shown !== undefined)
-      t.require(
-        contradiction === undefined,
-        contradiction ?? comparable[0]!,
-        `animal ${shown.id} as ${listedAs(shown.id)[0]}, as the list shows it before and after`,
-        `${shown.status}`,
-      );
+    const response = contradiction ?? comparable[0];
+    const [got] = response?.pets ?? [];
+    if (response === undefined || got === undefined) return;
+    t.require(
+      contradiction === undefined,
+      response,
+      `animal ${got.id} as ${listedAs(got.id)[0]}, as in the lists before and after`,
+      `${got.status}`,
+    );
     return;
   }
 }
 
-/** How often a contradiction is looked at again, since a status may just have moved. */
-const attempts = 3;
-
 export const animalChecks: readonly Check[] = [
   check(
     'animals.agree',
-    { requests: 18 + 11 * attempts, creates: 4, perCase: { requests: maxCommands, creates: maxCommands / 2, share: 0.25 } },
+    {
+      requests: 18 + 11 * attempts,
+      creates: 4,
+      perCase: { requests: maxCommands, creates: maxCommands / 2, share: 0.25 },
+    },
     async (t) => {
       const getExists = !(await t.fixtures.getIsRemoved());
       if (getExists) await sameStatus(t);
       if (!t.mayWrite) return;
-      if (getExists) await againAndAgain(t);
-      // By number, so that a seed gives the same sequences whatever categories there are now.
+      if (getExists) await repeatedGets(t);
+      // Categories by index, so that a seed generates the same sequences for any categories.
       const category = fc.nat(9).map((n) => t.fixtures.categories[n % t.fixtures.categories.length]!);
       const pets = fc.record(
         { name: anyName, categoryId: category, status: fc.constantFrom(...statuses) },
         { requiredKeys: ['name', 'categoryId'] },
       );
-      const asked = fc.record(
+      const queries = fc.record(
         { limit: fc.integer({ min: 1, max: 100 }), status: fc.constantFrom(...statuses) },
         { requiredKeys: [] },
       );
+      const invalidBodies = fc.constantFrom('{"name":"Nobody"}', '{"name":"Nobody","categoryId":"1","status":"sold"}');
       const commands: fc.Arbitrary<Command>[] = [
         pets.map((pet) => new Create(pet)),
-        fc
-          .constantFrom('{"name":"Nobody"}', '{"name":"Nobody","categoryId":"1","status":"sold"}')
-          .map((body) => new CreateInvalid(body)),
-        ...(getExists ? [fc.nat(9).map((which) => new Get(which)), fc.constant(new GetUnknown())] : []),
-        asked.map((query) => new List(query)),
+        invalidBodies.map((body) => new CreateInvalid(body)),
+        ...(getExists ? [fc.nat(9).map((index) => new Get(index)), fc.constant(new GetUnknown())] : []),
+        queries.map((query) => new List(query)),
       ];
       const replayPath = t.options.path?.split('@')[1];
       const sequences = fc.commands(commands, { maxCommands, ...(replayPath !== undefined && { replayPath }) });

@@ -1,16 +1,16 @@
-/** Section 4.2: bodies that are no NewPet are refused with 400, each with one fault. */
+/** Section 4.2: a body that is not a NewPet gets 400. Each body has one error. */
 import * as fc from 'fast-check';
-import { check, type Check } from '../session/check.ts';
 import { int64Max, int64Min, statuses } from '../client/pet.ts';
 import { createPetOf } from '../client/requests.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
+import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 
-/** Pieces of a body, each valid but for what a case replaces. */
-interface Members {
-  readonly name?: string;
-  readonly categoryId?: string;
-  readonly status?: string;
+/** The JSON texts of a body's fields; undefined leaves a field out. */
+interface Fields {
+  readonly name?: string | undefined;
+  readonly categoryId?: string | undefined;
+  readonly status?: string | undefined;
 }
 
 export const refusalChecks: readonly Check[] = [
@@ -18,8 +18,8 @@ export const refusalChecks: readonly Check[] = [
     'create.required',
     'a required field is missing',
     () => [
-      members({ name: undefined }),
-      members({ categoryId: undefined }),
+      bodyWith({ name: undefined }),
+      bodyWith({ categoryId: undefined }),
       '{}',
       '{"status":"sold"}',
       '{"name":"Rex","status":"sold"}',
@@ -33,19 +33,19 @@ export const refusalChecks: readonly Check[] = [
   ),
   refusals(
     'create.null',
-    'null is no value of a field',
-    () => [members({ name: 'null' }), members({ categoryId: 'null' }), members({ status: 'null' })],
+    'null is not a valid value',
+    () => [bodyWith({ name: 'null' }), bodyWith({ categoryId: 'null' }), bodyWith({ status: 'null' })],
     3,
   ),
   refusals(
     'create.wrong-type',
     'a value has the wrong type',
     (c) => [
-      ...['1', '0', 'true', 'false', '[]', '["Rex"]', '{}', '{"name":"Rex"}'].map((name) => members({ name })),
+      ...['1', '0', 'true', 'false', '[]', '["Rex"]', '{}', '{"name":"Rex"}'].map((name) => bodyWith({ name })),
       ...[`"${c}"`, '""', '"one"', 'true', 'false', '[]', `[${c}]`, '{}', `{"id":${c}}`].map((categoryId) =>
-        members({ categoryId }),
+        bodyWith({ categoryId }),
       ),
-      ...['0', '1', 'true', 'false', '[]', '["sold"]', '{}'].map((status) => members({ status })),
+      ...['0', '1', 'true', 'false', '[]', '["sold"]', '{}'].map((status) => bodyWith({ status })),
     ],
     24,
   ),
@@ -77,7 +77,7 @@ export const refusalChecks: readonly Check[] = [
       any.filter((text) => !statuses.some((s) => s === text)),
       (text) => JSON.stringify(text),
       async (text) => {
-        await refuse(t, members({ status: JSON.stringify(text) }), 'the status does not exist');
+        await refuse(t, bodyWith({ status: JSON.stringify(text) }), 'the status is unknown');
       },
       near,
     );
@@ -103,7 +103,7 @@ export const refusalChecks: readonly Check[] = [
     await t.forAll(
       beyond.map(String),
       (text) => text,
-      async (categoryId) => refuse(t, members({ categoryId }), 'the categoryId is beyond 64 bits'),
+      async (categoryId) => refuse(t, bodyWith({ categoryId }), 'the categoryId is beyond 64 bits'),
       examples,
     );
   }),
@@ -125,32 +125,41 @@ export const refusalChecks: readonly Check[] = [
     await t.forAll(
       decimals,
       (text) => text,
-      async (categoryId) => refuse(t, members({ categoryId }), 'the categoryId is no whole number'),
+      async (categoryId) => refuse(t, bodyWith({ categoryId }), 'the categoryId is not an integer'),
       examples,
     );
   }),
   check('create.not-json', { requests: 25, writes: true, perCase: { requests: 1, share: 0.5 } }, async (t) => {
-    const whole = members({ status: '"sold"' });
+    const whole = bodyWith({ status: '"sold"' });
     await t.forAll(
       fc
         .tuple(fc.nat(whole.length - 1), fc.constantFrom('', "'", '\\', '\n', '/', '\u0000', '#'))
         .map(([at, put]) => whole.slice(0, at) + put + whole.slice(at + 1))
-        .filter(isNoJson),
+        .filter(isNotJson),
       (text) => text,
-      async (body) => refuse(t, body, 'the body is no JSON'),
+      async (body) => refuse(t, body, 'the body is not JSON'),
       notJson,
     );
   }),
   refusals(
     'create.not-object',
-    'the body is no object',
-    () => ['[]', `[${members({})}]`, `[[${members({})}]]`, '"Rex"', JSON.stringify(members({})), '1', 'true', 'null'],
+    'the body is not an object',
+    () => [
+      '[]',
+      `[${bodyWith({})}]`,
+      `[[${bodyWith({})}]]`,
+      '"Rex"',
+      JSON.stringify(bodyWith({})),
+      '1',
+      'true',
+      'null',
+    ],
     8,
   ),
   refusals('create.empty', 'the body is empty', () => ['', ' \n'], 2),
 ];
 
-/** Texts that look like JSON to a reader that is too kind; each is no JSON for one reason. */
+/** Texts that lenient parsers accept. Each is not JSON for one reason. */
 const notJson: readonly string[] = [
   '{',
   '{"name":"Rex","categoryId":1',
@@ -179,8 +188,8 @@ const notJson: readonly string[] = [
   '{"name":"Rex","categoryId":1,"status":sold}',
 ];
 
-/** A body that is valid but for what is replaced; `undefined` leaves a member out. */
-function members(replaced: { [K in keyof Members]?: string | undefined }): string {
+/** A valid body with some fields replaced. */
+function bodyWith(replaced: Fields): string {
   const all = { name: '"Rex"', categoryId: '1', ...replaced };
   return `{${Object.entries(all)
     .filter(([, text]) => text !== undefined)
@@ -188,20 +197,27 @@ function members(replaced: { [K in keyof Members]?: string | undefined }): strin
     .join(',')}}`;
 }
 
-/** A check that each of the bodies is refused. `count` is how many there are. */
-function refusals(id: RequirementId, because: string, bodies: (category: bigint) => readonly string[], count: number): Check {
+/** A check that each of `count` bodies gets 400. */
+function refusals(
+  id: RequirementId,
+  reason: string,
+  bodies: (category: bigint) => readonly string[],
+  count: number,
+): Check {
   return check(id, { requests: count, writes: true }, async (t) =>
-    t.each(bodies(t.fixtures.category), async (body) => refuse(t, body, because)),
+    t.each(bodies(t.fixtures.category), async (body) => refuse(t, body, reason)),
   );
 }
 
-/** Sends a body that must be refused, with a category that the server knows where the body says 1. */
-async function refuse(t: CheckContext, body: string, because: string): Promise<void> {
-  const response = await t.send(createPetOf(t.key, body.replace(/"categoryId":1(?=[,}])/, `"categoryId":${t.fixtures.category}`)));
-  t.require(response.status === 400, response, `400, since ${because}`);
+/** Sends a body that must get 400. Replaces the categoryId 1 by a category that the server accepts. */
+async function refuse(t: CheckContext, body: string, reason: string): Promise<void> {
+  const response = await t.send(
+    createPetOf(t.key, body.replace(/"categoryId":1(?=[,}])/, `"categoryId":${t.fixtures.category}`)),
+  );
+  t.require(response.status === 400, response, `400, because ${reason}`);
 }
 
-function isNoJson(text: string): boolean {
+function isNotJson(text: string): boolean {
   try {
     JSON.parse(text);
     return false;

@@ -1,19 +1,29 @@
-/** Section 4.2: adding an animal. What is valid comes back as it was sent, and stays so. */
+/** Section 4.2: a valid NewPet is accepted, returned as it was sent, and stored. */
 import * as fc from 'fast-check';
-import { check, type Check } from '../session/check.ts';
-import { anyName, halfName, invisibleName, isOrdinary, linesName, nulName, oddName, tellingNames } from './names.ts';
 import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
+import type { Request } from '../client/request.ts';
 import { createPet, createPetOf, listPets } from '../client/requests.ts';
+import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
+import {
+  anyName,
+  fragileNames,
+  invisibleName,
+  isOrdinary,
+  linesName,
+  loneSurrogateName,
+  nulName,
+  unusualName,
+} from './names.ts';
 
-/** Tried before any is generated. The last few a server may refuse, but not change. */
-const examples: readonly string[] = [...tellingNames, invisibleName, oddName, linesName, halfName, nulName];
+/** The examples of create.name. A server may reject the last few, but not change them. */
+const names: readonly string[] = [...fragileNames, invisibleName, unusualName, linesName, loneSurrogateName, nulName];
 
-/** How many animals at most are got again for `create.stored`. */
+/** The maximum number of animals that create.stored gets. */
 const maxGets = 60;
 
-/** Where numbers change their nature: signs, 32 bits, what a double holds, 64 bits. */
-const tellingCategories: readonly bigint[] = [
+/** The limits of integers: zero, signs, 32 bits, the precision of a double, 64 bits. */
+const boundaryCategories: readonly bigint[] = [
   0n,
   -1n,
   2n ** 31n - 1n,
@@ -34,9 +44,11 @@ export const createChecks: readonly Check[] = [
   check('create.answers', { requests: 14, creates: 14, writes: true }, async (t) => {
     await t.each([undefined, ...statuses], async (status) => {
       const response = await t.send(createPet(t.key, t.fixtures.newPet(status)));
-      if (status === undefined && response.pets[0] !== undefined)
-        t.observe('pet.default-status', response.pets[0].status ?? 'none is shown', response);
-      if (response.status === 201) t.observe('create.location', response.all('location').length > 0 ? 'yes' : 'no', response);
+      const [pet] = response.pets;
+      if (status === undefined && pet !== undefined)
+        t.observe('pet.default-status', pet.status ?? 'none is shown', response);
+      if (response.status === 201)
+        t.observe('create.location', response.all('location').length > 0 ? 'yes' : 'no', response);
     });
     const c = t.fixtures.category;
     const bodies: readonly [body: string, name: string][] = [
@@ -55,18 +67,18 @@ export const createChecks: readonly Check[] = [
   }),
   check(
     'create.name',
-    { requests: examples.length + 2, creates: examples.length, writes: true, perCase: { requests: 1.1, creates: 1 } },
+    { requests: names.length + 2, creates: names.length, writes: true, perCase: { requests: 1.1, creates: 1 } },
     async (t) => {
       let count = 0;
       await t.forAll(
         anyName,
         (name) => JSON.stringify(name),
         async (name) => {
-          await t.send(pet(t, { name, categoryId: t.fixtures.category }, isOrdinary(name)));
-          // While it can still be on the first page: what the list says of it is judged by animals.agree.
+          await t.send(create(t, { name, categoryId: t.fixtures.category }, isOrdinary(name)));
+          // While the animals may be on the first page, for the rule animals.agree.
           if (++count % 15 === 0) await t.send(listPets(t.key, { limit: 100 }));
         },
-        examples,
+        names,
       );
     },
   ),
@@ -75,24 +87,22 @@ export const createChecks: readonly Check[] = [
     { requests: 16, creates: 16, writes: true, perCase: { requests: 1, creates: 1, share: 0.5 } },
     async (t) => {
       const known = t.fixtures.categories;
-      const seen = {
-        negative: 'create.negative-category',
-        unknown: 'create.unknown-category',
-        large: 'create.large-category',
-      } as const;
+      const anyCategory = fc.oneof(
+        fc.nat(9).map((n) => known[n % known.length]!),
+        fc.bigInt({ min: int64Min, max: int64Max }),
+      );
       await t.forAll(
-        fc.oneof(
-          fc.nat(9).map((n) => known[n % known.length]!),
-          fc.bigInt({ min: int64Min, max: int64Max }),
-        ),
+        anyCategory,
         String,
         async (categoryId) => {
-          const response = await t.send(pet(t, { name: 'Category', categoryId }, known.includes(categoryId)));
-          if (known.includes(categoryId)) return;
-          const kind = categoryId < 0n ? 'negative' : categoryId > 2n ** 53n ? 'large' : 'unknown';
-          t.observe(seen[kind], response.status === 201 ? 'yes' : `no: ${response.status}`, response);
+          const isKnown = known.includes(categoryId);
+          const response = await t.send(create(t, { name: 'Category', categoryId }, isKnown));
+          if (isKnown) return;
+          const size = categoryId > 2n ** 53n ? 'create.large-category' : 'create.unknown-category';
+          const gap = categoryId < 0n ? 'create.negative-category' : size;
+          t.observe(gap, response.status === 201 ? 'yes' : `no: ${response.status}`, response);
         },
-        [...tellingCategories, ...known.slice(0, 2)],
+        [...boundaryCategories, ...known.slice(0, 2)],
       );
     },
   ),
@@ -101,17 +111,18 @@ export const createChecks: readonly Check[] = [
   }),
   check('create.stored', { requests: 12 + maxGets, creates: 12, writes: true }, async (t) => {
     await t.fixtures.needGet();
-    const enough = 12;
     const { category } = t.fixtures;
-    for (const name of tellingNames.slice(0, Math.max(0, enough - t.history.createdIds().length)))
+    for (const name of fragileNames.slice(0, Math.max(0, 12 - t.history.createdIds().length)))
       await t.send(createPet(t.key, { name, categoryId: category }));
-    // Those first that tell most.
-    const telling = (id: bigint) =>
-      Number(examples.includes(t.history.created(id)!.name) || tellingCategories.includes(t.history.created(id)!.categoryId));
-    const ids = [...t.history.createdIds()].sort((a, b) => telling(b) - telling(a)).slice(0, maxGets);
+    const isFragile = (id: bigint) => {
+      const { name, categoryId } = t.history.created(id)!;
+      return Number(names.includes(name) || boundaryCategories.includes(categoryId));
+    };
+    const ids = [...t.history.createdIds()].sort((a, b) => isFragile(b) - isFragile(a)).slice(0, maxGets);
     await t.each(ids, async (id) => {
       const response = await t.fixtures.getCreated(id);
-      if (response.status !== 200) t.require(false, response, `200, since the animal was created (404 is tried again for 5 s)`);
+      if (response.status !== 200)
+        t.require(false, response, '200, because the animal was created (the kit retries a 404 for 5 s)');
       const [created, got] = [t.history.created(id), response.pets[0]];
       if (created?.status !== undefined)
         t.observe('pet.status-moves', got?.status === created.status ? 'not seen' : 'yes', response);
@@ -119,8 +130,8 @@ export const createChecks: readonly Check[] = [
   }),
 ];
 
-/** A create that must be answered with 201 where `strict`, and else may be refused: what a 201 returns is judged either way. */
-function pet(t: CheckContext, wanted: NewPet, strict: boolean): ReturnType<typeof createPet> {
-  const { mustBe, ...request } = createPet(t.key, wanted);
+/** A create that must be accepted if `strict`. The rules judge what a 201 returns in either case. */
+function create(t: CheckContext, pet: NewPet, strict: boolean): Request {
+  const { mustBe, ...request } = createPet(t.key, pet);
   return strict ? { ...request, mustBe: mustBe! } : request;
 }

@@ -1,16 +1,15 @@
-/** Section 8: the headers of the limits, within them. What happens at the limit is in exhaust.ts. */
-import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
-import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import type { Response } from '../client/response.ts';
-import type { LimitReading } from '../verdicts/history.ts';
+/** Section 8: the rate limit headers, below the limit. */
 import { listOrders, listPets } from '../client/requests.ts';
+import type { Response } from '../client/response.ts';
+import { clearMs, isClear, windowMoves, windowsOf, type LimitReading } from '../client/windows.ts';
+import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
-import { clearMs, isClear, windowMoves, windowsOf } from '../verdicts/windows.ts';
+import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 
-/** Requests sent at once, over which Remaining must fall. */
-const atOnce = 10;
+/** The number of requests that are sent at the same time, during which Remaining must fall. */
+const concurrent = 10;
 
-/** How often that is tried again, if the window turned meanwhile. */
+/** The number of attempts, if the window ends too early. */
 const attempts = 3;
 
 export const limitChecks: readonly Check[] = [
@@ -26,62 +25,60 @@ export const limitChecks: readonly Check[] = [
     ] as const
   ).map(onEveryResponse),
 
-  check('limits.remaining-falls', { requests: attempts * (atOnce + 1) }, async (t) => {
+  check('limits.remaining-falls', { requests: attempts * (concurrent + 1) }, async (t) => {
     const { readings } = t.history;
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      await t.room(atOnce + 1);
-      if ((t.client.pacer('main').limit ?? Infinity) <= atOnce)
-        throw new Inconclusive(`a limit of ${atOnce} or less has no room for ${atOnce} requests at once`);
+      await t.room(concurrent + 1);
+      if ((t.client.pacer('main').limit ?? Infinity) <= concurrent)
+        throw new Inconclusive(`the limit is below ${concurrent + 1}, too low for ${concurrent} concurrent requests`);
       const before = await t.send(listPets(t.key, { limit: 1 }));
-      if (!windowMoves(readings) && (await turned(t, before))) continue;
-      // Orders: the other operations have come ten times in a row elsewhere, and are looked at below.
-      const responses = await t.sendTogether(Array.from({ length: atOnce }, () => listOrders(t.key)));
-      if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so there is no fixed window');
+      if (!windowMoves(readings) && (await windowEnds(t, before))) continue;
+      // Orders, because no other check sends ten of them in a row. `unchanged` judges the other operations.
+      const responses = await t.sendTogether(Array.from({ length: concurrent }, () => listOrders(t.key)));
+      if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so the window is not fixed');
       if (!Number.isSafeInteger(before.integer('x-ratelimit-limit') ?? 0))
-        throw new Skipped('the Limit is so large that it stands for none');
-      const left = (a: typeof before) => a.integer('x-ratelimit-remaining');
+        throw new Skipped('the limit is so large that it stands for no limit');
       const same = (name: string) =>
-        responses.every((a) => a.integer(name) !== undefined && a.integer(name) === before.integer(name));
-      if (!same('x-ratelimit-reset') || !same('x-ratelimit-limit') || left(before) === undefined) continue;
-      const lowest = Math.min(...responses.map((a) => left(a) ?? Infinity));
+        responses.every((response) => {
+          const value = response.integer(name);
+          return value !== undefined && value === before.integer(name);
+        });
+      const remaining = before.integer('x-ratelimit-remaining');
+      if (!same('x-ratelimit-reset') || !same('x-ratelimit-limit') || remaining === undefined) continue;
+      const lowest = Math.min(...responses.map((response) => response.integer('x-ratelimit-remaining') ?? Infinity));
       t.require(
-        lowest < left(before)!,
+        lowest < remaining,
         responses[0]!,
-        `a Remaining below ${left(before)} after ${atOnce} requests more in the same window`,
+        `Remaining below ${remaining} after ${concurrent} more requests in the same window`,
         `${lowest}`,
       );
-      const still = standsStill(readings.filter(isClear));
-      if (still !== undefined)
-        t.require(
-          false,
-          still.response,
-          `a Remaining that falls while ${atOnce} requests of ${still.response.request.operation} follow each other in one window`,
-          `${still.remaining} after each of them`,
-        );
-      return;
+      const still = unchanged(readings.filter(isClear));
+      if (still === undefined) return;
+      t.require(
+        false,
+        still.response,
+        `a lower Remaining after ${concurrent} requests of ${still.response.request.operation} in one window`,
+        `${still.remaining} after each of them`,
+      );
     }
-    throw new Inconclusive(`no ${atOnce + 1} responses in a row spoke of one window`);
+    throw new Inconclusive(`no ${concurrent + 1} responses in a row showed the same window`);
   }),
   check('limits.remaining-never-rises', { requests: 3 }, async (t) => {
-    await turned(t, await t.send(listPets(t.key, { limit: 1 })));
+    await windowEnds(t, await t.send(listPets(t.key, { limit: 1 })));
     for (let i = 0; i < 2; i++) await t.send(listPets(t.key, { limit: 1 }));
     const { readings } = t.history;
-    if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so there is no fixed window');
+    if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so the window is not fixed');
     for (const window of windowsOf(readings.filter(isClear))) {
-      // A response counts against those that were there before its request was sent: of others the order is unknown.
-      const earlier = [...window].sort((a, b) => a.response.receivedTurn - b.response.receivedTurn);
+      // A response must not exceed those that arrived before its request was sent. Concurrent ones have no order.
+      const byArrival = [...window].sort((a, b) => a.response.receivedTurn - b.response.receivedTurn);
       let lowest: number | undefined;
       let next = 0;
       for (const now of [...window].sort((a, b) => a.response.sentTurn - b.response.sentTurn)) {
-        while (next < earlier.length && earlier[next]!.response.receivedTurn < now.response.sentTurn)
-          lowest = Math.min(lowest ?? Infinity, earlier[next++]!.remaining);
+        while (next < byArrival.length && byArrival[next]!.response.receivedTurn < now.response.sentTurn)
+          lowest = Math.min(lowest ?? Infinity, byArrival[next++]!.remaining);
         if (lowest === undefined) continue;
-        t.require(
-          now.remaining <= lowest,
-          now.response,
-          `a Remaining of at most ${lowest}, as a response before has said of the same window (Reset ${now.reset})`,
-          `${now.remaining}`,
-        );
+        const required = `Remaining of at most ${lowest}, as an earlier response of this window said (Reset ${now.reset})`;
+        t.require(now.remaining <= lowest, now.response, required, `${now.remaining}`);
       }
     }
   }),
@@ -89,32 +86,31 @@ export const limitChecks: readonly Check[] = [
   observe(['limits.window', 'limits.which-window', 'limits.without-key'], { requests: 1 }, async (t) => {
     const response = await t.send(listPets(t.key, { limit: 1 }));
     const { readings } = t.history;
-    const [reading] = readings.filter((s) => s.key === 'main').slice(-1);
+    const reading = readings.findLast(({ key }) => key === 'main');
     if (reading === undefined) return;
-    const turned = windowsOf(readings).length > 1;
-    t.observe(
-      'limits.window',
-      windowMoves(readings) ? 'sliding: Reset moves' : turned ? 'fixed' : 'fixed, as far as one window shows',
-      response,
-    );
-    const ahead = reading.reset - reading.time / 1000;
-    t.observe('limits.which-window', ahead > 120 ? 'a day, or what is left of it' : 'a minute, or what is left of it', response);
-    const stranger = readings.find((s) => s.key === 'none');
-    if (stranger !== undefined) t.observe('limits.without-key', `a Limit of ${stranger.limit}`, stranger.response);
+    const fixed = windowsOf(readings).length > 1 ? 'fixed' : 'fixed, as far as one window shows';
+    t.observe('limits.window', windowMoves(readings) ? 'sliding: Reset moves' : fixed, response);
+    const isLong = reading.reset - reading.time / 1000 > 120;
+    t.observe('limits.which-window', isLong ? 'a day, or the rest of it' : 'a minute, or the rest of it', response);
+    const keyless = readings.find(({ key }) => key === 'none');
+    if (keyless !== undefined) t.observe('limits.without-key', `a Limit of ${keyless.limit}`, keyless.response);
   }),
 ];
 
-/** Where the window of a response is about to turn, waits until it has, and gives true: so late in it nothing is judged. */
-async function turned(t: CheckContext, response: Response): Promise<boolean> {
+/**
+ * If the window of a response is about to end, waits until it has, and returns true: too close to its end nothing is
+ * judged.
+ */
+async function windowEnds(t: CheckContext, response: Response): Promise<boolean> {
   const reset = response.integer('x-ratelimit-reset');
-  const ahead = reset === undefined ? Infinity : reset * 1000 - t.serverTime();
-  if (ahead > clearMs) return false;
-  await t.sleep(Math.max(0, ahead) + 50, 'the window is about to turn');
+  const aheadMs = reset === undefined ? Infinity : reset * 1000 - t.serverTime();
+  if (aheadMs > clearMs) return false;
+  await t.sleep(Math.max(0, aheadMs) + 50, 'the window is about to end');
   return true;
 }
 
-/** A response before which ten of the same operation have said the same Remaining of the same window, one after the other. */
-function standsStill(readings: readonly LimitReading[]): LimitReading | undefined {
+/** A reading that follows ten of the same operation, window and Remaining. */
+function unchanged(readings: readonly LimitReading[]): LimitReading | undefined {
   let first = 0;
   return readings.find((now, i) => {
     const start = readings[first]!;
@@ -122,6 +118,6 @@ function standsStill(readings: readonly LimitReading[]): LimitReading | undefine
       (['key', 'limit', 'reset', 'remaining'] as const).every((field) => now[field] === start[field]) &&
       now.response.request.operation === start.response.request.operation;
     if (!same) first = i;
-    return same && i - first >= atOnce && now.key !== 'none' && now.remaining > 0;
+    return same && i - first >= concurrent && now.key !== 'none' && now.remaining > 0;
   });
 }

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { anyName, controlName, invisibleName, isOrdinary, tellingNames } from './names.ts';
+import { anyName, controlName, invisibleName, isOrdinary, fragileNames } from './names.ts';
 import { newPetText } from '../client/pet.ts';
 
-test('telling names are ordinary, and each stands once', () => {
-  for (const name of tellingNames) assert.ok(isOrdinary(name) || name.length > 64, JSON.stringify(name));
-  assert.ok(tellingNames.filter(isOrdinary).length > 20);
-  assert.equal(new Set(tellingNames).size, tellingNames.length);
+test('fragile names are ordinary and unique', () => {
+  for (const name of fragileNames) assert.ok(isOrdinary(name) || name.length > 64, JSON.stringify(name));
+  assert.ok(fragileNames.filter(isOrdinary).length > 20);
+  assert.equal(new Set(fragileNames).size, fragileNames.length);
 });
 
-test('each kind of damage shows in a telling name', () => {
+test('each kind of damage shows in a fragile name', () => {
   const damages: Record<string, (name: string) => string> = {
     trim: (s) => s.trim(),
     'trim the end': (s) => s.trimEnd(),
@@ -40,12 +40,12 @@ test('each kind of damage shows in a telling name', () => {
   };
   for (const [kind, damage] of Object.entries(damages))
     assert.ok(
-      tellingNames.some((name) => damage(name) !== name),
+      fragileNames.some((name) => damage(name) !== name),
       kind,
     );
 });
 
-test('what a server may refuse is not ordinary', () => {
+test('names that a server may reject are not ordinary', () => {
   for (const name of [
     '',
     ' ',
@@ -63,16 +63,17 @@ test('what a server may refuse is not ordinary', () => {
     controlName,
   ])
     assert.ok(!isOrdinary(name), JSON.stringify(name));
-  for (const name of ['x', 'Rex', 'x'.repeat(64), '🐈'.repeat(32), "D'Artagnan", 'a b']) assert.ok(isOrdinary(name), name);
+  for (const name of ['x', 'Rex', 'x'.repeat(64), '🐈'.repeat(32), "D'Artagnan", 'a b'])
+    assert.ok(isOrdinary(name), name);
 });
 
-test('the control characters are all of them, U+0000 apart', () => {
+test('controlName contains every control character except U+0000', () => {
   for (let code = 1; code < 32; code++) assert.ok(controlName.includes(String.fromCharCode(code)), `${code}`);
   assert.ok(!controlName.includes('\0'));
 });
 
-test('any name can be written as JSON and read again; most are ordinary, some are not', () => {
-  for (const name of [...tellingNames, ...fc.sample(anyName, { numRuns: 500, seed: 1 })])
+test('generated names survive JSON; most are ordinary, some are not', () => {
+  for (const name of [...fragileNames, ...fc.sample(anyName, { numRuns: 500, seed: 1 })])
     assert.equal((JSON.parse(newPetText({ name, categoryId: 1n })) as { name: string }).name, name);
   const some = fc.sample(anyName, { numRuns: 500, seed: 1 });
   const ordinary = some.filter(isOrdinary).length;

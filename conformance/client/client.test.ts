@@ -222,7 +222,10 @@ describe('a whole default run', () => {
         'x-ratelimit-remaining': String(Math.max(0, --strangers)),
         'x-ratelimit-reset': String(Math.floor(start / 1000) + 50_000),
       };
-      response.headers = [...response.headers.filter(([name]) => !name.startsWith('x-ratelimit')), ...Object.entries(told)];
+      response.headers = [
+        ...response.headers.filter(([name]) => !name.startsWith('x-ratelimit')),
+        ...Object.entries(told),
+      ];
     });
     const results = await run(session(server, {}, clock));
     const verdictOf = (id: string) => results.find((result) => result.id === id)!.verdict;
@@ -245,7 +248,8 @@ describe('--max-requests', () => {
         if (mutant === undefined)
           assert.ok(
             results.some(
-              ({ verdict, reason }) => verdict === 'skipped' && new RegExp(`--max-requests ${maxRequests}\\b`).test(reason ?? ''),
+              ({ verdict, reason }) =>
+                verdict === 'skipped' && new RegExp(`--max-requests ${maxRequests}\\b`).test(reason ?? ''),
             ),
           );
       });
@@ -254,14 +258,20 @@ describe('--max-requests', () => {
 
   test('holds for requests sent together', async (t) => {
     const { client, received } = await targetOf(t, (_, response) => void response.end('[]'), 3);
-    await assert.rejects(Promise.all([list, list, list, list, list].map((request) => client.exchange(request))), NoRequestsLeft);
+    await assert.rejects(
+      Promise.all([list, list, list, list, list].map((request) => client.exchange(request))),
+      NoRequestsLeft,
+    );
     await assert.rejects(send(client, list), /--max-requests 3 is reached/);
     assert.ok(received.length <= 3);
   });
 });
 
 describe('connections', () => {
-  /** A server that cuts the connections of which it is told to: by the number of the request, and of it on its connection. */
+  /**
+   * A server that cuts the connections of which it is told to: by the number of the request, and of it on its
+   * connection.
+   */
   async function cutting(t: TestContext, cuts: (nth: number, onConnection: number) => boolean) {
     let nth = 0;
     const server = createServer((socket) => {
@@ -300,7 +310,8 @@ describe('connections', () => {
     await send(client, list);
     await assert.rejects(
       send(client, list),
-      (error) => error instanceof NoResponse && error.request === list && /ECONNRESET|socket hang up/.test(error.message),
+      (error) =>
+        error instanceof NoResponse && error.request === list && /ECONNRESET|socket hang up/.test(error.message),
     );
     assert.equal(count(), 3);
   });

@@ -1,6 +1,6 @@
 /**
- * The HTTP client of the kit. It stays within the rate limits of a key: it waits while the key has no requests left, waits and
- * retries after a 429, and never sends more requests than the run may send.
+ * The HTTP client of the kit. It stays within the rate limits of a key: it waits while the key has no requests left,
+ * waits and retries after a 429, and never sends more requests than the run may send.
  */
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -77,8 +77,8 @@ export class Client {
   }
 
   /**
-   * Sends a request as soon as the limits of its key allow it, and again after each 429. Yields every response; the last one is
-   * not a 429.
+   * Sends a request as soon as the limits of its key allow it, and again after each 429. Yields every response; the
+   * last one is not a 429.
    *
    * @throws NoResponse if the connection breaks
    * @throws NoRequestsLeft if the run may send no more
@@ -135,7 +135,10 @@ export class Client {
 
   async #wait(ms: number, reason: string, key: Credential['key']): Promise<void> {
     if (ms > longWindowMs)
-      throw new NoRequestsLeft(`${reason}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`, key === 'main');
+      throw new NoRequestsLeft(
+        `${reason}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`,
+        key === 'main',
+      );
     this.sent.secondsWaited += ms / 1000;
     await this.#options.wait(ms, reason);
   }
@@ -155,7 +158,10 @@ export class Client {
       return await new Promise((resolve, reject) => {
         const send = this.baseUrl.startsWith('https:') ? httpsRequest : httpRequest;
         const { header } = request.credential;
-        const headers = [...request.headers, ...(header === undefined ? [] : [['Authorization', header] as const])].flat();
+        const headers = [
+          ...request.headers,
+          ...(header === undefined ? [] : [['Authorization', header] as const]),
+        ].flat();
         if (request.body !== undefined) headers.push('Content-Length', String(request.body.length));
         sending = send(
           this.baseUrl + request.target,
@@ -177,8 +183,9 @@ export class Client {
             response.on('aborted', () => reject(new Error('the response was cut off')));
             response.on('end', () => {
               const { rawHeaders } = response;
-              const pairs = Array.from({ length: rawHeaders.length / 2 }, (_, i) =>
-                [rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!] as const,
+              const pairs = Array.from(
+                { length: rawHeaders.length / 2 },
+                (_, i) => [rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!] as const,
               );
               resolve(new Response(request, response.statusCode!, pairs, Buffer.concat(chunks), sent, this.#moment()));
             });
@@ -208,8 +215,8 @@ export class Client {
 }
 
 /**
- * The value of Retry-After (RFC 9110, section 10.2.3: seconds, or a date) in milliseconds from `now`, the server's time; undefined
- * if it is missing or invalid.
+ * The value of Retry-After (RFC 9110, section 10.2.3: seconds, or a date) in milliseconds from `now`, the server's
+ * time; undefined if it is missing or invalid.
  */
 export function retryAfterMs(response: Response, now: number): number | undefined {
   const value = response.all('retry-after')[0];

@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { bearer, changedAt, inQuery, lengthened, otherCaseAt, redactor, swappedAt, token, withoutAt } from './credentials.ts';
+import {
+  bearer,
+  changedAt,
+  inQuery,
+  lengthened,
+  otherCaseAt,
+  redactor,
+  swappedAt,
+  token,
+  withoutAt,
+} from './credentials.ts';
 import { apiKey } from '../testing/servers.ts';
 
 const characters = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
@@ -26,7 +36,11 @@ function longestPiece(text: string, key: string): number {
 
 test('the key itself is valid, under its own variable', () => {
   assert.deepEqual(bearer('abcdef'), { header: 'Bearer abcdef', shell: 'Bearer $API_KEY', key: 'main' });
-  assert.deepEqual(bearer('abcdef', 'exhaust'), { header: 'Bearer abcdef', shell: 'Bearer $EXHAUST_KEY', key: 'exhaust' });
+  assert.deepEqual(bearer('abcdef', 'exhaust'), {
+    header: 'Bearer abcdef',
+    shell: 'Bearer $EXHAUST_KEY',
+    key: 'exhaust',
+  });
 });
 
 test('a near miss is never the key, and differs in just what it says', () => {
@@ -45,7 +59,8 @@ test('a near miss is never the key, and differs in just what it says', () => {
         [at],
       );
       // By one of the same class: a check of the key's form alone would let it pass.
-      for (const ofClass of [/[0-9]/, /[a-z]/, /[A-Z]/]) if (ofClass.test(key[at]!)) assert.match(changed[at]!, ofClass);
+      for (const ofClass of [/[0-9]/, /[a-z]/, /[A-Z]/])
+        if (ofClass.test(key[at]!)) assert.match(changed[at]!, ofClass);
 
       assert.equal(valueOf(withoutAt(key, at)), key.slice(0, at) + key.slice(at + 1));
       assert.equal(valueOf(lengthened(key, 'x')), `${key}x`);
@@ -56,7 +71,8 @@ test('a near miss is never the key, and differs in just what it says', () => {
 
       const swapped = valueOf(swappedAt(key, at));
       assert.equal(swapped === undefined, at === key.length - 1 || key[at] === key[at + 1]);
-      if (swapped !== undefined) assert.ok(swapped !== key && [...swapped].sort().join('') === [...key].sort().join(''));
+      if (swapped !== undefined)
+        assert.ok(swapped !== key && [...swapped].sort().join('') === [...key].sort().join(''));
     }),
     { numRuns: 500 },
   );
@@ -170,7 +186,9 @@ describe('the redactor', () => {
 
   test('takes time in proportion to the text', () => {
     const redact = redactor([apiKey, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa']);
-    const texts = [apiKey, 'aaaaaaaaab', apiKey.slice(0, 9), 'plain text '].map((text) => text.repeat(400_000 / text.length));
+    const texts = [apiKey, 'aaaaaaaaab', apiKey.slice(0, 9), 'plain text '].map((text) =>
+      text.repeat(400_000 / text.length),
+    );
     const started = process.cpuUsage();
     for (const text of texts) redact(text);
     const { user } = process.cpuUsage(started);

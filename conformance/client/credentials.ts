@@ -1,4 +1,7 @@
-/** Valid credentials, and those that are not quite valid. How a shell would make them from `$API_KEY` stands beside each. */
+/**
+ * Valid credentials, and those that are not quite valid. How a shell would make them from `$API_KEY` stands beside
+ * each.
+ */
 import type { Credential } from './request.ts';
 
 /** The key as a bearer token. */
@@ -39,7 +42,10 @@ export function swappedAt(key: string, index: number): Credential | undefined {
 
 /** A bearer token without the character at `index`. */
 export function withoutAt(key: string, index: number): Credential {
-  return token(key.slice(0, index) + key.slice(index + 1), `$(printf %s "$API_KEY" | sed 's/^\\(${'.'.repeat(index)}\\)./\\1/')`);
+  return token(
+    key.slice(0, index) + key.slice(index + 1),
+    `$(printf %s "$API_KEY" | sed 's/^\\(${'.'.repeat(index)}\\)./\\1/')`,
+  );
 }
 
 /** A bearer token with more after the key. */
@@ -59,7 +65,10 @@ function changed(key: string, index: number, now: string): Credential {
   );
 }
 
-/** Another letter for a letter, another digit for a digit, x for the rest: what a check of the form alone would let pass. */
+/**
+ * Another letter for a letter, another digit for a digit, x for the rest: what a check of the form alone would let
+ * pass.
+ */
 function successor(c: string): string {
   if (/[0-8a-yA-Y]/.test(c)) return String.fromCharCode(c.charCodeAt(0) + 1);
   return { '9': '0', z: 'a', Z: 'A', '-': '_', _: '-' }[c] ?? 'x';
@@ -73,25 +82,34 @@ export function inQuery(key: string): { readonly text: string; readonly shell: s
 }
 
 /**
- * Takes the keys out of text: every piece of it that has a third of a key or more, in either case, so that a server that echoes
- * a near miss gives nothing away.
+ * Takes the keys out of text: every piece of it that has a third of a key or more, in either case, so that a server
+ * that echoes a near miss gives nothing away.
  */
 export function redactor(keys: readonly string[]): (text: string) => string {
   const pieces = keys.map((given) => {
     const key = lower(given);
     const length = Math.min(key.length, Math.max(6, Math.ceil(key.length / 3)));
-    return { key, length, starts: new Set(Array.from({ length: key.length - length + 1 }, (_, i) => key.slice(i, i + length))) };
+    return {
+      key,
+      length,
+      starts: new Set(Array.from({ length: key.length - length + 1 }, (_, i) => key.slice(i, i + length))),
+    };
   });
   const redact = (text: string) => pieces.reduce(without, text);
   return (text) => {
     // A server may write any character as JSON's escape; who reads the report can read that, too.
-    const unescaped = text.replace(/\\u00([2-7][0-9a-fA-F])/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+    const unescaped = text.replace(/\\u00([2-7][0-9a-fA-F])/g, (_, hex: string) =>
+      String.fromCharCode(parseInt(hex, 16)),
+    );
     const redacted = redact(unescaped);
     return redacted === unescaped ? redact(text) : redacted;
   };
 }
 
-function without(text: string, { key, length, starts }: { key: string; length: number; starts: ReadonlySet<string> }): string {
+function without(
+  text: string,
+  { key, length, starts }: { key: string; length: number; starts: ReadonlySet<string> },
+): string {
   const low = lower(text);
   let kept = '';
   let from = 0;

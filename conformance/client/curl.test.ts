@@ -1,4 +1,6 @@
-/** A curl line sends the very request that the kit has sent; and the shell never sees the key but in its environment. */
+/**
+ * A curl line sends the very request that the kit has sent; and the shell never sees the key but in its environment.
+ */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
@@ -110,7 +112,13 @@ test('bodies that a shell or curl would misread', { skip: withoutCurl }, async (
     '{"a":1}',
   ];
   for (const text of texts) assert.equal(String((await send(createPetOf(key, text))).body), text);
-  for (const bytes of [[0xff], [0x22, 0xe9, 0x22], [0xf0, 0x9f], [0x2d, 0xff], Array.from({ length: 256 }, (_, i) => i)])
+  for (const bytes of [
+    [0xff],
+    [0x22, 0xe9, 0x22],
+    [0xf0, 0x9f],
+    [0x2d, 0xff],
+    Array.from({ length: 256 }, (_, i) => i),
+  ])
     await send(createPetOf(key, Uint8Array.from(bytes)));
 });
 
@@ -199,7 +207,10 @@ test('a response in words and as a transcript', () => {
   const list = answerOf(listPets(key, { limit: 2 }), 200, '[{"id":1,"name":"Rex","categoryId":1}]', [['X-A', '1']]);
   assert.equal(summary(list), 'GET /pets?limit=2 → 200, 1 animal');
   assert.equal(transcript(list), 'HTTP 200\nX-A: 1\n\n[{"id":1,"name":"Rex","categoryId":1}]');
-  assert.match(summary(answerOf(createPetOf(key, 'x'.repeat(500)), 400, '')), /^POST \/pets x{80}… \(500 characters\) → 400$/);
+  assert.match(
+    summary(answerOf(createPetOf(key, 'x'.repeat(500)), 400, '')),
+    /^POST \/pets x{80}… \(500 characters\) → 400$/,
+  );
 });
 
 test('headers are found in any case; an integer is one value of digits', () => {

@@ -1,6 +1,6 @@
 /**
- * The kit's own exact JSON reader (RFC 8259). It is not the server's on purpose: what both got wrong, nobody would see. A number
- * stays the digits it came with, a lone surrogate stays alone, and bytes that are not UTF-8 are no JSON.
+ * The kit's own exact JSON reader (RFC 8259). It is not the server's on purpose: what both got wrong, nobody would see.
+ * A number stays the digits it came with, a lone surrogate stays alone, and bytes that are not UTF-8 are no JSON.
  */
 
 /** A JSON number as the text it came as. */
@@ -13,7 +13,9 @@ export class JsonNumber {
 
   /** Its value where that is an integer of 64 bits (`1`, `1.0` and `10e-1` are), else undefined. */
   int64(): bigint | undefined {
-    const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(this.text)!;
+    const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(
+      this.text,
+    )!;
     const digits = (whole! + fraction).replace(/^0+/, '');
     if (digits === '') return 0n;
     const significant = digits.replace(/0+$/, '');

@@ -80,7 +80,10 @@ describe('a fixed window', () => {
 
   test('without a Date it goes by its own clock, with a second to spare', () => {
     const reset = endOfMinute(start);
-    const pacer = after({ limit: 60, remaining: 1, reset, serverAt: null }, { limit: 60, remaining: 0, reset, serverAt: null });
+    const pacer = after(
+      { limit: 60, remaining: 1, reset, serverAt: null },
+      { limit: 60, remaining: 0, reset, serverAt: null },
+    );
     assert.equal(pacer.wait(start), reset * 1000 - start + 1_000);
     assert.equal(pacer.serverTime(start), start);
   });

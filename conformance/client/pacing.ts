@@ -1,10 +1,11 @@
 /**
  * When the next request may be sent, so that a key that is nobody else's meets no 429 it did not ask for.
  *
- * The headers tell how many requests remain and until when. Two things they do not tell. The server's clock: a Date header
- * has whole seconds and was true when it was written, so the server's time is at least that; the largest difference seen is
- * close to the truth and never ahead of it. And the other window: a server may speak of the day only, while the minute runs
- * out; a Limit that is a plan's number of the day gives away the plan, and with it the number of the minute.
+ * The headers tell how many requests remain and until when. Two things they do not tell. The server's clock: a Date
+ * header has whole seconds and was true when it was written, so the server's time is at least that; the largest
+ * difference seen is close to the truth and never ahead of it. And the other window: a server may speak of the day
+ * only, while the minute runs out; a Limit that is a plan's number of the day gives away the plan, and with it the
+ * number of the minute.
  */
 import type { Response } from './response.ts';
 
@@ -21,7 +22,10 @@ const minuteMs = 60_000;
 /** Longer than anybody waits: the run ends where such a window has nothing left. */
 export const longWindowMs = 15 * minuteMs;
 
-/** How much later than its Reset a window is taken to have turned: a clock's tick, and 1 s where no Date tells the server's. */
+/**
+ * How much later than its Reset a window is taken to have turned: a clock's tick, and 1 s where no Date tells the
+ * server's.
+ */
 const marginMs = 50;
 const unknownClockMarginMs = 1_000;
 
@@ -49,7 +53,8 @@ export class Pacer {
   wait(now: number, count = 1): number {
     if (this.#window !== undefined && now >= this.#window.turnsAt) this.#window = undefined;
     let until = now;
-    if (this.#window !== undefined && this.#window.remaining < Math.min(count, this.#window.limit)) until = this.#window.turnsAt;
+    if (this.#window !== undefined && this.#window.remaining < Math.min(count, this.#window.limit))
+      until = this.#window.turnsAt;
     while (this.#sent.length > 0 && this.#sent[0]! <= now - minuteMs) this.#sent.shift();
     if (this.#perMinute !== undefined) {
       const over = this.#sent.length + Math.min(count, this.#perMinute) - this.#perMinute;
@@ -65,7 +70,8 @@ export class Pacer {
 
   /** Learns from the headers of a response. */
   learn(response: Response): void {
-    if (response.date !== undefined) this.#offset = Math.max(this.#offset ?? -Infinity, response.date - response.receivedAt);
+    if (response.date !== undefined)
+      this.#offset = Math.max(this.#offset ?? -Infinity, response.date - response.receivedAt);
     const [limit, remaining, reset] = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) =>
       response.integer(name),
     );
@@ -82,13 +88,19 @@ export class Pacer {
     if (ofTheDay !== undefined && turnsAt - response.receivedAt > 2 * minuteMs) this.#perMinute ??= ofTheDay.perMinute;
   }
 
-  /** What remains until a window turns for which nobody waits, such as the day, and when that is; undefined where there is none. */
+  /**
+   * What remains until a window turns for which nobody waits, such as the day, and when that is; undefined where there
+   * is none.
+   */
   longWindow(now: number): { readonly remaining: number; readonly minutes: number } | undefined {
     if (this.#window === undefined || this.#window.turnsAt - now <= longWindowMs) return undefined;
     return { remaining: this.#window.remaining, minutes: Math.ceil((this.#window.turnsAt - now) / minuteMs) };
   }
 
-  /** How long `count` requests take at this pace, in milliseconds, as far as the headers have told: 0 where nothing makes them wait. */
+  /**
+   * How long `count` requests take at this pace, in milliseconds, as far as the headers have told: 0 where nothing
+   * makes them wait.
+   */
   estimate(now: number, count: number): number {
     if (this.#window === undefined) return 0;
     const { remaining, limit, turnsAt } = this.#window;

@@ -22,7 +22,8 @@ export interface Pet extends NewPet {
 export const fieldProblems = {
   id: (pet: JsonObject) => int64Problem(pet, 'id'),
   categoryId: (pet: JsonObject) => int64Problem(pet, 'categoryId'),
-  name: (pet: JsonObject) => (typeof pet.get('name') === 'string' ? undefined : `a Pet whose name is ${kindOf(pet.get('name'))}`),
+  name: (pet: JsonObject) =>
+    typeof pet.get('name') === 'string' ? undefined : `a Pet whose name is ${kindOf(pet.get('name'))}`,
   status: (pet: JsonObject) => {
     const status = pet.get('status');
     return status === undefined || isStatus(status) ? undefined : `a Pet whose status is ${kindOf(status)}`;
@@ -53,5 +54,7 @@ function isStatus(value: unknown): value is PetStatus {
 
 function int64Problem(pet: JsonObject, field: string): string | undefined {
   const value = pet.get(field);
-  return value instanceof JsonNumber && value.int64() !== undefined ? undefined : `a Pet whose ${field} is ${kindOf(value)}`;
+  return value instanceof JsonNumber && value.int64() !== undefined
+    ? undefined
+    : `a Pet whose ${field} is ${kindOf(value)}`;
 }

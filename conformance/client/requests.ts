@@ -1,14 +1,17 @@
-/** The requests of the four operations, as a client of the specification would write them. */
+/** The requests of the four operations. */
 import type { Credential, Request } from './request.ts';
 import { newPetText, type NewPet, type PetStatus } from './pet.ts';
 
 const json: Request['headers'] = [['Content-Type', 'application/json']];
 
-/** `GET /pets` with parameters that the specification allows: it must be answered with 200. */
-export function listPets(credential: Credential, asked: { readonly limit?: number; readonly status?: PetStatus } = {}): Request {
+/** `GET /pets` with parameters that the specification allows. The response must be 200. */
+export function listPets(
+  credential: Credential,
+  parameters: { readonly limit?: number; readonly status?: PetStatus } = {},
+): Request {
   const query = new URLSearchParams();
-  if (asked.limit !== undefined) query.set('limit', String(asked.limit));
-  if (asked.status !== undefined) query.set('status', asked.status);
+  if (parameters.limit !== undefined) query.set('limit', String(parameters.limit));
+  if (parameters.status !== undefined) query.set('status', parameters.status);
   const text = query.toString();
   return {
     operation: 'listPets',
@@ -16,22 +19,22 @@ export function listPets(credential: Credential, asked: { readonly limit?: numbe
     target: text === '' ? '/pets' : `/pets?${text}`,
     credential,
     headers: [],
-    ...asked,
+    ...parameters,
     mustBe: 200,
   };
 }
 
-/** `GET /pets` with any query: how it is answered is open. */
-export function listPetsAnyhow(credential: Credential, query: string): Request {
+/** `GET /pets` with any query, whose response the specification does not define. */
+export function listPetsWithQuery(credential: Credential, query: string): Request {
   return { operation: 'listPets', method: 'GET', target: `/pets?${query}`, credential, headers: [], open: true };
 }
 
-/** `POST /pets` with a NewPet that the specification calls valid: it must be answered with 201. */
+/** `POST /pets` with a valid NewPet. The response must be 201. */
 export function createPet(credential: Credential, pet: NewPet): Request {
   return { ...createPetOf(credential, newPetText(pet)), sent: pet, mustBe: 201 };
 }
 
-/** `POST /pets` with any body, of type application/json. */
+/** `POST /pets` with any body, as application/json. */
 export function createPetOf(credential: Credential, body: string | Uint8Array): Request {
   return {
     operation: 'createPet',
@@ -53,7 +56,7 @@ export function listOrders(credential: Credential): Request {
   return { operation: 'listOrders', method: 'GET', target: '/store/orders', credential, headers: [] };
 }
 
-/** Anything that is none of the four operations: nothing in its response is judged by the specification. */
+/** A request that is none of the four operations. No rule judges its response. */
 export function other(credential: Credential, method: string, target: string): Request {
   return { operation: 'other', method, target, credential, headers: [], open: true };
 }

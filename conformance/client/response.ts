@@ -1,4 +1,6 @@
-/** A response as the kit receives it: the headers and bytes unchanged, and what they mean in terms of the specification. */
+/**
+ * A response as the kit receives it: the headers and bytes unchanged, and what they mean in terms of the specification.
+ */
 import { JsonObject, parseJson, shortened, type Json } from './json.ts';
 import { pet, type Pet } from './pet.ts';
 import { nameOf, type Request } from './request.ts';
@@ -117,4 +119,3 @@ export function transcript(response: Response): string {
   const body = shortened(Buffer.from(response.body).toString(), 2000);
   return [`HTTP ${response.status}`, ...headers, ...(body === '' ? [] : ['', body])].join('\n');
 }
-

@@ -1,14 +1,15 @@
 /**
- * What a check is. Each requirement has one check. It sends requests whose responses could violate the requirement, and says
- * what is required of each:
+ * What a check is. Each requirement has one check. It sends requests whose responses could violate the requirement, and
+ * says what is required of each:
  *
  *     check('create.empty', { requests: 1, writes: true }, async (t) => {
  *       const response = await t.send(createPetOf(t.key, ''));
  *       t.require(response.status === 400, response, '400, because the body is empty');
  *     });
  *
- * If no response could have violated the requirement, the verdict is inconclusive. The rules (verdicts/rules.ts) judge every
- * response, whichever check has sent the request; if a rule covers the requirement, its check only sends requests.
+ * If no response could have violated the requirement, the verdict is inconclusive. The rules (verdicts/rules/) judge
+ * every response, whichever check has sent the request; if a rule covers the requirement, its check only sends
+ * requests.
  */
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';

@@ -134,8 +134,8 @@ export class CheckContext {
   }
 
   /**
-   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails. A check calls
-   * it once, because `--path` refers to it. `show` formats a case.
+   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails. A
+   * check calls it once, because `--path` refers to it. `show` formats a case.
    */
   async forAll<T>(
     arbitrary: fc.Arbitrary<T>,

@@ -77,8 +77,7 @@ export class Fixtures {
    * @throws Inconclusive if animals may not be created, or the server does not create it
    */
   async created(wanted: NewPet = this.newPet()): Promise<Pet> {
-    if (!this.#session.mayWrite)
-      throw new Inconclusive('the check needs a new animal, and no animals may be created');
+    if (!this.#session.mayWrite) throw new Inconclusive('the check needs a new animal, and no animals may be created');
     const response = await this.#send(createPet(this.#session.key, wanted));
     const [pet] = response.pets;
     if (pet === undefined)

@@ -10,7 +10,7 @@ import { requirements, requirementsNamed, type RequirementId } from '../requirem
 import { History } from '../verdicts/history.ts';
 import { Ledger } from '../verdicts/ledger.ts';
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
-import { rules } from '../verdicts/rules.ts';
+import { rules } from '../verdicts/rules/rules.ts';
 import { Fixtures } from './fixtures.ts';
 
 export interface SessionOptions {
@@ -72,7 +72,9 @@ export class Session {
     this.clock = clock;
     this.wait = wait;
     this.startedAt = clock.now();
-    this.redact = redactor(formsOf([options.apiKey, ...(options.exhaustKey === undefined ? [] : [options.exhaustKey])]));
+    this.redact = redactor(
+      formsOf([options.apiKey, ...(options.exhaustKey === undefined ? [] : [options.exhaustKey])]),
+    );
     this.key = bearer(options.apiKey);
     this.exhaustKey = options.exhaustKey === undefined ? this.key : bearer(options.exhaustKey, 'exhaust');
     const isPlanOfMainKey = options.plan !== undefined && options.exhaustKey === undefined;

@@ -77,7 +77,10 @@ export function reportIn(folder: string): Report {
   return JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
 }
 
-/** The processes whose command names a folder, such as a server on it, by their ids; none where the system does not tell. */
+/**
+ * The processes whose command names a folder, such as a server on it, by their ids; none where the system does not
+ * tell.
+ */
 export function processesOn(folder: string): number[] {
   if (!existsSync('/proc/self/cmdline')) return [];
   const isOnIt = (pid: string): boolean => {

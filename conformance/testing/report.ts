@@ -4,7 +4,10 @@ import { requirements, type RequirementId } from '../requirements/requirements.t
 import type { Report } from '../report/report.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
-/** What a hostile server puts into names, headers and bodies: markup, terminal escapes, XML's forbidden, bidi, half pairs. */
+/**
+ * What a hostile server puts into names, headers and bodies: markup, terminal escapes, XML's forbidden, bidi, half
+ * pairs.
+ */
 export const hostile = `<script>alert("x")</script>&amp;]]>'\u001b[2J\u0000\u009b31m\u202eevil\u2069\ud800x\udc00\uffff\u2028\u{e0041}\u00a0-->`;
 
 const listLimit: Failure = {
@@ -12,7 +15,8 @@ const listLimit: Failure = {
   came: '2 animals',
   smallestCase: 'limit=1',
   curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" 'https://staging.example/v1/pets?limit=1'`,
-  answer: 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-ratelimit-limit: 300\r\nx-ratelimit-remaining: 288\r\n\r\n[{"id":1,"name":"Rex","categoryId":7,"status":"available"},{"id":2,"name":"Mia","categoryId":7,"status":"sold"}]',
+  answer:
+    'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-ratelimit-limit: 300\r\nx-ratelimit-remaining: 288\r\n\r\n[{"id":1,"name":"Rex","categoryId":7,"status":"available"},{"id":2,"name":"Mia","categoryId":7,"status":"sold"}]',
   replay: '--seed 42 --path "0:1"',
 };
 
@@ -28,18 +32,38 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
   'list.limit': {
     verdict: 'failed',
     judged: 31,
-    failures: [listLimit, { ...listLimit, required: 'at most 100 animals', came: '101 animals', smallestCase: 'limit=100' }],
+    failures: [
+      listLimit,
+      { ...listLimit, required: 'at most 100 animals', came: '101 animals', smallestCase: 'limit=100' },
+    ],
     failed: 7,
   },
   'create.name': { verdict: 'failed', judged: 84, failures: [hostileName], failed: 1 },
   'limits.reset-time': {
     verdict: 'failed',
     judged: 301,
-    failures: [{ ...listLimit, required: 'not further than a day after Date', came: '172,800 s after Date', smallestCase: 'GET /pets' }],
+    failures: [
+      {
+        ...listLimit,
+        required: 'not further than a day after Date',
+        came: '172,800 s after Date',
+        smallestCase: 'GET /pets',
+      },
+    ],
     failed: 1,
   },
-  'list.default-limit': { verdict: 'inconclusive', reason: 'the list has 12 animals; more than 20 are needed to see the default of limit', judged: 0, evidence: [] },
-  'limits.remaining-falls': { verdict: 'inconclusive', reason: `the window turned three times while ten requests were under way; Reset was "${hostile}"`, judged: 0, evidence: [] },
+  'list.default-limit': {
+    verdict: 'inconclusive',
+    reason: 'the list has 12 animals; more than 20 are needed to see the default of limit',
+    judged: 0,
+    evidence: [],
+  },
+  'limits.remaining-falls': {
+    verdict: 'inconclusive',
+    reason: `the window turned three times while ten requests were under way; Reset was "${hostile}"`,
+    judged: 0,
+    evidence: [],
+  },
   'limits.refuses': { verdict: 'skipped', reason: 'only with --exhaust', judged: 0, evidence: [] },
   'limits.retry-after': { verdict: 'skipped', reason: 'only with --exhaust', judged: 0, evidence: [] },
 };
@@ -49,7 +73,10 @@ const results = requirements.map((requirement): RequirementResult => {
   const profile = 'spec';
   const nothing = { judged: 0, evidence: [], failures: [], failed: 0 };
   if (untested !== undefined) return { id, section, profile, text, verdict: 'skipped', reason: untested, ...nothing };
-  const evidence = ['GET /pets?limit=1 → 200, 1 animal', `GET /pets?limit=100 → 200, 37 animals, the first named "${id === 'pet.name' ? hostile : 'Rex'}"`];
+  const evidence = [
+    'GET /pets?limit=1 → 200, 1 animal',
+    `GET /pets?limit=100 → 200, 37 animals, the first named "${id === 'pet.name' ? hostile : 'Rex'}"`,
+  ];
   return { id, section, profile, text, verdict: 'passed', ...nothing, judged: 31, evidence, ...ended[id] };
 });
 
@@ -76,7 +103,12 @@ export const fixture: Report = {
   runs: 100,
   mode: ['max-requests 400'],
   sent: { withKey: 290, withoutKey: 22, created: 41, unwanted429: 1, secondsWaited: 2.4 },
-  totals: { passed: total('passed'), failed: total('failed'), inconclusive: total('inconclusive'), skipped: total('skipped') },
+  totals: {
+    passed: total('passed'),
+    failed: total('failed'),
+    inconclusive: total('inconclusive'),
+    skipped: total('skipped'),
+  },
   conforms: false,
   requirements: results,
   gaps: gaps.map((gap) => ({ ...gap, ...(answers[gap.id] ?? usual) })),

@@ -1,6 +1,9 @@
 /** For the tests: whether markup is well-formed, by rules stricter than those of any reader. */
 
-/** What is wrong with this XML, or with HTML written like it, except that the elements in `empty` have no end; nothing if right. */
+/**
+ * What is wrong with this XML, or with HTML written like it, except that the elements in `empty` have no end; nothing
+ * if right.
+ */
 export function malformed(markup: string, empty: readonly string[] = []): string | undefined {
   const open: string[] = [];
   for (const [piece] of markup.matchAll(/<[^>]*>?|[^<]+/g)) {
@@ -27,7 +30,11 @@ export function malformed(markup: string, empty: readonly string[] = []): string
 
 /** The characters in `text` that no reader must ever get as they are, line feeds apart. */
 export function rawCharacters(text: string): readonly string[] {
-  return text.match(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\p{Cs}]/gu) ?? [];
+  return (
+    text.match(
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\p{Cs}]/gu,
+    ) ?? []
+  );
 }
 
 const badText = /&(?!(amp|lt|gt|quot|#39);)/;

@@ -43,7 +43,11 @@ describe('seen before', () => {
   });
 
   test('counts from the first response that showed it, be it of a list, a get or a create', () => {
-    for (const first of [list([pet], { turns: [1, 2] }), got(pet, { turns: [1, 2] }), made(bello, pet, { turns: [1, 2] })]) {
+    for (const first of [
+      list([pet], { turns: [1, 2] }),
+      got(pet, { turns: [1, 2] }),
+      made(bello, pet, { turns: [1, 2] }),
+    ]) {
       const history = after(first, list([pet], { turns: [5, 6] }), got(pet, { turns: [7, 8] }));
       assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [3, 4] })), true);
     }

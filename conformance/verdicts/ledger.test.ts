@@ -35,7 +35,10 @@ describe('verdicts', () => {
     assert.equal(reason, 'no response could have violated it');
     ledger.met(id, response({ request: listPets(key, { limit: 1 }) }));
     const after = ledger.result(id);
-    assert.deepEqual([after.verdict, after.judged, after.evidence], ['passed', 1, ['GET /pets?limit=1 → 200, 0 animals']]);
+    assert.deepEqual(
+      [after.verdict, after.judged, after.evidence],
+      ['passed', 1, ['GET /pets?limit=1 → 200, 0 animals']],
+    );
     assert.ok(!('reason' in after));
     assert.equal(ledger.result('list.answers').verdict, 'inconclusive', 'another requirement');
   });

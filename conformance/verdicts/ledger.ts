@@ -1,4 +1,6 @@
-/** Records what a run finds for each requirement and each gap. The ledger removes the keys from everything it records. */
+/**
+ * Records what a run finds for each requirement and each gap. The ledger removes the keys from everything it records.
+ */
 import { curlLine } from '../client/curl.ts';
 import { shortened } from '../client/json.ts';
 import { nameOf, type Request } from '../client/request.ts';
@@ -6,7 +8,7 @@ import { summary, transcript, type Response } from '../client/response.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from './results.ts';
-import type { Violation } from './rules.ts';
+import type { Violation } from './rules/rule.ts';
 
 /** The number of different failures, and of pieces of evidence, that are recorded in full for each requirement. */
 const maxFailures = 3;

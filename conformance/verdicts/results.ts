@@ -1,4 +1,6 @@
-/** What a run concludes. These types are part of report.json (see report/report.ts), so their fields keep their names. */
+/**
+ * What a run concludes. These types are part of report.json (see report/report.ts), so their fields keep their names.
+ */
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 

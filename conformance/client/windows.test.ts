@@ -3,26 +3,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { nobody } from '../client/credentials.ts';
-import { History, type LimitReading } from './history.ts';
 import { listPets } from '../client/requests.ts';
 import { response, start, type Told } from '../testing/responses.ts';
-import { windowMoves, windowsOf } from './windows.ts';
+import { limitReading, windowMoves, windowsOf, type LimitReading } from './windows.ts';
 
 const second = Math.floor(start / 1000);
 const minuteEnd = (Math.floor(second / 60) + 1) * 60;
 const dayEnd = (Math.floor(second / 86_400) + 1) * 86_400;
 
-/** What a run keeps of such responses. */
+/** The readings of responses with these headers. */
 function readings(...told: Told[]): readonly LimitReading[] {
-  const history = new History();
-  for (const one of told) history.add(response({ limit: 60, remaining: 30, ...one }));
-  return history.readings;
+  return told.map((one) => limitReading(response({ limit: 60, remaining: 30, ...one }))!);
 }
 
 test('one Reset for many responses, and another after its time: fixed', () => {
   assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd })), false);
   assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 60, at: minuteEnd * 1000 })), false);
-  assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 600, at: (minuteEnd + 541) * 1000 })), false);
+  assert.equal(
+    windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 600, at: (minuteEnd + 541) * 1000 })),
+    false,
+  );
 });
 
 test('a Date that is late by a second, or kept for one, still is fixed', () => {
@@ -62,12 +62,17 @@ test('responses under way together prove nothing by their order', () => {
     false,
   );
   // But what was sent afterwards does.
-  assert.equal(windowMoves(readings({ ...turned, turns: [1_001, 1_010] }, { reset: minuteEnd, turns: [1_011, 1_012] })), true);
+  assert.equal(
+    windowMoves(readings({ ...turned, turns: [1_001, 1_010] }, { reset: minuteEnd, turns: [1_011, 1_012] })),
+    true,
+  );
 });
 
 test('minute and day, told in turn, are two windows', () => {
   const both = readings(
-    ...Array.from({ length: 6 }, (_, i) => (i % 2 === 0 ? { reset: minuteEnd, limit: 60 } : { reset: dayEnd, limit: 1_000 })),
+    ...Array.from({ length: 6 }, (_, i) =>
+      i % 2 === 0 ? { reset: minuteEnd, limit: 60 } : { reset: dayEnd, limit: 1_000 },
+    ),
   );
   assert.equal(windowMoves(both), false);
   assert.deepEqual(
@@ -106,10 +111,16 @@ test('aligned windows are fixed, a sliding window of several requests is not, at
           reset: (Math.floor((at + ahead) / 60_000) + 1) * 60,
         }));
         assert.equal(windowMoves(readings(...aligned)), false);
-        const sliding = times.map((at) => ({ at, serverAt: at + ahead, reset: Math.ceil((at + ahead + 60_000) / 1000) }));
+        const sliding = times.map((at) => ({
+          at,
+          serverAt: at + ahead,
+          reset: Math.ceil((at + ahead + 60_000) / 1000),
+        }));
         const moved = sliding.some(
           ({ reset, at }, i) =>
-            i > 0 && reset !== sliding[i - 1]!.reset && at + ahead - ((at + ahead) % 1000) < sliding[i - 1]!.reset * 1000 - 2_000,
+            i > 0 &&
+            reset !== sliding[i - 1]!.reset &&
+            at + ahead - ((at + ahead) % 1000) < sliding[i - 1]!.reset * 1000 - 2_000,
         );
         assert.equal(windowMoves(readings(...sliding)), moved);
       },

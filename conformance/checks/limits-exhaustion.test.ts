@@ -1,4 +1,7 @@
-/** Driving a key to its limit: nobody who keeps his word sees more than five refusals in a window, and every operation is refused. */
+/**
+ * Driving a key to its limit: nobody who keeps his word sees more than five refusals in a window, and every operation
+ * is refused.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startSmallServer } from '../mutants/small-server.ts';

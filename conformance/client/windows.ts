@@ -1,0 +1,71 @@
+/** What the rate limit headers of many responses say about the windows behind them. */
+import type { Credential } from './request.ts';
+import type { Response } from './response.ts';
+
+/** The rate limit headers of one response. */
+export interface LimitReading {
+  readonly key: Credential['key'];
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset: number;
+  /** Milliseconds since 1970 by the Date header, or by the kit's clock if there is none. */
+  readonly time: number;
+  readonly response: Response;
+}
+
+/**
+ * By how much a Date header may be behind the server's clock: it has whole seconds, and some servers cache it for one
+ * more.
+ */
+const dateToleranceMs = 2_000;
+
+/** Readings this close to their Reset are not judged, because Date and Reset have whole seconds. */
+export const clearMs = 3_000;
+
+/** The reading of a response, or undefined if a header is missing, repeated or not an integer. */
+export function limitReading(response: Response): LimitReading | undefined {
+  const limit = response.integer('x-ratelimit-limit');
+  const remaining = response.integer('x-ratelimit-remaining');
+  const reset = response.integer('x-ratelimit-reset');
+  if (limit === undefined || remaining === undefined || reset === undefined) return undefined;
+  const time = response.date ?? response.receivedAt;
+  return { key: response.request.credential.key, limit, remaining, reset, time, response: response.light() };
+}
+
+/**
+ * Whether a reading can be compared with others of the same Reset. Shortly before Reset it cannot: a sliding window or
+ * a token bucket returns requests then, and a Reset in whole seconds does not show it. A limit beyond 2^53 stands for
+ * no limit.
+ */
+export function isClear({ limit, reset, time }: LimitReading): boolean {
+  return reset * 1000 - time > clearMs && Number.isSafeInteger(limit);
+}
+
+/** Whether the windows are not fixed: a Reset was replaced by another before its time. */
+export function windowMoves(readings: readonly LimitReading[]): boolean {
+  const latest = new Map<string, LimitReading>();
+  for (const now of readings.filter(({ key }) => key !== 'none')) {
+    const window = `${now.key} ${now.limit}`;
+    const before = latest.get(window);
+    // Concurrent responses arrive in any order: compare only with responses that arrived before the request was sent.
+    const comparable = before !== undefined && now.response.sentTurn > before.response.receivedTurn;
+    if (comparable && now.reset !== before.reset) {
+      if (now.reset < before.reset || now.time < before.reset * 1000 - dateToleranceMs) return true;
+    }
+    latest.set(window, now);
+  }
+  return false;
+}
+
+/** The readings of each fixed window: those with the same key, Limit and Reset. */
+export function windowsOf(readings: readonly LimitReading[]): readonly (readonly LimitReading[])[] {
+  const windows = new Map<string, LimitReading[]>();
+  for (const reading of readings) {
+    if (reading.key === 'none') continue;
+    const name = `${reading.key} ${reading.limit} ${reading.reset}`;
+    const window = windows.get(name);
+    if (window === undefined) windows.set(name, [reading]);
+    else window.push(reading);
+  }
+  return [...windows.values()];
+}

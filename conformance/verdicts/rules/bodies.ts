@@ -1,0 +1,142 @@
+/** Statuses and bodies: sections 1, 2, 3, 5 and 7. */
+import { JsonNumber, JsonObject, kindOf } from '../../client/json.ts';
+import { fieldProblems } from '../../client/pet.ts';
+import type { Request } from '../../client/request.ts';
+import type { Response } from '../../client/response.ts';
+import type { RequirementId } from '../../requirements/requirements.ts';
+import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
+
+/** The error statuses of the specification whose body is an Error. It leaves the body of a 429 open. */
+const errorStatuses = [400, 401, 404];
+
+/** The requirements on the fields of a Pet. */
+const petFields = [
+  ['id', 'pet.id', 'an id, a 64-bit integer'],
+  ['name', 'pet.name', 'a name, a string'],
+  ['categoryId', 'pet.category', 'a categoryId, a 64-bit integer'],
+  ['status', 'pet.status', 'no other status than available, pending and sold'],
+] as const;
+
+export const bodyRules: readonly Rule[] = [
+  ...(['list.answers', 'list.limit-accepted', 'list.status', 'list.status-and-limit', 'create.answers'] as const).map(
+    (id): Rule => ({ id, judge: (response) => hasRequiredStatus(response, id) }),
+  ),
+  {
+    id: 'auth.valid',
+    judge: (response) => {
+      const { request, status } = response;
+      if (!isOfOperation(response) || request.credential.key === 'none' || status === 429 || status >= 500)
+        return undefined;
+      return must(status !== 401, 'no 401, because the key is valid', '401');
+    },
+  },
+  { id: 'service.json', judge: isJson },
+  {
+    id: 'pets.array',
+    judge: ({ request, status, json }) => {
+      if (request.operation !== 'listPets' || status !== 200) return undefined;
+      const required = 'an array of objects';
+      if (!Array.isArray(json))
+        return { required, received: json instanceof SyntaxError ? json.message : kindOf(json) };
+      const other = json.find((element) => !(element instanceof JsonObject));
+      return must(other === undefined, required, `an array that contains ${kindOf(other)}`);
+    },
+  },
+  ...petFields.map(([field, id, required]): Rule => ({
+    id,
+    judge: (response) => {
+      const { petObjects } = response;
+      if (petObjects.length === 0)
+        return returnsOnePet(response) && field !== 'status'
+          ? { required, received: 'a body that is not an object' }
+          : undefined;
+      if (field === 'status' && petObjects.every((pet) => pet.get('status') === undefined)) return undefined;
+      const problem = petObjects.map(fieldProblems[field]).find((p) => p !== undefined);
+      return must(problem === undefined, required, problem!);
+    },
+  })),
+  {
+    id: 'error.object',
+    judge: (response) => {
+      const { json, body } = response;
+      if (!owesError(response)) return undefined;
+      if (json instanceof JsonObject) return true;
+      const kind = json instanceof SyntaxError ? 'a body that is not JSON' : kindOf(json);
+      return { required: 'an Error body, a JSON object', received: body.length === 0 ? 'no body' : kind };
+    },
+  },
+  {
+    id: 'error.code',
+    judge: (response) => hasErrorField(response, 'code', isString, 'a code that is a string'),
+  },
+  {
+    id: 'error.message',
+    judge: (response) => hasErrorField(response, 'message', isString, 'a message that is a string'),
+  },
+  {
+    id: 'error.status',
+    judge: (response) => {
+      const { status } = response;
+      const isStatus = (value: unknown) => value instanceof JsonNumber && value.int64() === BigInt(status);
+      return hasErrorField(response, 'status', isStatus, `a status that is the number ${status}, as the HTTP status`);
+    },
+  },
+];
+
+function hasRequiredStatus({ request, status }: Response, id: RequirementId): Judgement {
+  const { mustBe } = request;
+  if (mustBe === undefined || status === 429 || acceptingRequirement(request) !== id) return undefined;
+  return must(status === mustBe, `${mustBe}`, `${status}`);
+}
+
+/** The requirement that a request with these parameters is accepted. */
+function acceptingRequirement({ operation, limit, status }: Request): RequirementId | undefined {
+  if (operation === 'createPet') return 'create.answers';
+  if (operation !== 'listPets') return undefined;
+  if (limit === undefined) return status === undefined ? 'list.answers' : 'list.status';
+  return status === undefined ? 'list.limit-accepted' : 'list.status-and-limit';
+}
+
+function isJson(response: Response): Judgement {
+  const { status, body, json } = response;
+  if (!isOfOperation(response) || body.length === 0 || ![200, 201, ...errorStatuses].includes(status)) return undefined;
+  const required = 'JSON in UTF-8, with one Content-Type: application/json';
+  const types = response.all('content-type');
+  if (types.length !== 1 || !/^application\/json[ \t]*(;|$)/i.test(types[0]!))
+    return { required, received: `Content-Type: ${types.join(' and ') || 'missing'}` };
+  return json instanceof SyntaxError ? { required, received: `a body that is not JSON: ${json.message}` } : true;
+}
+
+/** Whether the body must be a single Pet. */
+function returnsOnePet({ request, status }: Response): boolean {
+  return (request.operation === 'getPet' && status === 200) || (request.operation === 'createPet' && status === 201);
+}
+
+/**
+ * Whether the body must be an Error: a 401 of any operation, or another error of an operation on animals (section 7).
+ */
+function owesError(response: Response): boolean {
+  const { request, status } = response;
+  if (!isOfOperation(response) || !errorStatuses.includes(status)) return false;
+  return status === 401 || request.operation !== 'listOrders';
+}
+
+function isString(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+function hasErrorField(
+  response: Response,
+  field: string,
+  isValid: (value: unknown) => boolean,
+  required: string,
+): Judgement {
+  const { json } = response;
+  if (!owesError(response) || !(json instanceof JsonObject)) return undefined;
+  const value = json.get(field);
+  return must(
+    isValid(value),
+    required,
+    value === undefined ? `an Error without ${field}` : `${field} is ${kindOf(value)}`,
+  );
+}

@@ -1,0 +1,35 @@
+/** What a rule is. Rules judge every response of a run, whichever check has sent the request. */
+import type { Response } from '../../client/response.ts';
+import type { RequirementId } from '../../requirements/requirements.ts';
+import type { History } from '../history.ts';
+
+export interface Violation {
+  readonly required: string;
+  readonly received: string;
+}
+
+/** undefined if the response could not violate the requirement, true if it meets it, otherwise the violation. */
+export type Judgement = undefined | true | Violation;
+
+export interface Rule {
+  /** The requirement that the rule judges. */
+  readonly id: RequirementId;
+  readonly judge: (response: Response, history: History) => Judgement;
+}
+
+export function must(met: boolean, required: string, received: string): Judgement {
+  return met || { required, received };
+}
+
+/** Whether the specification describes the response: it is one of the four operations. */
+export function isOfOperation({ request }: Response): boolean {
+  return request.operation !== 'other';
+}
+
+/** A value as JSON, with all digits of 64-bit integers. */
+export function inJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}:${inJson(inner)}`);
+  return `{${members.join(',')}}`;
+}
