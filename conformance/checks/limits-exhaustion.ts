@@ -117,11 +117,10 @@ async function tryWindow(t: CheckContext, operations: readonly Request[]): Promi
   await waitForReset(t, await t.send(small), moves() ? 60_000 : 0);
 
   const first = await t.send(small);
-  const limit = first.integer('x-ratelimit-limit');
-  const remaining = first.integer('x-ratelimit-remaining');
-  const reset = first.integer('x-ratelimit-reset');
-  if (limit === undefined || remaining === undefined || reset === undefined)
+  const { rateLimits } = first;
+  if (rateLimits === undefined)
     throw new Inconclusive('a response lacks the headers that say how many requests remain');
+  const { limit, remaining, reset } = rateLimits;
   if (remaining > maxRemaining) throw new Inconclusive(`${remaining} requests remain, more than ${maxRemaining}`);
   if (remaining < 1) throw new Inconclusive('Remaining is 0 at the start of a window');
 

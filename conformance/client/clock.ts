@@ -1,4 +1,4 @@
-/** The kit's time, given from outside: a run against a server on a faster clock waits on that clock. */
+/** The source of time. Tests use a clock on which waiting takes no time. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -6,7 +6,7 @@ export interface Clock {
   sleep(ms: number): Promise<void>;
 }
 
-/** The machine's own time. */
+/** The clock of the system. */
 export const systemClock: Clock = {
   now: Date.now,
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),

@@ -1,7 +1,4 @@
-/**
- * Valid credentials, and those that are not quite valid. How a shell would make them from `$API_KEY` stands beside
- * each.
- */
+/** Valid and invalid credentials. Each includes the shell expression that creates it from `$API_KEY`. */
 import type { Credential } from './request.ts';
 
 /** The key as a bearer token. */
@@ -9,27 +6,27 @@ export function bearer(key: string, of: 'main' | 'exhaust' = 'main'): Credential
   return { header: `Bearer ${key}`, shell: `Bearer ${of === 'main' ? '$API_KEY' : '$EXHAUST_KEY'}`, key: of };
 }
 
-/** No Authorization header at all. */
+/** No Authorization header. */
 export const nobody: Credential = { header: undefined, shell: undefined, key: 'none' };
 
-/** An Authorization header that is not valid. */
+/** An invalid Authorization header. */
 export function invalid(header: string, shell: string): Credential {
   return { header, shell, key: 'none' };
 }
 
-/** A bearer token that differs from the key at one place, by another character of the same class. */
+/** The key with one character replaced by another of the same class, as a bearer token. */
 export function changedAt(key: string, index: number): Credential {
   return changed(key, index, successor(key[index]!));
 }
 
-/** A bearer token with the letter at `index` in the other case, or undefined where there is no letter. */
+/** The key with the case of one letter changed, or undefined if the character is not a letter. */
 export function otherCaseAt(key: string, index: number): Credential | undefined {
   const was = key[index]!;
   const now = was === was.toLowerCase() ? was.toUpperCase() : was.toLowerCase();
   return now === was ? undefined : changed(key, index, now);
 }
 
-/** A bearer token with two neighbouring characters swapped, or undefined where they are equal. */
+/** The key with two neighbouring characters swapped, or undefined if they are equal. */
 export function swappedAt(key: string, index: number): Credential | undefined {
   const [a, b] = [key[index], key[index + 1]];
   if (a === undefined || b === undefined || a === b) return undefined;
@@ -40,7 +37,7 @@ export function swappedAt(key: string, index: number): Credential | undefined {
   );
 }
 
-/** A bearer token without the character at `index`. */
+/** The key without one character. */
 export function withoutAt(key: string, index: number): Credential {
   return token(
     key.slice(0, index) + key.slice(index + 1),
@@ -48,12 +45,12 @@ export function withoutAt(key: string, index: number): Credential {
   );
 }
 
-/** A bearer token with more after the key. */
+/** The key followed by more text. */
 export function lengthened(key: string, by: string): Credential {
   return token(key + by, `\${API_KEY}${by}`);
 }
 
-/** Any bearer token, with the shell's words for it. */
+/** An invalid bearer token, and its shell expression. */
 export function token(value: string, shell: string): Credential {
   return invalid(`Bearer ${value}`, `Bearer ${shell}`);
 }
@@ -65,16 +62,13 @@ function changed(key: string, index: number, now: string): Credential {
   );
 }
 
-/**
- * Another letter for a letter, another digit for a digit, x for the rest: what a check of the form alone would let
- * pass.
- */
+/** Another character of the same class, so that a server which checks only the form of a key accepts it. */
 function successor(c: string): string {
   if (/[0-8a-yA-Y]/.test(c)) return String.fromCharCode(c.charCodeAt(0) + 1);
   return { '9': '0', z: 'a', Z: 'A', '-': '_', _: '-' }[c] ?? 'x';
 }
 
-/** The key for a query: as it is where that is safe there, else every byte of it as %xx. */
+/** The key for a query: unchanged if it is safe there, otherwise with every byte as %xx. */
 export function inQuery(key: string): { readonly text: string; readonly shell: string } {
   if (/^[A-Za-z0-9_.~-]*$/.test(key)) return { text: key, shell: '$API_KEY' };
   const text = Buffer.from(key).toString('hex').replace(/../g, '%$&');
@@ -82,8 +76,8 @@ export function inQuery(key: string): { readonly text: string; readonly shell: s
 }
 
 /**
- * Takes the keys out of text: every piece of it that has a third of a key or more, in either case, so that a server
- * that echoes a near miss gives nothing away.
+ * Returns a function that removes keys from a text: every part of it that contains a third of a key or more, in any
+ * case, because a server may return a near miss.
  */
 export function redactor(keys: readonly string[]): (text: string) => string {
   const pieces = keys.map((given) => {
@@ -97,7 +91,7 @@ export function redactor(keys: readonly string[]): (text: string) => string {
   });
   const redact = (text: string) => pieces.reduce(without, text);
   return (text) => {
-    // A server may write any character as JSON's escape; who reads the report can read that, too.
+    // A server may return any character as a JSON escape.
     const unescaped = text.replace(/\\u00([2-7][0-9a-fA-F])/g, (_, hex: string) =>
       String.fromCharCode(parseInt(hex, 16)),
     );
@@ -126,7 +120,7 @@ function without(
   return kept + text.slice(from);
 }
 
-/** Its letters A to Z in lower case; the others stay, since theirs may be longer. */
+/** Changes only A to Z, because the lower case of other letters may be longer. */
 function lower(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

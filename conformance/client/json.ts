@@ -1,9 +1,9 @@
 /**
- * The kit's own exact JSON reader (RFC 8259). It is not the server's on purpose: what both got wrong, nobody would see.
- * A number stays the digits it came with, a lone surrogate stays alone, and bytes that are not UTF-8 are no JSON.
+ * An exact JSON parser (RFC 8259). It shares no code with the server's, so that an error in one of them is noticed.
+ * Numbers keep their digits, lone surrogates are kept, and bytes that are not UTF-8 are rejected.
  */
 
-/** A JSON number as the text it came as. */
+/** A JSON number as its text. */
 export class JsonNumber {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class JsonNumber {
     this.text = text;
   }
 
-  /** Its value where that is an integer of 64 bits (`1`, `1.0` and `10e-1` are), else undefined. */
+  /** Its value if it is a 64-bit integer, such as `1`, `1.0` and `10e-1`, otherwise undefined. */
   int64(): bigint | undefined {
     const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(
       this.text,
@@ -26,7 +26,7 @@ export class JsonNumber {
   }
 }
 
-/** An object: its members in order of appearance, names given twice included. */
+/** A JSON object: its members in order, including repeated names. */
 export class JsonObject {
   readonly members: readonly (readonly [name: string, value: Json])[];
 
@@ -34,7 +34,7 @@ export class JsonObject {
     this.members = members;
   }
 
-  /** The value of the last member of that name, as most readers have it, or undefined. */
+  /** The value of the last member with a name, as in most parsers, or undefined. */
   get(name: string): Json | undefined {
     return this.members.findLast(([n]) => n === name)?.[1];
   }
@@ -42,13 +42,13 @@ export class JsonObject {
 
 export type Json = null | boolean | string | JsonNumber | JsonObject | Json[];
 
-/** Deeper nesting than any response of this interface could want is not followed. */
+/** Deeper nesting is rejected. */
 const maxDepth = 200;
 
 /**
- * Reads one JSON text.
+ * Parses a JSON text.
  *
- * @throws SyntaxError that says what is wrong and at which character
+ * @throws SyntaxError that names the error and its position
  */
 export function parseJson(bytes: Uint8Array): Json {
   let text: string;
@@ -65,7 +65,7 @@ export function parseJson(bytes: Uint8Array): Json {
   const skipSpace = () => {
     while (/[ \t\n\r]/.test(text.charAt(at))) at++;
   };
-  /** Moves past what `pattern` (sticky) matches here. */
+  /** Consumes what a sticky pattern matches at the current position. */
   const take = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at;
     const found = pattern.exec(text)?.[0];
@@ -81,7 +81,7 @@ export function parseJson(bytes: Uint8Array): Json {
       if (take(/"/y) !== undefined) return value;
       const escape =
         take(/\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/y) ??
-        fail(at < text.length ? 'a character that a string cannot hold' : 'a string without end');
+        fail(at < text.length ? 'an invalid character in a string' : 'an unterminated string');
       value +=
         escape[1] === 'u'
           ? String.fromCharCode(parseInt(escape.slice(2), 16))
@@ -89,7 +89,7 @@ export function parseJson(bytes: Uint8Array): Json {
     }
   };
 
-  /** The elements between brackets, each read by `element`. */
+  /** Parses the elements between brackets. */
   const sequence = <T>(end: RegExp, element: () => T): T[] => {
     at++;
     const elements: T[] = [];
@@ -99,7 +99,7 @@ export function parseJson(bytes: Uint8Array): Json {
       elements.push(element());
       skipSpace();
       if (take(end) !== undefined) return elements;
-      take(/,/y) ?? fail('neither a comma nor the end');
+      take(/,/y) ?? fail('no comma and no closing bracket');
     }
   };
 
@@ -130,11 +130,11 @@ export function parseJson(bytes: Uint8Array): Json {
 
   const result = value(0);
   skipSpace();
-  if (at < text.length) fail('more after the end');
+  if (at < text.length) fail('text after the end');
   return result;
 }
 
-/** What a value is, in JSON's words. */
+/** Describes a value by its JSON type. */
 export function kindOf(value: Json | undefined): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -144,7 +144,7 @@ export function kindOf(value: Json | undefined): string {
   return typeof value === 'string' ? `the string ${shortened(JSON.stringify(value))}` : `${value}`;
 }
 
-/** The text, cut where it is longer than is good for a message. */
+/** The text, truncated for a message. */
 export function shortened(text: string, length = 120): string {
   return text.length <= length ? text : `${text.slice(0, length)}… (${text.length} characters)`;
 }

@@ -1,15 +1,16 @@
 /**
- * When the next request may be sent, so that a key that is nobody else's meets no 429 it did not ask for.
+ * Decides when the next request may be sent, so that a key which no other client uses gets no 429.
  *
- * The headers tell how many requests remain and until when. Two things they do not tell. The server's clock: a Date
- * header has whole seconds and was true when it was written, so the server's time is at least that; the largest
- * difference seen is close to the truth and never ahead of it. And the other window: a server may speak of the day
- * only, while the minute runs out; a Limit that is a plan's number of the day gives away the plan, and with it the
- * number of the minute.
+ * The headers say how many requests remain and until when, but not everything: - The server's clock. A Date header has
+ * whole seconds and was correct when it was written, so the server's time is at least
+ *   that. The largest difference to the kit's clock is close to the real one, and never larger.
+ * - The other window. The headers may describe the day while the minute runs out. A limit that is the daily limit of a
+ * plan
+ *   reveals the plan, and with it the limit per minute.
  */
 import type { Response } from './response.ts';
 
-/** Section 8 of the specification. */
+/** The plans of the specification (section 8), with the number of requests that they allow. */
 export const plans = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
@@ -19,42 +20,39 @@ export type Plan = keyof typeof plans;
 
 const minuteMs = 60_000;
 
-/** Longer than anybody waits: the run ends where such a window has nothing left. */
+/** The kit does not wait for a window that ends later than this. */
 export const longWindowMs = 15 * minuteMs;
 
-/**
- * How much later than its Reset a window is taken to have turned: a clock's tick, and 1 s where no Date tells the
- * server's.
- */
+/** How long after its Reset a window is considered to have ended: longer if the server's clock is unknown. */
 const marginMs = 50;
 const unknownClockMarginMs = 1_000;
 
 export class Pacer {
   #perMinute: number | undefined;
-  /** A server that always says 0, as some do to strangers, is not believed. */
+  /** Whether Remaining was ever above 0. If it is always 0, as some servers send without a key, it is ignored. */
   #hadRoom = false;
-  #window: { remaining: number; limit: number; reset: number; turnsAt: number } | undefined;
-  /** The server's clock less the kit's, at least. */
+  #window: { remaining: number; limit: number; reset: number; endsAt: number } | undefined;
+  /** A lower bound of the server's clock minus the kit's. */
   #offset: number | undefined;
-  /** When the requests of the last minute were sent. */
+  /** The times of the requests of the last minute. */
   #sent: number[] = [];
 
-  /** `perMinute` is what the key may do in a minute, where that is known beforehand. */
+  /** `perMinute` is the limit of the key, if it is known in advance. */
   constructor(perMinute?: number) {
     this.#perMinute = perMinute;
   }
 
-  /** The Limit last told, or undefined. */
+  /** The latest X-RateLimit-Limit, or undefined. */
   get limit(): number | undefined {
     return this.#window?.limit;
   }
 
-  /** Milliseconds until `count` requests more may be sent; 0: now. */
+  /** The milliseconds until `count` more requests may be sent. */
   wait(now: number, count = 1): number {
-    if (this.#window !== undefined && now >= this.#window.turnsAt) this.#window = undefined;
+    if (this.#window !== undefined && now >= this.#window.endsAt) this.#window = undefined;
     let until = now;
     if (this.#window !== undefined && this.#window.remaining < Math.min(count, this.#window.limit))
-      until = this.#window.turnsAt;
+      until = this.#window.endsAt;
     while (this.#sent.length > 0 && this.#sent[0]! <= now - minuteMs) this.#sent.shift();
     if (this.#perMinute !== undefined) {
       const over = this.#sent.length + Math.min(count, this.#perMinute) - this.#perMinute;
@@ -63,7 +61,7 @@ export class Pacer {
     return until - now;
   }
 
-  /** A request is about to be sent. */
+  /** Is called before each request. */
   sending(now: number): void {
     this.#sent.push(now);
   }
@@ -72,46 +70,39 @@ export class Pacer {
   learn(response: Response): void {
     if (response.date !== undefined)
       this.#offset = Math.max(this.#offset ?? -Infinity, response.date - response.receivedAt);
-    const [limit, remaining, reset] = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) =>
-      response.integer(name),
-    );
-    if (limit === undefined || remaining === undefined || reset === undefined || limit < 1) return;
+    const { rateLimits } = response;
+    if (rateLimits === undefined || rateLimits.limit < 1) return;
+    const { limit, remaining, reset } = rateLimits;
     this.#hadRoom ||= remaining > 0;
     if (!this.#hadRoom) return;
     const margin = this.#offset === undefined ? unknownClockMarginMs : marginMs;
-    const turnsAt = reset * 1_000 - (this.#offset ?? 0) + margin;
-    // Of responses under way together the last to come is not the last to be counted.
+    const endsAt = reset * 1_000 - (this.#offset ?? 0) + margin;
+    // The last of several concurrent responses to arrive is not necessarily the last to be counted.
     const before = this.#window;
     const same = before !== undefined && before.limit === limit && before.reset === reset;
-    this.#window = { limit, remaining: same ? Math.min(before.remaining, remaining) : remaining, reset, turnsAt };
-    const ofTheDay = Object.values(plans).find((plan) => plan.perDay === limit);
-    if (ofTheDay !== undefined && turnsAt - response.receivedAt > 2 * minuteMs) this.#perMinute ??= ofTheDay.perMinute;
+    this.#window = { limit, remaining: same ? Math.min(before.remaining, remaining) : remaining, reset, endsAt };
+    const dailyPlan = Object.values(plans).find((plan) => plan.perDay === limit);
+    if (dailyPlan !== undefined && endsAt - response.receivedAt > 2 * minuteMs) this.#perMinute ??= dailyPlan.perMinute;
   }
 
-  /**
-   * What remains until a window turns for which nobody waits, such as the day, and when that is; undefined where there
-   * is none.
-   */
+  /** The current window, if it ends too late to wait for it, such as a day; otherwise undefined. */
   longWindow(now: number): { readonly remaining: number; readonly minutes: number } | undefined {
-    if (this.#window === undefined || this.#window.turnsAt - now <= longWindowMs) return undefined;
-    return { remaining: this.#window.remaining, minutes: Math.ceil((this.#window.turnsAt - now) / minuteMs) };
+    if (this.#window === undefined || this.#window.endsAt - now <= longWindowMs) return undefined;
+    return { remaining: this.#window.remaining, minutes: Math.ceil((this.#window.endsAt - now) / minuteMs) };
   }
 
-  /**
-   * How long `count` requests take at this pace, in milliseconds, as far as the headers have told: 0 where nothing
-   * makes them wait.
-   */
+  /** The milliseconds that `count` requests must wait in all, as far as the headers show. */
   estimate(now: number, count: number): number {
     if (this.#window === undefined) return 0;
-    const { remaining, limit, turnsAt } = this.#window;
+    const { remaining, limit, endsAt } = this.#window;
     const over = count - remaining;
-    const perMinute = Math.min(this.#perMinute ?? Infinity, turnsAt - now <= 2 * minuteMs ? limit : Infinity);
+    const perMinute = Math.min(this.#perMinute ?? Infinity, endsAt - now <= 2 * minuteMs ? limit : Infinity);
     if (perMinute === Infinity) return 0;
-    if (turnsAt - now > 2 * minuteMs) return Math.max(0, Math.ceil(count / perMinute) - 1) * minuteMs;
-    return over <= 0 ? 0 : turnsAt - now + (Math.ceil(over / perMinute) - 1) * minuteMs;
+    if (endsAt - now > 2 * minuteMs) return Math.max(0, Math.ceil(count / perMinute) - 1) * minuteMs;
+    return over <= 0 ? 0 : endsAt - now + (Math.ceil(over / perMinute) - 1) * minuteMs;
   }
 
-  /** The server's time, at least: milliseconds since 1970. */
+  /** A lower bound of the server's time, in milliseconds since 1970. */
   serverTime(now: number): number {
     return now + (this.#offset ?? 0);
   }

@@ -1,7 +1,7 @@
-/** The specification's types (section 2), as the kit reads and writes them. */
+/** The types of the specification (section 2). */
 import { JsonNumber, JsonObject, kindOf } from './json.ts';
 
-/** The ends of the 64-bit integers. */
+/** The range of 64-bit integers. */
 export const int64Max = 2n ** 63n - 1n;
 export const int64Min = -(2n ** 63n);
 
@@ -18,7 +18,7 @@ export interface Pet extends NewPet {
   readonly id: bigint;
 }
 
-/** What is wrong with a field of a Pet, in words, or undefined. */
+/** For each field: why a Pet object is invalid, or undefined. */
 export const fieldProblems = {
   id: (pet: JsonObject) => int64Problem(pet, 'id'),
   categoryId: (pet: JsonObject) => int64Problem(pet, 'categoryId'),
@@ -30,7 +30,7 @@ export const fieldProblems = {
   },
 };
 
-/** The Pet that an object is, or undefined where a field of it is broken. */
+/** The Pet that an object represents, or undefined if one of its fields is invalid. */
 export function pet(object: JsonObject): Pet | undefined {
   if (Object.values(fieldProblems).some((problem) => problem(object) !== undefined)) return undefined;
   const status = object.get('status');
@@ -42,7 +42,7 @@ export function pet(object: JsonObject): Pet | undefined {
   };
 }
 
-/** The JSON text of a NewPet, its digits exact, its lone surrogates as escapes. */
+/** The JSON text of a NewPet, with exact digits, and lone surrogates as escapes. */
 export function newPetText(pet: NewPet): string {
   const status = pet.status === undefined ? '' : `,"status":"${pet.status}"`;
   return `{"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId}${status}}`;

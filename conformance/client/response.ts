@@ -68,6 +68,15 @@ export class Response {
     return value !== undefined && more.length === 0 && /^-?\d+$/.test(value) ? Number(value) : undefined;
   }
 
+  /** The rate limit headers, or undefined if one of them is missing, repeated or not an integer. */
+  get rateLimits(): { readonly limit: number; readonly remaining: number; readonly reset: number } | undefined {
+    const limit = this.integer('x-ratelimit-limit');
+    const remaining = this.integer('x-ratelimit-remaining');
+    const reset = this.integer('x-ratelimit-reset');
+    if (limit === undefined || remaining === undefined || reset === undefined) return undefined;
+    return { limit, remaining, reset };
+  }
+
   /** The time of the Date header in milliseconds, or undefined. */
   get date(): number | undefined {
     const time = Date.parse(this.all('date')[0] ?? '');

@@ -24,12 +24,9 @@ export const clearMs = 3_000;
 
 /** The reading of a response, or undefined if a header is missing, repeated or not an integer. */
 export function limitReading(response: Response): LimitReading | undefined {
-  const limit = response.integer('x-ratelimit-limit');
-  const remaining = response.integer('x-ratelimit-remaining');
-  const reset = response.integer('x-ratelimit-reset');
-  if (limit === undefined || remaining === undefined || reset === undefined) return undefined;
-  const time = response.date ?? response.receivedAt;
-  return { key: response.request.credential.key, limit, remaining, reset, time, response: response.light() };
+  const { rateLimits, request, date, receivedAt } = response;
+  if (rateLimits === undefined) return undefined;
+  return { key: request.credential.key, ...rateLimits, time: date ?? receivedAt, response: response.light() };
 }
 
 /**
