@@ -1,6 +1,6 @@
 /**
- * The points at which the behaviour of the small server can be replaced. `base` conforms to the specification; mutants and
- * variants replace some of its hooks. Several servers share the hooks, so a hook keeps its state in the `World`.
+ * The points at which the behaviour of the small server can be replaced. `base` conforms to the specification; mutants
+ * and variants replace some of its hooks. Several servers share the hooks, so a hook keeps its state in the `World`.
  */
 import type { Plan } from '../client/pacing.ts';
 import { Digits, readJson, type Json, type JsonObject } from './json.ts';
@@ -214,7 +214,11 @@ export const base: Hooks = {
     const [minute, day] = [Math.floor(now / minuteMs), Math.floor(now / dayMs)];
     if (usage.minute !== minute) Object.assign(usage, { minute, minuteUsed: 0 });
     if (usage.day !== day) Object.assign(usage, { day, dayUsed: 0 });
-    const ofMinute = { limit: limits.minute, remaining: limits.minute - usage.minuteUsed, resetMs: (minute + 1) * minuteMs };
+    const ofMinute = {
+      limit: limits.minute,
+      remaining: limits.minute - usage.minuteUsed,
+      resetMs: (minute + 1) * minuteMs,
+    };
     const ofDay = { limit: limits.day, remaining: limits.day - usage.dayUsed, resetMs: (day + 1) * dayMs };
     // If both are used up, the day decides when a request is admitted again.
     return ofDay.remaining <= 0 || ofDay.remaining < ofMinute.remaining ? ofDay : ofMinute;

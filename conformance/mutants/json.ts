@@ -1,6 +1,6 @@
 /**
- * The mutant server's own exact JSON: numbers stay the digits they came with. It shares no line with the kit's reader, since a
- * mistake made in both would hide itself.
+ * The mutant server's own exact JSON: numbers stay the digits they came with. It shares no line with the kit's reader,
+ * since a mistake made in both would hide itself.
  */
 
 /** A JSON number as it was written. */
@@ -17,8 +17,9 @@ export type Json = null | boolean | string | Digits | Json[] | JsonObject;
 type Marked = null | boolean | string | Marked[] | { [name: string]: Marked };
 
 /**
- * Reads a JSON text; throws if it is none. JSON.parse judges the text and reads the strings; before that every string gets an
- * `s` in front and every number becomes a string with an `n`, so that no digit passes through a double and no name is special.
+ * Reads a JSON text; throws if it is none. JSON.parse judges the text and reads the strings; before that every string
+ * gets an `s` in front and every number becomes a string with an `n`, so that no digit passes through a double and no
+ * name is special.
  */
 export function readJson(text: string): Json {
   JSON.parse(text);
@@ -38,7 +39,8 @@ function unmarked(value: Marked): Json {
 /** Writes a value as JSON. Half a surrogate pair is written as an escape, as JSON.stringify does it. */
 export function writeJson(value: Json): string {
   if (value instanceof Digits) return value.text;
-  if (value instanceof Map) return `{${[...value].map(([name, inner]) => `${JSON.stringify(name)}:${writeJson(inner)}`).join()}}`;
+  if (value instanceof Map)
+    return `{${[...value].map(([name, inner]) => `${JSON.stringify(name)}:${writeJson(inner)}`).join()}}`;
   if (Array.isArray(value)) return `[${value.map(writeJson).join()}]`;
   return JSON.stringify(value);
 }

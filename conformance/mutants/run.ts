@@ -1,10 +1,10 @@
 /**
- * `npm run test:mutants` measures what the kit catches. It runs the kit against every mutant and every variant: on three seeds
- * with everything allowed, and once as a default run with a Free key. It prints a table, and exits with 1 if the requirement
- * that a mutant violates has not failed, or if any requirement has failed for a conforming server.
+ * `npm run test:mutants` measures what the kit catches. It runs the kit against every mutant and every variant: on
+ * three seeds with everything allowed, and once as a default run with a Free key. It prints a table, and exits with 1
+ * if the requirement that a mutant violates has not failed, or if any requirement has failed for a conforming server.
  *
- * `--only ID[,ID…]` selects mutants and variants, `--seeds N` sets the number of seeds, and `--real-time` repeats a sample on
- * the system clock instead.
+ * `--only ID[,ID…]` selects mutants and variants, `--seeds N` sets the number of seeds, and `--real-time` repeats a
+ * sample on the system clock instead.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,17 @@
 /**
- * Conforming servers that fill the gaps of the specification in different ways. The kit must report no failure for any of
- * them: the specification leaves open whatever they do differently from `base`.
+ * Conforming servers that fill the gaps of the specification in different ways. The kit must report no failure for any
+ * of them: the specification leaves open whatever they do differently from `base`.
  */
-import { base, statuses, type MutantResponse, type Exchange, type Hooks, type Pet, type Rates, type Usage } from './hooks.ts';
+import {
+  base,
+  statuses,
+  type MutantResponse,
+  type Exchange,
+  type Hooks,
+  type Pet,
+  type Rates,
+  type Usage,
+} from './hooks.ts';
 import { Digits, type Json, type JsonObject } from './json.ts';
 
 /** A conforming server. */
@@ -129,7 +138,8 @@ const sliding: Variant = {
       const remaining = ofDay.remaining <= 0 ? 0 : limits.minute - usage.times.length;
       const last = usage.times.at(-1) ?? now;
       // If a request is refused, Reset is when the oldest request leaves the window; otherwise, when all have left it.
-      const resetMs = ofDay.remaining <= 0 ? ofDay.resetMs : (remaining > 0 ? last : (usage.times[0] ?? now)) + minuteMs;
+      const resetMs =
+        ofDay.remaining <= 0 ? ofDay.resetMs : (remaining > 0 ? last : (usage.times[0] ?? now)) + minuteMs;
       return { limit: limits.minute, remaining, resetMs };
     },
     count: (usage, { now }) => {
@@ -181,7 +191,10 @@ const day: Variant = {
       // `admitted` and Retry-After use the returned rates; `response` replaces the headers.
       const rates = base.left(usage, limits, exchange);
       const ofDay = dayOf(usage, limits.day, exchange.now);
-      exchange.world.notes.set('day', [ofDay.limit, Math.max(0, ofDay.remaining), Math.ceil(ofDay.resetMs / 1000)].join());
+      exchange.world.notes.set(
+        'day',
+        [ofDay.limit, Math.max(0, ofDay.remaining), Math.ceil(ofDay.resetMs / 1000)].join(),
+      );
       return rates;
     },
     response: (response, { world, method }) => {
@@ -238,7 +251,11 @@ const firstRequest: Variant = {
       const [began = now] = usage.times;
       if (usage.times.length === 0 || now >= began + minuteMs) Object.assign(usage, { times: [now], minuteUsed: 0 });
       const start = usage.times[0] ?? now;
-      const ofMinute: Rates = { limit: limits.minute, remaining: limits.minute - usage.minuteUsed, resetMs: start + minuteMs };
+      const ofMinute: Rates = {
+        limit: limits.minute,
+        remaining: limits.minute - usage.minuteUsed,
+        resetMs: start + minuteMs,
+      };
       const ofDay = dayOf(usage, limits.day, now);
       return ofDay.remaining <= 0 || ofDay.remaining < ofMinute.remaining ? ofDay : ofMinute;
     },
@@ -251,7 +268,8 @@ const firstRequest: Variant = {
     response: (response, { operation }) => {
       if (response.status === 429) response.body = ['slow', 'down'];
       if (operation === 'list') response.headers.push(['Link', '</v1/pets?page=2>; rel="next"']);
-      if (operation === 'get') response.headers.push(['Deprecation', 'true'], ['Sunset', 'Thu, 05 Dec 2030 00:00:00 GMT']);
+      if (operation === 'get')
+        response.headers.push(['Deprecation', 'true'], ['Sunset', 'Thu, 05 Dec 2030 00:00:00 GMT']);
       return response;
     },
   },

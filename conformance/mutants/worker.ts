@@ -1,6 +1,6 @@
 /**
- * A process that tests one server after the other. The mutant or variant runs in this process beside the kit. Both use one
- * clock that waits move forward.
+ * A process that tests one server after the other. The mutant or variant runs in this process beside the kit. Both use
+ * one clock that waits move forward.
  */
 import { systemClock, type Clock } from '../client/clock.ts';
 import { Session } from '../session/session.ts';

@@ -1,24 +1,19 @@
-/** The report of a session. */
+/** Makes the report of a session. */
 import { readFileSync } from 'node:fs';
 import type { Session } from '../session/session.ts';
+import type { RequirementResult, Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
-import type { Verdict } from '../verdicts/results.ts';
 
-/** What the session has found, as it stands now. */
+/** The report of everything that the session has found so far. */
 export function buildReport(session: Session): Report {
   const { options, client, clock, startedAt } = session;
   const requirements = session.results();
   const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
-  // A run that the user has cut short is one; a run that looked at nothing is none.
-  const cutShort = session.halted !== undefined && options.maxRequests === undefined;
-  const nothing =
-    totals.passed + totals.failed === 0 && !(options.strict && totals.inconclusive > 0)
-      ? (requirements.find(({ reason }) => reason !== undefined)?.reason ?? 'nothing was looked at')
-      : undefined;
-  const why = session.lost?.message ?? (cutShort ? session.halted : nothing);
-  const aborted = why === undefined ? undefined : session.redact(why);
+  const packageJson = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(packageJson) as { version: string };
+  const aborted = abortReason(session, requirements);
+  const isStrictFailure = options.strict && totals.inconclusive > 0;
   return {
     format: 1,
     kit: { name: 'petstore-conformance', version, node: process.version },
@@ -39,9 +34,19 @@ export function buildReport(session: Session): Report {
     ],
     sent: { ...client.sent, secondsWaited: Math.round(client.sent.secondsWaited) },
     totals,
-    ...(aborted !== undefined && { aborted }),
-    conforms: aborted === undefined && totals.failed === 0 && !(options.strict && totals.inconclusive > 0),
+    ...(aborted !== undefined && { aborted: session.redact(aborted) }),
+    conforms: aborted === undefined && totals.failed === 0 && !isStrictFailure,
     requirements,
     gaps: session.ledger.observations(),
   };
+}
+
+/** Why the server was not tested to the end, or undefined. A run that --max-requests has ended is complete. */
+function abortReason(session: Session, requirements: readonly RequirementResult[]): string | undefined {
+  const { lost, halted, options } = session;
+  if (lost !== undefined) return lost.message;
+  if (halted !== undefined && options.maxRequests === undefined) return halted;
+  const judging: readonly Verdict[] = options.strict ? ['passed', 'failed', 'inconclusive'] : ['passed', 'failed'];
+  if (requirements.some(({ verdict }) => judging.includes(verdict))) return undefined;
+  return requirements.find(({ reason }) => reason !== undefined)?.reason ?? 'no requirement was checked';
 }

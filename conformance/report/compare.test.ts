@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compare, comparisonText, isUnchanged, readReport } from './compare.ts';
+import { compare, isUnchanged } from './compare.ts';
+import { readReport } from './read.ts';
+import { comparisonText } from './terminal.ts';
 import { fixture, hostile } from '../testing/report.ts';
 import type { Report } from './report.ts';
 import type { Verdict } from '../verdicts/results.ts';
@@ -14,7 +16,10 @@ const changed: Partial<Record<string, Verdict>> = {
   'list.status': 'inconclusive',
 };
 
-/** An earlier report: five other verdicts, one requirement less and one more, two gaps filled otherwise, one not looked at. */
+/**
+ * An earlier report: five other verdicts, one requirement less and one more, two gaps filled otherwise, one not looked
+ * at.
+ */
 const earlier: Report = {
   ...fixture,
   target: 'https://old.example/v1',
@@ -48,7 +53,7 @@ test('verdicts are compared in both directions', () => {
   ]);
 });
 
-test('requirements of one report only, and gaps, are told in both directions', () => {
+test('requirements of only one report, and gaps, are compared in both directions', () => {
   const forth = compare(earlier, fixture);
   const back = compare(fixture, earlier);
   assert.deepEqual([forth.onlyBefore.map(({ id }) => id), forth.onlyNow.map(({ id }) => id)], [['service.gone'], ['service.json']]);
@@ -59,43 +64,43 @@ test('requirements of one report only, and gaps, are told in both directions', (
   assert.deepEqual(forth.before, { target: 'https://old.example/v1', startedAt: '2026-11-18T08:00:00Z', conforms: false });
 });
 
-test('a gap that only one report knows is told', () => {
+test('a gap that only one report has is a change', () => {
   const fewer = { ...fixture, gaps: fixture.gaps.slice(1) };
   assert.deepEqual(compare(fixture, fewer).gaps.map(({ id, before, now }) => [id, before, now]), [['list.limit-0', 'refused with 400', undefined]]);
   assert.deepEqual(compare(fewer, fixture).gaps.map(({ id, before, now }) => [id, before, now]), [['list.limit-0', undefined, 'refused with 400']]);
 });
 
-test('the text tells what got worse first, then better, then other, then gaps', () => {
+test('the text lists what is worse, then better, then other changes, then gaps', () => {
   const text = comparisonText(compare(earlier, fixture));
   const parts = [
     'https://old.example/v1',
     ...['Worse', 'list.limit: passed → failed', 'Better', 'get.answers: failed → passed', 'Other', 'limits.refuses'],
     ...['Only in the earlier', 'service.gone', 'Only in this', 'service.json'],
-    ...['Gaps filled', 'before: 200, an empty list', 'Gaps that one', 'list.order'],
+    ...['Gaps filled', 'before: 200, an empty list', 'Gaps that only one', 'list.order'],
   ];
   const places = parts.map((part) => text.indexOf(part));
   assert.deepEqual(places, [...places].sort((a, b) => a - b));
   assert.ok(!places.includes(-1));
 });
 
-test('of equal reports it says that nothing changed', () => {
+test('for equal reports, the text says that nothing has changed', () => {
   const same = compare(fixture, { ...fixture, startedAt: '2027-01-01T00:00:00Z', seed: 43 });
   assert.ok(isUnchanged(same));
-  assert.match(comparisonText(same), /^Nothing changed/m);
+  assert.match(comparisonText(same), /^Nothing has changed/m);
   assert.ok(!isUnchanged(compare(earlier, fixture)));
 });
 
-test('no text of a server reaches the terminal raw', () => {
+test('text from a server is escaped', () => {
   const evil = { ...fixture, target: `http://x/${hostile}\n`, gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `${hostile}\n${gap.answer ?? ''}` })) };
   assert.deepEqual(rawCharacters(comparisonText(compare(evil, fixture))), []);
 });
 
-test('a report that was written is read', () => {
+test('a written report can be read', () => {
   assert.deepEqual(readReport(JSON.stringify(fixture), 'report.json'), fixture);
   assert.deepEqual(readReport(`\ufeff${JSON.stringify(earlier)}`, 'report.json'), earlier);
 });
 
-test('what is no report is refused in one line that names the file and the fault', () => {
+test('an invalid report is rejected with one line that names the file and the error', () => {
   const first = fixture.requirements[0];
   for (const [value, message] of [
     ['', /^r\.json: not JSON: /],
@@ -109,7 +114,7 @@ test('what is no report is refused in one line that names the file and the fault
     [JSON.stringify({ ...fixture, requirements: {} }), /^r\.json: not a report of format 1: requirements must be a list, not \{\}$/],
     [JSON.stringify({ ...fixture, requirements: [{ ...first, verdict: 'ok' }] }), /: requirements\[0\]\.verdict must be passed or failed or inconclusive or skipped, not "ok"$/],
     [JSON.stringify({ ...fixture, requirements: [first, first] }), /^r\.json: not a report of format 1: service\.json is there twice$/],
-    [JSON.stringify({ ...fixture, sent: { ...fixture.sent, created: -1 } }), /: sent\.created must be a whole number, 0 or more, not -1$/],
+    [JSON.stringify({ ...fixture, sent: { ...fixture.sent, created: -1 } }), /: sent\.created must be an integer, 0 or more, not -1$/],
   ] as const) {
     assert.throws(() => readReport(value, 'r.json'), (error: Error) => {
       assert.match(error.message, message);
@@ -119,7 +124,7 @@ test('what is no report is refused in one line that names the file and the fault
   }
 });
 
-test('no field can be missing or of another type', () => {
+test('every field must be present and of its type', () => {
   for (const name of Object.keys(fixture)) {
     for (const wrong of [undefined, null]) {
       assert.throws(() => readReport(JSON.stringify({ ...fixture, [name]: wrong }), 'r'), new RegExp(`\\b${name} (is missing|must be)`));

@@ -1,16 +1,24 @@
 /**
- * The tables of report.html. On a phone each row is a stack of blocks; browsers then no longer take it for a table, so every
- * role is also given in words.
+ * The tables of report.html. On narrow screens, each row is a stack of blocks. Browsers then no longer treat it as a
+ * table, so the roles are explicit.
  */
-import { changedTo, directionTitles, gapsByRuns, isUnchanged, type Comparison, type GapChange, type Side } from './compare.ts';
+import type { RequirementResult, Verdict } from '../verdicts/results.ts';
+import {
+  changedTo,
+  directionTitles,
+  gapsByRuns,
+  isUnchanged,
+  type Comparison,
+  type GapChange,
+  type Side,
+} from './compare.ts';
 import { attribute, html, type Markup } from './markup.ts';
 import type { Report } from './report.ts';
-import type { RequirementResult, Verdict } from '../verdicts/results.ts';
 import { bySection, count, dateText, sectionTitle, signs, verdicts } from './words.ts';
 
 type Text = string | Markup;
 
-/** The name of a place in the page, for a requirement's id. */
+/** The anchor of a requirement in the page. */
 export function rowAnchor(kind: 'failure' | 'requirement' | 'title', id: string): Markup {
   return attribute(`${kind}-${id.replace(/[^\w.-]/g, '_')}`);
 }
@@ -19,16 +27,17 @@ export function rowAnchor(kind: 'failure' | 'requirement' | 'title', id: string)
 export function requirementsSection({ requirements }: Report): Markup {
   return html`<section aria-labelledby="requirements">
 <h2 id="requirements">Requirements</h2>
-<p class="lead">A requirement passes only when at least one answer was seen that could have failed it; how many were is at the end of each line.</p>
+<p class="lead">A requirement passes only if at least one response could have violated it.
+Each row ends with their number.</p>
 ${bySection(requirements).map(([section, results], index) => sectionTable(section, results, `section-${index}`))}
 </section>`;
 }
 
-// The cells say what they are, so the head is only for those who hear the table.
+// The head is only for screen readers, because the cells are self-explanatory.
 function sectionTable(section: string, results: readonly RequirementResult[], anchor: string): Markup {
   return html`<div class="section"><h3 id="${anchor}">${sectionTitle(section)}</h3><p>${tally(results)}</p></div>
 <table role="table" class="results" aria-labelledby="${anchor}">
-${tableHead(['Verdict', 'Requirement', 'What is required', 'Answers judged'], 'hidden')}
+${tableHead(['Verdict', 'Requirement', 'What is required', 'Responses judged'], 'hidden')}
 <tbody role="rowgroup">${results.map(resultRow)}</tbody>
 </table>`;
 }
@@ -42,63 +51,77 @@ function tally(results: readonly RequirementResult[]): string {
 }
 
 function resultRow({ id, text, verdict, reason, judged, evidence }: RequirementResult): Markup {
-  const more = verdict === 'failed' ? html`<p class="reason"><a href="#${rowAnchor('failure', id)}">What failed</a></p>` : undefined;
+  const link = html`<p class="reason"><a href="#${rowAnchor('failure', id)}">Failures</a></p>`;
+  const why = reason === undefined ? undefined : html`<p class="reason">${reason}</p>`;
   return html`
 <tr role="row" id="${rowAnchor('requirement', id)}">
 <td role="cell" class="verdict ${verdict}">${verdictText(verdict)}</td>
 <th role="rowheader" scope="row" class="id">${id}</th>
-<td role="cell" class="what">${text}${more}${reason === undefined ? undefined : html`<p class="reason">${reason}</p>`}${evidenceList(evidence)}</td>
-<td role="cell" class="judged">${judged > 0 ? count(judged, 'answer') : undefined}</td>
+<td role="cell" class="what">${text}${verdict === 'failed' ? link : undefined}${why}${evidenceList(evidence)}</td>
+<td role="cell" class="judged">${judged > 0 ? count(judged, 'response') : undefined}</td>
 </tr>`;
 }
 
 function evidenceList(evidence: readonly string[]): Markup | undefined {
   if (evidence.length === 0) return undefined;
-  return html`<details><summary>Evidence</summary><ul>${evidence.map((line) => html`<li><code>${line}</code></li>`)}</ul></details>`;
+  const items = evidence.map((line) => html`<li><code>${line}</code></li>`);
+  return html`<details><summary>Evidence</summary><ul>${items}</ul></details>`;
 }
 
 function verdictText(verdict: Verdict): Markup {
   return html`<span class="sign" aria-hidden="true">${signs[verdict]}</span>${verdict}`;
 }
 
-/** What the specification leaves open, and how this server fills it. */
+/** What the specification leaves open, and how the server fills it. */
 export function gapsSection({ gaps }: Report): Markup {
-  const seen = gaps.filter(({ answer }) => answer !== undefined);
-  const unseen = bySection(gaps.filter(({ answer }) => answer === undefined)).flatMap(([, group]) => group);
+  const observed = bySection(gaps.filter(({ answer }) => answer !== undefined));
+  const others = bySection(gaps.filter(({ answer }) => answer === undefined)).flatMap(([, group]) => group);
+  const tables = observed.map(([section, group]) => {
+    const rows = group.map(({ question, answer = '', example }) => {
+      return [question, answer, example === undefined ? '' : html`<code>${example}</code>`];
+    });
+    return pairs(sectionTitle(section), ['This server', 'Example'], rows);
+  });
+  const reasons = others.map(({ question, reason }) => [question, reason ?? 'No reason.']);
   return html`<section aria-labelledby="gaps">
 <h2 id="gaps">Gaps</h2>
-<p class="lead">What the specification leaves open, and how this server fills it. Any answer is allowed; none was judged.</p>
-${bySection(seen).map(([section, group]) => {
-  const rows = group.map(({ question, answer, example }) => [question, answer ?? '', example === undefined ? '' : html`<code>${example}</code>`]);
-  return pairs(sectionTitle(section), ['This server', 'Example'], rows);
-})}
-${pairs('Not looked at', ['Why not'], unseen.map(({ question, reason }) => [question, reason ?? 'No reason given.']))}
+<p class="lead">What the specification leaves open, and how this server fills it. The kit does not judge it.</p>
+${tables}
+${pairs('Not observed', ['Reason'], reasons)}
 </section>`;
 }
 
-/** What changed against another report. */
+/** What has changed since another report. */
 export function comparisonSection(comparison: Comparison): Markup {
   const { before, now, onlyBefore, onlyNow } = comparison;
   const gaps = gapsByRuns(comparison);
+  const directions = (['worse', 'better', 'other'] as const).map((wanted) => {
+    const rows = changedTo(comparison, wanted).map((change) => {
+      return [requirementName(change), verdictMark(change.before), verdictMark(change.now)];
+    });
+    return pairs(directionTitles[wanted], ['Before', 'Now'], rows);
+  });
   const only = (result: RequirementResult): readonly Text[] => [requirementName(result), verdictMark(result.verdict)];
-  const gap = (change: GapChange): readonly Text[] => [change.question, change.before ?? 'not looked at', change.now ?? 'not looked at'];
+  const gap = ({ question, before: was, now: is }: GapChange): readonly Text[] => {
+    return [question, was ?? 'not observed', is ?? 'not observed'];
+  };
+  const lead = isUnchanged(comparison) ? 'Nothing has changed.' : 'The changes from the earlier report to this one.';
   return html`<section aria-labelledby="comparison">
 <h2 id="comparison">Comparison</h2>
-<p class="lead">${isUnchanged(comparison) ? 'Nothing changed: the same verdicts, and the gaps filled in the same way.' : 'What changed from the earlier report to this one.'}</p>
+<p class="lead">${lead}</p>
 <dl class="sides">${sideOf('Before', before)}${sideOf('Now', now)}</dl>
-${(['worse', 'better', 'other'] as const).map((wanted) => {
-  const rows = changedTo(comparison, wanted).map((change) => [requirementName(change), verdictMark(change.before), verdictMark(change.now)]);
-  return pairs(directionTitles[wanted], ['Before', 'Now'], rows);
-})}
+${directions}
 ${pairs('Only in the earlier report', ['Verdict'], onlyBefore.map(only))}
 ${pairs('Only in this report', ['Verdict'], onlyNow.map(only))}
-${pairs('Gaps filled in another way', ['Before', 'Now'], gaps.both.map(gap))}
-${pairs('Gaps that one of the two runs did not look at', ['Before', 'Now'], gaps.one.map(gap))}
+${pairs('Gaps filled differently', ['Before', 'Now'], gaps.both.map(gap))}
+${pairs('Gaps that only one of the two runs observed', ['Before', 'Now'], gaps.one.map(gap))}
 </section>`;
 }
 
 function sideOf(name: string, { target, startedAt, conforms }: Side): Markup {
-  const verdict = conforms ? html`<span class="passed">conforms</span>` : html`<span class="failed">does not conform</span>`;
+  const verdict = conforms
+    ? html`<span class="passed">conforms</span>`
+    : html`<span class="failed">does not conform</span>`;
   return html`<div><dt>${name}</dt><dd><code>${target}</code><br>${dateText(startedAt)}, ${verdict}</dd></div>`;
 }
 
@@ -110,20 +133,23 @@ function verdictMark(verdict: Verdict): Markup {
   return html`<span class="verdict ${verdict}">${verdictText(verdict)}</span>`;
 }
 
-/** A table whose first column heads its rows, and is headed by the title; nothing when there are no rows. */
+/** A table whose first column contains the row headers, under the title. Nothing if there are no rows. */
 function pairs(title: string, columns: readonly string[], rows: readonly (readonly Text[])[]): Markup | undefined {
   if (rows.length === 0) return undefined;
-  const cell = (value: Text, index: number): Markup | undefined => {
-    const name = columns[index] ?? '';
+  const cell = (value: Text, index: number): Markup => {
     if (value === '') return html`<td role="cell"></td>`;
-    return html`<td role="cell"><span class="label" aria-hidden="true">${name} </span>${value}</td>`;
+    return html`<td role="cell"><span class="label" aria-hidden="true">${columns[index] ?? ''} </span>${value}</td>`;
   };
-  return html`<table role="table" class="pairs${columns.length === 1 ? ' two' : ''}" aria-label="${attribute(title)}">
+  const row = ([first = '', ...rest]: readonly Text[]): Markup =>
+    html`<tr role="row"><th role="rowheader" scope="row">${first}</th>${rest.map(cell)}</tr>`;
+  const kind = columns.length === 1 ? ' two' : '';
+  return html`<table role="table" class="pairs${kind}" aria-label="${attribute(title)}">
 ${tableHead([title, ...columns])}
-<tbody role="rowgroup">${rows.map(([first = '', ...rest]) => html`<tr role="row"><th role="rowheader" scope="row">${first}</th>${rest.map(cell)}</tr>`)}</tbody>
+<tbody role="rowgroup">${rows.map(row)}</tbody>
 </table>`;
 }
 
 function tableHead(columns: readonly string[], kind = ''): Markup {
-  return html`<thead role="rowgroup" class="${kind}"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>`;
+  const heads = columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`);
+  return html`<thead role="rowgroup" class="${kind}"><tr role="row">${heads}</tr></thead>`;
 }

@@ -19,20 +19,20 @@ const kept: Report = {
 const page = reportHtml(fixture, compare(kept, fixture));
 const body = page.slice(page.indexOf('<body>'));
 
-test('the page is well-formed, whatever the server sent', () => {
+test('the page is well-formed, whatever the server sends', () => {
   for (const one of [page, reportHtml(fixture), reportHtml(kept)]) {
     assert.equal(malformed(one.replace(/<style>[^<]*<\/style>/, ''), ['meta', 'br']), undefined);
     assert.deepEqual(rawCharacters(one), []);
   }
 });
 
-test('no tag of the server gets through; it is shown as text', () => {
+test('tags from a server are shown as text', () => {
   assert.doesNotMatch(page, /<script/i);
   assert.ok(body.includes('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;amp;'));
   assert.ok(body.includes('<span class="unseen">\\u202e</span>evil'));
 });
 
-test('every string of a report is escaped, wherever it stands', () => {
+test('every string of a report is escaped', () => {
   const evil = '"><img src=x onerror=alert(1)>\u202e';
   const poisoned = (value: unknown, key = ''): unknown => {
     if (typeof value === 'string') return ['verdict', 'section', 'profile'].includes(key) ? value : `${value}${evil}`;
@@ -46,13 +46,13 @@ test('every string of a report is escaped, wherever it stands', () => {
   assert.doesNotMatch(html, /<img/);
 });
 
-test('nothing is loaded and nothing runs', () => {
+test('the page loads nothing and has no scripts', () => {
   assert.match(page, /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">/);
   assert.doesNotMatch(page, / (src|srcset|action|data|on[a-z]+)="/);
   assert.doesNotMatch(page, /<(link|script|iframe|img|object|form)\b|@import|url\(/);
 });
 
-test('every link leads to one place in the page', () => {
+test('every link has one target in the page', () => {
   const ids = [...body.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
   assert.equal(new Set(ids).size, ids.length);
   const links = [...body.matchAll(/ (?:href="#|aria-labelledby=")([^"]*)"/g)].map(([, id]) => id);
@@ -61,7 +61,7 @@ test('every link leads to one place in the page', () => {
   assert.doesNotMatch(body, / href="[^#]/);
 });
 
-test('failures come before requirements, requirements before gaps, and each failure is told in full', () => {
+test('failures come before requirements, requirements before gaps, and each failure is complete', () => {
   const at = (id: string): number => body.indexOf(`<h2 id="${id}"`);
   assert.ok(at('failures') < at('requirements') && at('requirements') < at('gaps') && at('gaps') < at('comparison'));
   const told = body.slice(at('failures'), at('inconclusive')).replace(/<span class="unseen">([^<]*)<\/span>/g, '$1');
@@ -75,10 +75,10 @@ test('failures come before requirements, requirements before gaps, and each fail
     }
   }
   assert.match(told, /Failure 2 of 7/);
-  assert.match(told, /5 more failures of this requirement are not shown/);
+  assert.match(told, /5 more failures not shown/);
 });
 
-test('there is a row for every requirement, with its verdict in words, and the totals are theirs', () => {
+test('every requirement has a row with its verdict in words, and the totals match', () => {
   for (const verdict of verdicts) {
     const rows = body.split(`<td role="cell" class="verdict ${verdict}"><span class="sign" aria-hidden="true">`).slice(1);
     assert.equal(rows.length, fixture.totals[verdict]);
@@ -87,12 +87,12 @@ test('there is a row for every requirement, with its verdict in words, and the t
   assert.match(body, /<strong>3<\/strong> <span aria-hidden="true">✗<\/span> failed/);
 });
 
-test('every gap is there, with its answer or the reason why there is none', () => {
+test('every gap is shown, with the behaviour or a reason', () => {
   for (const { question } of fixture.gaps) assert.ok(body.includes(`<th role="rowheader" scope="row">${question}</th>`), question);
   assert.ok(body.includes('no 429 was seen; only with --exhaust'));
 });
 
-test('the page can be read by those who hear it: language, scopes, order of headings', () => {
+test('the page is accessible to screen readers: language, scopes, order of headings', () => {
   assert.match(page, /<html lang="en">/);
   assert.equal([...body.matchAll(/<th /g)].length, [...body.matchAll(/<th [^>]*scope="(row|col)"/g)].length);
   const levels = [...body.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
@@ -100,24 +100,24 @@ test('the page can be read by those who hear it: language, scopes, order of head
   assert.ok(levels.every((level, index) => level <= (levels[index - 1] ?? 0) + 1));
 });
 
-test('long text scrolls in a box that the keyboard reaches', () => {
+test('long text is in a scrollable box that the keyboard can reach', () => {
   const requirements = fixture.requirements.map((result) => ({
     ...result,
     failures: result.failures.map((failure) => ({ ...failure, answer: 'x'.repeat(9000) })),
   }));
   const long = { ...fixture, requirements };
-  assert.match(reportHtml(long), /<pre class=" ?long" tabindex="0" role="region" aria-label="Answer">/);
+  assert.match(reportHtml(long), /<pre class=" ?long" tabindex="0" role="region" aria-label="Response">/);
 });
 
-test('a server that conforms is told so; what --strict makes of the inconclusive, too', () => {
+test('the conclusion of a conforming server, also under --strict', () => {
   assert.match(reportHtml(kept), /<h1>.*Conforms: nothing failed\.<\/h1>\n/);
   assert.match(reportHtml(kept), /No requirement failed\./);
   assert.doesNotMatch(reportHtml(kept), /id="(failure-|inconclusive|comparison)/);
   const strict: Report = { ...fixture, mode: ['strict'], totals: { ...fixture.totals, failed: 0 } };
-  assert.match(reportHtml(strict), /<h1>.*Does not conform: nothing failed, but under --strict 2 requirements may not stay inconclusive\./);
+  assert.match(reportHtml(strict), /<h1>.*Does not conform: nothing failed, but 2 requirements inconclusive under --strict\./);
 });
 
-test('every colour of text can be read on every ground (WCAG AA), light and dark', () => {
+test('every text colour is readable on every background (WCAG AA), light and dark', () => {
   for (const palette of Object.values(palettes)) {
     for (const ink of ['ink', 'soft', 'link', 'passed', 'failed', 'inconclusive', 'skipped'] as const) {
       for (const ground of ['paper', 'sheet', 'code'] as const) {

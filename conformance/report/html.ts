@@ -1,14 +1,26 @@
-/** report.html, for somebody who did not run the kit: what failed comes first, in full; then everything that was looked at. */
+/** report.html, for readers who did not run the kit: first all failures, then everything that was checked. */
+import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import { isUnchanged, type Comparison } from './compare.ts';
 import { comparisonSection, gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';
-import { attribute, html, lines, Markup } from './markup.ts';
+import { attribute, html, lines, type Markup } from './markup.ts';
 import { pageHtml } from './page.ts';
 import type { Report } from './report.ts';
-import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
-import { conclusion, count, dateText, duration, grouped, isStrict, requestsSent, sectionTitle, signs, verdicts } from './words.ts';
+import {
+  conclusion,
+  count,
+  dateText,
+  duration,
+  grouped,
+  isStrict,
+  requestsSent,
+  sectionTitle,
+  signs,
+  verdicts,
+} from './words.ts';
 
-/** The report, and if given the comparison with another, as one HTML file. */
+/** The report, and the comparison with an earlier one if given, as one HTML file. */
 export function reportHtml(report: Report, comparison?: Comparison): string {
+  const { kit } = report;
   return pageHtml({
     title: `${report.conforms ? 'Conforms' : 'Does not conform'}: ${report.target}`,
     header: html`${summary(report)}
@@ -18,43 +30,51 @@ ${inconclusiveSection(report)}
 ${requirementsSection(report)}
 ${gapsSection(report)}
 ${comparison && comparisonSection(comparison)}`,
-    footer: html`<p>Written by ${report.kit.name} ${report.kit.version} on Node ${report.kit.node}. The same, for programs, is in report.json. Characters that cannot be seen are written out and marked, <span class="unseen">\\u202e</span> for instance.</p>`,
+    footer: html`<p>Written by ${kit.name} ${kit.version} on Node ${kit.node}. report.json has the same content for programs.
+Invisible characters are shown as escapes, such as <span class="unseen">\\u202e</span>.</p>`,
   });
 }
 
 function summary(report: Report): Markup {
-  const { sent } = report;
-  const failing = report.requirements
-    .filter((result) => result.verdict === 'failed')
-    .map(({ id }) => html`<a class="id" href="#${rowAnchor('failure', id)}">${id}</a> `);
-  const parts = verdicts.filter((one) => report.totals[one] > 0);
+  const { sent, totals } = report;
+  const failed = report.requirements.filter(({ verdict }) => verdict === 'failed');
+  const links = failed.map(({ id }) => html`<a class="id" href="#${rowAnchor('failure', id)}">${id}</a> `);
   const verdict: Verdict = report.conforms ? 'passed' : 'failed';
+  const waited = sent.secondsWaited > 0 ? `, including ${duration(sent.secondsWaited)} of waiting` : '';
   const facts: readonly (readonly [name: string, value: string])[] = [
     ['Started', dateText(report.startedAt)],
-    ['Took', sent.secondsWaited > 0 ? `${duration(report.seconds)}, ${duration(sent.secondsWaited)} of it waiting` : duration(report.seconds)],
-    ['Mode', report.mode.length > 0 ? report.mode.join(', ') : 'as by default'],
-    ['Requests sent', `${grouped(requestsSent(report))}, ${grouped(sent.withoutKey)} of them without a valid key`],
-    ['Animals created', sent.created > 0 ? `${grouped(sent.created)}, which stay` : 'none'],
-    ['Seed', `${report.seed}, ${count(report.runs, 'generated case')} a property`],
+    ['Duration', duration(report.seconds) + waited],
+    ['Mode', report.mode.length > 0 ? report.mode.join(', ') : 'default'],
+    ['Requests sent', `${grouped(requestsSent(report))}, including ${grouped(sent.withoutKey)} without a valid key`],
+    ['Animals created', sent.created > 0 ? `${grouped(sent.created)}, which remain` : 'none'],
+    ['Seed', `${report.seed}, ${count(report.runs, 'generated case')} for each property`],
     ['Unwanted 429', sent.unwanted429 > 0 ? grouped(sent.unwanted429) : 'none'],
   ];
+  const bar = verdicts
+    .filter((one) => totals[one] > 0)
+    .map((one) => html`<span class="${one}" style="flex:${totals[one]}"></span>`);
+  const counts = verdicts.map((one) => {
+    const kind = totals[one] > 0 ? one : 'none';
+    return html`<li class="${kind}"><strong>${grouped(totals[one])}</strong> ${signOf(one)}${one}</li>`;
+  });
   return html`<p class="eyebrow">Pet Store Service: conformance report</p>
 <h1><span class="${verdict}" aria-hidden="true">${signs[verdict]}</span> ${conclusion(report)}</h1>
 <p class="target"><code>${report.target}</code></p>
-<div class="bar" aria-hidden="true">${parts.map((one) => html`<span class="${one}" style="flex:${report.totals[one]}"></span>`)}</div>
-<ul class="counts">${verdicts.map((one) => html`<li class="${report.totals[one] > 0 ? one : 'none'}"><strong>${grouped(report.totals[one])}</strong> ${signOf(one)}${one}</li>`)}</ul>
-${failing.length > 0 ? html`<p class="failing"><span class="hidden">Failed: </span>${failing}</p>` : undefined}
+<div class="bar" aria-hidden="true">${bar}</div>
+<ul class="counts">${counts}</ul>
+${links.length > 0 ? html`<p class="failing"><span class="hidden">Failed: </span>${links}</p>` : undefined}
 <dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-function navigation(report: Report, comparison: Comparison | undefined): Markup {
-  const { failed, inconclusive } = report.totals;
+function navigation({ totals, requirements, gaps }: Report, comparison: Comparison | undefined): Markup {
+  const item = (anchor: string, title: string, note: string | number): Markup =>
+    html`<li><a href="#${attribute(anchor)}">${title}</a> <span class="soft">${note}</span></li>`;
   return html`<nav aria-label="Contents"><ul>
-<li><a href="#failures">Failures</a> <span class="soft">${failed}</span></li>
-${inconclusive > 0 ? html`<li><a href="#inconclusive">Inconclusive</a> <span class="soft">${inconclusive}</span></li>` : undefined}
-<li><a href="#requirements">Requirements</a> <span class="soft">${report.requirements.length}</span></li>
-<li><a href="#gaps">Gaps</a> <span class="soft">${report.gaps.length}</span></li>
-${comparison && html`<li><a href="#comparison">Comparison</a> <span class="soft">${isUnchanged(comparison) ? 'nothing changed' : 'changes'}</span></li>`}
+${item('failures', 'Failures', totals.failed)}
+${totals.inconclusive > 0 ? item('inconclusive', 'Inconclusive', totals.inconclusive) : undefined}
+${item('requirements', 'Requirements', requirements.length)}
+${item('gaps', 'Gaps', gaps.length)}
+${comparison && item('comparison', 'Comparison', isUnchanged(comparison) ? 'nothing changed' : 'changes')}
 </ul></nav>`;
 }
 
@@ -64,52 +84,59 @@ function signOf(verdict: Verdict): Markup {
 
 function failuresSection({ requirements }: Report): Markup {
   const failed = requirements.filter(({ verdict }) => verdict === 'failed');
+  const lead =
+    failed.length === 0
+      ? 'No requirement failed.'
+      : 'Each curl line sends the request again, with the key from $API_KEY. A click selects the whole line.';
   return html`<section aria-labelledby="failures">
 <h2 id="failures">Failures</h2>
-<p class="lead">${failed.length === 0 ? 'No requirement failed.' : 'Each curl line sends the request again; one click selects it. It takes the key from $API_KEY.'}</p>
+<p class="lead">${lead}</p>
 ${failed.map(failedRequirement)}
 </section>`;
 }
 
-function failedRequirement(result: RequirementResult): Markup {
-  const { id, section, text, failures, failed } = result;
-  const left = failed - failures.length;
+function failedRequirement({ id, section, text, failures, failed }: RequirementResult): Markup {
+  const more = failed - failures.length;
+  const heading = (index: number) => (failed > 1 ? html`<h4>Failure ${index + 1} of ${failed}</h4>` : undefined);
   return html`<article class="failure" id="${rowAnchor('failure', id)}" aria-labelledby="${rowAnchor('title', id)}">
-<p class="meta"><span class="failed verdict">${signOf('failed')}failed</span> <a class="id" href="#${rowAnchor('requirement', id)}">${id}</a> <span class="soft">${sectionTitle(section)}</span></p>
+<p class="meta"><span class="failed verdict">${signOf('failed')}failed</span>
+<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a> <span class="soft">${sectionTitle(section)}</span></p>
 <h3 id="${rowAnchor('title', id)}">${text}</h3>
-${failures.map((failure, index) => html`${failed > 1 ? html`<h4>Failure ${index + 1} of ${failed}</h4>` : undefined}${failureCase(failure)}`)}
-${left > 0 ? html`<p class="more soft">${count(left, 'more failure')} of this requirement ${left === 1 ? 'is' : 'are'} not shown.</p>` : undefined}
+${failures.map((failure, index) => html`${heading(index)}${failureCase(failure)}`)}
+${more > 0 ? html`<p class="more soft">${count(more, 'more failure')} not shown.</p>` : undefined}
 </article>`;
 }
 
 function failureCase({ required, came, smallestCase, curl, answer, replay }: Failure): Markup {
   return html`<dl class="case">
 <dt>Required</dt><dd>${required}</dd>
-<dt>Came</dt><dd>${came}</dd>
+<dt>Received</dt><dd>${came}</dd>
 <dt>Smallest case</dt><dd>${block(smallestCase, 'Smallest case')}</dd>
 <dt>Reproduce</dt><dd>${block(curl, 'curl line', 'curl')}</dd>
-<dt>Answer</dt><dd>${block(answer, 'Answer')}</dd>
-${replay === undefined ? undefined : html`<dt>Generate again</dt><dd><code>${replay}</code></dd>`}
+<dt>Response</dt><dd>${block(answer, 'Response')}</dd>
+${replay === undefined ? undefined : html`<dt>Replay</dt><dd><code>${replay}</code></dd>`}
 </dl>`;
 }
 
-/** Long text scrolls in a box of its own, which the keyboard must be able to reach. */
+/** Long text is in a scrollable box, which must be reachable with the keyboard. */
 function block(text: string, label: string, kind = ''): Markup {
   const isLong = text.length > 2500 || text.split('\n').length > 24;
-  return isLong
-    ? html`<pre class="${kind} long" tabindex="0" role="region" aria-label="${attribute(label)}">${lines(text)}</pre>`
-    : html`<pre class="${kind}">${lines(text)}</pre>`;
+  const region = isLong ? html` tabindex="0" role="region" aria-label="${attribute(label)}"` : undefined;
+  return html`<pre class="${kind}${isLong ? ' long' : ''}"${region}>${lines(text)}</pre>`;
 }
 
 function inconclusiveSection(report: Report): Markup | undefined {
-  const open = report.requirements.filter(({ verdict }) => verdict === 'inconclusive');
-  if (open.length === 0) return undefined;
+  const inconclusive = report.requirements.filter(({ verdict }) => verdict === 'inconclusive');
+  if (inconclusive.length === 0) return undefined;
+  const strict = isStrict(report) ? ' The run was --strict, so they count as failures.' : '';
+  const items = inconclusive.map(({ id, text, reason }) => {
+    const link = html`<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a>`;
+    return html`<li><span class="verdict inconclusive">${signOf('inconclusive')}</span>${link}<br>${text}
+<p class="reason">${reason ?? 'No reason.'}</p></li>`;
+  });
   return html`<section aria-labelledby="inconclusive">
 <h2 id="inconclusive">Inconclusive</h2>
-<p class="lead">No answer was seen that could have failed these.${isStrict(report) ? ' The run was --strict, so they count as failures.' : undefined}</p>
-<ul class="list">${open.map(
-    ({ id, text, reason }) => html`<li><span class="verdict inconclusive">${signOf('inconclusive')}</span><a class="id" href="#${rowAnchor('requirement', id)}">${id}</a><br>${text}
-<p class="reason">${reason ?? 'No reason given.'}</p></li>`,
-  )}</ul>
+<p class="lead">No response could have violated these requirements.${strict}</p>
+<ul class="list">${items}</ul>
 </section>`;
 }

@@ -9,7 +9,7 @@ import { malformed, rawCharacters } from '../testing/wellformed.ts';
 const strict: Report = { ...fixture, mode: ['strict'] };
 const xml = reportJunit(fixture);
 
-test('the XML is well-formed, and holds nothing that XML 1.0 cannot', () => {
+test('the XML is well-formed, and contains only characters of XML 1.0', () => {
   for (const one of [xml, reportJunit(strict)]) {
     assert.equal(malformed(one), undefined);
     assert.deepEqual(rawCharacters(one), []);
@@ -18,14 +18,14 @@ test('the XML is well-formed, and holds nothing that XML 1.0 cannot', () => {
   assert.doesNotMatch(xml, /<script|\]\]>/);
 });
 
-test('xmllint takes it', (context) => {
+test('xmllint accepts it', (context) => {
   const ran = spawnSync('xmllint', ['--noout', '-'], { input: xml, encoding: 'utf8' });
   if (ran.error !== undefined) return context.skip('xmllint is not installed (Debian: libxml2-utils)');
   assert.equal(ran.stderr, '');
   assert.equal(ran.status, 0);
 });
 
-test('the counts of each suite are those of its cases, and their sums those of the whole', () => {
+test('the counts of each suite match its cases, and the totals match the suites', () => {
   for (const [report, failures, skipped] of [
     [fixture, fixture.totals.failed, fixture.totals.inconclusive + fixture.totals.skipped],
     [strict, fixture.totals.failed + fixture.totals.inconclusive, fixture.totals.skipped],
@@ -42,15 +42,15 @@ test('the counts of each suite are those of its cases, and their sums those of t
   }
 });
 
-test('a case names section, requirement and text; a failure says what was required and what came', () => {
+test('a case names section, requirement and text; a failure says what was required and received', () => {
   assert.ok(xml.includes('<testcase classname="4.1 List animals" name="list.limit: A list never has more animals than its limit." time="0">'));
-  assert.ok(xml.includes('<failure message="required: at most 1 animal; came: 2 animals" type="failed">required: at most 1 animal\ncame: 2 animals\nsmallest case: limit=1\ncurl: curl -sS'));
+  assert.ok(xml.includes('<failure message="required: at most 1 animal; received: 2 animals" type="failed">required: at most 1 animal\nreceived: 2 animals\nsmallest case: limit=1\ncurl: curl -sS'));
   assert.ok(xml.includes('required: at most 100 animals\n'), 'the second failure of the same requirement');
   assert.ok(xml.includes('<testsuites name="petstore-conformance https://staging.example/v1"'));
   assert.ok(xml.includes('time="8.130"'));
 });
 
-test('what is inconclusive is skipped, and under --strict a failure; the reason is told', () => {
+test('an inconclusive requirement is skipped, or a failure under --strict, with its reason', () => {
   const message = 'message="inconclusive: the list has 12 animals; more than 20 are needed to see the default of limit"';
   assert.ok(xml.includes(`<skipped ${message}/>`));
   assert.ok(reportJunit(strict).includes(`<failure ${message} type="inconclusive"/>`));

@@ -1,41 +1,62 @@
 /**
- * JUnit XML, as GitLab, Jenkins and the readers of GitHub take it: a suite a section, a case a requirement. They differ on
- * several `<failure>` in one case (some read only the first), so each case has at most one, with all failures in its text.
+ * JUnit XML, as GitLab, Jenkins and GitHub actions read it: a suite for each section, a case for each requirement. Some
+ * readers show only the first `<failure>` of a case, so each case has at most one, which contains all failures.
  */
+import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { escaped } from './markup.ts';
 import type { Report } from './report.ts';
-import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { visible, visibleLines } from './visible.ts';
 import { bySection, count, isStrict, sectionTitle } from './words.ts';
 
-/** The report as JUnit XML. Under --strict what is inconclusive is a failure. */
+type Attributes = Readonly<Record<string, string>>;
+
+/** The report as JUnit XML. Under --strict, inconclusive requirements are failures. */
 export function reportJunit(report: Report): string {
-  const strict = isStrict(report);
-  const suites = bySection(report.requirements).map(([section, results]) => suite(report, sectionTitle(section), results, strict));
-  const all = { name: `${report.kit.name} ${report.target}`, ...counts(report.requirements, strict), time: report.seconds.toFixed(3) };
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('testsuites', all, `\n${suites.join('')}`)}`;
+  const suites = bySection(report.requirements).map(([section, results]) => suite(report, section, results));
+  const attributes = {
+    name: `${report.kit.name} ${report.target}`,
+    ...counts(report.requirements, isStrict(report)),
+    time: report.seconds.toFixed(3),
+  };
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('testsuites', attributes, `\n${suites.join('')}`)}`;
 }
 
-function suite(report: Report, title: string, results: readonly RequirementResult[], strict: boolean): string {
-  // A run is one budget of requests for all checks at once, so only the whole of it has a time. Some readers stumble where
-  // `time` is absent, hence 0. The schema of Ant has a timestamp without zone or fraction.
-  const attributes = { name: title, ...counts(results, strict), time: '0', timestamp: report.startedAt.slice(0, 19) };
-  const properties = Object.entries({
+function suite(report: Report, section: string, results: readonly RequirementResult[]): string {
+  const title = sectionTitle(section);
+  const strict = isStrict(report);
+  // Only the whole run has a duration. Some readers need `time`. Ant's schema allows no time zone and no fraction.
+  const attributes = {
+    name: title,
+    ...counts(results, strict),
+    time: '0',
+    timestamp: report.startedAt.slice(0, 19),
+  };
+  const facts = {
     target: report.target,
     profile: report.profile,
     mode: report.mode.join(', '),
     seed: String(report.seed),
     runs: String(report.runs),
     kit: report.kit.version,
-  }).map(([name, value]) => element('property', { name, value }));
+  };
+  const properties = Object.entries(facts).map(([name, value]) => element('property', { name, value }));
   const cases = results.map((result) => testcase(title, result, strict));
-  return element('testsuite', attributes, `\n${element('properties', {}, `\n${properties.join('')}`)}${cases.join('')}`);
+  return element(
+    'testsuite',
+    attributes,
+    `\n${element('properties', {}, `\n${properties.join('')}`)}${cases.join('')}`,
+  );
 }
 
-function counts(results: readonly RequirementResult[], strict: boolean): Record<'tests' | 'failures' | 'errors' | 'skipped', string> {
+function counts(results: readonly RequirementResult[], strict: boolean): Attributes {
   const failures = results.filter((result) => isFailure(result, strict)).length;
   const passed = results.filter(({ verdict }) => verdict === 'passed').length;
-  return { tests: String(results.length), failures: String(failures), errors: '0', skipped: String(results.length - failures - passed) };
+  return {
+    tests: String(results.length),
+    failures: String(failures),
+    errors: '0',
+    skipped: String(results.length - failures - passed),
+  };
 }
 
 function isFailure({ verdict }: RequirementResult, strict: boolean): boolean {
@@ -43,36 +64,44 @@ function isFailure({ verdict }: RequirementResult, strict: boolean): boolean {
 }
 
 function testcase(title: string, result: RequirementResult, strict: boolean): string {
-  const outcome = [];
-  if (result.verdict === 'failed') {
-    const first = result.failures[0];
-    const message = first === undefined ? count(result.failed, 'failure') : `required: ${first.required}; came: ${first.came}`;
-    outcome.push(element('failure', { message, type: 'failed' }, text(result.failures.map(details).join('\n\n'))));
-  } else if (result.verdict !== 'passed') {
-    const message = `${result.verdict}: ${result.reason ?? 'no reason given'}`;
-    outcome.push(isFailure(result, strict) ? element('failure', { message, type: result.verdict }) : element('skipped', { message }));
+  const { id, text: requirement, verdict, reason, judged, evidence, failures, failed } = result;
+  const content = [];
+  if (verdict === 'failed') {
+    const [first] = failures;
+    const message =
+      first === undefined ? count(failed, 'failure') : `required: ${first.required}; received: ${first.came}`;
+    content.push(element('failure', { message, type: 'failed' }, text(failures.map(details).join('\n\n'))));
+  } else if (verdict !== 'passed') {
+    const message = `${verdict}: ${reason ?? 'no reason'}`;
+    content.push(
+      isFailure(result, strict) ? element('failure', { message, type: verdict }) : element('skipped', { message }),
+    );
   }
-  if (result.judged > 0) outcome.push(element('system-out', {}, text([`${count(result.judged, 'answer')} judged`, ...result.evidence].join('\n'))));
-  return element('testcase', { classname: title, name: `${result.id}: ${result.text}`, time: '0' }, outcome.length > 0 ? `\n${outcome.join('')}` : '');
+  if (judged > 0) {
+    const lines = [`${count(judged, 'response')} judged`, ...evidence];
+    content.push(element('system-out', {}, text(lines.join('\n'))));
+  }
+  const attributes = { classname: title, name: `${id}: ${requirement}`, time: '0' };
+  return element('testcase', attributes, content.length > 0 ? `\n${content.join('')}` : '');
 }
 
-function details(failure: Failure): string {
+function details({ required, came, smallestCase, curl, replay, answer }: Failure): string {
   return [
-    `required: ${failure.required}`,
-    `came: ${failure.came}`,
-    `smallest case: ${failure.smallestCase}`,
-    `curl: ${failure.curl}`,
-    ...(failure.replay === undefined ? [] : [`replay: ${failure.replay}`]),
-    `answer:\n${failure.answer}`,
+    `required: ${required}`,
+    `received: ${came}`,
+    `smallest case: ${smallestCase}`,
+    `curl: ${curl}`,
+    ...(replay === undefined ? [] : [`replay: ${replay}`]),
+    `response:\n${answer}`,
   ].join('\n');
 }
 
-/** XML 1.0 has no way at all to write most control characters, nor half a surrogate pair: they are written as text. */
+/** XML 1.0 cannot represent control characters and lone surrogates, not even escaped. `visible` writes them as text. */
 function text(content: string): string {
   return visibleLines(escaped(content));
 }
 
-function element(name: string, attributes: Readonly<Record<string, string>>, content = ''): string {
+function element(name: string, attributes: Attributes, content = ''): string {
   const list = Object.entries(attributes).map(([key, value]) => ` ${key}="${visible(escaped(value))}"`);
   return content === '' ? `<${name}${list.join('')}/>\n` : `<${name}${list.join('')}>${content}</${name}>\n`;
 }

@@ -1,10 +1,7 @@
-/**
- * HTML in which everything is escaped that was not written by us as HTML: the only way to a `Markup` is the template, and the
- * template escapes every string put into it.
- */
+/** HTML that is safe by construction: only the template makes `Markup`, and it escapes every string. */
 import { visible, visibleLines } from './visible.ts';
 
-/** A piece of HTML that is safe as it is. */
+/** A piece of HTML that needs no escaping. */
 export class Markup {
   readonly text: string;
   constructor(text: string) {
@@ -14,17 +11,20 @@ export class Markup {
 
 type Part = string | number | Markup | undefined | readonly Part[];
 
-/** ``html`<p>${text}</p>` ``: strings are escaped, pieces of HTML stay, lists are joined, undefined is nothing. For text, not attributes. */
+/**
+ * ``html`<p>${text}</p>` ``: escapes strings, inserts pieces of HTML, joins lists and ignores undefined. For text; for
+ * attributes, use `attribute`.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(String.raw({ raw: strings }, ...parts.map(written)));
 }
 
-/** For the value of an attribute, between double quotes. */
+/** The value of an attribute, for use between double quotes. */
 export function attribute(text: string): Markup {
   return new Markup(visible(escaped(text)));
 }
 
-/** Text whose line breaks are to stay. */
+/** Text that keeps its line breaks. */
 export function lines(text: string): Markup {
   return new Markup(visibleLines(escaped(text), mark));
 }
@@ -40,9 +40,15 @@ function mark(written: string): string {
   return `<span class="unseen">${written}</span>`;
 }
 
-/** Escapes for HTML and XML alike, in text and in quoted attributes. */
+/** Escapes text for HTML and XML, also in quoted attributes. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};

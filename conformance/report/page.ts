@@ -1,23 +1,27 @@
-/** The frame of a report in HTML: one file, no script, no network. The Content-Security-Policy says so, should an escape ever be missing. */
+/**
+ * The frame of an HTML report: one file without scripts and network access, which its Content-Security-Policy enforces.
+ */
 import { attribute, html, Markup } from './markup.ts';
 import { styleSheet } from './style.ts';
 
+const contentSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 export interface Page {
   readonly title: string;
-  /** Beside the style sheet of all reports. */
+  /** Added to the style sheet of all reports. */
   readonly style?: string;
   readonly header: Markup;
   readonly main: Markup;
   readonly footer: Markup;
 }
 
-/** A whole HTML document. */
+/** A complete HTML document. */
 export function pageHtml({ title, style = '', header, main, footer }: Page): string {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="${new Markup(contentSecurityPolicy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">

@@ -1,12 +1,13 @@
 /**
- * The report of one run: what report.json holds, and what the other forms are made from. The README documents the shape;
- * `format` counts up when it changes in a way that a reader of the old one would misread. No key stands in it.
+ * The report of a run: the content of report.json, from which all other forms are made. It contains no key. `format`
+ * changes if a reader of the previous format would misread the new one.
  */
 import type { Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
 export interface Report {
   readonly format: 1;
   readonly kit: { readonly name: 'petstore-conformance'; readonly version: string; readonly node: string };
+  /** The base URL of the server. */
   readonly target: string;
   /** Constant: earlier versions had more than one profile. */
   readonly profile: 'spec';
@@ -15,21 +16,24 @@ export interface Report {
   readonly seconds: number;
   readonly seed: number;
   readonly runs: number;
-  /** How the run was held back or let loose: `write` or `read-only`, `only list.`, `path 3:0`, `exhaust`, `plan free`, `strict`, `max-requests 100`. */
+  /**
+   * The options of the run: `write` or `read-only`, and `only list.`, `path 3:0`, `exhaust`, `plan free`, `strict`,
+   * `max-requests 100`.
+   */
   readonly mode: readonly string[];
   readonly sent: {
     readonly withKey: number;
     readonly withoutKey: number;
-    /** Animals created, which stay. */
+    /** The number of animals created. They remain on the server. */
     readonly created: number;
-    /** 429 that the kit did not ask for. */
+    /** The number of 429 responses that the kit did not provoke. */
     readonly unwanted429: number;
     readonly secondsWaited: number;
   };
   readonly totals: Readonly<Record<Verdict, number>>;
-  /** Why the run could not be finished. */
+  /** Why the server could not be tested to the end. */
   readonly aborted?: string;
-  /** Whether nothing failed (and, under --strict, nothing was inconclusive). */
+  /** Whether nothing failed and, under --strict, nothing is inconclusive. */
   readonly conforms: boolean;
   readonly requirements: readonly RequirementResult[];
   readonly gaps: readonly Observation[];

@@ -1,9 +1,9 @@
 /**
- * The look of report.html. Colours stand in one table for light and one for dark; `html.test.ts` reckons their contrast.
- * Narrow comes first: rows of tables are stacked blocks, and become columns where there is room.
+ * The style sheet of report.html, for narrow screens first: table rows are stacked blocks, and become columns where
+ * there is room. html.test.ts verifies the contrast of the colours.
  */
 
-/** Text colours, each readable (AA) on `paper`, `sheet` and `code`. */
+/** Colours for light and dark mode. Text colours are readable (WCAG AA) on `paper`, `sheet` and `code`. */
 export const palettes = {
   light: {
     paper: '#faf9f6', sheet: '#ffffff', code: '#f2f0eb', line: '#dedad2', ink: '#1e1d1b', soft: '#5d5951', link: '#1d5a9e',
@@ -39,15 +39,18 @@ code,pre,.id{font-family:var(--mono);font-size:.8125rem;line-height:1.5;font-var
 code,pre{white-space:pre-wrap;unicode-bidi:isolate}
 .soft{color:var(--soft)}
 .lead{color:var(--soft);max-width:46rem;margin-bottom:1.25rem}
-.unseen{font-family:var(--mono);font-size:.92em;color:var(--inconclusive);background:var(--code);border-radius:2px;outline:1px solid var(--line);
+.unseen{font-family:var(--mono);font-size:.92em;color:var(--inconclusive);background:var(--code);border-radius:2px;
+  outline:1px solid var(--line);
   display:inline-block;line-height:1.2}
-.passed{color:var(--passed)}.failed{color:var(--failed)}.inconclusive{color:var(--inconclusive)}.skipped{color:var(--skipped)}
+.passed{color:var(--passed)}.failed{color:var(--failed)}.inconclusive{color:var(--inconclusive)}.skipped{
+  color:var(--skipped)}
 .verdict{font-weight:600;white-space:nowrap}
 .sign{display:inline-block;width:1.25em;font-weight:700}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 
 header .eyebrow{font-size:.875rem;color:var(--soft)}
-h1{font-size:clamp(1.625rem,1.1rem + 2.4vw,2.375rem);line-height:1.15;font-weight:680;letter-spacing:-.02em;margin:.375rem 0 .625rem;max-width:28em;text-wrap:balance}
+h1{font-size:clamp(1.625rem,1.1rem + 2.4vw,2.375rem);line-height:1.15;font-weight:680;letter-spacing:-.02em;
+  margin:.375rem 0 .625rem;max-width:28em;text-wrap:balance}
 .target{font-family:var(--mono);font-size:.9375rem}
 .bar{display:flex;gap:2px;height:.625rem;margin:1.75rem 0 .75rem;border-radius:3px;overflow:hidden}
 .bar span{min-width:4px;background:currentColor;-webkit-print-color-adjust:exact;print-color-adjust:exact}
@@ -58,12 +61,14 @@ h1{font-size:clamp(1.625rem,1.1rem + 2.4vw,2.375rem);line-height:1.15;font-weigh
 .counts .none{color:var(--soft)}
 .failing{margin-top:.75rem}
 .failing a{display:inline-block;margin-right:.75rem;color:var(--failed)}
-.facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 1.25rem;margin-top:1.75rem;padding-top:1.25rem;border-top:1px solid var(--line)}
+.facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 1.25rem;margin-top:1.75rem;
+  padding-top:1.25rem;border-top:1px solid var(--line)}
 .facts dt,.case dt,.sides dt{font-size:.8125rem;color:var(--soft)}
 nav{margin-top:1.75rem;padding:.625rem 0;border:solid var(--line);border-width:1px 0}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}
 
-.failure{background:var(--sheet);border:1px solid var(--line);border-left:4px solid var(--failed);border-radius:4px;padding:1rem;margin-top:1rem}
+.failure{background:var(--sheet);border:1px solid var(--line);border-left:4px solid var(--failed);border-radius:4px;
+  padding:1rem;margin-top:1rem}
 .failure .id{color:var(--soft)}
 .failure .meta{display:flex;flex-wrap:wrap;gap:0 1rem;font-size:.875rem;margin-bottom:.25rem}
 .failure h4{margin-top:1.25rem;padding-top:1rem;border-top:1px solid var(--line)}
@@ -116,7 +121,8 @@ footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-si
   .results .id{grid-column:2}
   .results .what{grid-column:2}
   .results .judged{grid-column:3;text-align:right}
-  .pairs tr{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,4fr) minmax(0,6fr);gap:0 1.5rem;align-items:baseline}
+  .pairs tr{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,4fr) minmax(0,6fr);gap:0 1.5rem;
+    align-items:baseline}
   .pairs.two tr{grid-template-columns:minmax(0,5fr) minmax(0,10.4fr)}
   .pairs td{margin-top:0}
   .pairs thead th+th{display:block;font-size:.8125rem;color:var(--soft)}

@@ -31,7 +31,7 @@ test('the last line has the totals and the verdict', () => {
   );
 });
 
-test('failures are told in full, the curl line in one piece', () => {
+test('failures are complete, and curl lines are not wrapped', () => {
   for (const { id, failures } of fixture.requirements) {
     for (const { curl, replay } of failures) {
       assert.ok(summary.includes(`✗ FAILED ${id}`));
@@ -39,26 +39,26 @@ test('failures are told in full, the curl line in one piece', () => {
       if (replay !== undefined) assert.ok(summary.includes(replay));
     }
   }
-  assert.match(summary, /\n {2}required {7}at most 1 animal\n {2}came {11}2 animals\n {2}smallest case {2}limit=1\n {2}curl {11}curl -sS/);
+  assert.match(summary, /\n {2}required {7}at most 1 animal\n {2}received {7}2 animals\n {2}smallest case {2}limit=1\n {2}curl {11}curl -sS/);
   assert.match(summary, /\n {2}2 of 7\n/);
   assert.match(summary, /\n {2}and 5 more\n/);
 });
 
-test('inconclusive requirements have their reason, and only gaps with an answer are told', () => {
+test('inconclusive requirements have a reason, and only observed gaps are shown', () => {
   assert.match(summary, /\? list\.default-limit\n {6}the list has 12 animals; more than 20 are needed/);
   assert.match(summary, /\n {2}What is the response to limit=101\? +taken for 100\n/);
-  assert.doesNotMatch(summary, /What body has a 429/);
+  assert.doesNotMatch(summary, /What is the body of a 429/);
 });
 
-test('lines keep to the width, but for what must not be broken', () => {
+test('lines fit the terminal, except for those that must not be wrapped', () => {
   for (const columns of [40, 80, 120]) {
     const lines = summaryText(fixture, { colour: false, columns }).split('\n');
-    const long = lines.filter((line) => line.length > columns && !/curl|replay|script|CONFORM|^✗ FAILED|^What the spec/i.test(line));
+    const long = lines.filter((line) => line.length > columns && !/curl|replay|script|CONFORM|^✗ FAILED|^How the server fills/i.test(line));
     assert.deepEqual(long, []);
   }
 });
 
-test('no server can send a terminal escape, and colour adds only colour', () => {
+test('a server cannot send terminal escapes, and colours change only colours', () => {
   const evil: Report = { ...fixture, gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `\u001b]0;owned\u0007${hostile}\n` })) };
   for (const report of [fixture, evil]) {
     const text = summaryText(report, plain);
@@ -70,7 +70,7 @@ test('no server can send a terminal escape, and colour adds only colour', () => 
   }
 });
 
-test('a value too long to read is cut, and says so; a curl line is not', () => {
+test('long values are truncated, and say so; curl lines are not', () => {
   const long = 'x'.repeat(100_000);
   const requirements = fixture.requirements.map((result) => ({
     ...result,
@@ -82,22 +82,22 @@ test('a value too long to read is cut, and says so; a curl line is not', () => {
   assert.ok(text.includes(`curl ${long}\n`));
 });
 
-test('progress has one line a requirement, with a sign and words', () => {
+test('progress has one line for each requirement, with a sign and words', () => {
   const line = (id: string, changes: Partial<RequirementResult> = {}): string => {
     const result = fixture.requirements.find((one) => one.id === id);
     assert.ok(result);
     return resultLine({ ...result, ...changes }, { colour: false });
   };
-  assert.equal(line('list.answers'), '  ✓ list.answers                  GET /pets returns 200 and Pets.   (31 answers)');
-  assert.equal(line('list.answers', { judged: 1 }).slice(-10), '(1 answer)');
-  assert.equal(line('list.limit'), '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED: 7 failures, 31 answers)');
+  assert.equal(line('list.answers'), '  ✓ list.answers                  GET /pets returns 200 and Pets.   (31 responses)');
+  assert.equal(line('list.answers', { judged: 1 }).slice(-12), '(1 response)');
+  assert.equal(line('list.limit'), '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED: 7 failures, 31 responses)');
   assert.match(line('list.default-limit'), /^ {2}\? list\.default-limit .* \(inconclusive: the list has 12 animals; /);
   assert.match(line('limits.refuses'), /^ {2}– limits\.refuses .* \(skipped: only with --exhaust\)$/);
   assert.deepEqual(rawCharacters(line('list.limit', { verdict: 'skipped', reason: `${hostile}\n` })), []);
   assert.doesNotMatch(line('list.limit', { verdict: 'skipped', reason: 'a\nb' }), /\n/);
 });
 
-test('a section is told by number and title, a heading of our own by itself', () => {
+test('a section line has number and title; other headings are unchanged', () => {
   assert.equal(sectionLine('4.1', { colour: false }), '4.1 List animals');
   assert.equal(sectionLine('Names of animals', { colour: false }), 'Names of animals');
   assert.equal(sectionLine('4.1', { colour: true }), '\u001b[1m4.1 List animals\u001b[0m');

@@ -1,50 +1,70 @@
 /**
- * What a run prints. Whatever came from a server passes through `visible`, so that no server can send an escape sequence to a
- * terminal; colours are added after that, and never carry a meaning alone.
+ * What a run prints. All text passes through `visible`, so that no server can send an escape sequence to a terminal.
+ * Colours are added after that, and never carry information alone.
  */
-import type { Report } from './report.ts';
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
+import {
+  changedTo,
+  directionTitles,
+  gapsByRuns,
+  isUnchanged,
+  type Change,
+  type Comparison,
+  type GapChange,
+  type Side,
+} from './compare.ts';
+import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
-import { bySection, count, duration, requestsSent, sectionTitle, signs } from './words.ts';
+import { bySection, count, dateText, duration, requestsSent, sectionTitle, signs } from './words.ts';
 
-/** Gives a text a style, or leaves it as it is where there are no colours. */
+/** Gives a text a style, or returns it unchanged if there are no colours. */
 export type Paint = (style: keyof typeof styles, text: string) => string;
 
-const styles = { bold: '1', soft: '2', passed: '32', failed: '31', inconclusive: '33', skipped: '2' } satisfies Record<Verdict | 'bold' | 'soft', string>;
+const styles = {
+  bold: '1',
+  soft: '2',
+  passed: '32',
+  failed: '31',
+  inconclusive: '33',
+  skipped: '2',
+} satisfies Record<Verdict | 'bold' | 'soft', string>;
 
-/** A value longer than this is cut here and whole in the other forms; a curl line is never cut: half of one is of no use. */
-const valueLength = 1500;
+/** Longer values are truncated, except for curl lines, which would be useless. */
+const maxValueLength = 1500;
+const maxBehaviourLength = 400;
 
 const idWidth = 29;
+const labelWidth = 15;
 const indent = '  ';
 const gutter = '  ';
 
-/** The head of a section in the progress: `4.1 List animals`. */
-export function sectionLine(section: string, { colour }: { colour: boolean }): string {
-  return painter(colour)('bold', visible(sectionTitle(section)));
+/** The heading of a group of checks. */
+export function sectionLine(title: string, { colour }: { colour: boolean }): string {
+  return painter(colour)('bold', visible(sectionTitle(title)));
 }
 
-/** One requirement in the progress: sign, id, text, and in brackets how it ended. */
+/** A line of the progress: the sign, id and text of a requirement, and its result. */
 export function resultLine(result: RequirementResult, { colour }: { colour: boolean }): string {
   const paint = painter(colour);
-  const { verdict } = result;
+  const { id, text, verdict } = result;
   const ending = paint(verdict === 'passed' ? 'soft' : verdict, visible(`(${endingOf(result)})`));
-  return `${indent}${paint(verdict, signs[verdict])} ${visible(result.id).padEnd(idWidth)} ${visible(result.text)}   ${ending}`;
+  return `${indent}${paint(verdict, signs[verdict])} ${visible(id).padEnd(idWidth)} ${visible(text)}   ${ending}`;
 }
 
 function endingOf({ verdict, judged, failed, reason }: RequirementResult): string {
-  const answers = count(judged, 'answer');
-  if (verdict === 'passed') return answers;
-  if (verdict === 'failed') return `FAILED: ${count(failed, 'failure')}, ${answers}`;
-  return `${verdict}: ${reason ?? 'no reason given'}`;
+  const responses = count(judged, 'response');
+  if (verdict === 'passed') return responses;
+  if (verdict === 'failed') return `FAILED: ${count(failed, 'failure')}, ${responses}`;
+  return `${verdict}: ${reason ?? 'no reason'}`;
 }
 
-/** The end of a run: failures in full, what is inconclusive, how the gaps are filled, and the verdict as the last line. */
+/** The end of a run: all failures, inconclusive requirements and observed gaps. The last line is the result. */
 export function summaryText(report: Report, options: { colour: boolean; columns: number }): string {
   const paint = painter(options.colour);
   const columns = Math.max(40, options.columns);
+  const failed = report.requirements.filter(({ verdict }) => verdict === 'failed');
   const blocks = [
-    ...report.requirements.filter(({ verdict }) => verdict === 'failed').map((result) => failedText(result, columns, paint)),
+    ...failed.map((result) => failedText(result, columns, paint)),
     inconclusiveText(report, columns, paint),
     gapsText(report, columns, paint),
     lastLine(report, paint),
@@ -54,29 +74,32 @@ export function summaryText(report: Report, options: { colour: boolean; columns:
 
 function failedText(result: RequirementResult, columns: number, paint: Paint): string {
   const { id, section, text, failures, failed } = result;
+  const sign = paint('failed', `${signs.failed} FAILED`);
+  const title = `${sign} ${paint('bold', visible(id))} (${visible(sectionTitle(section))})`;
   const blocks = failures.map((failure, index) => {
     const head = failed > 1 ? [`${indent}${paint('bold', `${index + 1} of ${failed}`)}`] : [];
     return [...head, ...failureLines(failure, columns, paint)].join('\n');
   });
-  if (failed > failures.length && failures.length > 0) blocks.push(`${indent}and ${failed - failures.length} more`);
-  const title = `${paint('failed', `${signs.failed} FAILED`)} ${paint('bold', visible(id))} (${visible(sectionTitle(section))})`;
+  const more = failed - failures.length;
+  if (more > 0 && failures.length > 0) blocks.push(`${indent}and ${more} more`);
   return [[title, ...wrapped(visible(text), columns, indent)].join('\n'), ...blocks].join('\n\n');
 }
 
-function failureLines({ required, came, smallestCase, curl, replay }: Failure, columns: number, paint: Paint): readonly string[] {
-  const label = (name: string): string => paint('soft', name.padEnd(15));
-  const hanging = ' '.repeat(indent.length + 15);
+function failureLines(failure: Failure, columns: number, paint: Paint): readonly string[] {
+  const { required, came, smallestCase, curl, replay } = failure;
+  const label = (name: string): string => indent + paint('soft', name.padEnd(labelWidth));
+  const hanging = ' '.repeat(indent.length + labelWidth);
   const field = (name: string, value: string): readonly string[] => {
-    const text = visibleLines(clipped(value, valueLength)).split('\n').flatMap((line) => wrapped(line, columns, hanging));
-    return [`${indent}${label(name)}${(text[0] ?? '').slice(hanging.length)}`, ...text.slice(1)];
+    const lines = visibleLines(clipped(value, maxValueLength)).split('\n');
+    const [first = '', ...rest] = lines.flatMap((line) => wrapped(line, columns, hanging));
+    return [label(name) + first.slice(hanging.length), ...rest];
   };
-  const uncut = (name: string, value: string): readonly string[] => [`${indent}${label(name)}${visible(value)}`];
   return [
     ...field('required', required),
-    ...field('came', came),
+    ...field('received', came),
     ...field('smallest case', smallestCase),
-    ...uncut('curl', curl),
-    ...(replay === undefined ? [] : uncut('replay', replay)),
+    label('curl') + visible(curl),
+    ...(replay === undefined ? [] : [label('replay') + visible(replay)]),
   ];
 }
 
@@ -85,40 +108,93 @@ function inconclusiveText({ requirements }: Report, columns: number, paint: Pain
     .filter(({ verdict }) => verdict === 'inconclusive')
     .flatMap(({ id, reason }) => [
       `${indent}${paint('inconclusive', signs.inconclusive)} ${visible(id)}`,
-      ...wrapped(visible(reason ?? 'no reason given'), columns, '      '),
+      ...wrapped(visible(reason ?? 'no reason'), columns, '      '),
     ]);
   return lines.length === 0 ? '' : [paint('bold', 'Inconclusive'), ...lines].join('\n');
 }
 
 function gapsText({ gaps }: Report, columns: number, paint: Paint): string {
-  const seen = bySection(gaps).flatMap(([, group]) => group.filter(({ answer }) => answer !== undefined));
-  if (seen.length === 0) return '';
+  const observed = bySection(gaps).flatMap(([, group]) => group.filter(({ answer }) => answer !== undefined));
+  if (observed.length === 0) return '';
   const room = columns - indent.length - gutter.length;
-  const width = Math.min(Math.max(...seen.map(({ question }) => question.length)), Math.floor(room * 0.6));
-  const lines = seen.flatMap(({ question, answer = '' }) => {
+  const width = Math.min(Math.max(...observed.map(({ question }) => question.length)), Math.floor(room * 0.6));
+  const lines = observed.flatMap(({ question, answer = '' }) => {
     const left = wrapped(visible(question), width, '');
-    const right = wrapped(visible(clipped(answer, valueLength)), room - width, '');
-    const row = (at: number): string => `${indent}${(left[at] ?? '').padEnd(width)}${gutter}${right[at] ?? ''}`.trimEnd();
-    return Array.from({ length: Math.max(left.length, right.length) }, (_, at) => row(at));
+    const right = wrapped(visible(clipped(answer, maxValueLength)), room - width, '');
+    return Array.from({ length: Math.max(left.length, right.length) }, (_, at) =>
+      `${indent}${(left[at] ?? '').padEnd(width)}${gutter}${right[at] ?? ''}`.trimEnd(),
+    );
   });
-  return [paint('bold', 'What the specification leaves open, and how this server fills it (not judged)'), ...lines].join('\n');
+  return [paint('bold', 'How the server fills the gaps of the specification (not judged)'), ...lines].join('\n');
 }
 
 function lastLine(report: Report, paint: Paint): string {
-  const { totals, sent, conforms } = report;
-  const verdict = paint(conforms ? 'passed' : 'failed', conforms ? 'CONFORMS' : report.aborted !== undefined && totals.failed === 0 ? 'NOT TESTED TO THE END' : 'DOES NOT CONFORM');
-  const counts = `${totals.passed} passed, ${totals.failed} failed, ${totals.inconclusive} inconclusive, ${totals.skipped} skipped`;
+  const { totals, sent, conforms, aborted, seed, seconds } = report;
+  const notTested = aborted !== undefined && totals.failed === 0;
+  const failure = notTested ? 'NOT TESTED TO THE END' : 'DOES NOT CONFORM';
+  const { passed, failed, inconclusive, skipped } = totals;
+  const counts = `${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped`;
   const facts = [
     count(requestsSent(report), 'request'),
     `${count(sent.created, 'animal')} created`,
-    ...(sent.unwanted429 > 0 ? [`${count(sent.unwanted429, 'unwanted 429', 'unwanted 429s')}`] : []),
-    `seed ${report.seed}`,
-    duration(report.seconds),
+    ...(sent.unwanted429 > 0 ? [count(sent.unwanted429, 'unwanted 429', 'unwanted 429s')] : []),
+    `seed ${seed}`,
+    duration(seconds),
   ];
-  return `${verdict}: ${counts} (${facts.join(', ')})`;
+  return `${paint(conforms ? 'passed' : 'failed', conforms ? 'CONFORMS' : failure)}: ${counts} (${facts.join(', ')})`;
 }
 
-/** Broken at spaces where it can be; a word longer than the line is left for the terminal to break. Inner spaces stay. */
+/** The comparison: what is worse, better and otherwise changed, then the gaps. */
+export function comparisonText(comparison: Comparison): string {
+  const { before, now, onlyBefore, onlyNow } = comparison;
+  const gaps = gapsByRuns(comparison);
+  const blocks = [
+    [`Before  ${sideText(before)}`, `Now     ${sideText(now)}`],
+    ...(['worse', 'better', 'other'] as const).map((wanted) =>
+      block(directionTitles[wanted], changedTo(comparison, wanted).flatMap(changeLines)),
+    ),
+    block('Only in the earlier report', onlyBefore.map(onlyLine)),
+    block('Only in this report', onlyNow.map(onlyLine)),
+    block('Gaps filled differently', gaps.both.flatMap(gapLines)),
+    block('Gaps that only one of the two runs observed', gaps.one.map(gapLine)),
+    isUnchanged(comparison) ? ['Nothing has changed.'] : [],
+  ];
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.map((line) => visible(line)).join('\n'))
+    .join('\n\n');
+}
+
+function block(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [title, ...lines];
+}
+
+function sideText({ target, startedAt, conforms }: Side): string {
+  return `${target}, ${dateText(startedAt)}: ${conforms ? 'conforms' : 'does not conform'}`;
+}
+
+function changeLines({ id, section, text, before, now }: Change): readonly string[] {
+  return [`  ${id}: ${before} → ${now}`, `      ${text} (${sectionTitle(section)})`];
+}
+
+function onlyLine({ id, text, verdict }: RequirementResult): string {
+  return `  ${id}: ${verdict}. ${text}`;
+}
+
+function gapLines({ id, question, before = '', now = '' }: GapChange): readonly string[] {
+  return [
+    `  ${id}: ${question}`,
+    `      before: ${clipped(before, maxBehaviourLength)}`,
+    `      now:    ${clipped(now, maxBehaviourLength)}`,
+  ];
+}
+
+function gapLine({ id, before, now = '' }: GapChange): string {
+  const [run, behaviour] = before === undefined ? ['now', now] : ['before', before];
+  return `  ${id}: ${run} ${clipped(behaviour, maxBehaviourLength)}`;
+}
+
+/** Wraps a text at spaces, and keeps spaces within lines. Words longer than a line are not wrapped. */
 export function wrapped(text: string, columns: number, before: string): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -132,7 +208,7 @@ export function wrapped(text: string, columns: number, before: string): readonly
   return [...lines, line].map((one) => before + one);
 }
 
-/** Puts colours around a text, or leaves it as it is. */
+/** Returns a function that styles text, or returns it unchanged if there are no colours. */
 export function painter(colour: boolean): Paint {
   return (style, text) => (colour ? `\u001b[${styles[style]}m${text}\u001b[0m` : text);
 }

@@ -7,13 +7,13 @@ import { rawCharacters } from '../testing/wellformed.ts';
 const anyUnit = fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit));
 const anyString = fc.string({ unit: fc.oneof(anyUnit, fc.constantFrom('\ufeff', '\u202e', '\u001b', '\ud800', '😀', '\u{e0041}')) });
 
-test('what cannot be seen is written as JSON writes it', () => {
+test('invisible characters are written as JSON escapes', () => {
   assert.equal(visible('a\u0000b\u001b[2J\u202e\ud800x\udc00\uffff\u{e0041}\u00a0'), 'a\\u0000b\\u001b[2J\\u202e\\ud800x\\udc00\\uffff\\udb40\\udc41\\u00a0');
   assert.equal(visible('a\r\n\tb'), 'a\\r\\n\\tb');
   assert.equal(visible('Zoë, 猫, 😀 and é'), 'Zoë, 猫, 😀 and é');
 });
 
-test('no raw character is left, and JSON reads the same text from it', () => {
+test('no raw character is left, and JSON reads the same text', () => {
   fc.assert(
     fc.property(anyString, (text) => {
       const shown = visible(text);
@@ -25,15 +25,15 @@ test('no raw character is left, and JSON reads the same text from it', () => {
   );
 });
 
-test('of several lines, only the line feeds stay', () => {
+test('visibleLines keeps only line feeds', () => {
   assert.equal(visibleLines('a\r\nb\nc\rd\u0000'), 'a\nb\nc\\rd\\u0000');
 });
 
-test('a mark is put around what was written out, and nothing else', () => {
+test('mark wraps only the escapes', () => {
   assert.equal(visible('\\u0000\u0000', (written) => `[${written}]`), '\\u0000[\\u0000]');
 });
 
-test('clipping says how much is missing, and never halves a pair', () => {
+test('clipped says how much is missing, and never splits a surrogate pair', () => {
   assert.equal(clipped('abc', 3), 'abc');
   assert.equal(clipped('abcdef', 3), 'abc … (3 more characters)');
   assert.equal(clipped('ab😀cd', 3), 'ab … (4 more characters)');

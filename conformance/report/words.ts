@@ -1,12 +1,12 @@
-/** The words and signs that every form of the report shares. */
+/** The words and signs that all forms of the report share. */
 import { sections } from '../requirements/requirements.ts';
-import type { Report } from './report.ts';
 import type { Verdict } from '../verdicts/results.ts';
+import type { Report } from './report.ts';
 
-/** In the order in which counts are told. */
+/** The verdicts in the order of all counts. */
 export const verdicts: readonly Verdict[] = ['passed', 'failed', 'inconclusive', 'skipped'];
 
-/** A verdict must be told without colour too. */
+/** Signs, so that a verdict can be recognized without colour. */
 export const signs: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗', inconclusive: '?', skipped: '–' };
 
 /** `1 animal`, `1,204 animals`. */
@@ -31,35 +31,38 @@ export function dateText(startedAt: string): string {
   return startedAt.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
 }
 
-/** All requests of a run. */
+/** The number of all requests of a run. */
 export function requestsSent({ sent }: Report): number {
   return sent.withKey + sent.withoutKey;
 }
 
-/** Whether inconclusive counts as failed. */
+/** Whether inconclusive requirements count as failures. */
 export function isStrict(report: Report): boolean {
   return report.mode.includes('strict');
 }
 
-/** The verdict on the server, in one sentence. */
+/** The result of the run in one sentence. */
 export function conclusion(report: Report): string {
   const { passed, failed, inconclusive } = report.totals;
   if (failed > 0) return `Does not conform: ${count(failed, 'requirement')} failed.`;
   if (report.aborted !== undefined) return `Could not be tested to the end: ${report.aborted}.`;
-  if (!report.conforms) return `Does not conform: nothing failed, but under --strict ${count(inconclusive, 'requirement')} may not stay inconclusive.`;
-  if (passed === 0) return 'Nothing failed, but nothing was shown to hold either.';
-  if (inconclusive > 0) return `Conforms, as far as could be seen: nothing failed, and ${count(inconclusive, 'requirement')} stayed inconclusive.`;
+  const open = count(inconclusive, 'requirement');
+  if (!report.conforms) return `Does not conform: nothing failed, but ${open} inconclusive under --strict.`;
+  if (passed === 0) return 'Nothing failed, but nothing passed either.';
+  if (inconclusive > 0) return `Conforms as far as tested: nothing failed, ${open} inconclusive.`;
   return `Conforms: nothing failed.`;
 }
 
-/** `4.1 List animals`; a heading of our own decisions stands for itself. */
+/** `4.1 List animals`. */
 export function sectionTitle(section: string): string {
   const title = sections.find(([number]) => number === section)?.[1];
   return title === undefined ? section : `${section} ${title}`;
 }
 
-/** What belongs to each section, sections in the order of the specification, then all others as they come. */
-export function bySection<Item extends { readonly section: string }>(items: readonly Item[]): readonly (readonly [section: string, items: readonly Item[]])[] {
+/** Groups items by section, in the order of the specification, and unknown sections after them. */
+export function bySection<Item extends { readonly section: string }>(
+  items: readonly Item[],
+): readonly (readonly [section: string, items: readonly Item[]])[] {
   const groups = new Map<string, Item[]>(sections.map(([number]) => [number, []]));
   for (const item of items) {
     const group = groups.get(item.section);
