@@ -1,7 +1,4 @@
-/**
- * The list of requirements, the checks and what they say they cost are one; and no verdict depends on the order of
- * checks.
- */
+/** Requirements, checks and their costs are consistent, and no verdict depends on the order of checks. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -20,13 +17,13 @@ import { requirements, sections } from './requirements/requirements.ts';
 import type { Session } from './session/session.ts';
 import { groups, estimateOf, runChecks, type Estimate, type RegisterTest } from './suite.ts';
 import { ownServer, smallServer } from './testing/servers.ts';
-import { run, session, told, verdicts } from './testing/sessions.ts';
+import { run, session, failuresText, verdicts } from './testing/sessions.ts';
 
 const checks = groups.flatMap(([, ofGroup]) => ofGroup);
 const reversed = groups.map(([title, ofGroup]) => [title, ofGroup.toReversed()] as const).toReversed();
 
-describe('the list', () => {
-  test('every requirement has one check, or a reason why there is none', () => {
+describe('requirements and checks', () => {
+  test('every requirement has one check, or a reason why it cannot be checked', () => {
     for (const { id, untested } of requirements) {
       const count = checks.filter(({ requirement }) => requirement === id).length;
       assert.equal(
@@ -38,29 +35,29 @@ describe('the list', () => {
     }
   });
 
-  test('every check names a requirement, or looks at gaps; each gap is looked at by one', () => {
-    for (const { requirement, gaps: looked } of checks) {
-      if (requirement === undefined) assert.notEqual(looked.length, 0);
+  test('every check names a requirement or observes gaps; each gap is observed by one check', () => {
+    for (const { requirement, gaps: observed } of checks) {
+      if (requirement === undefined) assert.notEqual(observed.length, 0);
       else
         assert.ok(
           requirements.some(({ id }) => id === requirement),
           requirement,
         );
     }
-    const looked = checks.flatMap((check) => check.gaps);
+    const observed = checks.flatMap((check) => check.gaps);
     assert.deepEqual(
-      looked.filter((id, i) => looked.indexOf(id) !== i),
+      observed.filter((id, i) => observed.indexOf(id) !== i),
       [],
-      'looked at twice',
+      'observed twice',
     );
     assert.deepEqual(
-      looked.filter((id) => !gaps.some((gap) => gap.id === id)),
+      observed.filter((id) => !gaps.some((gap) => gap.id === id)),
       [],
       'no gap',
     );
   });
 
-  test('ids are words of a topic, each once; sections exist; texts are sentences', () => {
+  test('ids are unique words of a topic, sections exist, and texts are sentences', () => {
     for (const list of [requirements, gaps]) {
       const ids: readonly string[] = list.map(({ id }) => id);
       assert.equal(new Set(ids).size, ids.length);
@@ -77,7 +74,7 @@ describe('the list', () => {
     }
   });
 
-  test('the replay of every generated case is an option that is taken', () => {
+  test('the replay options of every generated case are valid', () => {
     for (const { requirement, cost } of checks) {
       if (cost.perCase === undefined || requirement === undefined) continue;
       assert.notEqual(
@@ -89,7 +86,7 @@ describe('the list', () => {
   });
 });
 
-/** What one check has sent, the fixtures it was the first to need apart. */
+/** What one check sent, not counting fixtures. */
 interface Spent {
   readonly check: Check;
   readonly requests: number;
@@ -97,7 +94,7 @@ interface Spent {
   readonly created: number;
 }
 
-/** A whole run in which every request is put down to its check, or to the fixtures. */
+/** A whole run that attributes every request to its check, or to the fixtures. */
 async function counted(of: Session) {
   const spent: Spent[] = [];
   const shared = { requests: 0, keyless: 0, created: 0 };
@@ -158,12 +155,12 @@ describe("runs against this project's own server", () => {
     whole = { ...(await counted(started)), session: started };
   });
 
-  test('it conforms, and nothing stays inconclusive', () => {
+  test('it conforms, and nothing is inconclusive', () => {
     const open = whole.results.filter(({ verdict }) => verdict === 'failed' || verdict === 'inconclusive');
     assert.deepEqual(
       open.map(({ id, verdict, reason }) => `${id} ${verdict} ${reason}`),
       [],
-      told(whole.results),
+      failuresText(whole.results),
     );
     for (const { id, verdict, judged, evidence } of whole.results) {
       if (verdict === 'passed') assert.ok(judged > 0 && evidence.length > 0, id);
@@ -171,7 +168,7 @@ describe("runs against this project's own server", () => {
     assert.equal(whole.session.lost, undefined);
   });
 
-  test('no check sends more than it says', () => {
+  test('no check sends more than its cost', () => {
     for (const { check, ...sent } of whole.spent) {
       const { requests, keyless, creates } = totalCost(check.cost, whole.session.options.runs);
       const name = check.requirement ?? check.gaps.join(', ');
@@ -187,13 +184,13 @@ describe("runs against this project's own server", () => {
     assert.equal(shared.keyless, 0);
   });
 
-  test('a check that could create an animal says so', () => {
+  test('a check that creates animals declares it', () => {
     for (const { check, created } of whole.spent) {
       if (created > 0) assert.ok(totalCost(check.cost, 1).creates > 0, check.requirement);
     }
   });
 
-  test('the run sends no more than it has told beforehand', () => {
+  test('the run sends no more than its estimate', () => {
     const { plan } = whole;
     const { withKey, withoutKey, created } = whole.session.client.sent;
     assert.ok(withKey <= plan.withKey, `${withKey} of ${plan.withKey}`);
@@ -201,7 +198,7 @@ describe("runs against this project's own server", () => {
     assert.ok(created <= plan.creates, `${created} of ${plan.creates}`);
   });
 
-  test('every gap is looked at, those at the limit apart', () => {
+  test('every gap is observed, except for those at the limit', () => {
     const atLimit = checks.filter(({ cost }) => cost.exhausts === true).flatMap((check) => check.gaps);
     for (const { id, answer, reason } of whole.session.ledger.observations()) {
       if (atLimit.includes(id)) assert.match(reason ?? '', /--exhaust/);
@@ -213,16 +210,16 @@ describe("runs against this project's own server", () => {
     assert.deepEqual(verdicts(await run(session(await ownServer(t)), reversed)), verdicts(whole.results));
   });
 
-  test('each requirement alone has the verdict that it has in the whole run', async (t) => {
-    // Requests without a key are counted by address: two servers have room for all of them.
+  test('each requirement alone has the same verdict as in the whole run', async (t) => {
+    // Requests without a key are limited by address, so two servers are needed.
     const another = await ownServer(t);
     for (const { id, verdict } of whole.results) {
       const alone = await run(session(id.startsWith('auth.') ? another : server, { only: [id] }));
-      assert.equal(alone.find((result) => result.id === id)!.verdict, verdict, `${id} ${told(alone)}`);
+      assert.equal(alone.find((result) => result.id === id)!.verdict, verdict, `${id} ${failuresText(alone)}`);
     }
   });
 
-  test('--read-only creates nothing, and what needs creating is skipped with its reason', async () => {
+  test('--read-only creates nothing, and checks that create animals are skipped with a reason', async () => {
     const only = session(server, {
       write: false,
       readOnly: true,
@@ -237,7 +234,7 @@ describe("runs against this project's own server", () => {
   });
 });
 
-describe('runs against a server with a fault', () => {
+describe('runs against mutants', () => {
   for (const mutant of ['name-lower', 'remaining-missing-400']) {
     test(`${mutant}: the order of checks changes no verdict`, async (t) => {
       const forward = await run(session(await smallServer(t, { mutant })));
@@ -247,7 +244,7 @@ describe('runs against a server with a fault', () => {
     });
   }
 
-  test('an error of the kit is no verdict', async (t) => {
+  test('an error in the kit is not a verdict', async (t) => {
     const broken: Check = {
       requirement: 'list.answers',
       gaps: [],
@@ -265,9 +262,7 @@ describe('runs against a server with a fault', () => {
   });
 });
 
-/**
- * Runs checks as node:test would, and gives for each test its title and how it ended, with the results that were told.
- */
+/** Runs checks like node:test, and returns the title and result of each test, and the reported progress. */
 async function asNode(session: Session, ...checks: readonly Check[]) {
   const ended: [title: string, end: string][] = [];
   const progress: [id: string, verdict: string][] = [];
@@ -282,22 +277,22 @@ async function asNode(session: Session, ...checks: readonly Check[]) {
   };
   try {
     await session.open();
-    const told = { group: () => {}, result: ({ id, verdict }: RequirementResult) => progress.push([id, verdict]) };
-    await runChecks(session, told, [['one', checks]], register);
+    const reporting = { group: () => {}, result: ({ id, verdict }: RequirementResult) => progress.push([id, verdict]) };
+    await runChecks(session, reporting, [['one', checks]], register);
   } finally {
     session.client.close();
   }
   return { ended, progress, last: ended.at(-1)! };
 }
 
-describe("node's own view", () => {
-  // One sees the names of a list, the other those of a get; this server shows no name in a get.
+describe('tests of node:test', () => {
+  // One check lists, the other gets; this mutant shows no name in getPet.
   const mutant = 'pet-name-missing-get';
   const names = check('pet.name', { requests: 1 }, async (t) => void (await t.send(listPets(t.key))));
   const gets = check('get.answers', { requests: 1 }, async (t) => void (await t.send(getPet(t.key, 1n))));
   const last = 'No response to another check violates a requirement';
 
-  test('a requirement that is broken after its own check fails the last test, and is told again', async (t) => {
+  test('a requirement that is violated after its own check fails the last test, and is reported again', async (t) => {
     const { ended, progress } = await asNode(session(await smallServer(t, { mutant })), names, gets);
     assert.deepEqual(
       ended.map(([title, end]) => [title.split(':')[0], end.split(':')[0]]),
@@ -316,7 +311,7 @@ describe("node's own view", () => {
     ]);
   });
 
-  test('one that is broken before its own check fails that one, and only that one', async (t) => {
+  test('a requirement that is violated before its own check fails only that check', async (t) => {
     const { ended, progress } = await asNode(session(await smallServer(t, { mutant })), gets, names);
     assert.match(ended[1]![1], /^pet\.name: .*\nrequired: a name, a string\n/);
     assert.deepEqual(ended[3], [last, 'passed']);
@@ -326,7 +321,7 @@ describe("node's own view", () => {
     ]);
   });
 
-  test('nothing that was not to be checked fails it', async (t) => {
+  test('requirements that are not selected do not fail', async (t) => {
     const { ended } = await asNode(session(await smallServer(t, { mutant }), { only: ['get.answers'] }), names, gets);
     assert.deepEqual(
       ended.map(([title]) => title.split(':')[0]),
@@ -335,7 +330,7 @@ describe("node's own view", () => {
     assert.equal(ended[2]![1], 'passed');
   });
 
-  test('what is inconclusive fails under --strict only', async (t) => {
+  test('an inconclusive requirement fails only under --strict', async (t) => {
     const { ended } = await asNode(
       session(await smallServer(t), { strict: true }),
       check('list.limit', {}, async () => {}),
@@ -344,14 +339,14 @@ describe("node's own view", () => {
   });
 });
 
-describe('many cases of one check', () => {
-  /** Of a server on which a limit from 2 to 10 gives 11 animals, and a few checks. */
+describe('cases of a check', () => {
+  /** The results of some checks, for a mutant that returns 11 animals for a limit from 2 to 10. */
   const failing = async (t: Parameters<typeof smallServer>[0], ...checks: readonly Check[]) =>
     (await run(session(await smallServer(t, { mutant: 'list-limit-ignored-10' })), [['one', checks]])).find(
       ({ id }) => id === 'list.limit',
     )!;
 
-  test('each goes on after the first case that fails', async (t) => {
+  test('each continues after a case that fails', async (t) => {
     const limits = check('list.limit', {}, async (t) => {
       await t.each([2, 11, 3], async (limit) => void (await t.send(listPets(t.key, { limit }))));
     });
@@ -363,7 +358,7 @@ describe('many cases of one check', () => {
     );
   });
 
-  test('a check does not go on after each, where a case has failed; what is no failure ends it at once', async (t) => {
+  test('a check ends after each if a case has failed, and immediately after another error', async (t) => {
     const sent: number[] = [];
     const ask = (t: Parameters<Check['run']>[0]) => async (limit: number) => {
       sent.push(limit);
@@ -389,7 +384,7 @@ describe('many cases of one check', () => {
     });
   });
 
-  test('a case that fails shrinks to the smallest, which is all that is told; and is generated again by its path', async (t) => {
+  test('a failing case is shrunk, only the smallest is reported, and its path generates it again', async (t) => {
     const server = await smallServer(t, { mutant: 'name-lower' });
     const createdWith = async (path?: string) => {
       tries.length = 0;

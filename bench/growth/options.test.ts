@@ -20,7 +20,7 @@ test('one line names the flag and the rule', () => {
       return error.message;
     }
   };
-  assert.equal(wrong('--animals', '1999'), '--animals must be a whole number from 2000 to 5000000, not 1999');
+  assert.equal(wrong('--animals', '1999'), '--animals must be an integer from 2000 to 5000000, not 1999');
   assert.match(wrong('--slow'), /^Unknown option '--slow'; --help shows all options$/);
   assert.match(wrong('million'), /^Unexpected argument 'million'[^\n]*; --help shows all options$/);
 });

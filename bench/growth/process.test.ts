@@ -48,5 +48,5 @@ test('Ctrl-C: servers stopped, folders gone', async (t) => {
 
 test('what cannot be measured: exit 2, in one line', async () => {
   const { code, stdout, stderr } = await start(['--animals', 'many']).ended;
-  assert.deepEqual([code, stdout, stderr], [2, '', 'bench:growth: --animals must be a whole number from 2000 to 5000000, not many\n']);
+  assert.deepEqual([code, stdout, stderr], [2, '', 'bench:growth: --animals must be an integer from 2000 to 5000000, not many\n']);
 });

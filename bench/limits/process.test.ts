@@ -75,7 +75,7 @@ test('what cannot be tested: exit 2, in one line, without the key', async () => 
   const nowhere = { baseUrl: 'http://127.0.0.1:1/v1', apiKey };
   const runs: readonly (readonly [Promise<Ended>, RegExp])[] = [
     [bench(nowhere, 'exact'), /^bench:limits: http:\/\/127\.0\.0\.1:1\/v1 does not answer: .*ECONNREFUSED/],
-    [bench(nowhere, '--rate', apiKey), /^bench:limits: --rate must be a whole number .*\[key\]/],
+    [bench(nowhere, '--rate', apiKey), /^bench:limits: --rate must be an integer .*\[key\]/],
   ];
   for (const [ended, line] of runs) {
     const { code, stderr, stdout } = await ended;

@@ -1,19 +1,16 @@
-/**
- * Driving a key to its limit: nobody who keeps his word sees more than five refusals in a window, and every operation
- * is refused.
- */
+/** A conforming server refuses at most five requests in a window, and each operation is refused. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startSmallServer } from '../mutants/small-server.ts';
 import { variants } from '../mutants/variants.ts';
 import { fakeClock } from '../testing/responses.ts';
-import { run, session, told, verdicts } from '../testing/sessions.ts';
+import { run, session, failuresText, verdicts } from '../testing/sessions.ts';
 
 const apiKey = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';
 
 for (const variant of [undefined, ...variants.filter(({ id }) => ['lax', 'sliding', 'first request'].includes(id))]) {
   for (const write of [true, false]) {
-    test(`${variant?.id ?? 'a server that conforms'}, ${write ? 'creating' : 'reading only'}`, async (t) => {
+    test(`${variant?.id ?? 'a conforming server'}, ${write ? 'with creates' : 'read-only'}`, async (t) => {
       const clock = fakeClock();
       const refusals = new Map<number, number>();
       const refused = new Set<string>();
@@ -39,7 +36,7 @@ for (const variant of [undefined, ...variants.filter(({ id }) => ['lax', 'slidin
       assert.deepEqual(
         results.filter(({ verdict }) => verdict === 'failed'),
         [],
-        told(results),
+        failuresText(results),
       );
       assert.ok(Math.max(...refusals.values()) <= 5, `${[...refusals.values()]} refusals`);
       if (variant === undefined) {

@@ -1,4 +1,4 @@
-/** Names that every server must keep are ordinary ones; generated names are such as can be sent. */
+/** Ordinary names are those that every server must accept, and generated names can be sent as JSON. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Near misses are no keys; and no text that the kit shows gives a key away. */
+/** Near misses are not the key, and texts of the kit do not reveal keys. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
@@ -22,10 +22,10 @@ const anyKey = fc.oneof(
   fc.stringMatching(/^[ab]{6,12}$/),
 );
 
-/** A third of a key: longer pieces must not be seen. */
+/** A third of a key: longer parts must not be visible. */
 const thirdOf = (key: string) => Math.max(6, Math.ceil(key.length / 3));
 
-/** The longest piece of the key in a text, in either case. */
+/** The longest part of the key in a text, in any case. */
 function longestPiece(text: string, key: string): number {
   const [low, lowKey] = [text.toLowerCase(), key.toLowerCase()];
   let longest = 0;
@@ -34,7 +34,7 @@ function longestPiece(text: string, key: string): number {
   return longest;
 }
 
-test('the key itself is valid, under its own variable', () => {
+test('bearer() is the key, with its own shell variable', () => {
   assert.deepEqual(bearer('abcdef'), { header: 'Bearer abcdef', shell: 'Bearer $API_KEY', key: 'main' });
   assert.deepEqual(bearer('abcdef', 'exhaust'), {
     header: 'Bearer abcdef',
@@ -43,7 +43,7 @@ test('the key itself is valid, under its own variable', () => {
   });
 });
 
-test('a near miss is never the key, and differs in just what it says', () => {
+test('a near miss is never the key, and differs as described', () => {
   fc.assert(
     fc.property(anyKey, fc.nat(), (key, n) => {
       const at = n % key.length;
@@ -58,7 +58,7 @@ test('a near miss is never the key, and differs in just what it says', () => {
         [...changed].flatMap((c, i) => (c === key[i] ? [] : [i])),
         [at],
       );
-      // By one of the same class: a check of the key's form alone would let it pass.
+      // A character of the same class, so that the form of the key is still valid.
       for (const ofClass of [/[0-9]/, /[a-z]/, /[A-Z]/])
         if (ofClass.test(key[at]!)) assert.match(changed[at]!, ofClass);
 
@@ -78,7 +78,7 @@ test('a near miss is never the key, and differs in just what it says', () => {
   );
 });
 
-test('no word for the shell holds a piece of the key', () => {
+test('no shell expression contains a part of the key', () => {
   const index = 20;
   for (const credential of [
     bearer(apiKey),
@@ -94,7 +94,7 @@ test('no word for the shell holds a piece of the key', () => {
   assert.ok(longestPiece(inQuery(apiKey).shell, apiKey) <= 3);
 });
 
-test('a key stands in a query as it is, or every byte of it encoded', () => {
+test('a key in a query is unchanged, or every byte of it is encoded', () => {
   assert.deepEqual(inQuery('aZ09_-.~'), { text: 'aZ09_-.~', shell: '$API_KEY' });
   fc.assert(
     fc.property(anyKey, (key) => {
@@ -104,7 +104,7 @@ test('a key stands in a query as it is, or every byte of it encoded', () => {
 });
 
 describe('the redactor', () => {
-  test('takes out the key, near misses of it, large pieces of it and its other forms', () => {
+  test('removes the key, near misses, large parts and other forms of it', () => {
     const key = apiKey;
     const redact = redactor([key, Buffer.from(`${key}:`).toString('base64')]);
     assert.equal(redact(`before ${key} after`), 'before [key] after');
@@ -129,7 +129,7 @@ describe('the redactor', () => {
     assert.equal(basic, 'Basic [key] is no scheme of ours');
   });
 
-  test('leaves ordinary text alone', () => {
+  test('does not change ordinary text', () => {
     const redact = redactor([apiKey]);
     for (const text of [
       '',
@@ -144,7 +144,7 @@ describe('the redactor', () => {
       assert.equal(redact(text), text);
   });
 
-  test('whatever key and text: no piece of a third remains, and nothing else is lost', () => {
+  test('for any key and text, no third of the key remains, and nothing else is lost', () => {
     fc.assert(
       fc.property(
         anyKey,
@@ -163,7 +163,7 @@ describe('the redactor', () => {
             )
             .join('');
           const redacted = redactor([key])(text);
-          // The mark may stand beside what was left, and be a piece of the key itself.
+          // The replacement may be next to what is left, and be a part of the key itself.
           for (const rest of redacted.split('[key]'))
             assert.ok(longestPiece(rest, key) < Math.min(thirdOf(key), key.length), redacted);
           if (longestPiece(text, key) < Math.min(thirdOf(key), key.length)) assert.equal(redacted, text);
@@ -173,7 +173,7 @@ describe('the redactor', () => {
     );
   });
 
-  test('ends with keys that repeat themselves or hold the mark, and several of them', () => {
+  test('terminates for keys with repetitions or with the replacement in them, and for several keys', () => {
     const keys = ['aaaaaaaaaa', '[key][key]', 'x[key]x[key]x', 'abcabcabcabc', '......', '$&$1$$$&$1$$'];
     for (const key of keys) {
       assert.ok(!redactor([key])(key.repeat(3)).includes(key) || key.includes('[key]'));
@@ -184,7 +184,7 @@ describe('the redactor', () => {
     for (const key of keys.filter((key) => !key.includes('[key]'))) assert.ok(!all.includes(key), all);
   });
 
-  test('takes time in proportion to the text', () => {
+  test('takes linear time', () => {
     const redact = redactor([apiKey, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa']);
     const texts = [apiKey, 'aaaaaaaaab', apiKey.slice(0, 9), 'plain text '].map((text) =>
       text.repeat(400_000 / text.length),

@@ -1,6 +1,4 @@
-/**
- * A curl line sends the very request that the kit has sent; and the shell never sees the key but in its environment.
- */
+/** A curl line sends exactly the request that the kit sent, and contains no key. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
@@ -14,7 +12,7 @@ import { apiKey, scripted, smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
 import { inDoubleQuotes, sh, withoutCurl } from '../testing/shell.ts';
 
-/** Sends requests by the kit and by their curl lines, and compares what arrives. */
+/** Sends requests with the kit and with their curl lines, and compares what the server receives. */
 async function bothWays(t: TestContext): Promise<(request: Request) => Promise<ReceivedRequest>> {
   const echo = await scripted(t, (_, response) => void response.end());
   const { client } = session(echo);
@@ -39,7 +37,7 @@ async function bothWays(t: TestContext): Promise<(request: Request) => Promise<R
 
 const key = bearer(apiKey);
 
-test('each operation, with each kind of credential', { skip: withoutCurl }, async (t) => {
+test('every operation with every kind of credential', { skip: withoutCurl }, async (t) => {
   const send = await bothWays(t);
   const credentials = [
     key,
@@ -71,7 +69,7 @@ test('each operation, with each kind of credential', { skip: withoutCurl }, asyn
     await send(request);
 });
 
-test('bodies that a shell or curl would misread', { skip: withoutCurl }, async (t) => {
+test('bodies that a shell or curl could misinterpret', { skip: withoutCurl }, async (t) => {
   const send = await bothWays(t);
   const texts = [
     '',
@@ -135,7 +133,7 @@ test('any body', { skip: withoutCurl }, async (t) => {
   );
 });
 
-test('what a shell makes of every credential that a run sends is what was sent, whatever the key', async (t) => {
+test('a shell evaluates the expression of every credential to what the kit sent, for any key', async (t) => {
   const ordinary = fc.stringMatching(/^[A-Za-z0-9_]{6,40}$/);
   const printable = fc.string({
     unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -190,7 +188,7 @@ const moment = { at: 0, turn: 0 };
 const answerOf = (request: Request, status: number, body: string, headers: [string, string][] = []) =>
   new Response(request, status, headers, Buffer.from(body), moment, moment);
 
-test('no words about a request hold the key', () => {
+test('descriptions of requests do not contain the key', () => {
   const { text, shell } = inQuery(apiKey);
   const request: Request = { ...listPets(nobody), target: `/pets?key=${text}`, shellTarget: `/pets?key=${shell}` };
   for (const words of [
@@ -203,7 +201,7 @@ test('no words about a request hold the key', () => {
   assert.equal(curlLine(request, 'https://x/$a/v1'), 'curl -i "https://x/\\$a/v1/pets?key=$API_KEY"');
 });
 
-test('a response in words and as a transcript', () => {
+test('summary and transcript of a response', () => {
   const list = answerOf(listPets(key, { limit: 2 }), 200, '[{"id":1,"name":"Rex","categoryId":1}]', [['X-A', '1']]);
   assert.equal(summary(list), 'GET /pets?limit=2 → 200, 1 animal');
   assert.equal(transcript(list), 'HTTP 200\nX-A: 1\n\n[{"id":1,"name":"Rex","categoryId":1}]');
@@ -213,7 +211,7 @@ test('a response in words and as a transcript', () => {
   );
 });
 
-test('headers are found in any case; an integer is one value of digits', () => {
+test('headers are found in any case; an integer is a single value of digits', () => {
   const of = (...values: string[]) =>
     answerOf(
       listPets(key),

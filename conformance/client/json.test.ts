@@ -5,14 +5,14 @@ import { JsonNumber, JsonObject, kindOf, parseJson, type Json } from './json.ts'
 
 const read = (text: string) => parseJson(Buffer.from(text));
 
-/** As JSON.parse would have it. */
+/** The value that JSON.parse returns. */
 function plain(value: Json): unknown {
   if (value instanceof JsonNumber) return Number(value.text);
   if (value instanceof JsonObject) return Object.fromEntries(value.members.map(([name, v]) => [name, plain(v)]));
   return Array.isArray(value) ? value.map(plain) : value;
 }
 
-test('whatever JSON.stringify writes is read as JSON.parse reads it', () => {
+test('what JSON.stringify writes is read like JSON.parse does', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
@@ -25,7 +25,7 @@ test('whatever JSON.stringify writes is read as JSON.parse reads it', () => {
   );
 });
 
-test('what is no JSON is refused, wherever JSON.parse refuses it', () => {
+test('text that JSON.parse rejects is rejected', () => {
   fc.assert(
     fc.property(
       fc.jsonValue(),
@@ -56,7 +56,7 @@ test('a number keeps its digits', () => {
   );
 });
 
-test('the value of an integer of 64 bits, however it is written', () => {
+test('the value of a 64-bit integer in any notation', () => {
   const cases: [string, bigint | undefined][] = [
     ['9223372036854775807', 9223372036854775807n],
     ['-9223372036854775808', -9223372036854775808n],
@@ -75,14 +75,14 @@ test('the value of an integer of 64 bits, however it is written', () => {
   for (const [text, expected] of cases) assert.equal(new JsonNumber(text).int64(), expected, text);
 });
 
-test('surrogates, escapes and names given twice come as they were sent', () => {
+test('surrogates, escapes and repeated names are kept', () => {
   assert.equal(read('"\\ud83d\\u0000\\b\\f\\n\\r\\t\\"\\\\\\/"'), '\ud83d\0\b\f\n\r\t"\\/');
   const object = read('{"a":1,"a":2}') as JsonObject;
   assert.equal(object.members.length, 2);
   assert.equal(kindOf(object.get('a')), 'the number 2');
 });
 
-test('bytes that are not UTF-8, a byte order mark and a bottomless nesting are refused', () => {
+test('invalid UTF-8, a byte order mark and deep nesting are rejected', () => {
   assert.throws(() => parseJson(Uint8Array.of(0x22, 0xff, 0x22)), /not UTF-8/);
   assert.throws(() => read('\uFEFF1'), /no value at character 0/);
   assert.throws(() => read('['.repeat(100_000)), /too deeply/);

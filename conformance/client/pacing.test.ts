@@ -1,40 +1,40 @@
-/** The pacer waits until the window has turned, no less and hardly more, whatever the server's clock says. */
+/** The pacer waits until the window has ended, and not much longer, for any server clock. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Pacer, plans } from './pacing.ts';
-import { response, start, type Told } from '../testing/responses.ts';
+import { response, start, type ResponseFields } from '../testing/responses.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** The Reset of the minute that `serverAt` is in. */
+/** The Reset of the minute of `serverAt`. */
 const endOfMinute = (serverAt: number) => (Math.floor(serverAt / minuteMs) + 1) * 60;
 
-/** A pacer that has had these responses. */
-function after(...told: Told[]): Pacer {
+/** A pacer that has learned from these responses. */
+function after(...fields: ResponseFields[]): Pacer {
   const pacer = new Pacer();
-  for (const one of told) pacer.learn(response(one));
+  for (const one of fields) pacer.learn(response(one));
   return pacer;
 }
 
 describe('a fixed window', () => {
-  test('nothing is waited for before the first response, nor while requests remain', () => {
+  test('there is no wait before the first response and while requests remain', () => {
     assert.equal(new Pacer().wait(start), 0);
     assert.equal(after({ limit: 60, remaining: 1, reset: endOfMinute(start) }).wait(start), 0);
   });
 
-  test('with none left it waits until the window has turned, and a tick', () => {
+  test('without remaining requests, it waits until the window has ended', () => {
     const reset = endOfMinute(start);
-    const told = { limit: 60, remaining: 0, reset };
+    const fields = { limit: 60, remaining: 0, reset };
     const at = reset * 1000 - 10_000;
-    const pacer = after({ limit: 60, remaining: 1, reset, at }, { ...told, at });
+    const pacer = after({ limit: 60, remaining: 1, reset, at }, { ...fields, at });
     assert.equal(pacer.wait(at), 10_050);
     assert.equal(pacer.wait(at + 10_049), 1);
     assert.equal(pacer.wait(at + 10_050), 0);
   });
 
-  test("never before the server's clock has come to Reset, and at most a second and a tick after, however the clocks differ", () => {
+  test("it waits until the server's clock reaches Reset, and at most about a second longer, for any difference of clocks", () => {
     const offset = fc.oneof(
       fc.integer({ min: -hourMs - 999, max: hourMs + 999 }),
       fc.constantFrom(-hourMs, hourMs, 0, 1, -1, 999),
@@ -60,25 +60,31 @@ describe('a fixed window', () => {
     );
   });
 
-  test("the server's clock is taken from the response with the largest difference, whichever it is", () => {
+  test("the response with the largest difference determines the server's clock", () => {
     const reset = endOfMinute(start);
     const at = reset * 1000 - 20_000;
-    // Date has whole seconds: the later it is read within its second, the further back it seems.
-    const told = [0, 900, 400].map((late) => ({ at: at + late, serverAt: at + 3_000, limit: 60, remaining: 1, reset }));
+    // Date has whole seconds, so it seems to be behind by up to one.
+    const fields = [0, 900, 400].map((late) => ({
+      at: at + late,
+      serverAt: at + 3_000,
+      limit: 60,
+      remaining: 1,
+      reset,
+    }));
     for (const order of [
       [0, 1, 2],
       [1, 0, 2],
       [2, 1, 0],
     ]) {
-      const pacer = after(...order.map((i) => told[i]!));
+      const pacer = after(...order.map((i) => fields[i]!));
       assert.equal(pacer.serverTime(at), at + 3_000, `${order}`);
-      pacer.learn(response({ ...told[1], remaining: 0 }));
+      pacer.learn(response({ ...fields[1], remaining: 0 }));
       assert.equal(pacer.serverTime(at), at + 3_000, `${order}`);
       assert.equal(pacer.wait(at), 17_050, `${order}`);
     }
   });
 
-  test('without a Date it goes by its own clock, with a second to spare', () => {
+  test('without Date, it uses its own clock and adds a second', () => {
     const reset = endOfMinute(start);
     const pacer = after(
       { limit: 60, remaining: 1, reset, serverAt: null },
@@ -88,7 +94,7 @@ describe('a fixed window', () => {
     assert.equal(pacer.serverTime(start), start);
   });
 
-  test('room for several is waited for, but for no more than a window has', () => {
+  test('it waits for several requests, but not for more than the limit', () => {
     const reset = endOfMinute(start);
     const pacer = after({ limit: 60, remaining: 10, reset });
     assert.equal(pacer.wait(start, 10), 0);
@@ -97,7 +103,7 @@ describe('a fixed window', () => {
     assert.ok(after({ limit: 5, remaining: 4, reset }).wait(start, 11) > 0);
   });
 
-  test('of responses under way together the lowest Remaining counts, and the next window starts afresh', () => {
+  test('the lowest Remaining of concurrent responses counts, until the next window', () => {
     const reset = endOfMinute(start);
     const pacer = after(...[3, 0, 2, 1].map((remaining) => ({ limit: 60, remaining, reset })));
     assert.ok(pacer.wait(start) > 0);
@@ -105,13 +111,13 @@ describe('a fixed window', () => {
     assert.equal(pacer.wait(reset * 1000), 0);
   });
 
-  test('a Reset that has passed makes nobody wait', () => {
+  test('there is no wait after Reset', () => {
     const pacer = after({ limit: 60, remaining: 5, reset: 100 }, { limit: 60, remaining: 0, reset: 100 });
     assert.equal(pacer.wait(start), 0);
   });
 });
 
-test('a server that has only ever said 0 is not believed, one that says 0 later is', () => {
+test('Remaining 0 is ignored until it was above 0', () => {
   const reset = endOfMinute(start);
   const pacer = after(...Array.from({ length: 5 }, () => ({ limit: 60, remaining: 0, reset })));
   assert.equal(pacer.wait(start), 0);
@@ -120,21 +126,21 @@ test('a server that has only ever said 0 is not believed, one that says 0 later 
   assert.ok(pacer.wait(start) > 0);
 });
 
-test('headers that are missing, doubled or no integers teach nothing', () => {
+test('headers that are missing, repeated or not integers are ignored', () => {
   const reset = endOfMinute(start);
-  for (const told of [
+  for (const fields of [
     {},
     { limit: 60, remaining: 0 },
     { limit: 0, remaining: 0, reset },
     { limit: 60, remaining: 0, reset, headers: [['X-RateLimit-Reset', '1']] as const },
   ]) {
-    const pacer = after({ limit: 60, remaining: 9, reset }, told);
+    const pacer = after({ limit: 60, remaining: 9, reset }, fields);
     assert.equal(pacer.wait(start), 0);
     assert.equal(pacer.limit, 60);
   }
 });
 
-test('a sliding window: a Reset that moves is followed', () => {
+test('a moving Reset of a sliding window is followed', () => {
   const pacer = new Pacer();
   for (let remaining = 5; remaining >= 0; remaining--) {
     pacer.learn(
@@ -153,23 +159,23 @@ test('a sliding window: a Reset that moves is followed', () => {
   assert.equal(pacer.wait(at + 10_000), 0);
 });
 
-describe('headers that speak of the day', () => {
+describe('headers of the day', () => {
   const tomorrow = Math.floor(start / 86_400_000 + 1) * 86_400;
   for (const { perMinute, perDay } of Object.values(plans)) {
-    test(`a Limit of ${perDay} gives away ${perMinute} a minute`, () => {
+    test(`a limit of ${perDay} reveals ${perMinute} a minute`, () => {
       const pacer = new Pacer();
       for (let i = 0; i < perMinute; i++) {
         assert.equal(pacer.wait(start + i), 0, `request ${i + 1}`);
         pacer.sending(start + i);
         pacer.learn(response({ at: start + i, limit: perDay, remaining: perDay - 1 - i, reset: tomorrow }));
       }
-      // Until the first of them is a minute old.
+      // Until the first request is a minute old.
       assert.equal(pacer.wait(start + perMinute), minuteMs + 50 - perMinute);
       assert.equal(pacer.wait(start + minuteMs + 50), 0);
     });
   }
 
-  test('a window of a minute with such a Limit is that of a plan of its own', () => {
+  test('a window of a minute with such a limit does not reveal a plan', () => {
     const pacer = new Pacer();
     for (let i = 0; i < 300; i++) {
       pacer.sending(start);
@@ -178,7 +184,7 @@ describe('headers that speak of the day', () => {
     assert.equal(pacer.wait(start), 0);
   });
 
-  test('a plan that was told holds from the first request', () => {
+  test('a known plan applies from the first request on', () => {
     const pacer = new Pacer(60);
     for (let i = 0; i < 60; i++) pacer.sending(start);
     assert.equal(pacer.wait(start), minuteMs + 50);

@@ -1,10 +1,10 @@
-/** Fixed windows and others are told apart by the headers alone, whatever their order. */
+/** Fixed and other windows are distinguished by their headers, in any order of responses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { nobody } from '../client/credentials.ts';
 import { listPets } from '../client/requests.ts';
-import { response, start, type Told } from '../testing/responses.ts';
+import { response, start, type ResponseFields } from '../testing/responses.ts';
 import { limitReading, windowMoves, windowsOf, type LimitReading } from './windows.ts';
 
 const second = Math.floor(start / 1000);
@@ -12,11 +12,11 @@ const minuteEnd = (Math.floor(second / 60) + 1) * 60;
 const dayEnd = (Math.floor(second / 86_400) + 1) * 86_400;
 
 /** The readings of responses with these headers. */
-function readings(...told: Told[]): readonly LimitReading[] {
-  return told.map((one) => limitReading(response({ limit: 60, remaining: 30, ...one }))!);
+function readings(...all: ResponseFields[]): readonly LimitReading[] {
+  return all.map((one) => limitReading(response({ limit: 60, remaining: 30, ...one }))!);
 }
 
-test('one Reset for many responses, and another after its time: fixed', () => {
+test('a Reset that changes after its time: fixed', () => {
   assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd })), false);
   assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 60, at: minuteEnd * 1000 })), false);
   assert.equal(
@@ -25,7 +25,7 @@ test('one Reset for many responses, and another after its time: fixed', () => {
   );
 });
 
-test('a Date that is late by a second, or kept for one, still is fixed', () => {
+test('a Date that is a second late, or cached for one: fixed', () => {
   for (const late of [0, 1, 999, 1_000, 1_999]) {
     const at = minuteEnd * 1000;
     assert.equal(
@@ -36,7 +36,7 @@ test('a Date that is late by a second, or kept for one, still is fixed', () => {
   }
 });
 
-test('a Reset that moves before its time: not fixed', () => {
+test('a Reset that changes before its time: not fixed', () => {
   assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 61, at: start + 1_000 })), true);
   assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 59 })), true, 'backwards');
   assert.equal(
@@ -45,11 +45,11 @@ test('a Reset that moves before its time: not fixed', () => {
   );
 });
 
-test('a flicker of one second, as of a Reset that is computed from a duration, is not fixed', () => {
+test('a Reset that varies by a second, because it is computed from a duration: not fixed', () => {
   assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 1 }, { reset: minuteEnd })), true);
 });
 
-test('responses under way together prove nothing by their order', () => {
+test('the order of concurrent responses proves nothing', () => {
   const turned = { reset: minuteEnd + 60, at: minuteEnd * 1000 };
   assert.equal(
     windowMoves(
@@ -61,14 +61,14 @@ test('responses under way together prove nothing by their order', () => {
     ),
     false,
   );
-  // But what was sent afterwards does.
+  // A later request does.
   assert.equal(
     windowMoves(readings({ ...turned, turns: [1_001, 1_010] }, { reset: minuteEnd, turns: [1_011, 1_012] })),
     true,
   );
 });
 
-test('minute and day, told in turn, are two windows', () => {
+test('minute and day in turn are two windows', () => {
   const both = readings(
     ...Array.from({ length: 6 }, (_, i) =>
       i % 2 === 0 ? { reset: minuteEnd, limit: 60 } : { reset: dayEnd, limit: 1_000 },
@@ -81,7 +81,7 @@ test('minute and day, told in turn, are two windows', () => {
   );
 });
 
-test('what requests without a key are told is another matter', () => {
+test('responses to requests without a key are ignored', () => {
   const stranger = { request: listPets(nobody), status: 401 };
   const mixed = readings(
     { reset: minuteEnd },
@@ -96,7 +96,7 @@ test('what requests without a key are told is another matter', () => {
   );
 });
 
-test('aligned windows are fixed, a sliding window of several requests is not, at any pace', () => {
+test('aligned windows are fixed, and sliding windows are not, at any pace', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(20_000), { minLength: 3, maxLength: 40 }),

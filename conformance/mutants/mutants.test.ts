@@ -14,13 +14,13 @@ const bearer = `Bearer ${secrets.business}`;
 const agent = new Agent({ keepAlive: true });
 after(() => agent.destroy());
 
-interface Told {
+interface TestResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: string;
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that a test moves. */
 function heldClock(): Clock & { move(ms: number): void } {
   let now = Date.UTC(2026, 10, 21, 12, 0, 5);
   return {
@@ -42,7 +42,7 @@ async function start(given: { animals?: number } = {}) {
     path: string,
     authorization: string | undefined = bearer,
     body?: string | Uint8Array | undefined,
-  ): Promise<Told> =>
+  ): Promise<TestResponse> =>
     new Promise((resolve, reject) => {
       const headers = {
         ...(authorization !== '' && { authorization }),
@@ -52,7 +52,7 @@ async function start(given: { animals?: number } = {}) {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => void chunks.push(chunk));
         response.on('end', () => {
-          // Latin-1, so that no byte is lost.
+          // Latin-1 keeps every byte.
           const body = Buffer.concat(chunks).toString('latin1');
           resolve({ status: response.statusCode ?? 0, headers: response.rawHeaders, body });
         });
@@ -63,11 +63,12 @@ async function start(given: { animals?: number } = {}) {
   return { ...server, clock, ask };
 }
 
-const valueOf = (told: Told, name: string): string => told.headers[told.headers.indexOf(name) + 1] ?? '';
-const utf8Of = (told: Told): string => Buffer.from(told.body, 'latin1').toString();
+const valueOf = (response: TestResponse, name: string): string =>
+  response.headers[response.headers.indexOf(name) + 1] ?? '';
+const utf8Of = (response: TestResponse): string => Buffer.from(response.body, 'latin1').toString();
 
 describe('the small server', () => {
-  test('lists 20 without a limit, as many as asked with one, and what fits', async () => {
+  test('lists 20 animals without a limit, otherwise as many as asked for, and applies the filter', async () => {
     const { ask, close } = await start({ animals: 120 });
     assert.equal(JSON.parse((await ask('GET', '/pets')).body).length, 20);
     assert.equal(JSON.parse((await ask('GET', '/pets?limit=1')).body).length, 1);
@@ -81,14 +82,19 @@ describe('the small server', () => {
     await close();
   });
 
-  test('keeps names to the character and categories to the digit', async () => {
+  test('keeps names and categories exactly', async () => {
     const { ask, close } = await start();
     for (const [name, category] of [
       ['"  \\u0000 \\ud800 \\\\ \u2028 e\u0301 \u{1f436} </b> "', '9223372036854775807'],
       ['"__proto__"', '-9223372036854775808'],
       ['"n1"', '9007199254740993'],
     ]) {
-      const created = await ask('POST', '/pets', bearer, `{"name":${name},"categoryId":${category},"status":"pending"}`);
+      const created = await ask(
+        'POST',
+        '/pets',
+        bearer,
+        `{"name":${name},"categoryId":${category},"status":"pending"}`,
+      );
       assert.equal(created.status, 201);
       const body = utf8Of(created);
       assert.equal(JSON.parse(body).name, JSON.parse(name ?? ''));
@@ -98,7 +104,7 @@ describe('the small server', () => {
     await close();
   });
 
-  test('refuses what is no NewPet', async () => {
+  test('rejects bodies that are not a NewPet', async () => {
     const { ask, close } = await start();
     for (const body of [
       '',
@@ -122,19 +128,22 @@ describe('the small server', () => {
       assert.equal(refused.status, 400, body);
       assert.deepEqual(Object.keys(JSON.parse(refused.body)), ['code', 'message', 'status']);
     }
-    assert.equal((await ask('POST', '/pets', bearer, Buffer.from('{"name":"\xff","categoryId":1}', 'latin1'))).status, 400);
+    assert.equal(
+      (await ask('POST', '/pets', bearer, Buffer.from('{"name":"\xff","categoryId":1}', 'latin1'))).status,
+      400,
+    );
     await close();
   });
 
-  test('answers 404, 401 and orders, each with JSON and the three headers once', async () => {
+  test('returns 404, 401 and orders with JSON and each of the three headers once', async () => {
     const { ask, close } = await start();
-    const wanted: [Promise<Told>, number][] = [
+    const wanted: [Promise<TestResponse>, number][] = [
       [ask('GET', '/store/orders'), 200],
       [ask('GET', '/pets/999999'), 404],
       [ask('GET', '/pets/0'), 404],
       [ask('GET', '/nothing'), 404],
       [ask('DELETE', '/pets/1'), 405],
-      ...['/pets', '/pets/1', '/store/orders'].flatMap((path): [Promise<Told>, number][] =>
+      ...['/pets', '/pets/1', '/store/orders'].flatMap((path): [Promise<TestResponse>, number][] =>
         ['', 'Bearer', secrets.business, `Basic ${secrets.business}`, `Bearer ${secrets.business}x`].map((key) => [
           ask('GET', path, key),
           401,
@@ -142,22 +151,22 @@ describe('the small server', () => {
       ),
     ];
     for (const [asked, status] of wanted) {
-      const told = await asked;
-      assert.equal(told.status, status);
-      assert.equal(valueOf(told, 'Content-Type'), 'application/json');
-      if (status >= 400) assert.equal(JSON.parse(told.body).status, status);
+      const response = await asked;
+      assert.equal(response.status, status);
+      assert.equal(valueOf(response, 'Content-Type'), 'application/json');
+      if (status >= 400) assert.equal(JSON.parse(response.body).status, status);
       for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Date']) {
-        assert.equal(told.headers.filter((other) => other === name).length, 1);
+        assert.equal(response.headers.filter((other) => other === name).length, 1);
       }
     }
     await close();
   });
 
-  test('admits what the plan says, refuses the rest, and recovers at Retry-After', async () => {
+  test('admits the requests of the plan, refuses the rest, and recovers at Retry-After', async () => {
     const { ask, clock, close } = await start();
     for (let left = 59; left >= 0; left -= 1) {
-      const told = await ask('GET', '/pets', `Bearer ${secrets.free}`);
-      assert.deepEqual([told.status, valueOf(told, 'X-RateLimit-Remaining')], [200, String(left)]);
+      const response = await ask('GET', '/pets', `Bearer ${secrets.free}`);
+      assert.deepEqual([response.status, valueOf(response, 'X-RateLimit-Remaining')], [200, String(left)]);
     }
     const refused = await ask('GET', '/pets', `Bearer ${secrets.free}`);
     assert.deepEqual(
@@ -173,7 +182,7 @@ describe('the small server', () => {
     await close();
   });
 
-  test('refuses until the next day what is beyond the day', async () => {
+  test('refuses requests beyond the limit of the day until the next day', async () => {
     const { ask, clock, close } = await start();
     const statuses = new Map<number, number>();
     for (let i = 0; i < 1_001; i += 1) {
@@ -216,9 +225,7 @@ describe('the tables of mutants', () => {
   });
 
   test('each violates a testable requirement, and every testable requirement has a mutant', () => {
-    const testable = requirements
-      .filter(({ untested }) => untested === undefined)
-      .map(({ id }) => id);
+    const testable = requirements.filter(({ untested }) => untested === undefined).map(({ id }) => id);
     const violated = new Set(mutants.map(({ requirement }) => requirement));
     assert.deepEqual(
       [...violated].filter((id) => !testable.includes(id)),

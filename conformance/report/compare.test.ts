@@ -10,16 +10,13 @@ import { rawCharacters } from '../testing/wellformed.ts';
 
 const changed: Partial<Record<string, Verdict>> = {
   'list.limit': 'passed',
-  'get.answers': 'failed',
+  'get.changes': 'failed',
   'limits.refuses': 'passed',
   'create.name': 'skipped',
   'list.status': 'inconclusive',
 };
 
-/**
- * An earlier report: five other verdicts, one requirement less and one more, two gaps filled otherwise, one not looked
- * at.
- */
+/** An earlier report: five other verdicts, one requirement less and one more, and two gaps that differ. */
 const earlier: Report = {
   ...fixture,
   target: 'https://old.example/v1',
@@ -41,14 +38,14 @@ test('verdicts are compared in both directions', () => {
     'list.limit passed failed worse',
     'list.status inconclusive passed other',
     'create.name skipped failed worse',
-    'get.answers failed passed better',
+    'get.changes failed passed better',
     'limits.refuses passed skipped other',
   ]);
   assert.deepEqual(ids(fixture, earlier), [
     'list.limit failed passed better',
     'list.status passed inconclusive other',
     'create.name failed skipped other',
-    'get.answers passed failed worse',
+    'get.changes passed failed worse',
     'limits.refuses skipped passed other',
   ]);
 });
@@ -58,9 +55,9 @@ test('requirements of only one report, and gaps, are compared in both directions
   const back = compare(fixture, earlier);
   assert.deepEqual([forth.onlyBefore.map(({ id }) => id), forth.onlyNow.map(({ id }) => id)], [['service.gone'], ['service.json']]);
   assert.deepEqual([back.onlyBefore.map(({ id }) => id), back.onlyNow.map(({ id }) => id)], [['service.json'], ['service.gone']]);
-  const answers = ({ gaps }: typeof forth): unknown => gaps.map(({ id, before, now }) => [id, before, now]);
-  assert.deepEqual(answers(forth), [['list.limit-0', '200, an empty list', 'refused with 400'], ['list.order', undefined, 'refused with 400']]);
-  assert.deepEqual(answers(back), [['list.limit-0', 'refused with 400', '200, an empty list'], ['list.order', 'refused with 400', undefined]]);
+  const changes = ({ gaps }: typeof forth): unknown => gaps.map(({ id, before, now }) => [id, before, now]);
+  assert.deepEqual(changes(forth), [['list.limit-0', '200, an empty list', 'refused with 400'], ['list.order', undefined, 'refused with 400']]);
+  assert.deepEqual(changes(back), [['list.limit-0', 'refused with 400', '200, an empty list'], ['list.order', 'refused with 400', undefined]]);
   assert.deepEqual(forth.before, { target: 'https://old.example/v1', startedAt: '2026-11-18T08:00:00Z', conforms: false });
 });
 
@@ -74,7 +71,7 @@ test('the text lists what is worse, then better, then other changes, then gaps',
   const text = comparisonText(compare(earlier, fixture));
   const parts = [
     'https://old.example/v1',
-    ...['Worse', 'list.limit: passed → failed', 'Better', 'get.answers: failed → passed', 'Other', 'limits.refuses'],
+    ...['Worse', 'list.limit: passed → failed', 'Better', 'get.changes: failed → passed', 'Other', 'limits.refuses'],
     ...['Only in the earlier', 'service.gone', 'Only in this', 'service.json'],
     ...['Gaps filled', 'before: 200, an empty list', 'Gaps that only one', 'list.order'],
   ];

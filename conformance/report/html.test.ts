@@ -64,18 +64,18 @@ test('every link has one target in the page', () => {
 test('failures come before requirements, requirements before gaps, and each failure is complete', () => {
   const at = (id: string): number => body.indexOf(`<h2 id="${id}"`);
   assert.ok(at('failures') < at('requirements') && at('requirements') < at('gaps') && at('gaps') < at('comparison'));
-  const told = body.slice(at('failures'), at('inconclusive')).replace(/<span class="unseen">([^<]*)<\/span>/g, '$1');
+  const shown = body.slice(at('failures'), at('inconclusive')).replace(/<span class="unseen">([^<]*)<\/span>/g, '$1');
   for (const { id, failures } of fixture.requirements) {
     for (const { required, came, smallestCase, curl, answer, replay } of failures) {
-      assert.ok(told.includes(`id="failure-${id}"`));
-      for (const text of [required, came]) assert.ok(told.includes(`<dd>${visible(escaped(text))}</dd>`), text);
-      for (const text of [smallestCase, answer]) assert.ok(told.includes(`<pre class="">${visibleLines(escaped(text))}</pre>`), text);
-      assert.ok(told.includes(`<pre class="curl">${escaped(curl)}</pre>`), curl);
-      if (replay !== undefined) assert.ok(told.includes(escaped(replay)));
+      assert.ok(shown.includes(`id="failure-${id}"`));
+      for (const text of [required, came]) assert.ok(shown.includes(`<dd>${visible(escaped(text))}</dd>`), text);
+      for (const text of [smallestCase, answer]) assert.ok(shown.includes(`<pre class="">${visibleLines(escaped(text))}</pre>`), text);
+      assert.ok(shown.includes(`<pre class="curl">${escaped(curl)}</pre>`), curl);
+      if (replay !== undefined) assert.ok(shown.includes(escaped(replay)));
     }
   }
-  assert.match(told, /Failure 2 of 7/);
-  assert.match(told, /5 more failures not shown/);
+  assert.match(shown, /Failure 2 of 7/);
+  assert.match(shown, /5 more failures not shown/);
 });
 
 test('every requirement has a row with its verdict in words, and the totals match', () => {

@@ -14,7 +14,7 @@ const manyAnimals = 101;
 /** How long a replica may take to show a new animal. */
 const replicaLagMs = 5_000;
 
-/** From then on `GET /pets/{petId}` may be gone (specification.md, section 4.3). */
+/** From then on `GET /pets/{petId}` may be gone (docs/specification.md, section 4.3). */
 const removal = Date.UTC(2030, 11, 5);
 
 /** The part of a session that fixtures use. */
@@ -129,7 +129,7 @@ export class Fixtures {
       const { client, clock, key, mayWrite, history } = this.#session;
       if (client.pacer('main').serverTime(clock.now()) < removal) return false;
       if (!mayWrite && history.ids().length === 0) return true;
-      // As an unknown path, because a removed operation owes nothing.
+      // As an unknown path, because the rules do not apply to a removed operation.
       const { status } = await this.#send({ ...getPet(key, (await this.animal()).id), operation: 'other', open: true });
       return status !== 200;
     });

@@ -1,4 +1,4 @@
-/** Test support: the kit as a process of its own. */
+/** Test support: the kit as a process. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,25 +50,25 @@ export class Kit {
   }
 }
 
-/** Starts `npm run conformance -- …` without the build. */
+/** Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. */
 export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Kit {
   return new Kit(
-    ['--import', 'tsx', '--test-reporter=./conformance/report/silent.ts', 'conformance/run.ts', ...args],
+    ['--import', 'tsx', '--test-reporter=./conformance/report/silent.ts', 'conformance/run.ts', '--seed=1', ...args],
     environment,
   );
 }
 
-/** Runs the kit to its end; against a server, its key is in the environment. */
+/** Runs the kit to its end, against a server if given, with the key in the environment. */
 export function kit(server: Server | undefined, ...args: string[]): Promise<Ended> {
   return startKit(args, server === undefined ? {} : { BASE_URL: server.baseUrl, API_KEY: server.apiKey }).ended;
 }
 
-/** The same checks under node's own test runner. */
+/** Runs the checks with node's own test runner. */
 export function nodeTest(server: Server, options = ''): Promise<Ended> {
   return new Kit(['--import', 'tsx', '--test', '--test-reporter=tap', 'conformance/tests.ts'], {
     BASE_URL: server.baseUrl,
     API_KEY: server.apiKey,
-    CONFORMANCE_OPTIONS: options,
+    CONFORMANCE_OPTIONS: `--seed=1 ${options}`,
   }).ended;
 }
 
@@ -77,23 +77,20 @@ export function reportIn(folder: string): Report {
   return JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
 }
 
-/**
- * The processes whose command names a folder, such as a server on it, by their ids; none where the system does not
- * tell.
- */
+/** The ids of the processes whose command line contains a folder, such as servers on it; none without /proc. */
 export function processesOn(folder: string): number[] {
   if (!existsSync('/proc/self/cmdline')) return [];
   const isOnIt = (pid: string): boolean => {
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
     } catch {
-      return false; // no process, or one that has ended meanwhile
+      return false; // not a process, or one that has ended
     }
   };
   return readdirSync('/proc').filter(isOnIt).map(Number);
 }
 
-/** Neither the key nor a third of it stands in any of the texts. */
+/** Asserts that no text contains the key or a third of it. */
 export function assertNoKey(texts: readonly string[]): void {
   const third = Math.ceil(apiKey.length / 3);
   const pieces = [

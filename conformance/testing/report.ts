@@ -1,13 +1,10 @@
-/** A report for the tests: every verdict, several failures, and a server that sends what it can to harm a reader. */
+/** Test support: a report with every verdict, several failures, and text of a hostile server. */
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
 import type { Report } from '../report/report.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
-/**
- * What a hostile server puts into names, headers and bodies: markup, terminal escapes, XML's forbidden, bidi, half
- * pairs.
- */
+/** Hostile text: markup, terminal escapes, characters that XML forbids, direction marks, lone surrogates. */
 export const hostile = `<script>alert("x")</script>&amp;]]>'\u001b[2J\u0000\u009b31m\u202eevil\u2069\ud800x\udc00\uffff\u2028\u{e0041}\u00a0-->`;
 
 const listLimit: Failure = {
@@ -60,7 +57,7 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
   },
   'limits.remaining-falls': {
     verdict: 'inconclusive',
-    reason: `the window turned three times while ten requests were under way; Reset was "${hostile}"`,
+    reason: `the window ended during the requests, three times; Reset was "${hostile}"`,
     judged: 0,
     evidence: [],
   },

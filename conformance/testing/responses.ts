@@ -1,4 +1,4 @@
-/** Test support: responses that no server had to give, and a clock that only moves when it is waited on. */
+/** Test support: responses without a server, and a clock on which waiting takes no time. */
 import type { Clock } from '../client/clock.ts';
 import { bearer } from '../client/credentials.ts';
 import type { Request } from '../client/request.ts';
@@ -11,7 +11,7 @@ export const start = Date.UTC(2026, 10, 21, 12, 0, 5, 300);
 /** A clock on which waiting takes no time. */
 export interface FakeClock extends Clock {
   move(ms: number): void;
-  /** Every wait so far, in milliseconds. */
+  /** All waits so far, in milliseconds. */
   readonly waits: readonly number[];
 }
 
@@ -28,26 +28,26 @@ export function fakeClock(now = start): FakeClock {
   };
 }
 
-export interface Told {
-  /** The kit's clock when the response came. */
+export interface ResponseFields {
+  /** The kit's clock when the response arrived. */
   readonly at?: number;
-  /** The server's clock then; null: it sends no Date. */
+  /** The server's clock then; null for no Date header. */
   readonly serverAt?: number | null;
   readonly limit?: number;
   readonly remaining?: number;
-  /** In Unix seconds. */
+  /** Unix seconds. */
   readonly reset?: number;
   readonly status?: number;
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: string | Uint8Array;
   readonly request?: Request;
-  /** When it was sent and came, in the order of all such moments. */
+  /** The ranks of its request and its arrival among all moments. */
   readonly turns?: readonly [sent: number, received: number];
 }
 
 let turn = 0;
 
-/** A response with the headers of the limits, as far as they are told. */
+/** A response with these fields. */
 export function response({
   at = start,
   serverAt = at,
@@ -59,7 +59,7 @@ export function response({
   body = new Uint8Array(),
   request = listPets(bearer(apiKey)),
   turns = [++turn, ++turn],
-}: Told): Response {
+}: ResponseFields): Response {
   const all = [
     ...(serverAt === null ? [] : [['Date', new Date(serverAt).toUTCString()] as const]),
     ...(limit === undefined ? [] : [['X-RateLimit-Limit', `${limit}`] as const]),

@@ -57,7 +57,7 @@ export function verdicts(of: readonly RequirementResult[]): Record<string, strin
 }
 
 /** The failures as one reads them, for the message of an assertion. */
-export function told(of: readonly RequirementResult[]): string {
+export function failuresText(of: readonly RequirementResult[]): string {
   return of
     .flatMap(({ id, failures }) =>
       failures.map(({ required, came, smallestCase }) => `${id}: ${required}; ${came}; ${smallestCase}`),

@@ -1,7 +1,7 @@
-/** Test support: a POSIX shell that knows the key. */
+/** Test support: a POSIX shell that has the key in its environment. */
 import { execFile, spawnSync } from 'node:child_process';
 
-/** Runs a line in `sh`, and gives what it printed. */
+/** Runs a line in `sh` and returns its standard output. */
 export function sh(line: string, environment: Record<string, string>): Promise<string> {
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env['PATH'] ?? '', ...environment };
@@ -11,11 +11,11 @@ export function sh(line: string, environment: Record<string, string>): Promise<s
   });
 }
 
-/** What each text is between double quotes of a POSIX shell. */
+/** Evaluates each text between double quotes in a POSIX shell. */
 export async function inDoubleQuotes(texts: readonly string[], environment: Record<string, string>): Promise<string[]> {
   const printed = await sh(texts.map((text) => `printf '%s\\0' "${text}"`).join('\n'), environment);
   return printed.split('\0').slice(0, -1);
 }
 
-/** Why curl lines cannot be run here, or false. */
+/** The reason to skip tests that need curl, or false. */
 export const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? false : 'curl is not installed';

@@ -1,11 +1,11 @@
-/** One response is held against another: what was shown before what, and what is still known of an animal. */
+/** The history knows what was shown before what, and the state of animals. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bearer } from '../client/credentials.ts';
 import { History } from './history.ts';
 import { newPetText, type NewPet, type Pet } from '../client/pet.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
-import { response, start, type Told } from '../testing/responses.ts';
+import { response, start, type ResponseFields } from '../testing/responses.ts';
 import { apiKey } from '../testing/servers.ts';
 
 const key = bearer(apiKey);
@@ -13,13 +13,14 @@ const bello: NewPet = { name: 'Bello', categoryId: 3n };
 
 const text = ({ id, ...pet }: Pet) => newPetText(pet).replace('{', `{"id":${id},`);
 
-const list = (pets: readonly Pet[], told: Told = {}) =>
-  response({ request: listPets(key), body: `[${pets.map(text).join()}]`, ...told });
-const got = (pet: Pet, told: Told = {}) => response({ request: getPet(key, pet.id), body: text(pet), ...told });
-const made = (sent: NewPet, shown: Pet, told: Told = {}) =>
-  response({ request: createPet(key, sent), status: 201, body: text(shown), ...told });
+const list = (pets: readonly Pet[], fields: ResponseFields = {}) =>
+  response({ request: listPets(key), body: `[${pets.map(text).join()}]`, ...fields });
+const got = (pet: Pet, fields: ResponseFields = {}) =>
+  response({ request: getPet(key, pet.id), body: text(pet), ...fields });
+const made = (sent: NewPet, shown: Pet, fields: ResponseFields = {}) =>
+  response({ request: createPet(key, sent), status: 201, body: text(shown), ...fields });
 
-/** A history that has had these responses. */
+/** A history with these responses. */
 function after(...responses: readonly ReturnType<typeof response>[]): History {
   const history = new History();
   for (const one of responses) history.add(one);
@@ -29,7 +30,7 @@ function after(...responses: readonly ReturnType<typeof response>[]): History {
 describe('seen before', () => {
   const pet = { id: 7n, ...bello };
 
-  test('is what had been shown when the request was sent, not what came while it was under way', () => {
+  test('means shown before the request was sent', () => {
     const history = after(list([pet], { turns: [1, 4] }));
     assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [2, 5] })), false, 'sent before the list came');
     assert.equal(history.seenBefore(7n, made(bello, pet, { turns: [3, 9] })), false, 'whenever its response comes');
@@ -37,12 +38,12 @@ describe('seen before', () => {
     assert.equal(history.seenBefore(8n, made(bello, pet, { turns: [5, 6] })), false, 'another animal');
   });
 
-  test('has an order within one millisecond', () => {
+  test('distinguishes moments within a millisecond', () => {
     const history = after(list([pet], { at: start, turns: [1, 2] }));
     assert.equal(history.seenBefore(7n, made(bello, pet, { at: start, turns: [3, 4] })), true);
   });
 
-  test('counts from the first response that showed it, be it of a list, a get or a create', () => {
+  test('starts with the first response of a list, getPet or create', () => {
     for (const first of [
       list([pet], { turns: [1, 2] }),
       got(pet, { turns: [1, 2] }),
@@ -54,8 +55,8 @@ describe('seen before', () => {
   });
 });
 
-describe('how many there are', () => {
-  test('a status is not forgotten when a later response shows none', () => {
+describe('the number of animals', () => {
+  test('a status is kept if a later response shows none', () => {
     const history = after(
       list([
         { id: 7n, ...bello, status: 'sold' },
@@ -68,26 +69,26 @@ describe('how many there are', () => {
     assert.equal(history.statuses(), 1);
   });
 
-  test('a status that moves is the last one shown', () => {
+  test('a status that changes is the latest one', () => {
     const history = after(list([{ id: 7n, ...bello, status: 'available' }]), got({ id: 7n, ...bello, status: 'sold' }));
     assert.deepEqual([history.count('sold'), history.count('available'), history.count()], [1, 0, 1]);
   });
 
-  test('one that was created with a status has it, where the server shows none', () => {
+  test('an animal has the status it was created with if the server shows none', () => {
     const history = after(made({ ...bello, status: 'pending' }, { id: 7n, ...bello }));
     assert.equal(history.count('pending'), 1);
     history.add(got({ id: 7n, ...bello, status: 'sold' }));
     assert.deepEqual([history.count('pending'), history.count('sold')], [0, 1]);
   });
 
-  test('ids are sorted as numbers, beyond 2^53 too; creates are kept in their order', () => {
+  test('ids are sorted as numbers, also beyond 2^53; creates keep their order', () => {
     const ids = [2n ** 53n + 1n, 9n, 2n ** 53n, -1n, 10n];
     const history = after(...ids.map((id) => made(bello, { id, ...bello })));
     assert.deepEqual(history.ids(), [-1n, 9n, 10n, 2n ** 53n, 2n ** 53n + 1n]);
     assert.deepEqual(history.createdIds(), ids);
   });
 
-  test('only what a list has shown counts as listed, and its category as known', () => {
+  test('only lists determine listed animals and known categories', () => {
     const history = after(
       made(bello, { id: 7n, ...bello }),
       got({ id: 7n, ...bello }),
@@ -101,15 +102,15 @@ describe('how many there are', () => {
 
 describe('an animal differs', () => {
   const sent: NewPet = { name: 'Bello', categoryId: 3n, status: 'available' };
-  const answered: Pet = { id: 7n, name: 'bello', categoryId: 4n, status: 'available' };
+  const returned: Pet = { id: 7n, name: 'bello', categoryId: 4n, status: 'available' };
 
-  test('from what was created only where it is neither as it was sent nor as the 201 has shown it', () => {
-    const history = after(made(sent, answered));
+  test('only if it is neither as it was sent nor as the 201 showed it', () => {
+    const history = after(made(sent, returned));
     assert.equal(history.differs({ ...sent, id: 7n }), false, 'as sent');
-    assert.equal(history.differs(answered), false, 'as answered');
+    assert.equal(history.differs(returned), false, 'as returned');
     for (const shown of [
-      { ...answered, name: 'BELLO' },
-      { ...answered, categoryId: 5n },
+      { ...returned, name: 'BELLO' },
+      { ...returned, categoryId: 5n },
       { ...sent, id: 7n, name: 'Bello ' },
       { ...sent, id: 7n, categoryId: 2n },
       { ...sent, id: 7n, categoryId: 4n }, // half of each
@@ -117,23 +118,23 @@ describe('an animal differs', () => {
       assert.equal(history.differs(shown), true, `${shown.name} ${shown.categoryId}`);
   });
 
-  test('never by its status, which may move, and not where this run has not created it', () => {
-    const history = after(made(sent, answered), list([{ id: 8n, ...bello }]));
-    assert.equal(history.differs({ ...answered, status: 'sold' }), false);
+  test('never by its status, and not if this run did not create it', () => {
+    const history = after(made(sent, returned), list([{ id: 8n, ...bello }]));
+    assert.equal(history.differs({ ...returned, status: 'sold' }), false);
     assert.equal(history.differs({ id: 8n, name: 'Luna', categoryId: 1n }), false);
   });
 
-  test('what was sent is known by its id, and completed by the 201', () => {
-    const history = after(made(bello, answered));
-    assert.deepEqual(history.created(7n), { ...answered, ...bello });
+  test('created() returns what was sent, completed by the 201', () => {
+    const history = after(made(bello, returned));
+    assert.deepEqual(history.created(7n), { ...returned, ...bello });
     assert.equal(history.created(8n), undefined);
   });
 });
 
-describe('the headers that are kept', () => {
+describe('readings', () => {
   const rates = { limit: 60, remaining: 59, reset: Math.ceil(start / 1000) };
 
-  test('hold few bytes, and what is worth showing of the response', () => {
+  test('keep the response with a truncated body', () => {
     const head = `[{"id":1,"name":"`;
     const history = after(
       ...Array.from({ length: 3 }, () =>
@@ -148,7 +149,7 @@ describe('the headers that are kept', () => {
     }
   });
 
-  test('a small body is kept whole, with the times of its response', () => {
+  test('keep a small body complete, and the times of the response', () => {
     const whole = list([{ id: 7n, ...bello }], { ...rates, turns: [3, 8] });
     const [kept] = after(whole).readings;
     assert.deepEqual(Buffer.from(kept!.response.body), Buffer.from(whole.body));

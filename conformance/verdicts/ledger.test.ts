@@ -16,7 +16,7 @@ const smallest: Failure = { required: 'the least', came: 'less', smallestCase: '
 
 const newLedger = () => new Ledger('http://127.0.0.1:1/v1', redactor([apiKey]));
 
-/** Breaks the requirement once for each of these: what came, and the limit asked for. */
+/** Records violations, each with what was received and with the limit of its request. */
 function violate(ledger: Ledger, ...times: readonly (readonly [came: string, limit: number])[]): void {
   for (const [came, limit] of times) {
     const request = listPets(key, { limit });
@@ -159,7 +159,7 @@ describe('failures', () => {
   });
 });
 
-test('no key stands in any text', () => {
+test('no text contains a key', () => {
   const ledger = newLedger();
   const request = { ...createPetOf(key, `{"name":"${apiKey}"}`), target: `/pets?api_key=${apiKey}` };
   const echo = response({ status: 400, request, headers: [['X-Echo', apiKey]], body: `"${apiKey.toUpperCase()}"` });
@@ -201,7 +201,7 @@ describe('gaps', () => {
     });
   });
 
-  test('the first observation stands, whatever is said after it', () => {
+  test('only the first observation counts', () => {
     const ledger = newLedger();
     ledger.observe(gap, 'ascending ids', response({ request: listPets(key, { limit: 9 }) }));
     ledger.observe(gap, 'descending ids', response({ request: listPets(key) }));
@@ -213,7 +213,7 @@ describe('gaps', () => {
     });
   });
 
-  test('an observation replaces the reason why there was none; of reasons the first stands', () => {
+  test('an observation replaces a reason; only the first reason counts', () => {
     const ledger = newLedger();
     ledger.notObserved(gap, 'first');
     ledger.notObserved(gap, 'second');

@@ -1,4 +1,4 @@
-/** Where nothing can be tested the kit says so in one line; and however it ends, it leaves nothing behind. */
+/** If a server cannot be tested, the kit prints one line. However it ends, it leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { assertNoKey, kit, nodeTest, processesOn, reportIn, startKit, type Ended } from './testing/kit.ts';
 import { apiKey, proxy, scripted, smallServer, temporaryFolder } from './testing/servers.ts';
 
-/** Exit code 2, and one line that says why. */
+/** Exit code 2, and one line with the reason. */
 function assertUntested({ code, stdout, stderr }: Ended, message: RegExp): void {
   assert.match(stderr, /^conformance: [^\n]+\n$/);
   assert.match(stderr, message);
@@ -15,17 +15,17 @@ function assertUntested({ code, stdout, stderr }: Ended, message: RegExp): void 
 }
 
 describe('exit 2 with one line', { concurrency: 2 }, () => {
-  test('nobody there', async () =>
+  test('connection refused', async () =>
     assertUntested(
       await kit({ baseUrl: 'http://127.0.0.1:1/v1', apiKey }),
       /no response from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/,
     ));
-  test('no such host', async () =>
+  test('unknown host', async () =>
     assertUntested(
       await kit({ baseUrl: 'http://nobody.invalid/v1', apiKey }),
       /no response from http:\/\/nobody\.invalid\/v1: .*(ENOTFOUND|EAI_AGAIN)/,
     ));
-  test('what is there is no HTTP server', async (t) => {
+  test('not an HTTP server', async (t) => {
     const server = createServer((socket) => void socket.on('error', () => {}).end('220 smtp.example\r\n')).listen(
       0,
       '127.0.0.1',
@@ -37,17 +37,17 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       /no response from/,
     );
   });
-  test('the key is refused', async (t) =>
+  test('the key is rejected', async (t) =>
     assertUntested(
       await kit({ ...(await smallServer(t)), apiKey: 'not_the_key' }),
       /rejects the key of API_KEY \(401\)/,
     ));
-  test('the other key is refused', async (t) =>
+  test('the key of --exhaust-key is rejected', async (t) =>
     assertUntested(
       await kit(await smallServer(t), '--exhaust', '--exhaust-key', 'not_the_key'),
       /rejects the key of --exhaust-key \(401\)/,
     ));
-  test('another base URL', async (t) => {
+  test('wrong base URL', async (t) => {
     const { baseUrl } = await smallServer(t);
     assertUntested(
       await kit({ baseUrl: baseUrl.replace('/v1', '/api/v1'), apiKey }),
@@ -59,8 +59,9 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     );
     assertUntested(await kit(site), /\/pets returns 404; is this the base URL\?/);
   });
-  test('a bad option', async () => assertUntested(await kit(undefined, '--runs', 'many'), /--runs must be an integer/));
-  test('reports that cannot be written, before anything is sent', async (t) => {
+  test('an invalid option', async () =>
+    assertUntested(await kit(undefined, '--runs', 'many'), /--runs must be an integer/));
+  test('reports that cannot be written are noticed before anything is sent', async (t) => {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'file'), '');
     const server = await scripted(t, (_, response) => void response.end());
@@ -74,7 +75,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       /--report .*EISDIR/,
     );
   });
-  test('an earlier report that is none', async (t) => {
+  test('an invalid earlier report', async (t) => {
     const folder = temporaryFolder(t);
     const server = await scripted(t, (_, response) => void response.end());
     for (const [name, text] of [
@@ -87,7 +88,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     assertUntested(await kit(server, '--compare', join(folder, 'missing.json')), /--compare .*ENOENT/);
     assert.equal(server.received.length, 0);
   });
-  test('a server that ends in the middle of a run; what was found until then is reported', async (t) => {
+  test('a server that stops during a run; the results until then are reported', async (t) => {
     const folder = temporaryFolder(t);
     const behind = await smallServer(t);
     const server = await proxy(t, behind, () => {
@@ -103,7 +104,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     assert.ok(report.totals.passed > 5 && report.totals.skipped > 20);
     assertNoKey([ended.stdout, ended.stderr, JSON.stringify(report)]);
   });
-  test('a server that ends while the key stands in a query', async (t) => {
+  test('a server that stops while the key is in a query', async (t) => {
     const behind = await smallServer(t);
     const server = await proxy(t, behind, ({ url }) => {
       if (url.includes('access_token')) server.stop();
@@ -112,7 +113,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     assertUntested(ended, /no longer responds: .*access_token=\$API_KEY/);
     assertNoKey([ended.stdout, ended.stderr]);
   });
-  test("and under node's own runner such a run is a failure", async (t) => {
+  test("with node's own test runner, such a run fails", async (t) => {
     const server = await proxy(t, await smallServer(t), () => {
       if (server.received.length > 5) server.stop();
     });
@@ -128,7 +129,7 @@ describe('a signal', { skip: existsSync('/proc/self/cmdline') ? false : 'it need
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    test(`${signal} leaves no server and no folder behind, also if npm passes it on once more`, async (t) => {
+    test(`${signal} leaves no server and no folder behind, even if npm sends it twice`, async (t) => {
       const folder = temporaryFolder(t);
       const again = encodeURIComponent(`process.on("exit", () => process.kill(process.pid, "${signal}"))`);
       const environment = { TMPDIR: folder, NODE_OPTIONS: `--import=data:text/javascript,${again}` };

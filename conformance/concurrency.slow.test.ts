@@ -1,11 +1,11 @@
-/** Others write to the same server, and use the same key, while the kit runs: that is never a failure of the server. */
+/** Other clients that write to the server, and use the same key, cause no failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from './testing/responses.ts';
 import { apiKey, ownServer, smallServer, type Server } from './testing/servers.ts';
-import { run, session, told } from './testing/sessions.ts';
+import { run, session, failuresText } from './testing/sessions.ts';
 
-/** Creates, lists and gets of another client, as fast as they are answered, until it is ended. */
+/** Another client that creates and lists animals continuously until it is stopped. */
 function otherClient({ baseUrl }: Server, apiKey: string): { end(): Promise<number> } {
   let over = false;
   const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
@@ -42,10 +42,10 @@ test('another client with the same key', async (t) => {
   assert.deepEqual(
     results.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id),
     [],
-    told(results),
+    failuresText(results),
   );
   const open = results.filter(({ verdict }) => verdict === 'inconclusive').map(({ id }) => id);
-  // What compares counts may come to no verdict while others write.
+  // Checks that compare counts may be inconclusive while other clients write.
   assert.deepEqual(
     open.filter((id) => id !== 'list.default-limit' && id !== 'limits.remaining-falls'),
     [],
@@ -54,7 +54,7 @@ test('another client with the same key', async (t) => {
 
 for (const plan of ['free', 'business'] as const) {
   for (const seed of plan === 'free' ? [1, 2] : [4]) {
-    test(`another client that uses up the ${plan} key as fast as the kit does, seed ${seed}`, async (t) => {
+    test(`another client that uses the ${plan} key as often as the kit, seed ${seed}`, async (t) => {
       const clock = fakeClock();
       const server = await smallServer(t, { clock, plan });
       const tested = session(server, { seed }, clock);
@@ -72,7 +72,7 @@ for (const plan of ['free', 'business'] as const) {
       assert.deepEqual(
         results.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id),
         [],
-        told(results),
+        failuresText(results),
       );
       if (plan === 'free') assert.ok(tested.client.sent.unwanted429 > 0 || clock.waits.length > 10);
       assert.ok(tested.client.sent.unwanted429 < 60, `${tested.client.sent.unwanted429} refusals`);

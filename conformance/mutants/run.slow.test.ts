@@ -1,4 +1,4 @@
-/** `npm run test:mutants` itself, on a few mutants: all of them take minutes. */
+/** `npm run test:mutants` with a few mutants, because all of them take minutes. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL('run.ts', import.meta.url));
 
-/** Runs it, and gives its exit code and what it printed. */
+/** Returns the exit code and the output. */
 async function testMutants(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, ['--import', 'tsx', program, ...args], (error, stdout, stderr) => {
@@ -15,13 +15,18 @@ async function testMutants(...args: string[]): Promise<{ code: number; stdout: s
   });
 }
 
-test('two mutants are caught, one of them by a default run too, and a variant passes', async () => {
-  const { code, stdout } = await testMutants('--seeds', '1', '--only', 'auth-missing-after-404,limits-one-more,replica');
+test('two mutants are caught, one of them also by a default run, and a variant passes', async () => {
+  const { code, stdout } = await testMutants(
+    '--seeds',
+    '1',
+    '--only',
+    'auth-missing-after-404,limits-one-more,replica',
+  );
   assert.match(stdout, /\| all \| 2 \| 2 \| 1 \|/);
   assert.equal(code, 0, stdout);
 });
 
-test('a mutant that does not exist is a mistake', async () => {
+test('an unknown mutant is an error', async () => {
   const { code, stderr } = await testMutants('--only', 'no-such-mutant');
   assert.equal(code, 2);
   assert.match(stderr, /--only no-such-mutant: no mutant and no variant has this id/);

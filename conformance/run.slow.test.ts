@@ -1,0 +1,187 @@
+/** The kit as a process: output, reports and exit codes. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { assertNoKey, kit, nodeTest, reportIn, startKit } from './testing/kit.ts';
+import { proxy, smallServer, temporaryFolder } from './testing/servers.ts';
+
+const posts = (arrived: readonly { method: string }[]) => arrived.filter(({ method }) => method === 'POST').length;
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1)!;
+
+describe('a server that conforms', { concurrency: 2 }, () => {
+  test("without a base URL, this project's own server is checked, and leaves nothing behind", async (t) => {
+    const folder = temporaryFolder(t);
+    const { code, stdout, stderr } = await startKit(['--only', 'list.,limits.'], { TMPDIR: folder }).ended;
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(lastLine(stdout), /^CONFORMS/);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('petstore-')),
+      [],
+    );
+  });
+
+  test('--read-only sends no POST', async (t) => {
+    const server = await proxy(t, await smallServer(t, { animals: 150 }));
+    const { code, stdout, stderr } = await kit(server, '--read-only');
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(stdout, /It creates nothing\./);
+    assert.match(lastLine(stdout), /0 animals created/);
+    assert.ok(server.received.length > 100);
+    assert.equal(posts(server.received), 0);
+  });
+
+  test('on a remote server, nothing is created without --write', async (t) => {
+    const address = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+    if (address === undefined) return t.skip('this machine has no address but those of its loopback');
+    const local = await proxy(t, await smallServer(t), undefined, '0.0.0.0');
+    const server = { ...local, baseUrl: `http://${address}:${local.port}/v1` };
+    const reading = await kit(server, '--only', 'create.status,create.empty,list.answers,auth.missing,error.');
+    assert.equal(reading.code, 0, reading.stdout + reading.stderr);
+    assert.match(reading.stdout, /create\.status .*skipped: only with --write on a remote server/);
+    assert.equal(posts(local.received), 0);
+    const writing = await kit(server, '--only', 'create.status', '--write');
+    assert.equal(writing.code, 0, writing.stdout + writing.stderr);
+    assert.match(writing.stdout, /It creates about \d+ animals, which remain/);
+    assert.ok(posts(local.received) > 0);
+  });
+
+  test('--max-requests limits the run, and skipped checks say so', async (t) => {
+    const server = await proxy(t, await smallServer(t));
+    const { code, stdout, stderr } = await kit(server, '--max-requests', '70');
+    assert.equal(code, 0, stdout + stderr);
+    assert.ok(server.received.length <= 70 && server.received.length > 40, `${server.received.length}`);
+    assert.match(stdout, /skipped: skipped by --max-requests 70/);
+  });
+
+  test('--strict counts inconclusive requirements as failures', async (t) => {
+    const server = await smallServer(t);
+    const args = ['--read-only', '--only', 'list.answers,list.default-limit'];
+    const [lenient, strict] = await Promise.all([kit(server, ...args), kit(server, ...args, '--strict')]);
+    assert.equal(lenient.code, 0, lenient.stdout);
+    assert.match(
+      lenient.stdout,
+      /list\.default-limit .*inconclusive: only 12 animals are known, and the default limit is 20/,
+    );
+    assert.equal(strict.code, 1, strict.stdout);
+    assert.match(lastLine(strict.stdout), /^DOES NOT CONFORM: 1 passed, 0 failed, 1 inconclusive/);
+  });
+
+  test("with node's own test runner", async (t) => {
+    const [good, bad] = await Promise.all([
+      nodeTest(await smallServer(t), '--seed 3 --only list.answers,create.status,auth.missing,limits.plan'),
+      nodeTest(
+        await smallServer(t, { mutant: 'error-status-string-401' }),
+        '--seed 3 --only auth.missing,error.status',
+      ),
+    ]);
+    assert.equal(good.code, 0, good.stdout + good.stderr);
+    assert.match(good.stdout, /ok \d+ - list\.answers: GET \/pets returns 200 and Pets\./);
+    assert.match(good.stdout, /limits\.plan.*# SKIP skipped: the plan is unknown/);
+    assert.equal(bad.code, 1, bad.stdout + bad.stderr);
+    assert.match(bad.stdout, /not ok \d+ - error\.status: /);
+    assert.match(bad.stdout, /required: a status that is the number 401/);
+    assertNoKey([good.stdout, good.stderr, bad.stdout, bad.stderr]);
+  });
+});
+
+describe('mutants', { concurrency: 2 }, () => {
+  /** The fields of the first failure of a requirement. */
+  const shown = (stdout: string, id: string) => {
+    const block = stdout.slice(stdout.indexOf(`FAILED ${id} `));
+    return (field: string) => new RegExp(`^ +${field} +(.*)$`, 'm').exec(block)?.[1];
+  };
+
+  /** A server on which a get of an unknown animal damages the latest one: only a sequence of requests shows it. */
+  const forgetful = async (t: TestContext) => {
+    let last: string | undefined;
+    const damaged = new Set<string>();
+    return proxy(t, await smallServer(t), ({ method }, response) => {
+      const text = response.body.toString();
+      const id = /"id":(\d+)/.exec(text)?.[1];
+      if (response.status === 201) last = id;
+      if (response.status === 404 && last !== undefined) damaged.add(last);
+      if (method === 'GET' && id !== undefined && !text.startsWith('[') && damaged.has(id))
+        response.body = Buffer.from(text.replace('"name":"', '"name":"not '));
+    });
+  };
+
+  for (const [id, start] of [
+    ['create.name', (t: TestContext) => smallServer(t, { mutant: 'name-lower' })],
+    ['animals.agree', forgetful],
+  ] as const) {
+    test(`${id}: a failure is complete, and its replay leads to the same smallest case`, async (t) => {
+      const server = await start(t);
+      const first = await kit(server, '--only', id, '--runs', '100', '--seed', '5');
+      assert.equal(first.code, 1, first.stdout + first.stderr);
+      assert.match(lastLine(first.stdout), /^DOES NOT CONFORM: 0 passed, 1 failed/);
+      const field = shown(first.stdout, id);
+      for (const name of ['required', 'received', 'smallest case', 'curl', 'replay'])
+        assert.ok(field(name), `${name} in ${first.stdout}`);
+      assert.match(field('curl')!, /^(printf .* \| )?curl -i .*-H "Authorization: Bearer \$API_KEY"/);
+      const replay = field('replay')!;
+      assert.match(
+        replay,
+        id === 'animals.agree'
+          ? /^--only animals\.agree --seed 5 --path [\d:]+@\S+$/
+          : /^--only create\.\w+ --seed 5 --path [\d:]+$/,
+      );
+      const again = await kit(server, ...replay.split(' '));
+      assert.equal(again.code, 1, again.stdout + again.stderr);
+      assert.equal(shown(again.stdout, id)('smallest case'), field('smallest case'));
+    });
+  }
+
+  test('output and reports contain no key, although the server returns it', async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await proxy(t, await smallServer(t, { mutant: 'limit-missing-401' }), (request, response) => {
+      if (response.status < 400) return;
+      const { authorization = 'nothing' } = request.headers;
+      const message = `${request.method} ${request.url} with ${authorization} (${encodeURIComponent(authorization)}, ${authorization.toUpperCase()}) is refused`;
+      response.body = Buffer.from(JSON.stringify({ code: authorization, message, status: 999 }));
+      response.headers.push(['X-Echo', authorization], ['WWW-Authenticate', `Bearer error="${authorization}"`]);
+    });
+    const [ended, tap] = [
+      await kit(server, '--report', folder, '--runs', '5'),
+      await nodeTest(server, '--only auth.,error. --runs 5'),
+    ];
+    assert.equal(ended.code, 1);
+    assert.equal(tap.code, 1);
+    assert.match(ended.stdout, /FAILED limits\.limit-header/);
+    assert.match(ended.stdout, /FAILED error\.status/);
+    const reports = ['report.html', 'report.json', 'junit.xml'].map((name) => readFileSync(join(folder, name), 'utf8'));
+    assert.ok(reports.every((text) => text.includes('[key]')));
+    assertNoKey([ended.stdout, ended.stderr, tap.stdout, tap.stderr, ...reports]);
+  });
+
+  test('--compare shows changed verdicts and gaps', async (t) => {
+    const [before, now] = [temporaryFolder(t), temporaryFolder(t)];
+    const only = ['--only', 'list.answers,error.,auth.missing,create.empty'];
+    assert.equal((await kit(await smallServer(t), ...only, '--report', before)).code, 0);
+    const { code, stdout, stderr } = await kit(
+      await smallServer(t, { mutant: 'error-empty-401' }),
+      ...only,
+      '--compare',
+      join(before, 'report.json'),
+      '--report',
+      now,
+    );
+    assert.equal(code, 1, stderr);
+    const comparison = stdout.slice(stdout.indexOf('\nDOES NOT CONFORM'));
+    assert.match(comparison, /Worse: .*\n +error\.object: passed → failed/);
+    assert.match(readFileSync(join(now, 'report.html'), 'utf8'), /error\.object/);
+    // An earlier report of a server that fills a gap differently.
+    const earlier = reportIn(before);
+    const changed = {
+      ...earlier,
+      gaps: earlier.gaps.map((gap) => (gap.id === 'auth.challenge' ? { ...gap, answer: 'by pigeon' } : gap)),
+    };
+    writeFileSync(join(before, 'changed.json'), JSON.stringify(changed));
+    const gap = await kit(await smallServer(t), ...only, '--compare', join(before, 'changed.json'));
+    assert.equal(gap.code, 0, gap.stdout + gap.stderr);
+    assert.match(gap.stdout, /by pigeon/);
+  });
+});
