@@ -184,7 +184,7 @@ export function baseUrlOf(text: string): string {
   if (url.search !== '' || url.hash !== '') throw new UsageError('--base-url must not have a query or a fragment');
   const path = url.pathname.replace(/\/$/, '');
   if (!path.endsWith('/v1'))
-    throw new UsageError(`--base-url must end in /v1 (docs/specification.md, section 1), but is ${text}`);
+    throw new UsageError(`--base-url must end in /v1 (section 1 of the specification), but is ${text}`);
   return url.origin + path;
 }
 
