@@ -6,12 +6,13 @@ import type { SessionOptions } from './session/session.ts';
 
 export const help = `Usage: npm run conformance -- [options]
 
-Checks whether a server conforms to the Pet Store Service Specification. Without --base-url, it checks this project's own server.
+Checks whether a server conforms to the Pet Store Service Specification.
+Without --base-url, it checks this project's own server.
 
 The server
   --base-url URL        base URL of the server, ending in /v1          or BASE_URL
                           --base-url https://staging.example/v1
-  --api-key KEY         a valid API key                                or API_KEY, which stays out of the shell's history
+  --api-key KEY         a valid API key                                or API_KEY
                           API_KEY=… npm run conformance -- --base-url https://staging.example/v1
 
 What is checked

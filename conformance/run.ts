@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NotStarted } from '../harness/server.ts';
+import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { openSession } from './open-session.ts';
 import { help, readOptions, UsageError, type Options } from './options.ts';
@@ -16,7 +17,6 @@ import { comparisonText, resultLine, sectionLine, summaryText } from './report/t
 import { count, duration } from './report/words.ts';
 import { requirements } from './requirements/requirements.ts';
 import { Untestable, type Session } from './session/session.ts';
-import { estimateOf, runChecks } from './suite.ts';
 
 const colour = process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined;
 const columns = process.stdout.columns ?? 120;
@@ -55,7 +55,8 @@ function prefaceText(session: Session): string {
   const lines = [`${options.baseUrl}, seed ${options.seed}`, `${requests}, in about ${duration(seconds)}. ${animals}`];
   if (day !== undefined && day.remaining < withKey)
     lines.push(
-      `The key has only ${count(day.remaining, 'request')} left for the next ${count(day.minutes, 'minute')}. Checks beyond them are skipped.`,
+      `The key has only ${count(day.remaining, 'request')} left for the next ${count(day.minutes, 'minute')}.`,
+      'Checks beyond them are skipped.',
     );
   return `${lines.join('\n')}\n`;
 }

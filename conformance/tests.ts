@@ -2,10 +2,10 @@
  * The checks for node's own test runner and its reporters: `BASE_URL=… API_KEY=… node --import tsx --test
  * conformance/tests.ts`. CONFORMANCE_OPTIONS contains further options of `npm run conformance`.
  */
+import { runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { openSession } from './open-session.ts';
 import { readOptions } from './options.ts';
-import { runChecks } from './suite.ts';
 
 const options = readOptions(
   (process.env['CONFORMANCE_OPTIONS'] ?? '').split(' ').filter((word) => word !== ''),

@@ -1,7 +1,7 @@
 /** Bans: asked for by the scenario `ban`, and met by the others. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { base, type Exchange, type Hooks } from '../../conformance/mutants/hooks.ts';
+import { base, type Exchange, type Hooks } from '../../conformance/mutants/server/hooks.ts';
 import type { Standing } from './answer.ts';
 import { Bans } from './bans.ts';
 import { ServerClock } from './server-clock.ts';

@@ -1,8 +1,8 @@
 /** The scenarios against servers that break what they demand. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setHeader } from '../../conformance/mutants/changes.ts';
-import { base, type Exchange, type Hooks, type MutantResponse as Answer } from '../../conformance/mutants/hooks.ts';
+import { setHeader } from '../../conformance/mutants/table/changes.ts';
+import { base, type Exchange, type Hooks, type MutantResponse as Answer } from '../../conformance/mutants/server/hooks.ts';
 import type { ScenarioName } from './scenarios.ts';
 import { mainSecret, quietSecret, resultOf, told, type TestOptions } from './testing.ts';
 

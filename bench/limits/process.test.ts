@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../conformance/client/clock.ts';
 import { mutants } from '../../conformance/mutants/mutants.ts';
-import { startSmallServer } from '../../conformance/mutants/small-server.ts';
+import { startSmallServer } from '../../conformance/mutants/server/small-server.ts';
 import { variants } from '../../conformance/mutants/variants.ts';
 import { assertNoKey, Kit, processesOn, type Ended } from '../../conformance/testing/kit.ts';
 import { apiKey, proxy, temporaryFolder, type Server } from '../../conformance/testing/servers.ts';

@@ -1,7 +1,7 @@
 /** Every scenario against servers that conform, each in its own way, and where nothing can be said for certain. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { base, type Hooks, type Usage } from '../../conformance/mutants/hooks.ts';
+import { base, type Hooks, type Usage } from '../../conformance/mutants/server/hooks.ts';
 import type { Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { scenarios } from './scenarios.ts';

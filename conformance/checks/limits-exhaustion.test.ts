@@ -1,7 +1,7 @@
 /** A conforming server refuses at most five requests in a window, and each operation is refused. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startSmallServer } from '../mutants/small-server.ts';
+import { startSmallServer } from '../mutants/server/small-server.ts';
 import { variants } from '../mutants/variants.ts';
 import { fakeClock } from '../testing/responses.ts';
 import { run, session, failuresText, verdicts } from '../testing/sessions.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { anyName, controlName, invisibleName, isOrdinary, fragileNames } from './names.ts';
 import { newPetText } from '../client/pet.ts';
+import { anyName, controlName, invisibleName, isOrdinary, fragileNames } from './names.ts';
 
 test('fragile names are ordinary and unique', () => {
   for (const name of fragileNames) assert.ok(isOrdinary(name) || name.length > 64, JSON.stringify(name));

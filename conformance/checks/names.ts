@@ -38,7 +38,8 @@ export const fragileNames: readonly string[] = [
 
 /** Invisible characters: soft hyphen, zero-width, direction marks, separators, byte order mark, variation selectors. */
 export const invisibleName =
-  'a\u00adb\u200bc\u200cd\u200de\u200ef\u200fg\u2028h\u2029i\u202ej\u2060k\ufeffl\u00a0m\u3000n\u180eo\ufe0fp\u{e0001}q';
+  'a\u00adb\u200bc\u200cd\u200de\u200ef\u200fg\u2028h\u2029i\u202ej\u2060k\ufeff' +
+  'l\u00a0m\u3000n\u180eo\ufe0fp\u{e0001}q';
 
 /** Private-use characters, noncharacters, an unassigned character, and the replacement character. */
 export const unusualName = 'a\ue000b\uf8ffc\ufffdd\ufffee\uffffg\ufdd0h\u{f0000}i\u{1fffe}j\u{10ffff}k\u0378l';
@@ -52,8 +53,10 @@ export const nulName = 'before\u0000after';
 /** The line endings of different systems. */
 export const linesName = 'one\r\ntwo\nthree\rfour\tfive\n';
 
+const controls = Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1));
+
 /** Every control character except U+0000. */
-export const controlName = `a${Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1)).join('b')}c\u007fd\u0085e`;
+export const controlName = `a${controls.join('b')}c\u007fd\u0085e`;
 
 const longestOrdinary = 64;
 

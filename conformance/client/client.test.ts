@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
-import { bearer } from './credentials.ts';
-import { createPet, listPets } from './requests.ts';
-import { fakeClock, start } from '../testing/responses.ts';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
+import { fakeClock, start } from '../testing/responses.ts';
+import { response } from '../testing/responses.ts';
 import { apiKey, scripted, smallServer } from '../testing/servers.ts';
 import { send, session } from '../testing/sessions.ts';
 import { NoResponse, NoRequestsLeft, retryAfterMs, Client } from './client.ts';
-import { response } from '../testing/responses.ts';
+import { bearer } from './credentials.ts';
+import { createPet, listPets } from './requests.ts';
 
 const list = listPets(bearer(apiKey), { limit: 1 });
 

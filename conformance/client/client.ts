@@ -5,9 +5,9 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock } from './clock.ts';
+import { longWindowMs, Pacer } from './pacing.ts';
 import { type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
-import { longWindowMs, Pacer } from './pacing.ts';
 
 /** The time limit for a complete response. */
 const responseTimeoutMs = 30_000;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { apiKey } from '../testing/servers.ts';
 import {
   bearer,
   changedAt,
@@ -13,7 +14,6 @@ import {
   token,
   withoutAt,
 } from './credentials.ts';
-import { apiKey } from '../testing/servers.ts';
 
 const characters = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
 const anyKey = fc.oneof(

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
-import { bearer, changedAt, inQuery, invalid, lengthened, nobody } from './credentials.ts';
-import { curlLine } from './curl.ts';
-import { nameOf, type Request } from './request.ts';
-import { Response, summary, transcript } from './response.ts';
-import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
 import { apiKey, scripted, smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
 import { inDoubleQuotes, sh, withoutCurl } from '../testing/shell.ts';
+import { bearer, changedAt, inQuery, invalid, lengthened, nobody } from './credentials.ts';
+import { curlLine } from './curl.ts';
+import { nameOf, type Request } from './request.ts';
+import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
+import { Response, summary, transcript } from './response.ts';
 
 /** Sends requests with the kit and with their curl lines, and compares what the server receives. */
 async function bothWays(t: TestContext): Promise<(request: Request) => Promise<ReceivedRequest>> {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { Pacer, plans } from './pacing.ts';
 import { response, start, type ResponseFields } from '../testing/responses.ts';
+import { Pacer, plans } from './pacing.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 /** The requests of the four operations. */
-import type { Credential, Request } from './request.ts';
 import { newPetText, type NewPet, type PetStatus } from './pet.ts';
+import type { Credential, Request } from './request.ts';
 
 const json: Request['headers'] = [['Content-Type', 'application/json']];
 

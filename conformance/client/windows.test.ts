@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { nobody } from '../client/credentials.ts';
-import { listPets } from '../client/requests.ts';
 import { response, start, type ResponseFields } from '../testing/responses.ts';
+import { nobody } from './credentials.ts';
+import { listPets } from './requests.ts';
 import { limitReading, windowMoves, windowsOf, type LimitReading } from './windows.ts';
 
 const second = Math.floor(start / 1000);

@@ -5,8 +5,8 @@ import { after, describe, test } from 'node:test';
 import type { Clock } from '../client/clock.ts';
 import { requirements } from '../requirements/requirements.ts';
 import { families, mutants } from './mutants.ts';
-import { base } from './hooks.ts';
-import { startSmallServer } from './small-server.ts';
+import { base } from './server/hooks.ts';
+import { startSmallServer } from './server/small-server.ts';
 import { variants } from './variants.ts';
 
 const secrets = { business: 'bk_Q7rT2mXv9LdK4nWs8ZbC3hYf', free: 'fk_u5JgE8tRw1PzN6cVq3XaM9Hk' } as const;

@@ -1,7 +1,7 @@
 /** All mutants, by family. */
-import type { Mutant } from './changes.ts';
 import { authMutants } from './table/auth.ts';
 import { bodyMutants } from './table/body.ts';
+import type { Mutant } from './table/changes.ts';
 import { createMutants } from './table/create.ts';
 import { errorMutants } from './table/errors.ts';
 import { headerMutants } from './table/headers.ts';

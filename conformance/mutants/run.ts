@@ -11,8 +11,8 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Mutant } from './changes.ts';
 import { families, mutants } from './mutants.ts';
+import type { Mutant } from './table/changes.ts';
 import { variants } from './variants.ts';
 import type { Job, Outcome } from './worker.ts';
 

@@ -11,8 +11,8 @@ import {
   type Pet,
   type Rates,
   type Usage,
-} from './hooks.ts';
-import { Digits, type Json, type JsonObject } from './json.ts';
+} from './server/hooks.ts';
+import { Digits, type Json, type JsonObject } from './server/json.ts';
 
 /** A conforming server. */
 export interface Variant {
@@ -28,8 +28,8 @@ const dayMs = 86_400_000;
 const strict: Variant = {
   id: 'strict',
   text:
-    'Rejects every borderline value; knows only categories 1 to 5; other content types get 415; unknown paths get 404 ' +
-    'before the key is checked; a 429 has no body, and a date in Retry-After; oldest first; ' +
+    'Rejects every borderline value; knows only categories 1 to 5; other content types get 415; ' +
+    'unknown paths get 404 before the key is checked; a 429 has no body, and a date in Retry-After; oldest first; ' +
     'without a key, Limit and Remaining are 0.',
   hooks: {
     order: (pets) => pets,
@@ -65,7 +65,8 @@ const strict: Variant = {
 const lax: Variant = {
   id: 'lax',
   text:
-    'Clamps limits and ignores unknown parameters; accepts 1.0 as 1, the scheme in any case, a BOM, any content type; ' +
+    'Clamps limits and ignores unknown parameters; accepts 1.0 as 1, the scheme in any case, a BOM, ' +
+    'any content type; ' +
     'a 429 is not an Error; extra fields in Pet and Error; no status if none was sent; ' +
     'ids beyond 2^53; orders are an object; sorted by name; Location on a 201.',
   hooks: {
@@ -183,8 +184,8 @@ const replica: Variant = {
 const day: Variant = {
   id: 'day',
   text:
-    'Oldest first; the headers always speak of the day, though the minute is enforced too, and Retry-After speaks of the one that refused; ' +
-    'HEAD and OPTIONS response 204.',
+    'Oldest first; the headers always show the day, although the minute is enforced too; Retry-After is that of ' +
+    'the window that refuses; HEAD and OPTIONS return 204.',
   hooks: {
     order: (pets) => pets,
     left: (usage, limits, exchange) => {

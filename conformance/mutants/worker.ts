@@ -2,11 +2,11 @@
  * A process that tests one server after the other. The mutant or variant runs in this process beside the kit. Both use
  * one clock that waits move forward.
  */
+import { runChecks } from '../checks/suite.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
 import { Session } from '../session/session.ts';
-import { runChecks } from '../suite.ts';
 import { mutants } from './mutants.ts';
-import { startSmallServer } from './small-server.ts';
+import { startSmallServer } from './server/small-server.ts';
 import { variants } from './variants.ts';
 
 /** One run of the kit. */

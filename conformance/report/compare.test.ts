@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fixture, hostile } from '../testing/report.ts';
+import { rawCharacters } from '../testing/wellformed.ts';
+import type { Verdict } from '../verdicts/results.ts';
 import { compare, isUnchanged } from './compare.ts';
 import { readReport } from './read.ts';
-import { comparisonText } from './terminal.ts';
-import { fixture, hostile } from '../testing/report.ts';
 import type { Report } from './report.ts';
-import type { Verdict } from '../verdicts/results.ts';
-import { rawCharacters } from '../testing/wellformed.ts';
+import { comparisonText } from './terminal.ts';
 
 const changed: Partial<Record<string, Verdict>> = {
   'list.limit': 'passed',
-  'get.changes': 'failed',
+  'get.answers': 'failed',
   'limits.refuses': 'passed',
   'create.name': 'skipped',
   'list.status': 'inconclusive',
@@ -22,7 +22,9 @@ const earlier: Report = {
   target: 'https://old.example/v1',
   startedAt: '2026-11-18T08:00:00Z',
   requirements: [
-    ...fixture.requirements.filter(({ id }) => id !== 'service.json').map((result) => ({ ...result, verdict: changed[result.id] ?? result.verdict })),
+    ...fixture.requirements
+      .filter(({ id }) => id !== 'service.json')
+      .map((result) => ({ ...result, verdict: changed[result.id] ?? result.verdict })),
     ...fixture.requirements.slice(0, 1).map((result) => ({ ...result, id: 'service.gone' as typeof result.id })),
   ],
   gaps: fixture.gaps.map(({ answer, ...gap }) => {
@@ -38,14 +40,14 @@ test('verdicts are compared in both directions', () => {
     'list.limit passed failed worse',
     'list.status inconclusive passed other',
     'create.name skipped failed worse',
-    'get.changes failed passed better',
+    'get.answers failed passed better',
     'limits.refuses passed skipped other',
   ]);
   assert.deepEqual(ids(fixture, earlier), [
     'list.limit failed passed better',
     'list.status passed inconclusive other',
     'create.name failed skipped other',
-    'get.changes passed failed worse',
+    'get.answers passed failed worse',
     'limits.refuses skipped passed other',
   ]);
 });
@@ -53,30 +55,55 @@ test('verdicts are compared in both directions', () => {
 test('requirements of only one report, and gaps, are compared in both directions', () => {
   const forth = compare(earlier, fixture);
   const back = compare(fixture, earlier);
-  assert.deepEqual([forth.onlyBefore.map(({ id }) => id), forth.onlyNow.map(({ id }) => id)], [['service.gone'], ['service.json']]);
-  assert.deepEqual([back.onlyBefore.map(({ id }) => id), back.onlyNow.map(({ id }) => id)], [['service.json'], ['service.gone']]);
+  assert.deepEqual(
+    [forth.onlyBefore.map(({ id }) => id), forth.onlyNow.map(({ id }) => id)],
+    [['service.gone'], ['service.json']],
+  );
+  assert.deepEqual(
+    [back.onlyBefore.map(({ id }) => id), back.onlyNow.map(({ id }) => id)],
+    [['service.json'], ['service.gone']],
+  );
   const changes = ({ gaps }: typeof forth): unknown => gaps.map(({ id, before, now }) => [id, before, now]);
-  assert.deepEqual(changes(forth), [['list.limit-0', '200, an empty list', 'refused with 400'], ['list.order', undefined, 'refused with 400']]);
-  assert.deepEqual(changes(back), [['list.limit-0', 'refused with 400', '200, an empty list'], ['list.order', 'refused with 400', undefined]]);
-  assert.deepEqual(forth.before, { target: 'https://old.example/v1', startedAt: '2026-11-18T08:00:00Z', conforms: false });
+  assert.deepEqual(changes(forth), [
+    ['list.limit-0', '200, an empty list', 'refused with 400'],
+    ['list.order', undefined, 'refused with 400'],
+  ]);
+  assert.deepEqual(changes(back), [
+    ['list.limit-0', 'refused with 400', '200, an empty list'],
+    ['list.order', 'refused with 400', undefined],
+  ]);
+  assert.deepEqual(forth.before, {
+    target: 'https://old.example/v1',
+    startedAt: '2026-11-18T08:00:00Z',
+    conforms: false,
+  });
 });
 
 test('a gap that only one report has is a change', () => {
   const fewer = { ...fixture, gaps: fixture.gaps.slice(1) };
-  assert.deepEqual(compare(fixture, fewer).gaps.map(({ id, before, now }) => [id, before, now]), [['list.limit-0', 'refused with 400', undefined]]);
-  assert.deepEqual(compare(fewer, fixture).gaps.map(({ id, before, now }) => [id, before, now]), [['list.limit-0', undefined, 'refused with 400']]);
+  assert.deepEqual(
+    compare(fixture, fewer).gaps.map(({ id, before, now }) => [id, before, now]),
+    [['list.limit-0', 'refused with 400', undefined]],
+  );
+  assert.deepEqual(
+    compare(fewer, fixture).gaps.map(({ id, before, now }) => [id, before, now]),
+    [['list.limit-0', undefined, 'refused with 400']],
+  );
 });
 
 test('the text lists what is worse, then better, then other changes, then gaps', () => {
   const text = comparisonText(compare(earlier, fixture));
   const parts = [
     'https://old.example/v1',
-    ...['Worse', 'list.limit: passed → failed', 'Better', 'get.changes: failed → passed', 'Other', 'limits.refuses'],
+    ...['Worse', 'list.limit: passed → failed', 'Better', 'get.answers: failed → passed', 'Other', 'limits.refuses'],
     ...['Only in the earlier', 'service.gone', 'Only in this', 'service.json'],
     ...['Gaps filled', 'before: 200, an empty list', 'Gaps that only one', 'list.order'],
   ];
   const places = parts.map((part) => text.indexOf(part));
-  assert.deepEqual(places, [...places].sort((a, b) => a - b));
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+  );
   assert.ok(!places.includes(-1));
 });
 
@@ -88,7 +115,11 @@ test('for equal reports, the text says that nothing has changed', () => {
 });
 
 test('text from a server is escaped', () => {
-  const evil = { ...fixture, target: `http://x/${hostile}\n`, gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `${hostile}\n${gap.answer ?? ''}` })) };
+  const evil = {
+    ...fixture,
+    target: `http://x/${hostile}\n`,
+    gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `${hostile}\n${gap.answer ?? ''}` })),
+  };
   assert.deepEqual(rawCharacters(comparisonText(compare(evil, fixture))), []);
 });
 
@@ -105,32 +136,56 @@ test('an invalid report is rejected with one line that names the file and the er
     ['[]', /^r\.json: not a report of this kit: it must be an object, not \[\]$/],
     ['null', /^r\.json: not a report of this kit: it must be an object, not null$/],
     ['{}', /^r\.json: not a report of this kit: format is missing$/],
-    [JSON.stringify({ ...fixture, format: '1' }), /^r\.json: not a report of this kit: format must be a number, not "1"$/],
+    [
+      JSON.stringify({ ...fixture, format: '1' }),
+      /^r\.json: not a report of this kit: format must be a number, not "1"$/,
+    ],
     [JSON.stringify({ ...fixture, format: 2 }), /^r\.json: a report of format 2; this kit reads format 1$/],
     [JSON.stringify({ ...fixture, gaps: undefined }), /^r\.json: not a report of format 1: gaps is missing$/],
-    [JSON.stringify({ ...fixture, requirements: {} }), /^r\.json: not a report of format 1: requirements must be a list, not \{\}$/],
-    [JSON.stringify({ ...fixture, requirements: [{ ...first, verdict: 'ok' }] }), /: requirements\[0\]\.verdict must be passed or failed or inconclusive or skipped, not "ok"$/],
-    [JSON.stringify({ ...fixture, requirements: [first, first] }), /^r\.json: not a report of format 1: service\.json is there twice$/],
-    [JSON.stringify({ ...fixture, sent: { ...fixture.sent, created: -1 } }), /: sent\.created must be an integer, 0 or more, not -1$/],
+    [
+      JSON.stringify({ ...fixture, requirements: {} }),
+      /^r\.json: not a report of format 1: requirements must be a list, not \{\}$/,
+    ],
+    [
+      JSON.stringify({ ...fixture, requirements: [{ ...first, verdict: 'ok' }] }),
+      /: requirements\[0\]\.verdict must be passed or failed or inconclusive or skipped, not "ok"$/,
+    ],
+    [
+      JSON.stringify({ ...fixture, requirements: [first, first] }),
+      /^r\.json: not a report of format 1: service\.json is there twice$/,
+    ],
+    [
+      JSON.stringify({ ...fixture, sent: { ...fixture.sent, created: -1 } }),
+      /: sent\.created must be an integer, 0 or more, not -1$/,
+    ],
   ] as const) {
-    assert.throws(() => readReport(value, 'r.json'), (error: Error) => {
-      assert.match(error.message, message);
-      assert.doesNotMatch(error.message, /[\n\u001b]/);
-      return true;
-    });
+    assert.throws(
+      () => readReport(value, 'r.json'),
+      (error: Error) => {
+        assert.match(error.message, message);
+        assert.doesNotMatch(error.message, /[\n\u001b]/);
+        return true;
+      },
+    );
   }
 });
 
 test('every field must be present and of its type', () => {
   for (const name of Object.keys(fixture)) {
     for (const wrong of [undefined, null]) {
-      assert.throws(() => readReport(JSON.stringify({ ...fixture, [name]: wrong }), 'r'), new RegExp(`\\b${name} (is missing|must be)`));
+      assert.throws(
+        () => readReport(JSON.stringify({ ...fixture, [name]: wrong }), 'r'),
+        new RegExp(`\\b${name} (is missing|must be)`),
+      );
     }
   }
   for (const list of ['requirements', 'gaps'] as const) {
     const element: object = fixture[list][0] ?? {};
     for (const name of Object.keys(element)) {
-      assert.throws(() => readReport(JSON.stringify({ ...fixture, [list]: [{ ...element, [name]: null }] }), 'r'), new RegExp(`${list}\\[0\\]\\.${name} must be`));
+      assert.throws(
+        () => readReport(JSON.stringify({ ...fixture, [list]: [{ ...element, [name]: null }] }), 'r'),
+        new RegExp(`${list}\\[0\\]\\.${name} must be`),
+      );
     }
   }
 });

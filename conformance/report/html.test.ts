@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compare } from './compare.ts';
 import { fixture } from '../testing/report.ts';
+import { malformed, rawCharacters } from '../testing/wellformed.ts';
+import { compare } from './compare.ts';
 import { reportHtml } from './html.ts';
 import { escaped } from './markup.ts';
 import type { Report } from './report.ts';
 import { palettes } from './style.ts';
 import { visible, visibleLines } from './visible.ts';
-import { malformed, rawCharacters } from '../testing/wellformed.ts';
 import { verdicts } from './words.ts';
 
 const kept: Report = {
@@ -37,7 +37,8 @@ test('every string of a report is escaped', () => {
   const poisoned = (value: unknown, key = ''): unknown => {
     if (typeof value === 'string') return ['verdict', 'section', 'profile'].includes(key) ? value : `${value}${evil}`;
     if (Array.isArray(value)) return value.map((one) => poisoned(one, key));
-    if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poisoned(one, name)]));
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poisoned(one, name)]));
     return value;
   };
   const report = poisoned(fixture) as Report;
@@ -47,7 +48,10 @@ test('every string of a report is escaped', () => {
 });
 
 test('the page loads nothing and has no scripts', () => {
-  assert.match(page, /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">/);
+  assert.match(
+    page,
+    /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">/,
+  );
   assert.doesNotMatch(page, / (src|srcset|action|data|on[a-z]+)="/);
   assert.doesNotMatch(page, /<(link|script|iframe|img|object|form)\b|@import|url\(/);
 });
@@ -57,7 +61,10 @@ test('every link has one target in the page', () => {
   assert.equal(new Set(ids).size, ids.length);
   const links = [...body.matchAll(/ (?:href="#|aria-labelledby=")([^"]*)"/g)].map(([, id]) => id);
   assert.ok(links.length > 10);
-  assert.deepEqual(links.filter((id) => !ids.includes(id)), []);
+  assert.deepEqual(
+    links.filter((id) => !ids.includes(id)),
+    [],
+  );
   assert.doesNotMatch(body, / href="[^#]/);
 });
 
@@ -69,7 +76,8 @@ test('failures come before requirements, requirements before gaps, and each fail
     for (const { required, came, smallestCase, curl, answer, replay } of failures) {
       assert.ok(shown.includes(`id="failure-${id}"`));
       for (const text of [required, came]) assert.ok(shown.includes(`<dd>${visible(escaped(text))}</dd>`), text);
-      for (const text of [smallestCase, answer]) assert.ok(shown.includes(`<pre class="">${visibleLines(escaped(text))}</pre>`), text);
+      for (const text of [smallestCase, answer])
+        assert.ok(shown.includes(`<pre class="">${visibleLines(escaped(text))}</pre>`), text);
       assert.ok(shown.includes(`<pre class="curl">${escaped(curl)}</pre>`), curl);
       if (replay !== undefined) assert.ok(shown.includes(escaped(replay)));
     }
@@ -80,7 +88,9 @@ test('failures come before requirements, requirements before gaps, and each fail
 
 test('every requirement has a row with its verdict in words, and the totals match', () => {
   for (const verdict of verdicts) {
-    const rows = body.split(`<td role="cell" class="verdict ${verdict}"><span class="sign" aria-hidden="true">`).slice(1);
+    const rows = body
+      .split(`<td role="cell" class="verdict ${verdict}"><span class="sign" aria-hidden="true">`)
+      .slice(1);
     assert.equal(rows.length, fixture.totals[verdict]);
     assert.ok(rows.every((row) => row.slice(0, 40).includes(`</span>${verdict}</td>`)));
   }
@@ -88,7 +98,8 @@ test('every requirement has a row with its verdict in words, and the totals matc
 });
 
 test('every gap is shown, with the behaviour or a reason', () => {
-  for (const { question } of fixture.gaps) assert.ok(body.includes(`<th role="rowheader" scope="row">${question}</th>`), question);
+  for (const { question } of fixture.gaps)
+    assert.ok(body.includes(`<th role="rowheader" scope="row">${question}</th>`), question);
   assert.ok(body.includes('no 429 was seen; only with --exhaust'));
 });
 
@@ -114,7 +125,10 @@ test('the conclusion of a conforming server, also under --strict', () => {
   assert.match(reportHtml(kept), /No requirement failed\./);
   assert.doesNotMatch(reportHtml(kept), /id="(failure-|inconclusive|comparison)/);
   const strict: Report = { ...fixture, mode: ['strict'], totals: { ...fixture.totals, failed: 0 } };
-  assert.match(reportHtml(strict), /<h1>.*Does not conform: nothing failed, but 2 requirements inconclusive under --strict\./);
+  assert.match(
+    reportHtml(strict),
+    /<h1>.*Does not conform: nothing failed, but 2 requirements inconclusive under --strict\./,
+  );
 });
 
 test('every text colour is readable on every background (WCAG AA), light and dark', () => {

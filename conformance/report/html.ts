@@ -30,7 +30,8 @@ ${inconclusiveSection(report)}
 ${requirementsSection(report)}
 ${gapsSection(report)}
 ${comparison && comparisonSection(comparison)}`,
-    footer: html`<p>Written by ${kit.name} ${kit.version} on Node ${kit.node}. report.json has the same content for programs.
+    footer: html`<p>Written by ${kit.name} ${kit.version} on Node ${kit.node}.
+report.json has the same content for programs.
 Invisible characters are shown as escapes, such as <span class="unseen">\\u202e</span>.</p>`,
   });
 }

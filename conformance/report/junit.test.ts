@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fixture } from '../testing/report.ts';
+import { malformed, rawCharacters } from '../testing/wellformed.ts';
 import { reportJunit } from './junit.ts';
 import type { Report } from './report.ts';
-import { malformed, rawCharacters } from '../testing/wellformed.ts';
 
 const strict: Report = { ...fixture, mode: ['strict'] };
 const xml = reportJunit(fixture);
@@ -33,7 +33,11 @@ test('the counts of each suite match its cases, and the totals match the suites'
     const [head = '', ...suites] = reportJunit(report).split('<testsuite ');
     const sums = { tests: 0, failures: 0, skipped: 0 };
     for (const suite of suites) {
-      const counted = { tests: occurrences(suite, '<testcase '), failures: occurrences(suite, '<failure '), skipped: occurrences(suite, '<skipped ') };
+      const counted = {
+        tests: occurrences(suite, '<testcase '),
+        failures: occurrences(suite, '<failure '),
+        skipped: occurrences(suite, '<skipped '),
+      };
       assert.deepEqual(attributes(suite), counted);
       for (const name of ['tests', 'failures', 'skipped'] as const) sums[name] += counted[name];
     }
@@ -43,18 +47,28 @@ test('the counts of each suite match its cases, and the totals match the suites'
 });
 
 test('a case names section, requirement and text; a failure says what was required and received', () => {
-  assert.ok(xml.includes('<testcase classname="4.1 List animals" name="list.limit: A list never has more animals than its limit." time="0">'));
-  assert.ok(xml.includes('<failure message="required: at most 1 animal; received: 2 animals" type="failed">required: at most 1 animal\nreceived: 2 animals\nsmallest case: limit=1\ncurl: curl -sS'));
+  assert.ok(
+    xml.includes(
+      '<testcase classname="4.1 List animals" name="list.limit: A list never has more animals than its limit." time="0">',
+    ),
+  );
+  assert.ok(
+    xml.includes(
+      '<failure message="required: at most 1 animal; received: 2 animals" type="failed">required: at most 1 animal\nreceived: 2 animals\nsmallest case: limit=1\ncurl: curl -sS',
+    ),
+  );
   assert.ok(xml.includes('required: at most 100 animals\n'), 'the second failure of the same requirement');
   assert.ok(xml.includes('<testsuites name="petstore-conformance https://staging.example/v1"'));
   assert.ok(xml.includes('time="8.130"'));
 });
 
 test('an inconclusive requirement is skipped, or a failure under --strict, with its reason', () => {
-  const message = 'message="inconclusive: the list has 12 animals; more than 20 are needed to see the default of limit"';
+  const message =
+    'message="inconclusive: the list has 12 animals; more than 20 are needed to see the default of limit"';
   assert.ok(xml.includes(`<skipped ${message}/>`));
   assert.ok(reportJunit(strict).includes(`<failure ${message} type="inconclusive"/>`));
-  for (const one of [xml, reportJunit(strict)]) assert.ok(one.includes('<skipped message="skipped: only with --exhaust"/>'));
+  for (const one of [xml, reportJunit(strict)])
+    assert.ok(one.includes('<skipped message="skipped: only with --exhaust"/>'));
 });
 
 function attributes(text: string): Record<'tests' | 'failures' | 'skipped', number> {

@@ -6,12 +6,12 @@
 /** Colours for light and dark mode. Text colours are readable (WCAG AA) on `paper`, `sheet` and `code`. */
 export const palettes = {
   light: {
-    paper: '#faf9f6', sheet: '#ffffff', code: '#f2f0eb', line: '#dedad2', ink: '#1e1d1b', soft: '#5d5951', link: '#1d5a9e',
-    passed: '#1a7042', failed: '#b02319', inconclusive: '#855200', skipped: '#625e57',
+    paper: '#faf9f6', sheet: '#ffffff', code: '#f2f0eb', line: '#dedad2', ink: '#1e1d1b', soft: '#5d5951',
+    link: '#1d5a9e', passed: '#1a7042', failed: '#b02319', inconclusive: '#855200', skipped: '#625e57',
   },
   dark: {
-    paper: '#151618', sheet: '#1c1e21', code: '#25282c', line: '#363a3f', ink: '#e7e5e1', soft: '#a9a69f', link: '#8fbdf0',
-    passed: '#6cc795', failed: '#ff9388', inconclusive: '#e3b45c', skipped: '#a5a29b',
+    paper: '#151618', sheet: '#1c1e21', code: '#25282c', line: '#363a3f', ink: '#e7e5e1', soft: '#a9a69f',
+    link: '#8fbdf0', passed: '#6cc795', failed: '#ff9388', inconclusive: '#e3b45c', skipped: '#a5a29b',
   },
 } as const;
 

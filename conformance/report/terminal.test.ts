@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { stripVTControlCharacters } from 'node:util';
 import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { fixture, hostile } from '../testing/report.ts';
-import type { Report } from './report.ts';
-import type { RequirementResult } from '../verdicts/results.ts';
-import { resultLine, sectionLine, summaryText } from './terminal.ts';
 import { rawCharacters } from '../testing/wellformed.ts';
+import type { RequirementResult } from '../verdicts/results.ts';
+import type { Report } from './report.ts';
+import { resultLine, sectionLine, summaryText } from './terminal.ts';
 
 const plain = { colour: false, columns: 100 };
 const summary = summaryText(fixture, plain);
@@ -35,11 +35,17 @@ test('failures are complete, and curl lines are not wrapped', () => {
   for (const { id, failures } of fixture.requirements) {
     for (const { curl, replay } of failures) {
       assert.ok(summary.includes(`✗ FAILED ${id}`));
-      assert.ok(summary.split('\n').some((line) => line.endsWith(curl)), curl);
+      assert.ok(
+        summary.split('\n').some((line) => line.endsWith(curl)),
+        curl,
+      );
       if (replay !== undefined) assert.ok(summary.includes(replay));
     }
   }
-  assert.match(summary, /\n {2}required {7}at most 1 animal\n {2}received {7}2 animals\n {2}smallest case {2}limit=1\n {2}curl {11}curl -sS/);
+  assert.match(
+    summary,
+    /\n {2}required {7}at most 1 animal\n {2}received {7}2 animals\n {2}smallest case {2}limit=1\n {2}curl {11}curl -sS/,
+  );
   assert.match(summary, /\n {2}2 of 7\n/);
   assert.match(summary, /\n {2}and 5 more\n/);
 });
@@ -53,13 +59,18 @@ test('inconclusive requirements have a reason, and only observed gaps are shown'
 test('lines fit the terminal, except for those that must not be wrapped', () => {
   for (const columns of [40, 80, 120]) {
     const lines = summaryText(fixture, { colour: false, columns }).split('\n');
-    const long = lines.filter((line) => line.length > columns && !/curl|replay|script|CONFORM|^✗ FAILED|^How the server fills/i.test(line));
+    const long = lines.filter(
+      (line) => line.length > columns && !/curl|replay|script|CONFORM|^✗ FAILED|^How the server fills/i.test(line),
+    );
     assert.deepEqual(long, []);
   }
 });
 
 test('a server cannot send terminal escapes, and colours change only colours', () => {
-  const evil: Report = { ...fixture, gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `\u001b]0;owned\u0007${hostile}\n` })) };
+  const evil: Report = {
+    ...fixture,
+    gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `\u001b]0;owned\u0007${hostile}\n` })),
+  };
   for (const report of [fixture, evil]) {
     const text = summaryText(report, plain);
     assert.deepEqual(rawCharacters(text), []);
@@ -88,9 +99,15 @@ test('progress has one line for each requirement, with a sign and words', () => 
     assert.ok(result);
     return resultLine({ ...result, ...changes }, { colour: false });
   };
-  assert.equal(line('list.answers'), '  ✓ list.answers                  GET /pets returns 200 and Pets.   (31 responses)');
+  assert.equal(
+    line('list.answers'),
+    '  ✓ list.answers                  GET /pets returns 200 and Pets.   (31 responses)',
+  );
   assert.equal(line('list.answers', { judged: 1 }).slice(-12), '(1 response)');
-  assert.equal(line('list.limit'), '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED: 7 failures, 31 responses)');
+  assert.equal(
+    line('list.limit'),
+    '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED: 7 failures, 31 responses)',
+  );
   assert.match(line('list.default-limit'), /^ {2}\? list\.default-limit .* \(inconclusive: the list has 12 animals; /);
   assert.match(line('limits.refuses'), /^ {2}– limits\.refuses .* \(skipped: only with --exhaust\)$/);
   assert.deepEqual(rawCharacters(line('list.limit', { verdict: 'skipped', reason: `${hostile}\n` })), []);

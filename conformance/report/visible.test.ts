@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { clipped, visible, visibleLines } from './visible.ts';
 import { rawCharacters } from '../testing/wellformed.ts';
+import { clipped, visible, visibleLines } from './visible.ts';
 
 const anyUnit = fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit));
-const anyString = fc.string({ unit: fc.oneof(anyUnit, fc.constantFrom('\ufeff', '\u202e', '\u001b', '\ud800', '😀', '\u{e0041}')) });
+const anyString = fc.string({
+  unit: fc.oneof(anyUnit, fc.constantFrom('\ufeff', '\u202e', '\u001b', '\ud800', '😀', '\u{e0041}')),
+});
 
 test('invisible characters are written as JSON escapes', () => {
-  assert.equal(visible('a\u0000b\u001b[2J\u202e\ud800x\udc00\uffff\u{e0041}\u00a0'), 'a\\u0000b\\u001b[2J\\u202e\\ud800x\\udc00\\uffff\\udb40\\udc41\\u00a0');
+  assert.equal(
+    visible('a\u0000b\u001b[2J\u202e\ud800x\udc00\uffff\u{e0041}\u00a0'),
+    'a\\u0000b\\u001b[2J\\u202e\\ud800x\\udc00\\uffff\\udb40\\udc41\\u00a0',
+  );
   assert.equal(visible('a\r\n\tb'), 'a\\r\\n\\tb');
   assert.equal(visible('Zoë, 猫, 😀 and é'), 'Zoë, 猫, 😀 and é');
 });
@@ -30,7 +35,10 @@ test('visibleLines keeps only line feeds', () => {
 });
 
 test('mark wraps only the escapes', () => {
-  assert.equal(visible('\\u0000\u0000', (written) => `[${written}]`), '\\u0000[\\u0000]');
+  assert.equal(
+    visible('\\u0000\u0000', (written) => `[${written}]`),
+    '\\u0000[\\u0000]',
+  );
 });
 
 test('clipped says how much is missing, and never splits a surrogate pair', () => {

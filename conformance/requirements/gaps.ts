@@ -1,6 +1,6 @@
 /**
  * What the specification leaves open. The kit observes how a server fills each gap and reports it, but never judges it.
- * suite.test.ts verifies that each gap is observed by one check.
+ * checks/suite.test.ts verifies that each gap is observed by one check.
  */
 
 export interface Gap {

@@ -1,7 +1,7 @@
 /**
  * The requirements of the specification. Each has exactly one check of the same id in checks/, or says in `untested`
- * why it cannot be checked; suite.test.ts verifies this. Ids never change, because reports of different dates are
- * compared by them.
+ * why it cannot be checked; checks/suite.test.ts verifies this. Ids never change, because reports of different dates
+ * are compared by them.
  */
 
 export interface Requirement {
@@ -78,7 +78,7 @@ const table = {
   'get.removal': [
     '4.3',
     'The operation is removed on 5 December 2030.',
-    'the specification does not say how the server responds then; from that day on, the checks of the operation are skipped',
+    'the specification does not say how the server responds then; its checks are skipped from that day on',
   ],
 
   'orders.exists': ['4.4', 'GET /store/orders exists.'],

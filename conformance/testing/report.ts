@@ -1,7 +1,7 @@
 /** Test support: a report with every verdict, several failures, and text of a hostile server. */
+import type { Report } from '../report/report.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
-import type { Report } from '../report/report.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
 /** Hostile text: markup, terminal escapes, characters that XML forbids, direction marks, lone surrogates. */

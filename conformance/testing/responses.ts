@@ -2,8 +2,8 @@
 import type { Clock } from '../client/clock.ts';
 import { bearer } from '../client/credentials.ts';
 import type { Request } from '../client/request.ts';
-import { Response } from '../client/response.ts';
 import { listPets } from '../client/requests.ts';
+import { Response } from '../client/response.ts';
 import { apiKey } from './servers.ts';
 
 export const start = Date.UTC(2026, 10, 21, 12, 0, 5, 300);

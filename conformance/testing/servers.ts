@@ -1,10 +1,10 @@
 /** Test support: servers that end with the test. */
-import { petstore, startServer, temporaryFolder as newFolder } from '../../harness/server.ts';
 import { faultProxy, scriptedServer, type ScriptedServer, type TestContext } from '../../harness/proxy.ts';
+import { petstore, startServer, temporaryFolder as newFolder } from '../../harness/server.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
 import type { Plan } from '../client/pacing.ts';
 import { mutants } from '../mutants/mutants.ts';
-import { startSmallServer } from '../mutants/small-server.ts';
+import { startSmallServer } from '../mutants/server/small-server.ts';
 
 export interface Server {
   readonly baseUrl: string;

@@ -1,11 +1,11 @@
 /** Test support: whole runs of the kit in this process, without node:test's reports of them. */
+import { groups, runChecks, type RegisterTest } from '../checks/suite.ts';
 import type { Client } from '../client/client.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
-import type { RequirementResult } from '../verdicts/results.ts';
 import type { Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
-import { groups, runChecks, type RegisterTest } from '../suite.ts';
+import type { RequirementResult } from '../verdicts/results.ts';
 
 /** Runs a test without reporting its result, which is in the session. */
 export const quietly: RegisterTest = async (_, body) => {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bearer } from '../client/credentials.ts';
-import { History } from './history.ts';
 import { newPetText, type NewPet, type Pet } from '../client/pet.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
 import { response, start, type ResponseFields } from '../testing/responses.ts';
 import { apiKey } from '../testing/servers.ts';
+import { History } from './history.ts';
 
 const key = bearer(apiKey);
 const bello: NewPet = { name: 'Bello', categoryId: 3n };

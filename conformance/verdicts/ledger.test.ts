@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bearer, redactor } from '../client/credentials.ts';
-import { Ledger } from './ledger.ts';
-import type { Failure } from '../verdicts/results.ts';
 import { createPetOf, listPets } from '../client/requests.ts';
 import { requirements } from '../requirements/requirements.ts';
-import { response } from '../testing/responses.ts';
 import { assertNoKey } from '../testing/kit.ts';
+import { response } from '../testing/responses.ts';
 import { apiKey } from '../testing/servers.ts';
+import { Ledger } from './ledger.ts';
+import type { Failure } from './results.ts';
 
 const id = 'list.limit';
 const key = bearer(apiKey);

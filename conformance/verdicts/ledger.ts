@@ -7,8 +7,7 @@ import { nameOf, type Request } from '../client/request.ts';
 import { summary, transcript, type Response } from '../client/response.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
-import type { Failure, Observation, RequirementResult, Verdict } from './results.ts';
-import type { Violation } from './rules/rule.ts';
+import type { Failure, Observation, RequirementResult, Verdict, Violation } from './results.ts';
 
 /** The number of different failures, and of pieces of evidence, that are recorded in full for each requirement. */
 const maxFailures = 3;

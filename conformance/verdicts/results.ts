@@ -6,7 +6,13 @@ import type { RequirementId } from '../requirements/requirements.ts';
 
 export type Verdict = 'passed' | 'failed' | 'inconclusive' | 'skipped';
 
-/** One violation of a requirement. */
+/** What a response had to be, and what it was. */
+export interface Violation {
+  readonly required: string;
+  readonly received: string;
+}
+
+/** One violation of a requirement, as it is reported. */
 export interface Failure {
   /** What is required, in words. */
   readonly required: string;

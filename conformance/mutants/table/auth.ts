@@ -1,7 +1,7 @@
 /** Section 5: authentication, and section 9: the path. */
-import { base } from '../hooks.ts';
-import { Digits, type Json } from '../json.ts';
-import { alsoAdmits, failing, responses, setHeader, status, table, tokenOf } from '../changes.ts';
+import { base } from '../server/hooks.ts';
+import { Digits, type Json } from '../server/json.ts';
+import { alsoAdmits, failing, responses, setHeader, status, table, tokenOf } from './changes.ts';
 
 const middle = (text: string): number => text.length >> 1;
 const without = (text: string, at: number): string => text.slice(0, at) + text.slice(at + 1);

@@ -1,7 +1,7 @@
 /** Section 4.2: bodies that are not a JSON object, which createPet accepts. */
-import { attempt, base } from '../hooks.ts';
-import { Digits, readJson, type Json } from '../json.ts';
-import { failing, noting, table, unnamed, type Change } from '../changes.ts';
+import { attempt, base } from '../server/hooks.ts';
+import { Digits, readJson, type Json } from '../server/json.ts';
+import { failing, noting, table, unnamed, type Change } from './changes.ts';
 
 /** Reads text that is not JSON after a repair. */
 const repaired = (repair: (text: string) => string): Change => ({

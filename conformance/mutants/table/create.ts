@@ -1,9 +1,9 @@
 /** Section 4.2: the response of createPet, missing fields and null. */
-import { base } from '../hooks.ts';
-import { Digits } from '../json.ts';
+import { base } from '../server/hooks.ts';
+import { Digits } from '../server/json.ts';
 import {
   categoryFrom, changedStatus, failing, nameFrom, noting, shown, status, statusFrom, table, unnamed,
-} from '../changes.ts';
+} from './changes.ts';
 
 export const createMutants = table([
   ['create-200', 'create.answers', 'createPet returns 200.', changedStatus(status(201), 200)],

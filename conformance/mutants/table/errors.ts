@@ -1,9 +1,9 @@
 /** Sections 1 and 7: Error bodies, content types and JSON; section 4.3: animals that do not exist. */
-import { base } from '../hooks.ts';
-import { Digits, type Json } from '../json.ts';
+import { base } from '../server/hooks.ts';
+import { Digits, type Json } from '../server/json.ts';
 import {
   changedStatus, errors, failing, found, of, responses, setHeader, status, table, type Change, type Kind,
-} from '../changes.ts';
+} from './changes.ts';
 
 const integer = (value: number): Digits => new Digits(String(value));
 

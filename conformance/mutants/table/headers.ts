@@ -1,9 +1,9 @@
 /** Section 8: the three rate limit headers. */
-import type { Exchange } from '../hooks.ts';
+import type { Exchange } from '../server/hooks.ts';
 import {
   all, everyHundredth, integerOf, of, responses, setHeader, status, table,
   type Change, type Kind, type NumberHeader,
-} from '../changes.ts';
+} from './changes.ts';
 
 const limit: NumberHeader = 'X-RateLimit-Limit';
 const remaining: NumberHeader = 'X-RateLimit-Remaining';

@@ -1,7 +1,7 @@
 /** Section 8: how requests are counted and refused, and the numbers of the plans. */
 import type { Plan } from '../../client/pacing.ts';
-import { base, type Exchange, type Limits, type MutantResponse } from '../hooks.ts';
-import { failing, integerOf, responses, setHeader, status, table, type Change } from '../changes.ts';
+import { base, type Exchange, type Limits, type MutantResponse } from '../server/hooks.ts';
+import { failing, integerOf, responses, setHeader, status, table, type Change } from './changes.ts';
 
 /** Admits some requests although none remains. */
 const exempt = (which: (exchange: Exchange) => boolean): Change => ({

@@ -1,6 +1,6 @@
 /** Section 4.1: the list, its limit and its filter. */
-import { base, type Exchange, type Pet } from '../hooks.ts';
-import { changedStatus, pages, shown, status, table, type Change } from '../changes.ts';
+import { base, type Exchange, type Pet } from '../server/hooks.ts';
+import { changedStatus, pages, shown, status, table, type Change } from './changes.ts';
 
 /** Changes the parsed limit. */
 const limits = (change: (limit: number, text: string | null, exchange: Exchange) => number | undefined): Change => ({

@@ -1,5 +1,5 @@
 /** Section 4.2: names must be kept exactly. */
-import { names, shown, stored, table, type Change } from '../changes.ts';
+import { names, shown, stored, table, type Change } from './changes.ts';
 
 /** Replaces characters of names in the response and in the store. */
 const replaced = (pattern: RegExp, by: string): Change => names((name) => name.replace(pattern, by));

@@ -1,7 +1,7 @@
 /** Sections 2 and 4.2: categories and ids must be exact 64-bit integers. */
-import { base, type Operation } from '../hooks.ts';
-import { Digits } from '../json.ts';
-import { categories, shown, stored, table, type Change } from '../changes.ts';
+import { base, type Operation } from '../server/hooks.ts';
+import { Digits } from '../server/json.ts';
+import { categories, shown, stored, table, type Change } from './changes.ts';
 
 /** The integer after it has been stored in a double. */
 const doubled = (text: string): bigint => BigInt(Number(text));

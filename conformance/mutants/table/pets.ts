@@ -1,7 +1,7 @@
 /** Sections 2 and 3: the fields of a Pet, and Pets. */
-import { base, statuses } from '../hooks.ts';
-import { Digits, type Json } from '../json.ts';
-import { pages, responses, shown, table, type Change } from '../changes.ts';
+import { base, statuses } from '../server/hooks.ts';
+import { Digits, type Json } from '../server/json.ts';
+import { pages, responses, shown, table, type Change } from './changes.ts';
 
 /** Replaces the body of lists. */
 const listBody = (replaced: (rows: Json[]) => Json | undefined): Change =>

@@ -1,6 +1,6 @@
 /** Section 8: Retry-After and Reset, and what happens to a client that obeys them. */
-import { base, type Exchange } from '../hooks.ts';
-import { integerOf, responses, setHeader, status, table, type Change } from '../changes.ts';
+import { base, type Exchange } from '../server/hooks.ts';
+import { integerOf, responses, setHeader, status, table, type Change } from './changes.ts';
 
 const minuteMs = 60_000;
 

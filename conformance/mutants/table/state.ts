@@ -1,7 +1,7 @@
 /** Sections 2, 4 and 4.3: faults that show only across several responses. */
-import { base, type Pet } from '../hooks.ts';
-import { Digits } from '../json.ts';
-import { changedStatus, failing, found, pages, responses, shown, status, stored, table } from '../changes.ts';
+import { base, type Pet } from '../server/hooks.ts';
+import { Digits } from '../server/json.ts';
+import { changedStatus, failing, found, pages, responses, shown, status, stored, table } from './changes.ts';
 
 /** The page with the names of two neighbours swapped. */
 function swapped(page: Pet[], at: number): Pet[] {

@@ -1,7 +1,7 @@
 /** Section 4.2: values of a wrong type or out of range, which createPet accepts. */
-import { statuses } from '../hooks.ts';
-import { Digits, type Json } from '../json.ts';
-import { categoryFrom, failing, nameFrom, noting, statusFrom, table, type Change } from '../changes.ts';
+import { statuses } from '../server/hooks.ts';
+import { Digits, type Json } from '../server/json.ts';
+import { categoryFrom, failing, nameFrom, noting, statusFrom, table, type Change } from './changes.ts';
 
 const digitsOf = (value: Json | undefined): string => (value instanceof Digits ? value.text : '');
 const knownStatus = (text: string): string | undefined => statuses.find((status) => status === text);

@@ -2,11 +2,7 @@
 import type { Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import type { History } from '../history.ts';
-
-export interface Violation {
-  readonly required: string;
-  readonly received: string;
-}
+import type { Violation } from '../results.ts';
 
 /** undefined if the response could not violate the requirement, true if it meets it, otherwise the violation. */
 export type Judgement = undefined | true | Violation;

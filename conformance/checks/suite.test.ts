@@ -5,19 +5,19 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
-import { check, type Check } from './session/check.ts';
-import { totalCost } from './session/cost.ts';
-import { Fixtures } from './session/fixtures.ts';
-import { gaps } from './requirements/gaps.ts';
-import { readOptions } from './options.ts';
-import { Inconclusive } from './verdicts/outcome.ts';
-import type { RequirementResult } from './verdicts/results.ts';
-import { createPet, getPet, listPets } from './client/requests.ts';
-import { requirements, sections } from './requirements/requirements.ts';
-import type { Session } from './session/session.ts';
+import { createPet, getPet, listPets } from '../client/requests.ts';
+import { readOptions } from '../options.ts';
+import { gaps } from '../requirements/gaps.ts';
+import { requirements, sections } from '../requirements/requirements.ts';
+import { check, type Check } from '../session/check.ts';
+import { totalCost } from '../session/cost.ts';
+import { Fixtures } from '../session/fixtures.ts';
+import type { Session } from '../session/session.ts';
+import { ownServer, smallServer } from '../testing/servers.ts';
+import { run, session, failuresText, verdicts } from '../testing/sessions.ts';
+import { Inconclusive } from '../verdicts/outcome.ts';
+import type { RequirementResult } from '../verdicts/results.ts';
 import { groups, estimateOf, runChecks, type Estimate, type RegisterTest } from './suite.ts';
-import { ownServer, smallServer } from './testing/servers.ts';
-import { run, session, failuresText, verdicts } from './testing/sessions.ts';
 
 const checks = groups.flatMap(([, ofGroup]) => ofGroup);
 const reversed = groups.map(([title, ofGroup]) => [title, ofGroup.toReversed()] as const).toReversed();
@@ -407,7 +407,7 @@ describe('cases of a check', () => {
 });
 
 test('the kit imports only itself, the harness, node and fast-check', () => {
-  const folder = fileURLToPath(new URL('.', import.meta.url));
+  const folder = fileURLToPath(new URL('..', import.meta.url));
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),
   )) {

@@ -2,7 +2,7 @@
  * The points at which the behaviour of the small server can be replaced. `base` conforms to the specification; mutants
  * and variants replace some of its hooks. Several servers share the hooks, so a hook keeps its state in the `World`.
  */
-import type { Plan } from '../client/pacing.ts';
+import type { Plan } from '../../client/pacing.ts';
 import { Digits, readJson, type Json, type JsonObject } from './json.ts';
 
 export type Operation = 'list' | 'create' | 'get' | 'orders' | 'other';

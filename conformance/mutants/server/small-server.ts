@@ -1,8 +1,8 @@
 /** A small conforming server in memory. Mutants break it; variants fill the gaps of the specification in other ways. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../client/clock.ts';
-import type { Plan } from '../client/pacing.ts';
+import type { Clock } from '../../client/clock.ts';
+import type { Plan } from '../../client/pacing.ts';
 import {
   base,
   type Exchange,

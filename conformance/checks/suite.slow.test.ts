@@ -1,9 +1,9 @@
 /** Whole runs against the small server, on a clock on which waiting takes no time. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fakeClock, start } from './testing/responses.ts';
-import { apiKey, proxy, smallServer } from './testing/servers.ts';
-import { run, session, failuresText } from './testing/sessions.ts';
+import { fakeClock, start } from '../testing/responses.ts';
+import { apiKey, proxy, smallServer } from '../testing/servers.ts';
+import { run, session, failuresText } from '../testing/sessions.ts';
 
 describe('a whole default run', () => {
   for (const plan of ['free', 'business'] as const) {
@@ -72,7 +72,8 @@ describe('a whole default run', () => {
 describe('--max-requests', () => {
   for (const mutant of [undefined, 'name-lower']) {
     for (const maxRequests of mutant === undefined ? [1, 40, 61, 200] : [2, 30, 90]) {
-      test(`${maxRequests} is never exceeded, ${mutant === undefined ? 'for a conforming server' : 'also while a case is shrunk'}`, async (t) => {
+      const when = mutant === undefined ? 'for a conforming server' : 'also while a case is shrunk';
+      test(`${maxRequests} is never exceeded, ${when}`, async (t) => {
         const server = await proxy(t, await smallServer(t, mutant === undefined ? {} : { mutant }));
         const only = mutant === undefined ? [] : ['create.name'];
         const tested = session(server, { maxRequests, only });

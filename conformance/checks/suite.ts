@@ -3,29 +3,29 @@
  * reporters of node:test.
  */
 import { test } from 'node:test';
-import { animalChecks } from './checks/animals.ts';
-import { authChecks } from './checks/auth.ts';
-import { createGapChecks } from './checks/create-gaps.ts';
-import { createChecks } from './checks/create.ts';
-import { exhaustedLimitChecks } from './checks/limits-exhausted.ts';
-import { getChecks } from './checks/get.ts';
-import { limitChecks } from './checks/limits.ts';
-import { listChecks } from './checks/list.ts';
-import { orderChecks } from './checks/orders.ts';
-import { refusalChecks } from './checks/create-refusals.ts';
-import { errorChecks } from './checks/errors.ts';
-import { resourceChecks } from './checks/resources.ts';
-import { versionChecks } from './checks/versioning.ts';
-import type { Check } from './session/check.ts';
-import { CheckContext } from './session/context.ts';
-import { totalCost } from './session/cost.ts';
-import { nameOf } from './client/request.ts';
-import { Fixtures } from './session/fixtures.ts';
-import { Violated, Inconclusive, Skipped } from './verdicts/outcome.ts';
-import type { RequirementResult } from './verdicts/results.ts';
-import { requirements, type RequirementId } from './requirements/requirements.ts';
-import { Untestable, type Session } from './session/session.ts';
-import { NoResponse, NoRequestsLeft } from './client/client.ts';
+import { NoResponse, NoRequestsLeft } from '../client/client.ts';
+import { nameOf } from '../client/request.ts';
+import { requirements, type RequirementId } from '../requirements/requirements.ts';
+import type { Check } from '../session/check.ts';
+import { CheckContext } from '../session/context.ts';
+import { totalCost } from '../session/cost.ts';
+import { Fixtures } from '../session/fixtures.ts';
+import { Untestable, type Session } from '../session/session.ts';
+import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
+import type { RequirementResult } from '../verdicts/results.ts';
+import { animalChecks } from './animals.ts';
+import { authChecks } from './auth.ts';
+import { createGapChecks } from './create-gaps.ts';
+import { refusalChecks } from './create-refusals.ts';
+import { createChecks } from './create.ts';
+import { errorChecks } from './errors.ts';
+import { getChecks } from './get.ts';
+import { exhaustedLimitChecks } from './limits-exhausted.ts';
+import { limitChecks } from './limits.ts';
+import { listChecks } from './list.ts';
+import { orderChecks } from './orders.ts';
+import { resourceChecks } from './resources.ts';
+import { versionChecks } from './versioning.ts';
 
 /**
  * All checks, in the order in which they run. No verdict depends on the order, but fewer requests are needed if checks

@@ -1,9 +1,9 @@
 /** Other clients that write to the server, and use the same key, cause no failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from './testing/responses.ts';
-import { apiKey, ownServer, smallServer, type Server } from './testing/servers.ts';
-import { run, session, failuresText } from './testing/sessions.ts';
+import { fakeClock } from '../testing/responses.ts';
+import { apiKey, ownServer, smallServer, type Server } from '../testing/servers.ts';
+import { run, session, failuresText } from '../testing/sessions.ts';
 
 /** Another client that creates and lists animals continuously until it is stopped. */
 function otherClient({ baseUrl }: Server, apiKey: string): { end(): Promise<number> } {
