@@ -2,18 +2,13 @@
  * The HTTP client of the kit. It stays within the rate limits of a key: it waits while the key has no requests left,
  * waits and retries after a 429, and never sends more requests than the run may send.
  */
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { Clock } from './clock.ts';
+import { exchangeHttp, StaleConnection } from './http.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
-
-/** The time limit for a complete response. */
-const responseTimeoutMs = 30_000;
-
-/** The size limit of a response. */
-const maxResponseBytes = 16 * 1024 * 1024;
 
 /** The number of connections for requests that are sent at the same time. */
 const maxConnections = 64;
@@ -143,74 +138,36 @@ export class Client {
     await this.#options.wait(ms, reason);
   }
 
-  /** Sends a request, and again if the server has closed the idle connection that it was sent on. */
-  async #once(request: Request, again = false): Promise<Response> {
-    const max = this.#options.maxRequests;
-    if (max !== undefined && this.sent.withKey + this.sent.withoutKey >= max)
-      throw new NoRequestsLeft(`--max-requests ${max} is reached`);
-    if (request.credential.key === 'none') this.sent.withoutKey++;
-    else this.sent.withKey++;
-    this.#pacers[request.credential.key].sending(this.#options.clock.now());
+  /** Sends a request, and once more if the server has closed the idle connection that it was sent on. */
+  async #once(request: Request, isRetry = false): Promise<Response> {
+    this.#count(request);
+    const { credential, method, target, headers, body } = request;
+    const authorization = credential.header === undefined ? [] : [['Authorization', credential.header] as const];
     const sent = this.#moment();
-    let sending: ClientRequest | undefined;
-    let begun = false;
     try {
-      return await new Promise((resolve, reject) => {
-        const send = this.baseUrl.startsWith('https:') ? httpsRequest : httpRequest;
-        const { header } = request.credential;
-        const headers = [
-          ...request.headers,
-          ...(header === undefined ? [] : [['Authorization', header] as const]),
-        ].flat();
-        if (request.body !== undefined) headers.push('Content-Length', String(request.body.length));
-        sending = send(
-          this.baseUrl + request.target,
-          {
-            method: request.method,
-            agent: this.#agent,
-            headers: ['Host', new URL(this.baseUrl).host, ...headers],
-          },
-          (response) => {
-            begun = true;
-            const chunks: Buffer[] = [];
-            let bytes = 0;
-            response.on('data', (chunk: Buffer) => {
-              chunks.push(chunk);
-              if ((bytes += chunk.length) > maxResponseBytes)
-                sending!.destroy(new Error(`a response of more than ${maxResponseBytes} bytes`));
-            });
-            response.on('error', reject);
-            response.on('aborted', () => reject(new Error('the response was cut off')));
-            response.on('end', () => {
-              const { rawHeaders } = response;
-              const pairs = Array.from(
-                { length: rawHeaders.length / 2 },
-                (_, i) => [rawHeaders[2 * i]!, rawHeaders[2 * i + 1]!] as const,
-              );
-              resolve(new Response(request, response.statusCode!, pairs, Buffer.concat(chunks), sent, this.#moment()));
-            });
-          },
-        );
-        const late = setTimeout(
-          () => sending!.destroy(new Error(`no response within ${responseTimeoutMs / 1000} s`)),
-          responseTimeoutMs,
-        );
-        sending.on('close', () => clearTimeout(late));
-        sending.on('error', reject);
-        sending.end(request.body);
+      const received = await exchangeHttp({
+        url: this.baseUrl + target,
+        method,
+        headers: [...headers, ...authorization],
+        body,
+        agent: this.#agent,
       });
+      return new Response(request, received.status, received.headers, received.body, sent, this.#moment());
     } catch (error) {
-      if (
-        !again &&
-        !begun &&
-        sending?.reusedSocket === true &&
-        ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
-      )
-        return this.#once(request, true);
+      if (error instanceof StaleConnection && !isRetry) return this.#once(request, true);
       // An error in the kit is not the server's.
       if (error instanceof TypeError || error instanceof ReferenceError) throw error;
-      throw new NoResponse(request, error as Error);
+      throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : (error as Error));
     }
+  }
+
+  #count({ credential: { key } }: Request): void {
+    const { maxRequests, clock } = this.#options;
+    if (maxRequests !== undefined && this.sent.withKey + this.sent.withoutKey >= maxRequests)
+      throw new NoRequestsLeft(`--max-requests ${maxRequests} is reached`);
+    if (key === 'none') this.sent.withoutKey++;
+    else this.sent.withKey++;
+    this.#pacers[key].sending(clock.now());
   }
 }
 

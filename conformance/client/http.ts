@@ -1,0 +1,73 @@
+/** One HTTP exchange. */
+import { request as httpRequest, type ClientRequest, type Agent as HttpAgent } from 'node:http';
+import { request as httpsRequest, type Agent as HttpsAgent } from 'node:https';
+
+export interface HttpRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array | undefined;
+  readonly agent: HttpAgent | HttpsAgent;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** In the order in which they were received. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+}
+
+/**
+ * The server closed the idle connection on which the request was sent, before it responded. The request can be
+ * repeated.
+ */
+export class StaleConnection extends Error {
+  override readonly name = 'StaleConnection';
+}
+
+/** The time limit for a complete response. */
+const timeoutMs = 30_000;
+
+/** The size limit of a response. */
+const maxBytes = 16 * 1024 * 1024;
+
+/**
+ * Sends a request and receives the complete response.
+ *
+ * @throws StaleConnection if the request can be repeated
+ * @throws Error if the connection breaks, or if the response is too slow or too large
+ */
+export function exchangeHttp({ url, method, headers, body, agent }: HttpRequest): Promise<HttpResponse> {
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+  const length = body === undefined ? [] : ['Content-Length', String(body.length)];
+  const options = { method, agent, headers: ['Host', new URL(url).host, ...headers.flat(), ...length] };
+  return new Promise((resolve, reject) => {
+    let responding = false;
+    const sending: ClientRequest = send(url, options, (response) => {
+      responding = true;
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        if ((bytes += chunk.length) > maxBytes) sending.destroy(new Error(`a response of more than ${maxBytes} bytes`));
+      });
+      response.on('error', reject);
+      response.on('aborted', () => reject(new Error('the response was cut off')));
+      response.on('end', () => {
+        const { rawHeaders: raw, statusCode } = response;
+        const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
+        resolve({ status: statusCode!, headers: pairs, body: Buffer.concat(chunks) });
+      });
+    });
+    const late = () => sending.destroy(new Error(`no response within ${timeoutMs / 1000} s`));
+    const timer = setTimeout(late, timeoutMs);
+    sending.on('close', () => clearTimeout(timer));
+    sending.on('error', (error: NodeJS.ErrnoException) => {
+      const reset = ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+      reject(
+        reset && sending.reusedSocket && !responding ? new StaleConnection(error.message, { cause: error }) : error,
+      );
+    });
+    sending.end(body);
+  });
+}
