@@ -89,8 +89,8 @@ function printTable(): void {
     .map(([family, list]) => [family, list.filter((mutant) => chosen.includes(mutant))] as const)
     .filter(([, list]) => list.length > 0)
     .map(([family, list]) => row(family, list));
-  console.log('| mutants | number | caught with everything allowed | caught by a default run with a Free key |');
-  console.log(['|---|---|---|---|', ...rows, row('all', chosen)].join('\n'));
+  console.log('| family | mutants | caught with everything allowed | caught by a default run with a Free key |');
+  console.log(['|---|--:|--:|--:|', ...rows, row('all', chosen)].join('\n'));
   const missed = chosen.filter((mutant) => isCaught(mutant, 'full') && !isCaught(mutant, 'free'));
   if (!realTime && missed.length > 0)
     console.log(`\nNot caught by the default run: ${missed.map(({ id }) => id).join(', ')}\n`);
