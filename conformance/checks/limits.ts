@@ -91,7 +91,11 @@ export const limitChecks: readonly Check[] = [
     const fixed = windowsOf(readings).length > 1 ? 'fixed' : 'fixed, as far as one window shows';
     t.observe('limits.window', windowMoves(readings) ? 'sliding: Reset moves' : fixed, response);
     const isLong = reading.reset - reading.time / 1000 > 120;
-    t.observe('limits.which-window', isLong ? 'a day, or the rest of it' : 'a minute, or the rest of it', response);
+    t.observe(
+      'limits.which-window',
+      isLong ? 'a day, or what is left of it' : 'a minute, or what is left of it',
+      response,
+    );
     const keyless = readings.find(({ key }) => key === 'none');
     if (keyless !== undefined) t.observe('limits.without-key', `a Limit of ${keyless.limit}`, keyless.response);
   }),

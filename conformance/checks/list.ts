@@ -124,7 +124,7 @@ export const listChecks: readonly Check[] = [
       const created = await t.fixtures.created();
       const later = await t.send(listPets(t.key, { limit: 100 }));
       const isListed = later.pets.some((pet) => pet.id === created.id);
-      t.observe('list.new-animal', isListed ? 'yes' : 'no', later);
+      t.observe('list.new-animal', isListed ? 'yes, on the first page' : 'not on the first page', later);
     },
   ),
 ];

@@ -17,7 +17,7 @@ export const orderChecks: readonly Check[] = [
 ];
 
 function shapeOf(json: Json | SyntaxError): string {
-  if (json instanceof SyntaxError) return 'not JSON';
+  if (json instanceof SyntaxError) return 'no JSON';
   const first = Array.isArray(json) ? json[0] : json;
   const fields = first instanceof JsonObject ? ` with ${first.members.map(([name]) => name).join(', ')}` : '';
   if (!Array.isArray(json)) return `${kindOf(json)}${fields}`;
