@@ -1,44 +1,69 @@
-/** `npm run bench`: what our server costs against bare `node:http` that answers the same bytes. */
-import { runBench, type Report } from './speed/bench.ts';
-import type { Outcome } from './speed/contest.ts';
-import { floor, ours, ownServers, withoutSync } from './speed/contestants.ts';
-import { openField, type Field, type FieldOptions } from './speed/field.ts';
-import { group } from './speed/groups.ts';
-import { createRow, listRow, refusedRow, rows, unauthorizedRow } from './speed/rows.ts';
-import { costTable, ratioTable, speedRatio, userRatio } from './speed/view.ts';
+/**
+ * `npm run bench` and `npm run bench:peers` (--peers): what our server costs, against bare `node:http` and other
+ * servers.
+ */
+import {
+  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
+} from './measure/command.ts';
+import { runExperiments } from './measure/experiments.ts';
+import { endProgress, progress } from './measure/progress.ts';
+import { NotStarted } from './measure/server-process.ts';
+import { installPeers, peerVersions } from './peers/install.ts';
+import { measureTarget } from './speed/check.ts';
+import { allFigures, writeDocuments } from './speed/report.ts';
+import { ours, ownTargets, peers } from './speed/targets.ts';
+import { animals, creates, reads, workloads } from './speed/workloads.ts';
 
-async function open(options: FieldOptions): Promise<Field> {
-  options.watch(`filling a folder for ${ours}`);
-  const own = await ownServers();
-  return openField([[own.ours, rows], [own.withoutSync, [createRow]]], rows, options);
-}
+const flags = {
+  peers: { type: 'boolean', default: false },
+  readme: { type: 'boolean', default: false },
+  quick: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h' },
+} as const;
 
-function report(outcomes: readonly Outcome[]): Report {
-  const toFloor = rows.map(({ id, title }) => ({ label: title, one: [id, ours], other: [id, floor] }) as const);
-  const toList = [unauthorizedRow, refusedRow].map(({ id, title }) => ({ label: title, one: [id, ours], other: [listRow.id, ours] }) as const);
-  const durable = { label: createRow.title, one: [createRow.id, ours], other: [createRow.id, withoutSync] } as const;
-  const groups = [
-    group(`User CPU per request ÷ ${floor} (less is better)`, outcomes, toFloor, userRatio),
-    group(`User CPU per request ÷ list of 20 (less is better)`, outcomes, toList, userRatio),
-    group('Requests per second, durable ÷ without any sync (more is better)', outcomes, [durable], speedRatio),
-  ];
-  return {
-    texts: [costTable(outcomes, rows), ratioTable(groups.slice(1))],
-    groups,
-    chart: groups,
-    title: `What ${ours} costs: ratios to bare ${floor} with the same answers, and to itself`,
-  };
-}
+const help = `Usage: npm run bench [-- --quick]
+       npm run bench:peers [-- --quick | --readme]
 
-await runBench({
-  name: 'speed',
-  script: 'bench',
-  about: `Compares this project's own server with the floor: bare ${floor} that answers the same bytes and headers with no logic at all.
-About two minutes. Judge by the ratios of user CPU per request: requests per second swing with whatever else the machine does.`,
-  rounds: 24,
-  seconds: 0.3,
-  servers: 3,
-  warmRequests: 50_000,
-  open,
-  report,
+Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic: about
+two minutes. With the peers also with servers that one could use instead: fastify and express with SQLite; fastify,
+hono, polka, node:http and Go in memory: about fifteen minutes, and the first run installs them. bench/peers/ shows how
+each is set up. Judge by the ratios of user CPU per request: requests per second vary with the load of the
+machine.
+
+  --quick   one short run that shows that everything works; its figures are worth little
+  --readme  with the peers: write the short tables to README.md and the full one to docs/benchmarks.md
+  --help
+
+${helpEnd('speed')} The peers: peers.json.
+`;
+
+await runCommand('bench', async () => {
+  const given = readFlags(process.argv.slice(2), flags);
+  if (given.help === true) return void process.stdout.write(help);
+  const settings = given.quick ? quickRun : thoroughRun;
+  const name = given.peers ? 'peers' : 'speed';
+  const file = resultsFile(name);
+  const here = machine();
+  progress(`filling a data folder for ${ours}`);
+  const own = await ownTargets();
+  if (given.peers) progress('installing the peers, if they are not');
+  const targets = [...own, ...(given.peers ? peers(installPeers()) : [])];
+  const experiments = (given.peers ? [...reads, ...creates] : workloads).flatMap((workload) =>
+    targets.filter((target) => target.workloads.includes(workload)).map((target) => ({
+      ...{ workload: workload.title, target: target.name },
+      measure: async () => measureTarget(await target.start(workload), workload, settings),
+    })));
+  const results = await runExperiments(experiments, settings.processes);
+  endProgress();
+  if (results.every(({ samples }) => samples.length === 0)) {
+    throw new NotStarted(`nothing was measured: ${results[0]?.problem}`);
+  }
+  const versions = given.peers ? peerVersions() : {};
+  const lacks = Object.fromEntries(targets.map((target) => [target.name, target.lacks ?? '']));
+  const source = [machineLine(here), ...Object.entries(versions).map((entry) => entry.join(' '))].join(', ');
+  const report = { results, lacks, source, processes: settings.processes };
+  console.log(allFigures(report) + (given.quick ? `\n\n${quickNote}` : ''));
+  const about = { format: 2, bench: name, machine: here, settings: { animals, quick: given.quick, ...settings } };
+  writeResults(file, { ...about, versions, lacks, results });
+  if (given.readme) console.log(`Written: ${writeDocuments(report).join(', ')}`);
 });

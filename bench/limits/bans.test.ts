@@ -1,15 +1,15 @@
-/** Bans: asked for by the scenario `ban`, and met by the others. */
+/** Bans: caused by the scenario `ban`, and seen by the others. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Exchange, type Hooks } from '../../conformance/mutants/server/hooks.ts';
-import type { Standing } from './answer.ts';
 import { Bans } from './bans.ts';
-import { ServerClock } from './server-clock.ts';
-import { answer, reportOf, resultOf, told } from './testing.ts';
+import type { LimitsClient } from './client.ts';
+import type { Reading } from './responses.ts';
+import { response, reportOf, resultOf, textOf } from './testing/runs.ts';
 
 const minuteMs = 60_000;
 
-/** Bans after so many refusals, for five minutes unless told; `late` is how much later than said it ends. */
+/** Bans after so many refusals, by default for five minutes; `late` is how much later than announced it ends. */
 function banning(after: number, { late = 0, status = 429, lengthMs = 5 * minuteMs } = {}): Partial<Hooks> {
   const bans = ({ world, authorization }: Exchange) => ({
     refusals: Number(world.notes.get(`refusals ${authorization}`) ?? 0),
@@ -40,7 +40,7 @@ describe('bans', () => {
 
   test('one that comes and ends', async (t) => {
     const result = await ban(t, banning(40));
-    assert.equal(result.verdict, 'passed', told([result]));
+    assert.equal(result.verdict, 'passed', textOf([result]));
     // The first refusal came while the key was driven to its limit.
     assert.equal(result.figures['refusals after the grace'], 39);
     assert.equal(result.figures['length, s'], 300);
@@ -52,40 +52,49 @@ describe('bans', () => {
     assert.match(late.failures.join(), /^the ban did not end: 429 after the 5 min 0 s that Retry-After had said/);
   });
 
-  test('one that no Retry-After tells of', async (t) => {
+  test('one that no Retry-After shows', async (t) => {
     const result = await ban(t, { ...banning(40), retryAfter: base.retryAfter });
-    assert.deepEqual(result.failures, ['a ban came that no Retry-After told of: 429 after the time that the refusals had named']);
+    assert.deepEqual(result.failures, [
+      'a ban came that no Retry-After showed: 429 after the time that the refusals had named',
+    ]);
   });
 
-  test('one that nobody asked for: it is told and marked, and waited for where it is short', async (t) => {
+  test('one that the scenario does not intend: it is reported, and waited for if it is short', async (t) => {
     const long = await reportOf(t, { fault: banning(2), names: ['exact', 'refusal'] });
-    assert.match(told(long.scenarios), /exact \| passed .*; a 429 asked to wait 5 min 0 s, well beyond the window's end: a ban/);
-    assert.match(told(long.scenarios), /refusal \| inconclusive \| the key is banned for another 5 min 0 s/);
+    assert.match(
+      textOf(long.scenarios),
+      /exact \| passed .*; a 429 required a wait of 5 min 0 s, well beyond the end of the window: a ban/,
+    );
+    assert.match(textOf(long.scenarios), /refusal \| inconclusive \| the key is banned for another 5 min 0 s/);
     assert.equal(long.timeline.bans.length, 1);
     const short = await reportOf(t, { fault: banning(2, { lengthMs: 100_000 }), names: ['exact', 'refusal'] });
-    assert.deepEqual([short.scenarios[1]!.verdict, short.scenarios[1]!.refused], ['passed', 5], told(short.scenarios));
+    assert.deepEqual(
+      [short.scenarios[1]!.verdict, short.scenarios[1]!.refused],
+      ['passed', 5],
+      textOf(short.scenarios),
+    );
   });
 
-  test('none that comes: no failure, and no more refusals than were said beforehand', async (t) => {
+  test('none comes: no failure, and no more refusals than announced', async (t) => {
     const result = await ban(t);
     assert.deepEqual([result.verdict, result.figures['banned']], ['passed', 'no']);
     assert.ok(result.refused <= 121 + 10, `${result.refused}`);
   });
 });
 
-test('what tells of a ban: a wait beyond the window that admitted requests were told of, and no other', () => {
-  const key = { secret: 'x', own: false };
+test('a ban shows itself by a wait beyond the window of admitted requests, and by nothing else', () => {
+  const key = { secret: 'x', number: 1, own: false, quiet: false };
   const refused = (reset: number, limit: number, retryAt: number, receivedAt = 20_000): number => {
-    const bans = new Bans(new ServerClock());
-    const of = (status: number, standing: Standing) => answer({ status, standing });
-    bans.answered(key, of(200, { limit: 60, remaining: 0, reset: 60 }), undefined);
+    const bans = new Bans({ ourTime: (time: number) => time } as LimitsClient);
+    const of = (status: number, reading: Reading) => response({ status, reading });
+    bans.received(key, of(200, { limit: 60, remaining: 0, reset: 60 }), undefined);
     for (const late of [0, 900])
-      bans.answered(key, { ...of(429, { limit, remaining: 0, reset }), receivedAt: receivedAt + late }, retryAt + late);
+      bans.received(key, { ...of(429, { limit, remaining: 0, reset }), receivedAt: receivedAt + late }, retryAt + late);
     return bans.seen.length;
   };
   assert.equal(refused(60, 60, 60_000), 0, 'the window');
-  assert.equal(refused(60, 60, 320_000), 1, 'a ban, told twice');
-  assert.equal(refused(320, 60, 320_000), 1, 'a ban that Reset tells of, too');
+  assert.equal(refused(60, 60, 320_000), 1, 'a ban, shown twice');
+  assert.equal(refused(320, 60, 320_000), 1, 'a ban that Reset shows, too');
   assert.equal(refused(86_400, 1_000, 86_400_000), 0, 'the day');
   assert.equal(refused(120, 60, 120_000, 70_000), 0, 'the window after');
 });

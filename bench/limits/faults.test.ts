@@ -1,14 +1,14 @@
-/** The scenarios against servers that break what they demand. */
+/** The scenarios against servers that violate what they require. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setHeader } from '../../conformance/mutants/table/changes.ts';
 import { base, type Exchange, type Hooks, type MutantResponse as Answer } from '../../conformance/mutants/server/hooks.ts';
-import type { ScenarioName } from './scenarios.ts';
-import { mainSecret, quietSecret, resultOf, told, type TestOptions } from './testing.ts';
+import type { ScenarioName } from './settings.ts';
+import { mainSecret, quietSecret, resultOf, textOf, type TestOptions } from './testing/runs.ts';
 
 const minuteMs = 60_000;
 
-/** Refuses whoever has a key while the server has had so many requests in this minute, from whomever. */
+/** Refuses requests with a key once the server has had so many requests in this minute, from any client. */
 const oneForAll = (most: number): Partial<Hooks> => ({
   keyless: (exchange) => {
     noted(exchange);
@@ -24,19 +24,19 @@ function noted({ now, world }: Exchange): number {
   return requests;
 }
 
-/** Changes an answer's Reset. */
-function tell(answer: Answer, reset: (reset: number) => number): Answer {
-  const [, told] = answer.headers.find(([name]) => name === 'X-RateLimit-Reset')!;
-  setHeader(answer, 'X-RateLimit-Reset', String(reset(Number(told))));
+/** Changes the Reset of a response. */
+function withReset(answer: Answer, reset: (reset: number) => number): Answer {
+  const [, text] = answer.headers.find(([name]) => name === 'X-RateLimit-Reset')!;
+  setHeader(answer, 'X-RateLimit-Reset', String(reset(Number(text))));
   return answer;
 }
 
-/** Gives some answers another status. */
+/** Changes the status of some responses. */
 function changed(status: number, which: (answer: Answer) => boolean): Partial<Hooks> {
   return { response: (answer) => (which(answer) ? Object.assign(answer, { status }) : answer) };
 }
 
-/** Takes the three headers off answers of a status, and says whether it did. */
+/** Removes the three headers from responses with a status, and returns whether it did. */
 function bare(status: number, answer: Answer): boolean {
   if (answer.status === status) answer.headers = answer.headers.filter(([name]) => !name.startsWith('X-RateLimit'));
   return answer.status === status;
@@ -44,71 +44,107 @@ function bare(status: number, answer: Answer): boolean {
 
 describe('servers with a fault', { concurrency: 4 }, () => {
   const broken: readonly (readonly [ScenarioName, TestOptions['fault'] & {}, RegExp])[] = [
-    ['exact', 'limits-one-more', /59 requests were admitted, where 58 remained/],
+    ['exact', 'limits-one-more', /59 requests were admitted, but only 58 remained/],
     ['exact', 'limits-never', /61 requests were admitted/],
     ['exact', 'limits-one-fewer', /only 57 requests of the 58 that remained were admitted/],
-    ['exact', 'limits-list-counts-double', /only \d+ requests of the \d+ .*Remaining never said/],
-    ['exact', 'limits-503', /3 answered 503, where only 2xx and 429 were due/],
+    ['exact', 'limits-list-counts-double', /only \d+ requests of the \d+ .*Remaining never was/],
+    ['exact', 'limits-503', /3 × 503, but only 2xx and 429 are allowed/],
     ['exact', 'limits-second-refusal-admitted', /59 requests were admitted/],
-    ['exact', 'limits-remaining-fixed', /Remaining never said .*Remaining said 60 more than once/],
-    ['exact', 'plan-one-more', /X-RateLimit-Limit is 61, where the key is promised 60 a minute/],
+    ['exact', 'limits-remaining-fixed', /Remaining never was .*Remaining was 60 more than once/],
+    ['exact', 'plan-one-more', /X-RateLimit-Limit is 61, but the key is promised 60 a minute/],
     ['boundary', 'limits-one-more', /61 requests were admitted in the window after the border, 1 more than its limit/],
     ['boundary', 'limits-never', /requests were admitted in the window before the border/],
-    ['recovery', 'retry-after-short', /a client that slept Retry-After \(\d+ s\) was answered 429/],
-    ['recovery', 'retry-after-then-refused', /a client that slept Retry-After .* was answered 429/],
-    ['exact', changed(500, (answer) => bare(429, answer)), /3 answered 500, where only .*; 3 answered 500 without the X-RateLimit headers/],
-    ['exact', changed(429, (answer) => bare(429, answer)), /^3 answered 429 without the X-RateLimit headers, which every response carries$/],
-    ['boundary', changed(200, (answer) => bare(200, answer)), /^1 answered 200 without the X-RateLimit headers/],
-    ['boundary', { response: (answer) => tell(answer, (reset) => reset * 1_000) }, /^X-RateLimit-Reset is \d{13}, which is no Unix/],
-    ['exact', { response: (answer) => tell(answer, () => 40) }, /^X-RateLimit-Reset is 40, which is no Unix timestamp$/],
-    ['boundary', { response: (answer) => tell(answer, (reset) => reset - 70) }, /^X-RateLimit-Reset was \d+ s in the past/],
-    ['boundary', { response: (answer) => tell(answer, (reset) => reset - 20) }, /^nothing was admitted after the server's own Reset$/],
-    ['refusal', 'limits-never', /^64 requests were admitted, where 59 remained$/],
-    ['refusal', 'limits-second-refusal-admitted', /^6\d requests were admitted, where 59 remained$/],
-    ['strangers', changed(200, ({ status }) => status === 401), /^of the requests without a key, 100 answered 200, where only 401/],
-    ['refusal', 'limits-403', /5 answered 403, where only 2xx and 429 were due/],
-    ['neighbour', oneForAll(90), /of the quiet client's requests beside the flood, \d+ answered 429/],
-    ['strangers', oneForAll(90), /of the quiet client's requests beside the flood, \d+ answered 429/],
+    ['recovery', 'retry-after-short', /a client that waited for Retry-After \(\d+ s\) got 429/],
+    ['recovery', 'retry-after-then-refused', /a client that waited for Retry-After .* got 429/],
+    [
+      'exact',
+      changed(500, (answer) => bare(429, answer)),
+      /3 × 500, but only .*; 3 × 500 without the X-RateLimit headers/,
+    ],
+    [
+      'exact',
+      changed(429, (answer) => bare(429, answer)),
+      /^3 × 429 without the X-RateLimit headers, which every response carries$/,
+    ],
+    ['boundary', changed(200, (answer) => bare(200, answer)), /^1 × 200 without the X-RateLimit headers/],
+    [
+      'boundary',
+      { response: (answer) => withReset(answer, (reset) => reset * 1_000) },
+      /^X-RateLimit-Reset is \d{13}, which is no Unix/,
+    ],
+    [
+      'exact',
+      { response: (answer) => withReset(answer, () => 40) },
+      /^X-RateLimit-Reset is 40, which is no Unix timestamp$/,
+    ],
+    [
+      'boundary',
+      { response: (answer) => withReset(answer, (reset) => reset - 70) },
+      /^X-RateLimit-Reset was \d+ s in the past/,
+    ],
+    [
+      'boundary',
+      { response: (answer) => withReset(answer, (reset) => reset - 20) },
+      /^nothing was admitted after the server's own Reset$/,
+    ],
+    ['refusal', 'limits-never', /^64 requests were admitted, but only 59 remained$/],
+    ['refusal', 'limits-second-refusal-admitted', /^6\d requests were admitted, but only 59 remained$/],
+    [
+      'strangers',
+      changed(200, ({ status }) => status === 401),
+      /^of the requests without a key, 100 × 200, but only 401/,
+    ],
+    ['refusal', 'limits-403', /5 × 403, but only 2xx and 429 are allowed/],
+    ['neighbour', oneForAll(90), /of the quiet client's requests beside the flood, \d+ × 429/],
+    ['strangers', oneForAll(90), /of the quiet client's requests beside the flood, \d+ × 429/],
   ];
   for (const [name, fault, failure] of broken)
     test(`${name}: ${typeof fault === 'string' ? fault : failure.source}`, async (t) => {
       const result = await resultOf(t, name, { fault });
-      assert.equal(result.verdict, 'failed', told([result]));
+      assert.equal(result.verdict, 'failed', textOf([result]));
       assert.match(result.failures.join('; '), failure);
     });
 
   test('a Reset that goes back and forth: no window that moves, but a failure', async (t) => {
-    const fault: Partial<Hooks> = { response: (answer, { world }) => tell(answer, (reset) => reset + (world.requests % 3)) };
+    const fault: Partial<Hooks> = {
+      response: (answer, { world }) => withReset(answer, (reset) => reset + (world.requests % 3)),
+    };
     for (const [name, connections] of [
       ['exact', 1],
       ['boundary', 10],
     ] as const) {
       const result = await resultOf(t, name, { fault, settings: { connections } });
-      assert.match(result.failures.join('; '), /^X-RateLimit-Reset went back while requests remained/, told([result]));
+      assert.match(
+        result.failures.join('; '),
+        /^X-RateLimit-Reset went back while requests remained/,
+        textOf([result]),
+      );
     }
   });
 
-  test('boundary: a server whose clock is behind by less than its Date tells has named no wrong Reset', async (t) => {
+  test('boundary: a server whose clock is behind by less than its Date shows has sent no wrong Reset', async (t) => {
     const behind: Partial<Hooks> = { time: (now) => now - 800 };
     const result = await resultOf(t, 'boundary', { fault: behind });
-    assert.equal(result.verdict, 'passed', told([result]));
+    assert.equal(result.verdict, 'passed', textOf([result]));
   });
 
   test('a Reset that is rounded now up, now down: the window is fixed', async (t) => {
-    const fault: Partial<Hooks> = { response: (answer, { world }) => tell(answer, (reset) => reset + (world.requests % 2)) };
+    const fault: Partial<Hooks> = {
+      response: (answer, { world }) => withReset(answer, (reset) => reset + (world.requests % 2)),
+    };
     const result = await resultOf(t, 'exact', { fault, settings: { connections: 1 } });
-    assert.deepEqual([result.verdict, result.figures['windows']], ['passed', 'fixed'], told([result]));
+    assert.deepEqual([result.verdict, result.figures['windows']], ['passed', 'fixed'], textOf([result]));
   });
 
-  test('refusal: connections that end in place of a 429, and in place of a 200', async (t) => {
+  test('refusal: connections that close instead of a 429, and instead of a 200', async (t) => {
     const dropped = await resultOf(t, 'refusal', { cuts: (status) => status === 429 });
-    assert.deepEqual(dropped.failures, ['5 requests got no answer, where a 429 was due'], told([dropped]));
+    assert.deepEqual(dropped.failures, ['5 requests got no response instead of a 429'], textOf([dropped]));
     let requests = 0;
     const lossy = await resultOf(t, 'refusal', { cuts: () => ++requests % 20 === 0 });
-    assert.deepEqual([lossy.verdict, lossy.reason], ['inconclusive', '3 requests got no answer'], told([lossy]));
+    assert.deepEqual([lossy.verdict, lossy.reason], ['inconclusive', '3 requests got no response'], textOf([lossy]));
   });
 
-  test('a quiet key that the flood starves: some of its requests get no answer, or none does', async (t) => {
+  test('a quiet key that the flood starves: some of its requests get no response, or none does', async (t) => {
     for (const [name, every] of [
       ['strangers', 1],
       ['strangers', 2],
@@ -120,21 +156,21 @@ describe('servers with a fault', { concurrency: 4 }, () => {
         name === 'strangers' ? authorization === undefined : authorization === `Bearer ${mainSecret}`;
       const cuts = (_: number, authorization?: string) => {
         if (floods(authorization)) flood++;
-        // The first request tells where the key stands.
+        // The first request shows what remains of the key.
         return !floods(authorization) && flood > 1 && ++quiet % every === 0;
       };
       const result = await resultOf(t, name, { cuts });
       assert.match(
         result.failures.join(),
-        /^of the quiet client's requests \d+ beside the flood got no answer, and without it none was lost$/,
-        told([result]),
+        /^\d+ of the quiet client's requests beside the flood got no response, and without it none was lost$/,
+        textOf([result]),
       );
     }
   });
 
-  test('strangers: each of them keeps the server busy, and whoever has a key waits; a little is not judged', async (t) => {
+  test('strangers: a flood that keeps the server busy makes clients wait; a little is not judged', async (t) => {
     for (const [takesMs, verdict] of [
-      [100, 'failed'], // as a hashed password takes
+      [100, 'failed'], // as hashing a password takes
       [1, 'passed'],
     ] as const) {
       let ms = 0;
@@ -145,31 +181,39 @@ describe('servers with a fault', { concurrency: 4 }, () => {
         },
       };
       const result = await resultOf(t, 'strangers', { fault: busy, stopwatch: () => (ms += 0.01) });
-      assert.equal(result.verdict, verdict, told([result]));
+      assert.equal(result.verdict, verdict, textOf([result]));
       if (verdict === 'failed')
-        assert.match(result.failures.join(), /^the flood slowed the key, 2 times: p50 .* ms without it, [\d,]{3,} ms with it/);
+        assert.match(
+          result.failures.join(),
+          /^the flood slowed the key, 2 times: p50 .* ms without it, [\d,]{3,} ms with it/,
+        );
     }
   });
 
-  test('neighbour: a second key that is not valid is named as such, and no window is waited for', async (t) => {
+  test('neighbour: a second key that is not valid is reported as such, and no window is waited for', async (t) => {
     const invalid: Partial<Hooks> = {
-      response: (answer, { authorization }) => (authorization.includes(quietSecret) ? Object.assign(answer, { status: 401 }) : answer),
+      response: (answer, { authorization }) =>
+        authorization.includes(quietSecret) ? Object.assign(answer, { status: 401 }) : answer,
     };
     const result = await resultOf(t, 'neighbour', { fault: invalid });
-    assert.deepEqual([result.verdict, result.reason], ['inconclusive', 'the second key was answered 401, where 200 was due'], told([result]));
-    assert.ok(result.seconds < 60, told([result]));
+    assert.deepEqual(
+      [result.verdict, result.reason],
+      ['inconclusive', 'the second key returned 401 instead of 200'],
+      textOf([result]),
+    );
+    assert.ok(result.seconds < 60, textOf([result]));
   });
 
-  test('recovery: who comes early is admitted, though neither Retry-After nor Reset has come', async (t) => {
+  test('recovery: an early retry is admitted before both Retry-After and Reset', async (t) => {
     const early: Partial<Hooks> = { admitted: (rates, { now }) => rates.remaining > 0 || now % minuteMs > 45_000 };
     const result = await resultOf(t, 'recovery', { fault: early });
-    assert.match(result.failures.join(), /^a retry 1\.55 s early was admitted, though neither/, told([result]));
+    assert.match(result.failures.join(), /^a retry \d\.\d+ s early was admitted before both/, textOf([result]));
   });
 
-  test('recovery: a Retry-After that is longer than it need be breaks nothing', async (t) => {
+  test('recovery: a Retry-After that is longer than necessary violates nothing', async (t) => {
     const long: Partial<Hooks> = { retryAfter: (ms, exchange) => base.retryAfter(ms + 30_000, exchange) };
     const result = await resultOf(t, 'recovery', { fault: long });
-    assert.equal(result.verdict, 'passed', told([result]));
+    assert.equal(result.verdict, 'passed', textOf([result]));
     assert.match(result.seen ?? '', /^\d+\.\d+ s early: 429, .*after Retry-After: 200/);
   });
 

@@ -1,47 +1,44 @@
-/** The keys of a run, and whom they belong to: given by whoever started it, or made for our own server as they are needed. */
+/** The keys of a run: given by the user, or created on our own server as they are needed. */
 import { redactor } from '../../conformance/client/credentials.ts';
 
 export interface Key {
   readonly secret: string;
-  /** The day of such a key is nobody's concern: it was made for this run. */
+  /** Counts the keys of the run from 1. */
+  readonly number: number;
+  /** Created for this run: nobody needs its day. */
   readonly own: boolean;
-  /** Its plan may be another than the one that the run was promised. */
-  readonly otherPlan?: true;
+  /** The key of a quiet client. If it was given, its plan may differ from that of the main key. */
+  readonly quiet: boolean;
 }
 
 export interface Keys {
   /** The key that is measured. */
   readonly main: Key;
-  /** A key that nobody has used yet, or the main one where there is no other. */
+  /** A key that has not been used yet, or the main one if there is no other. */
   spare(): Promise<Key>;
-  /** A second key, whose holder keeps quiet; undefined where there is none. */
+  /** A second key for a quiet client; undefined if there is none. */
   quiet(): Promise<Key | undefined>;
-  /** Whether keys cost nothing: made as they are needed. */
-  readonly plenty: boolean;
-  /** Takes every key out of a text. */
+  /** Whether keys are created as they are needed. */
+  readonly unlimited: boolean;
+  /** Replaces every key in a text. */
   redact(text: string): string;
 }
 
-/** Keys that were given. */
+/** Keys that the user has given. */
 export function givenKeys(main: string, neighbour: string | undefined): Keys {
-  const key: Key = { secret: main, own: false };
-  const quiet: Key | undefined = neighbour === undefined ? undefined : { secret: neighbour, own: false, otherPlan: true };
-  return {
-    main: key,
-    spare: async () => key,
-    quiet: async () => quiet,
-    plenty: false,
-    redact: redactor([main, neighbour].filter((secret) => secret !== undefined)),
-  };
+  const key = { secret: main, number: 1, own: false, quiet: false };
+  const quiet = neighbour === undefined ? undefined : { secret: neighbour, number: 2, own: false, quiet: true };
+  const redact = redactor([main, neighbour].filter((secret) => secret !== undefined));
+  return { main: key, spare: async () => key, quiet: async () => quiet, unlimited: false, redact };
 }
 
-/** Keys that `make` makes. */
+/** Keys that `make` creates. */
 export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
   const secrets: string[] = [];
-  const spare = async (): Promise<Key> => {
+  const create = async (quiet = false): Promise<Key> => {
     const secret = await make();
-    secrets.push(secret);
-    return { secret, own: true };
+    return { secret, number: secrets.push(secret), own: true, quiet };
   };
-  return { main: await spare(), spare, quiet: spare, plenty: true, redact: (text) => redactor(secrets)(text) };
+  const redact = (text: string) => redactor(secrets)(text);
+  return { main: await create(), spare: () => create(), quiet: () => create(true), unlimited: true, redact };
 }

@@ -1,70 +1,63 @@
-/** All answers of a run, by scenario, and what the report makes of them second by second. */
-import { isAdmitted, isRefused, type Answer } from './answer.ts';
-import type { Border, Second } from './report.ts';
-import type { ScenarioName } from './scenarios.ts';
-import type { ServerClock } from './server-clock.ts';
+/** All responses of a run, by scenario, and what the report shows of them second by second. */
+import type { LimitsClient } from './client.ts';
+import type { Border, Counts, Second } from './report.ts';
+import { isAdmitted, isRefused, type Response } from './responses.ts';
+import type { ScenarioName } from './settings.ts';
 import { windowsOf } from './windows.ts';
-
-/** Whose an answer is: of the key under load, of the one that keeps quiet, or of nobody. */
-export type Role = 'driven' | 'quiet' | 'nobody';
 
 export interface Entry {
   readonly scenario: ScenarioName;
-  readonly role: Role;
-  /** Which of the run's keys, counted from 1 as they come into use; 0 for nobody. */
+  /** Whose request it was: that of the key under load, of a quiet key, or of no key. */
+  readonly role: 'driven' | 'quiet' | 'none';
+  /** Which of the run's keys, counted from 1; 0 for none. */
   readonly key: number;
-  readonly answer: Answer;
+  readonly response: Response;
 }
 
-/** The answers of one scenario counted. */
-export function countedBy(entries: readonly Entry[]): Pick<Second, 'admitted' | 'refused' | 'other' | 'withoutKey'> {
-  const keyed = entries.filter(({ role }) => role !== 'nobody').map(({ answer }) => answer);
+type ServerClock = Pick<LimitsClient, 'serverTime' | 'ourTime'>;
+
+/** A response of a window can be received so much after the window has ended. */
+const lateMs = 2_000;
+
+export function countsOf(entries: readonly Entry[]): Counts {
+  const keyed = entries.filter(({ role }) => role !== 'none').map(({ response }) => response);
   const [admitted, refused] = [keyed.filter(isAdmitted).length, keyed.filter(isRefused).length];
   return { admitted, refused, other: keyed.length - admitted - refused, withoutKey: entries.length - keyed.length };
 }
 
-/** So late an answer may be of a window that has ended. */
-const lateMs = 2_000;
-
-/** When an answer came, by the server's clock; just before its window's end where it came just after it. */
-function momentOf({ receivedAt, standing }: Answer, clock: ServerClock): number {
-  const [moment, end] = [clock.at(receivedAt), (standing?.reset ?? Infinity) * 1_000];
-  return moment >= end && moment < end + lateMs ? end - 1 : moment;
-}
-
-/** What came in each second after the origin, in order; a second in which two scenarios meet stands there twice. */
+/** What was received in each second after the origin, in order. A second of two scenarios is there twice. */
 export function secondsOf(log: readonly Entry[], clock: ServerClock, origin: number): readonly Second[] {
   const groups = new Map<string, Entry[]>();
   for (const entry of log) {
-    const name = `${Math.floor((momentOf(entry.answer, clock) - clock.at(origin)) / 1_000)} ${entry.scenario}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [entry]);
-    else group.push(entry);
+    const { receivedAt, reading } = entry.response;
+    const [time, end] = [clock.serverTime(receivedAt), (reading?.reset ?? Infinity) * 1_000];
+    const shown = time >= end && time < end + lateMs ? end - 1 : time;
+    const name = `${Math.floor((shown - clock.serverTime(origin)) / 1_000)} ${entry.scenario}`;
+    groups.set(name, [...(groups.get(name) ?? []), entry]);
   }
   const seconds = [...groups].map(([name, entries]): Second => {
     const driven = entries.filter(({ role }) => role === 'driven');
     const key = driven.at(-1)?.key;
-    const told = driven.filter((entry) => entry.key === key).flatMap(({ answer }) => answer.standing?.remaining ?? []);
-    return {
-      at: Number(name.split(' ')[0]),
-      scenario: entries[0]!.scenario,
-      ...countedBy(entries),
-      ...(key !== undefined && told.length > 0 && { remaining: { key, first: told[0]!, last: told.at(-1)! } }),
-    };
+    const ofKey = driven.filter((entry) => entry.key === key);
+    const values = ofKey.flatMap(({ response }) => response.reading?.remaining ?? []);
+    const second = { at: Number(name.split(' ')[0]), scenario: entries[0]!.scenario, ...countsOf(entries) };
+    if (key === undefined || values.length === 0) return second;
+    return { ...second, remaining: { key, first: values[0]!, last: values.at(-1)! } };
   });
   return seconds.sort((one, other) => one.at - other.at);
 }
 
-/** The windows' ends that the key under load was told of and that came while the run lasted. Of windows that move there are none. */
-export function bordersOf(log: readonly Entry[], clock: ServerClock, origin: number, endedAt: number): readonly Border[] {
-  const scenarios = [...new Set(log.map(({ scenario }) => scenario))];
-  const resets = scenarios.flatMap((name) => {
-    const driven = log.filter(({ scenario, role }) => scenario === name && role === 'driven').map(({ answer }) => answer);
-    const admitted = driven.filter(isAdmitted);
-    return windowsOf(admitted, clock) !== 'fixed' ? [] : admitted.flatMap(({ standing }) => standing?.reset ?? []);
+/** The ends of the windows of the key under load that came while the run lasted; none of windows that move. */
+export function bordersOf(
+  log: readonly Entry[], clock: ServerClock, origin: number, endedAt: number,
+): readonly Border[] {
+  const resets = [...new Set(log.map(({ scenario }) => scenario))].flatMap((name) => {
+    const driven = log.filter(({ scenario, role }) => scenario === name && role === 'driven');
+    const admitted = driven.map(({ response }) => response).filter(isAdmitted);
+    return windowsOf(admitted) === 'fixed' ? admitted.flatMap(({ reading }) => reading?.reset ?? []) : [];
   });
   return [...new Set(resets)]
     .sort((one, other) => one - other)
-    .map((reset) => ({ at: Math.round(clock.ours(reset * 1_000) - origin) / 1_000, reset }))
+    .map((reset) => ({ at: Math.round(clock.ourTime(reset * 1_000) - origin) / 1_000, reset }))
     .filter(({ at }) => at >= 0 && at * 1_000 <= endedAt - origin);
 }

@@ -13,7 +13,7 @@ const options = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): 
   return read as Options;
 };
 
-test('nothing given: our own server, keys of the plan free, all scenarios', () => {
+test('no options: our own server, keys of the plan free, all scenarios', () => {
   assert.deepEqual(options([]), {
     promised: { plan: 'free', perMinute: 60, perDay: 1_000 },
     ...{ connections: 10, duration: 10, rate: 100, untilBan: false },
@@ -21,7 +21,7 @@ test('nothing given: our own server, keys of the plan free, all scenarios', () =
   });
 });
 
-test('everything given', () => {
+test('all options', () => {
   const flags = [
     ...given,
     '--neighbour-key',
@@ -46,10 +46,13 @@ test('everything given', () => {
   });
 });
 
-test('the environment, flags before it, and numbers of their own', () => {
+test("the environment, flags before it, and other numbers than a plan's", () => {
   const environment = { BASE_URL: 'http://127.0.0.1:1/v1/', API_KEY: key, NEIGHBOUR_KEY: 'other_Yw5mQ1jG' };
   const read = options(['--api-key', 'another_key', '--per-minute', '7', '--per-day', '70'], environment);
-  assert.deepEqual([read.baseUrl, read.apiKey, read.neighbourKey], ['http://127.0.0.1:1/v1', 'another_key', 'other_Yw5mQ1jG']);
+  assert.deepEqual(
+    [read.baseUrl, read.apiKey, read.neighbourKey],
+    ['http://127.0.0.1:1/v1', 'another_key', 'other_Yw5mQ1jG'],
+  );
   assert.deepEqual(read.promised, { perMinute: 7, perDay: 70 });
   assert.equal(options(given).promised, undefined);
   assert.equal(options([...given, '--neighbour-key', 'other_Yw5mQ1jG', 'neighbour']).names[0], 'neighbour');
@@ -59,7 +62,7 @@ test('the environment, flags before it, and numbers of their own', () => {
   );
 });
 
-test('whatever is wrong: one line that names the flag and the rule', () => {
+test('a mistake: one line that names the flag and the rule', () => {
   const wrong: readonly (readonly [args: readonly string[], line: RegExp])[] = [
     [['--base-url', 'http://localhost/v1'], /^--base-url needs a key: API_KEY/],
     [['--api-key', key], /^a key without a server: --base-url URL/],
@@ -67,7 +70,10 @@ test('whatever is wrong: one line that names the flag and the rule', () => {
     [[...given, '--neighbour-key', key], /^--neighbour-key must be another key/],
     [['--base-url', 'http://localhost', '--api-key', key], /^--base-url must end in \/v1/],
     [['--base-url', 'ftp://localhost/v1', '--api-key', key], /^--base-url must start with http/],
-    [['--base-url', 'https://staging.example/v1', '--api-key', key], /^staging\.example is not this machine: --remote /],
+    [
+      ['--base-url', 'https://staging.example/v1', '--api-key', key],
+      /^staging\.example is not this machine: --remote /,
+    ],
     [['--base-url', 'http://localhost/v1', '--api-key', 'a b c d e f'], /^--api-key must be 6 or more printable/],
     [['--plan', 'enterprise'], /^--plan must be free or pro or business, not enterprise$/],
     [['--plan', 'pro', '--per-minute', '5'], /^--plan and --per-minute exclude each other/],
@@ -102,16 +108,20 @@ test('whatever is wrong: one line that names the flag and the rule', () => {
   }
 });
 
-test('a key that lost its flag is not repeated', () => {
+test('a key without its flag is not repeated', () => {
   assert.throws(
     () => readOptions([key], {}),
     (error) => error instanceof UsageError && !error.message.includes(key.slice(0, 9)),
   );
   const args = ['--api-key', key, '--neighbour-key=quiet_key_1'];
-  assert.deepEqual(secretsIn(args, { API_KEY: 'environment_key', NEIGHBOUR_KEY: 'x' }), [key, 'quiet_key_1', 'environment_key']);
+  assert.deepEqual(secretsIn(args, { API_KEY: 'environment_key', NEIGHBOUR_KEY: 'x' }), [
+    key,
+    'quiet_key_1',
+    'environment_key',
+  ]);
 });
 
-test('the help tells of every flag, scenario and exit code', () => {
+test('the help describes every flag and scenario', () => {
   assert.equal(readOptions(['--help'], {}), 'help');
   for (const flag of [
     'base-url',
@@ -132,6 +142,6 @@ test('the help tells of every flag, scenario and exit code', () => {
   for (const { name, text } of scenarios) assert.ok(help.includes(`  ${name}`) && help.includes(text), name);
   assert.ok(
     help.split('\n').every((line) => line.length <= 140),
-    'lines one can read',
+    'no long lines',
   );
 });

@@ -1,76 +1,78 @@
 /**
- * What limits.json holds, and what the other forms of the report are made from. `format` counts up when it changes in a way that a
- * reader of the old one would misread. No key stands in it. Times are in milliseconds or seconds as their names say; a latency in
- * milliseconds is that of one request of autocannon's clients, first requests on a connection left out.
+ * What limits.json has, and what the other forms of the report are made from. `format` increases when it changes so
+ * that a reader of the old one would misread it. It has no key. Times are in milliseconds or seconds, as their names
+ * say. A latency is that of one request of the bench's own client; the first request on each connection is left out.
  */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
-import type { Latency } from './latency.ts';
-import type { Figures } from './scenario.ts';
-import type { ScenarioName } from './scenarios.ts';
-import type { Settings } from './settings.ts';
+import type { Latency } from './responses.ts';
+import type { ScenarioName, Settings } from './settings.ts';
 
-/** What became of one scenario. */
-export interface ScenarioResult {
+/**
+ * How many responses with a key were 2xx, 429 or another status; and how many responses came to requests without a key.
+ */
+export interface Counts {
+  readonly admitted: number;
+  readonly refused: number;
+  readonly other: number;
+  readonly withoutKey: number;
+}
+
+/** Numbers or a few words that the report shows beside the verdict: `admitted in any 60 s` → 120. */
+export type Figures = Readonly<Record<string, number | string>>;
+
+/** The result of a scenario without its responses. */
+export interface Outcome {
+  readonly verdict: Verdict;
+  /** What was seen; absent if it was skipped, or nothing can be said. */
+  readonly seen?: string;
+  /** Why it is inconclusive or skipped. */
+  readonly reason?: string;
+  /** Which requirements were violated, in words. */
+  readonly failures: readonly string[];
+  /** What was measured, by name: numbers, or a few words. */
+  readonly figures: Figures;
+}
+
+/** The result of one scenario. */
+export interface ScenarioResult extends Outcome, Counts {
   readonly name: ScenarioName;
   /** What it does. */
   readonly text: string;
   readonly demanded: string;
-  readonly verdict: Verdict;
-  /** What was seen; absent where it was skipped, or nothing could be said. */
-  readonly seen?: string;
-  /** Why it is inconclusive or skipped. */
-  readonly reason?: string;
-  /** Which demands were not met, in words. */
-  readonly failures: readonly string[];
-  /** What was measured, by name: numbers, or a few words. */
-  readonly figures: Figures;
-  /** Answers with a key: 2xx, 429, and the others; and all answers without a key. */
-  readonly admitted: number;
-  readonly refused: number;
-  readonly other: number;
-  readonly withoutKey: number;
-  /** Latencies of the answers with a key; absent where there are none. */
+  /** Latencies of the responses with a key; absent if there are none. */
   readonly latency200?: Latency;
   readonly latency429?: Latency;
-  /** When it began, in seconds after `timeline` does, and how long it took; 0 where it was not begun. */
+  /** When it began, in seconds after the beginning of `timeline`, and how long it took; 0 if it did not begin. */
   readonly at: number;
   readonly seconds: number;
 }
 
-/** What became of a scenario, its answers apart. */
-export type Outcome = Pick<ScenarioResult, 'verdict' | 'failures' | 'figures' | 'seen' | 'reason'>;
-
 /**
- * What came in one second of the run, by the server's clock. An answer of a window that came just after the window's end counts to
- * the second before. Seconds in which nothing came are left out.
+ * What was received in one second of the run, by the server's clock. A response of a window that was received just
+ * after the end of the window counts for the second before. Seconds without a response are left out.
  */
-export interface Second {
-  /** In whole seconds after `timeline` begins. */
+export interface Second extends Counts {
+  /** In whole seconds after the beginning of `timeline`. */
   readonly at: number;
   readonly scenario: ScenarioName;
-  /** Answers with a key: 2xx, 429, and the others; and all answers without a key. */
-  readonly admitted: number;
-  readonly refused: number;
-  readonly other: number;
-  readonly withoutKey: number;
   /**
-   * What `X-RateLimit-Remaining` told the key under load first and last in this second; absent where it told nothing. `key` counts the
-   * keys of the run: where it changes, another key was told.
+   * The first and last `X-RateLimit-Remaining` of the key under load in this second; absent if there was none. `key`
+   * counts the keys of the run: if it changes, it was another key.
    */
   readonly remaining?: { readonly key: number; readonly first: number; readonly last: number };
 }
 
-/** A moment at which a window of the key under load ended, as its `X-RateLimit-Reset` said. Absent where windows move. */
+/** When a window of the key under load ended, as its `X-RateLimit-Reset` said. Absent if windows move. */
 export interface Border {
-  /** In seconds after `timeline` begins: whole ones, since Reset is. */
+  /** In seconds after the beginning of `timeline`: whole ones, since Reset is. */
   readonly at: number;
-  /** The same as Unix time, in seconds: what `X-RateLimit-Reset` said. */
+  /** The same as Unix time in seconds: the `X-RateLimit-Reset`. */
   readonly reset: number;
 }
 
-/** A ban of the key, from the refusal that told of it to the time that its Retry-After named. */
+/** A ban of the key, from the refusal that showed it to the time in its Retry-After. */
 export interface BanSeen {
-  /** In seconds after `timeline` begins. */
+  /** In seconds after the beginning of `timeline`. */
   readonly from: number;
   readonly to: number;
 }
@@ -84,18 +86,18 @@ export interface LimitsReport {
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly seconds: number;
-  /** What the run was told: the flags, but for keys and addresses. `promised` is absent where the headers' Limit was believed. */
+  /** The flags without keys and addresses. `promised` is absent if the headers were believed. */
   readonly settings: Settings;
   readonly sent: {
     readonly withKey: number;
     readonly withoutKey: number;
-    /** What was said beforehand to be sent at most. */
+    /** The announced maximum. */
     readonly most: number;
   };
   /** Why the run could not be finished. */
   readonly aborted?: string;
   readonly totals: Readonly<Record<Verdict, number>>;
-  /** 0 every demand was met, 1 one was not, 2 it could not be tested to the end. */
+  /** 0 every requirement was met, 1 one was not, 2 it could not be tested to the end. */
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */
   readonly scenarios: readonly ScenarioResult[];

@@ -1,20 +1,21 @@
-/** What a scenario is: it sends something, and says what it saw and which of its demands that breaks. */
-import type { Bench } from './bench.ts';
-import type { Settings } from './settings.ts';
+/** What a scenario is: it sends requests, and returns what it has seen and which requirements that violates. */
+import type { ScenarioContext } from './context.ts';
+import type { Outcome } from './report.ts';
+import type { ScenarioName, Settings } from './settings.ts';
 
 /** What decides how much a scenario sends. */
-export interface Asked extends Settings {
-  /** The key's requests a minute. */
+export interface Conditions extends Settings {
+  /** The key's requests per minute. */
   readonly limit: number;
-  /** Keys are made as they are needed. */
-  readonly plenty: boolean;
+  /** Keys are created as they are needed. */
+  readonly unlimitedKeys: boolean;
   /** There is a second key. */
   readonly hasQuiet: boolean;
 }
 
 /** What a scenario sends at most, and about how long it takes. */
 export interface Cost {
-  /** Of the key that is measured, or of those made in its place. */
+  /** Of the key that is measured, or of those created in its place. */
   readonly withKey: number;
   /** Of the second key. */
   readonly quiet?: number;
@@ -22,33 +23,23 @@ export interface Cost {
   readonly seconds: number;
 }
 
-/** A demand is not met in a way that leaves nothing else to be measured. */
-export class Unmet extends Error {
-  override readonly name = 'Unmet';
-}
+/**
+ * What was seen, in a sentence without a capital or a full stop; the violated requirements, each in such a sentence;
+ * and figures.
+ */
+export type Finding = Pick<Required<Outcome>, 'seen' | 'failures' | 'figures'>;
 
-/** A number or a few words that the report shows beside the verdict: `admitted in any 60 s` → 120. */
-export type Figures = Readonly<Record<string, number | string>>;
-
-export interface Finding {
-  /** What was seen, in one sentence without a capital or a full stop. */
-  readonly seen: string;
-  /** The demands that were not met, each in such a sentence; none: passed. */
-  readonly failures: readonly string[];
-  readonly figures: Figures;
-}
-
-export interface Scenario<Name extends string = string> {
-  readonly name: Name;
+export interface Scenario {
+  readonly name: ScenarioName;
   /** What it does, in one line. */
   readonly text: string;
-  /** What is demanded of any server of the specification. */
+  /** What it requires of any server of the specification. */
   readonly demanded: string;
-  cost(asked: Asked): Cost;
+  cost(conditions: Conditions): Cost;
   /**
-   * @throws Inconclusive if what came can neither meet nor break the demand
-   * @throws Unmet if nothing but a failure can be told
+   * @throws Inconclusive if the responses can neither meet nor violate the requirement
+   * @throws Violated if there is nothing but a failure to report
    * @throws Skipped if it does not apply to this run
    */
-  run(bench: Bench): Promise<Finding>;
+  run(context: ScenarioContext): Promise<Finding>;
 }

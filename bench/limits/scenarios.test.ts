@@ -1,15 +1,18 @@
-/** Every scenario against servers that conform, each in its own way, and where nothing can be said for certain. */
+/** Every scenario against servers that conform, each in its own way, and cases in which no verdict is certain. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Hooks, type Usage } from '../../conformance/mutants/server/hooks.ts';
 import type { Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { scenarios } from './scenarios.ts';
-import { reportOf, resultOf, told, verdicts, type TestOptions } from './testing.ts';
+import { reportOf, resultOf, textOf, verdicts, type TestOptions } from './testing/runs.ts';
 
 const minuteMs = 60_000;
 
-/** As many tokens as the minute has requests, given back evenly; Reset is when the bucket is full again, Retry-After the next token. */
+/**
+ * As many tokens as the minute has requests, given back evenly; Reset is when the bucket is full again, Retry-After the
+ * next token.
+ */
 const bucket: Variant = {
   id: 'bucket',
   text: 'A token bucket.',
@@ -30,18 +33,18 @@ describe('servers that conform', () => {
     test(typeof variant === 'object' ? variant.id : (variant ?? 'fixed windows'), async (t) => {
       const report = await reportOf(t, { ...(variant !== undefined && { variant }), settings: { untilBan: true } });
       const expected = Object.fromEntries(scenarios.map(({ name }) => [name, 'passed']));
-      // Whose next token comes within a second leaves no time to come early.
+      // If the next token comes within a second, there is no time for an early retry.
       const untimely = variant === bucket ? { recovery: 'inconclusive' } : {};
-      assert.deepEqual(verdicts(report), { ...expected, ...untimely }, told(report.scenarios));
+      assert.deepEqual(verdicts(report), { ...expected, ...untimely }, textOf(report.scenarios));
       assert.equal(report.exitCode, variant === bucket ? 2 : 0);
       assert.deepEqual(report.timeline.bans, []);
       assert.ok(report.sent.withKey + report.sent.withoutKey <= report.sent.most, JSON.stringify(report.sent));
     });
 
-  test('keys made as they are needed, a plan of many requests, and nothing promised', async (t) => {
-    for (const options of [{ plenty: true }, { plan: 'pro', unpromised: true }] satisfies TestOptions[]) {
+  test('keys created as they are needed, a plan with many requests, and nothing promised', async (t) => {
+    for (const options of [{ unlimitedKeys: true }, { plan: 'pro', unpromised: true }] satisfies TestOptions[]) {
       const report = await reportOf(t, options);
-      assert.equal(report.exitCode, 0, told(report.scenarios));
+      assert.equal(report.exitCode, 0, textOf(report.scenarios));
       assert.equal(report.totals.passed, 6);
       assert.equal(verdicts(report)['ban'], 'skipped');
     }
@@ -49,19 +52,22 @@ describe('servers that conform', () => {
 
   test('a Retry-After that is an HTTP date', async (t) => {
     const result = await resultOf(t, 'recovery', { variant: 'strict' });
-    assert.equal(result.verdict, 'passed', told([result]));
+    assert.equal(result.verdict, 'passed', textOf([result]));
   });
 
-  test('headers that speak of the day only: nothing is said to be wrong, and the day is not used up', async (t) => {
+  test('headers that show only the day: nothing is reported as wrong, and the day is not used up', async (t) => {
     const report = await reportOf(t, { variant: 'day' });
-    assert.equal(report.totals.failed, 0, told(report.scenarios));
+    assert.equal(report.totals.failed, 0, textOf(report.scenarios));
     assert.equal(report.exitCode, 2);
-    assert.match(told(report.scenarios), /exact \| inconclusive \| the headers speak of a window that ends in \d+ minutes/);
+    assert.match(
+      textOf(report.scenarios),
+      /exact \| inconclusive \| the headers show a window that ends in \d+ minutes/,
+    );
     assert.ok(report.sent.withKey < 100, `${report.sent.withKey}`);
   });
 });
 
-test('a handful of refusals a window, where nobody asked for a ban', async (t) => {
+test('a handful of refusals per window, unless a ban is asked for', async (t) => {
   const refused = new Map<string, number>();
   const fault: Partial<Hooks> = {
     error: (status, message, exchange) => {
@@ -71,7 +77,7 @@ test('a handful of refusals a window, where nobody asked for a ban', async (t) =
       return base.error(status, message, exchange);
     },
   };
-  for (const options of [{ plenty: true }, { variant: 'sliding' }]) await reportOf(t, { fault, ...options });
+  for (const options of [{ unlimitedKeys: true }, { variant: 'sliding' }]) await reportOf(t, { fault, ...options });
   assert.ok(Math.max(...refused.values()) <= 7, [...refused.values()].join());
 });
 
@@ -93,10 +99,13 @@ describe('what makes a verdict impossible', () => {
       },
     };
     const result = await resultOf(t, 'exact', { fault, clock: shared });
-    assert.deepEqual([result.verdict, result.reason], ['inconclusive', 'somebody else used the key meanwhile, 2 times']);
+    assert.deepEqual(
+      [result.verdict, result.reason],
+      ['inconclusive', 'somebody else used the key meanwhile, 2 times'],
+    );
   });
 
-  test('the window turns while the requests are under way: once more', async (t) => {
+  test('the window turns while the requests are in flight: once more', async (t) => {
     let requests = 0;
     const clock = fakeClock();
     // The server's window turns in the midst of the first attempt.
@@ -107,15 +116,18 @@ describe('what makes a verdict impossible', () => {
       },
     };
     const result = await resultOf(t, 'exact', { fault, clock });
-    assert.equal(result.verdict, 'passed', told([result]));
-    assert.ok(result.admitted > 90, told([result]));
+    assert.equal(result.verdict, 'passed', textOf([result]));
+    assert.ok(result.admitted > 90, textOf([result]));
   });
 
-  test('strangers whom a firewall shuts out: only their scenario cannot be judged', async (t) => {
-    const report = await reportOf(t, { cuts: (_, authorization) => authorization === undefined, names: ['strangers', 'boundary'] });
+  test('a firewall that shuts out requests without a key: only their scenario cannot be judged', async (t) => {
+    const report = await reportOf(t, {
+      cuts: (_, authorization) => authorization === undefined,
+      names: ['strangers', 'boundary'],
+    });
     assert.match(
-      told(report.scenarios),
-      /^strangers \| inconclusive \| nothing was answered: it closes every connection without an answer \| \nboundary \| passed/,
+      textOf(report.scenarios),
+      /^strangers \| inconclusive \| no request got a response: socket hang up[^|]* \| \nboundary \| passed/,
     );
     assert.deepEqual([report.aborted, report.exitCode], [undefined, 2]);
   });
@@ -125,12 +137,12 @@ describe('what makes a verdict impossible', () => {
     const report = await reportOf(t, { fault, names: ['exact', 'refusal', 'strangers', 'boundary'] });
     assert.deepEqual(
       [report.totals.passed, report.scenarios.map(({ reason }) => reason).join('')],
-      [3, 'the server ends every connection after one answer (Connection: close), so no latency is without the opening of one'],
-      told(report.scenarios),
+      [3, 'the server closes every connection after one response, so every latency includes opening a connection'],
+      textOf(report.scenarios),
     );
   });
 
-  test('a burst that takes longer than its first answer lets expect: the second attempt knows', async (t) => {
+  test('a burst that takes longer than its first response suggests: the second attempt knows', async (t) => {
     const clock = fakeClock();
     const fault: Partial<Hooks> = {
       count: (usage, exchange) => {
@@ -139,41 +151,52 @@ describe('what makes a verdict impossible', () => {
       },
     };
     const result = await resultOf(t, 'boundary', { fault, clock });
-    assert.equal(result.verdict, 'passed', told([result]));
+    assert.equal(result.verdict, 'passed', textOf([result]));
     assert.ok(result.admitted > 150, `the first attempt was late: ${result.admitted}`);
   });
 
   test('a second key of another plan', async (t) => {
     const report = await reportOf(t, { quietPlan: 'pro', names: ['neighbour'] });
-    assert.equal(report.totals.passed, 1, told(report.scenarios));
+    assert.equal(report.totals.passed, 1, textOf(report.scenarios));
     assert.ok(report.sent.withKey <= report.sent.most);
   });
 
-  test('too little left of the day: not tested, and said so', async (t) => {
+  test('too little left of the day: not tested, and reported', async (t) => {
     const report = await reportOf(t, { settings: { promised: { perMinute: 60, perDay: 400 } } });
     assert.match(
-      told(report.scenarios),
-      /boundary \| inconclusive \| it may take 256 requests, and of the key's day only \d+ are left/,
+      textOf(report.scenarios),
+      /boundary \| inconclusive \| it may take 256 requests, and the key's day has only \d+ left/,
     );
-    assert.deepEqual([report.totals.failed, report.exitCode], [0, 2], told(report.scenarios));
+    assert.deepEqual([report.totals.failed, report.exitCode], [0, 2], textOf(report.scenarios));
   });
 
-  test('a key that is not what it was said to be: one failure, and nothing is sent for the rest', async (t) => {
-    const report = await reportOf(t, { plan: 'pro', settings: { promised: { plan: 'free', perMinute: 60, perDay: 1_000 } } });
-    assert.deepEqual([report.totals.failed, report.totals.passed, report.sent.withKey], [1, 0, 1], told(report.scenarios));
+  test('a key with another limit than promised: one failure, and nothing is sent for the rest', async (t) => {
+    const report = await reportOf(t, {
+      plan: 'pro',
+      settings: { promised: { plan: 'free', perMinute: 60, perDay: 1_000 } },
+    });
+    assert.deepEqual(
+      [report.totals.failed, report.totals.passed, report.sent.withKey],
+      [1, 0, 1],
+      textOf(report.scenarios),
+    );
     assert.match(
-      told(report.scenarios),
-      /recovery \| inconclusive \| X-RateLimit-Limit is 300, where the key is promised 60 a minute/,
+      textOf(report.scenarios),
+      /recovery \| inconclusive \| X-RateLimit-Limit is 300, but the key is promised 60 a minute/,
     );
   });
 
-  test('a key that is refused for long before anything begins: nobody waits for it', async (t) => {
+  test('a key that is refused for long before the run: nobody waits for it', async (t) => {
     const clock = fakeClock();
     const fault: Partial<Hooks> = {
       left: (_, { minute }, { now }) => ({ limit: minute, remaining: 0, resetMs: now + 10 * minuteMs }),
     };
     const report = await reportOf(t, { fault, clock });
-    assert.deepEqual([report.totals.inconclusive, report.totals.failed, report.exitCode], [6, 0, 2], told(report.scenarios));
+    assert.deepEqual(
+      [report.totals.inconclusive, report.totals.failed, report.exitCode],
+      [6, 0, 2],
+      textOf(report.scenarios),
+    );
     assert.deepEqual(clock.waits, []);
   });
 });

@@ -1,21 +1,18 @@
-/** What a run is told to do, as far as the scenarios see it. */
-import type { Plan } from '../../conformance/client/pacing.ts';
+/** The settings of a run: which scenarios, what the key may send, and how strong the load is. */
+import type { KeyLimits } from '../measure/own-server.ts';
 
-/** What the key is promised: a plan's numbers, or others. */
-export interface Promised {
-  readonly plan?: Plan;
-  readonly perMinute: number;
-  readonly perDay: number;
-}
+/** In the order in which they run: one that waits for the end of a window comes after others have filled the time. */
+export const scenarioNames = ['exact', 'recovery', 'neighbour', 'refusal', 'strangers', 'boundary', 'ban'] as const;
+export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface Settings {
-  /** Absent: what the headers say is believed. */
-  readonly promised?: Promised;
+  /** What the key may send. Absent: the headers are believed. */
+  readonly promised?: KeyLimits;
   /** How many connections drive the key. */
   readonly connections: number;
   /** How long the floods last at most, in seconds. */
   readonly duration: number;
-  /** Requests a second of the floods. */
+  /** Requests per second of the floods. */
   readonly rate: number;
   readonly untilBan: boolean;
 }

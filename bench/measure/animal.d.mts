@@ -1,2 +1,2 @@
-/** For the type check, which knows nothing of plain JavaScript: see animal.mjs. */
+/** Types of animal.mjs. */
 export function animal(id: number): { readonly name: string; readonly categoryId: number; readonly status: string };

@@ -1,7 +1,7 @@
-// The animals of every contestant: about 67 bytes of JSON each, a third of each status.
+// The animals of every target: about 67 bytes of JSON each, a third of each status.
 const statuses = ['sold', 'available', 'pending'];
 
-/** The animal of this id. */
+/** The animal with this id. */
 export function animal(id) {
   return { name: `Animal ${id}`, categoryId: 1 + (id % 10), status: statuses[id % 3] };
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 
-test('a signal that comes twice, as Ctrl-C does under npm, does not cut short what is done at the end', async () => {
+test('a signal that arrives twice, as Ctrl-C does under npm, does not interrupt the clean-up', async () => {
   const module = JSON.stringify(new URL('at-exit.ts', import.meta.url).href);
   const program = `
     import { atExit, exitOnSignals } from ${module};

@@ -1,43 +1,27 @@
-/** The server and the load generator on cores of their own, so that neither takes the other's time. */
+/** Keeps the server and the load generator on separate cores, so that neither takes CPU time from the other. */
 import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 
-/** The cores as `taskset` (util-linux) names them; undefined where there is none to spare, or no such command. */
-const split = splitCores();
+const last = availableParallelism() - 1;
 
-let pinned = split !== undefined;
+let pinned = last > 0;
 
-/** Keeps this process, the load generator, off the server's core, where the system can. */
+/** Moves this process, the load generator, off the server's core, where the system supports it. */
 export function pinGenerator(): void {
-  if (split !== undefined) keep(process.pid, split.generator);
+  pin(process.pid, `1-${last}`);
 }
 
-/** Keeps a server to its core, where the system can. */
+/** Moves a server to its own core, where the system supports it. */
 export function pinServer(pid: number): void {
-  if (split !== undefined) keep(pid, split.server);
+  pin(pid, '0');
 }
 
-/** Whether all that were to be kept to cores have been, until now. */
+/** Whether every process so far was pinned as requested. */
 export function arePinned(): boolean {
   return pinned;
 }
 
-function keep(pid: number, cores: string): void {
-  pinned = taskset('--all-tasks', '--cpu-list', '--pid', cores, String(pid)) !== undefined && pinned;
-}
-
-/** Of the cores that this process may use: the first for the server, the others for the load. */
-function splitCores(): { readonly server: string; readonly generator: string } | undefined {
-  // `pid 123's current affinity list: 0-2,5`
-  const list = /: ([\d,-]+)$/.exec(taskset('--cpu-list', '--pid', String(process.pid))?.trim() ?? '')?.[1] ?? '';
-  const cores = list.split(',').flatMap((range) => {
-    const [from = NaN, to = from] = range.split('-').map(Number);
-    return Array.from({ length: Math.max(0, to - from + 1) || 0 }, (_, i) => from + i);
-  });
-  const [server, ...generator] = cores;
-  return server === undefined || generator.length === 0 ? undefined : { server: String(server), generator: generator.join(',') };
-}
-
-function taskset(...args: readonly string[]): string | undefined {
-  const { status, stdout } = spawnSync('taskset', args, { encoding: 'utf8' });
-  return status === 0 ? stdout : undefined;
+/** `taskset` is a part of util-linux; without it, or with a single core, nothing is pinned. */
+function pin(pid: number, cores: string): void {
+  pinned &&= spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)]).status === 0;
 }

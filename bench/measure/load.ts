@@ -1,7 +1,6 @@
-/** One load on a server, by autocannon: so many connections, each with one request under way at a time. */
-import type { EventEmitter } from 'node:events';
+/** A load on a server, sent by autocannon: a number of connections, each with one request at a time. */
 import autocannon from 'autocannon';
-import type { Program } from './program.ts';
+import type { ServerProcess } from './server-process.ts';
 
 export interface LoadOptions {
   readonly url: string;
@@ -9,140 +8,128 @@ export interface LoadOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly connections: number;
-  readonly seconds: number;
-  /** More headers, which the requests take in turn. They are written beforehand: the load is not to wait for its own generator. */
-  readonly headersInTurn?: readonly Readonly<Record<string, string>>[];
-  /** The path of each next request, behind `url`, where it changes. */
-  readonly nextPath?: () => string;
-  /** The status that every answer must have. */
+  /** Requests to send in turn that differ from each other in path or headers. They are built before the load starts. */
+  readonly requests?: readonly { readonly path?: string; readonly headers?: Readonly<Record<string, string>> }[];
+  /** The status that every response must have. */
   readonly status: number;
-  /** And the body, where it is always the same. */
+  /** The body that every response must have, if it is always the same. */
   readonly expectedBody?: string;
 }
 
-/** What came of it. */
-export interface Load {
-  readonly requests: number;
-  /** From the first request to the last answer. */
+/** How much to send. */
+export interface Duration {
+  /** About how long a server is measured. */
   readonly seconds: number;
-  /**
-   * From each request to its answer, in milliseconds: without each connection's first, which holds its opening, and then without the first
-   * tenth, in which caches that others have used become warm. At least one.
-   */
-  readonly latencies: readonly number[];
+  /** A server is warm after so many requests, or at the latest after so many seconds. */
+  readonly warmUp: { readonly requests: number; readonly seconds: number };
 }
 
-/** What came of it, and what it has cost the server. */
-export interface MeasuredLoad extends Load {
-  /** CPU time in its own code, in microseconds. */
-  readonly user: number;
-  /** CPU time in the kernel on its behalf, in microseconds. */
-  readonly system: number;
-  /** Resident memory afterwards, in bytes. */
+/** What one process of a server did under one load: a table shows the spread over several processes. */
+export interface Sample {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** CPU time per request, in microseconds. */
+  readonly userCpu: number;
+  readonly systemCpu: number;
+  /** In milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** What the start of the process took, in milliseconds. */
+  readonly startMs: number;
+  readonly startCpuMs: number;
+  /** Resident memory after the load, in bytes. */
   readonly resident: number;
 }
 
-/** An answer was not what it must be, or none came: such figures are worth nothing. */
-export class WrongAnswers extends Error {
-  override readonly name = 'WrongAnswers';
-  /** Whether nothing was wrong but statuses: a window may have turned. */
-  readonly byStatusOnly: boolean;
-
-  constructor(message: string, byStatusOnly: boolean) {
-    super(message);
-    this.byStatusOnly = byStatusOnly;
-  }
+/** A response was not as required, or is missing: the figures would be worthless. */
+export class WrongResponses extends Error {
+  override readonly name = 'WrongResponses';
 }
 
-/** What autocannon's connections have, and its types do not tell. */
-interface Connection {
-  readonly reqsMade: number;
-  /** It closes itself before it would send one more. */
-  responseMax?: number;
-  destroy(): void;
-}
-
-/** How long the last answers may take once no more is sent, in seconds. */
-const lastAnswersS = 30;
+const responseTimeoutS = 30;
+const pollMs = 20;
 
 /**
- * Sends requests for a while, then waits for the answers under way: what the server has worked for is counted, and nothing of it is
- * left to disturb the next measurement.
+ * Sends `amount` requests, at least one on each connection, and waits for the responses. Returns how many it sent, the
+ * seconds from the first request to the last response, and the time from each request to its response in milliseconds:
+ * without the first one on each connection, which includes opening it, and then without the first tenth, in which the
+ * processor's caches become warm.
  *
- * @throws WrongAnswers
+ * @throws WrongResponses
  */
-export async function load(options: LoadOptions): Promise<Load> {
-  const { url, method = 'GET', headers = {}, body, connections, seconds, headersInTurn, nextPath, status, expectedBody } = options;
-  const root = new URL(url).pathname.replace(/\/$/, '');
+export async function load(options: LoadOptions, amount: number) {
+  const { url, method = 'GET', headers = {}, body, connections, requests, status, expectedBody } = options;
   const latencies: number[] = [];
-  const open: Connection[] = [];
-  let [sent, requests, first, last] = [0, 0, Infinity, 0];
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  const stop = () => {
-    isOver = true;
-    if (latencies.length === 0) return; // not without one latency, however slow the server or the machine is
-    for (const connection of open) connection.responseMax = connection.reqsMade;
-  };
+  let [clients, responses, first, last] = [0, 0, Infinity, 0];
+  const total = Math.max(amount, connections);
   const result = await autocannon({
-    url: url + (nextPath?.() ?? ''),
-    method,
-    headers,
+    ...{ url, method, headers, connections, amount: total, timeout: responseTimeoutS, bailout: 1, sampleInt: pollMs },
     ...(body !== undefined && { body }),
     ...(expectedBody !== undefined && { expectBody: expectedBody }),
-    connections,
-    duration: seconds + lastAnswersS,
-    sampleInt: 20,
     setupClient: (client) => {
-      // Each connection has its share of them.
-      const share = headersInTurn?.filter((_, i) => i % connections === open.length);
-      if (share !== undefined) client.setRequests(share.map((more) => ({ headers: { ...headers, ...more } })));
-      const connection = client as unknown as Connection;
-      open.push(connection);
-      let isAwaited = false;
-      (client as EventEmitter).on('request', () => {
-        // Its last request was lost with its connection. It would try again at once, without end where the server is gone.
-        if (isAwaited) return connection.destroy();
-        isAwaited = true;
-        sent++;
-        timer ??= setTimeout(stop, seconds * 1000); // not before: to write the requests takes its time
-      });
+      const index = clients++;
+      const share = requests?.filter((_, i) => i % connections === index % requests.length);
+      const whole = share?.map((one) => ({ ...one, headers: { ...headers, ...one.headers } }));
+      if (whole !== undefined) client.setRequests(whole);
       let isFirst = true;
       client.on('response', (_status, _bytes, duration) => {
-        requests++;
-        isAwaited = false;
-        if (!isFirst) latencies.push(duration);
-        isFirst = false;
-        if (isOver) stop();
+        responses++;
         last = performance.now();
         first = Math.min(first, last - duration);
-        // Not setRequest: autocannon goes back to the first request after each.
-        if (nextPath !== undefined) client.setRequests([{ path: root + nextPath() }]);
+        if (!isFirst) latencies.push(duration);
+        isFirst = false;
       });
     },
   });
-  clearTimeout(timer);
-  const ofOtherStatus = requests - (result.statusCodeStats?.[`${status}`]?.count ?? 0);
-  const otherBodies = Math.max(0, result.mismatches - ofOtherStatus); // an answer of another status has another body, too
-  const came = Object.entries(result.statusCodeStats ?? {}).map(([code, { count }]) => `${count} × ${code}`);
-  // autocannon's own count of errors is without the connections that a server has closed: it opens others.
-  if (sent > requests) came.push(`${sent - requests} × no answer`);
-  if (otherBodies > 0) came.push(`${otherBodies} of them with another body than before`);
-  if (requests === 0 || ofOtherStatus > 0 || came.length > 1) {
-    const message = `${method} ${url} must be answered with ${status}, and came: ${came.join(', ') || 'nothing'}`;
-    throw new WrongAnswers(message, sent === requests && otherBodies === 0);
+  const right = result.statusCodeStats?.[`${status}`]?.count ?? 0;
+  const otherBodies = Math.max(0, result.mismatches - (responses - right)); // a wrong status has another body, too
+  if (right !== total || otherBodies > 0) {
+    const received = Object.entries(result.statusCodeStats ?? {}).map(([code, { count }]) => `${count} × ${code}`);
+    if (responses < total) received.push(`${total - responses} missing`);
+    if (otherBodies > 0) received.push(`${otherBodies} with another body`);
+    throw new WrongResponses(`${method} ${url} must return ${status}; received: ${received.join(', ')}`);
   }
-  return { requests, seconds: (last - first) / 1000, latencies: latencies.slice(Math.floor(latencies.length / 10)) };
+  const counted = latencies.slice(Math.floor(latencies.length / 10));
+  return { requests: total, seconds: (last - first) / 1000, latencies: counted };
+}
+
+/** Sends requests until the server is warm. Returns how many it responds to per second. */
+export async function warmUp(options: LoadOptions, { warmUp: { requests, seconds } }: Duration): Promise<number> {
+  const startedAt = performance.now();
+  let perSecond = 0;
+  for (let sent = 0; sent < requests && performance.now() - startedAt < seconds * 1000;) {
+    const amount = Math.min(requests - sent, Math.max(2 * options.connections, perSecond / 2));
+    const done = await load(options, Math.round(amount));
+    sent += done.requests;
+    perSecond = done.requests / done.seconds;
+  }
+  return perSecond;
 }
 
 /**
- * The same on a server that tells what it uses.
+ * Measures a server under a load.
  *
- * @throws WrongAnswers, or Error that says how the server ended
+ * @throws WrongResponses
  */
-export async function measureLoad(program: Program, options: LoadOptions): Promise<MeasuredLoad> {
-  const before = await program.usage();
-  const done = await program.during(load(options));
-  const { user, system, resident } = await program.usage();
-  return { ...done, user: user - before.user, system: system - before.system, resident };
+export async function measureLoad(server: ServerProcess, options: LoadOptions, amount: number): Promise<Sample> {
+  const before = await server.usage();
+  const { requests, seconds, latencies } = await load(options, amount);
+  const { user, system, resident } = await server.usage();
+  return {
+    ...{ requests, perSecond: requests / seconds, resident, startMs: server.startMs, startCpuMs: server.startCpuMs },
+    userCpu: (user - before.user) / requests,
+    systemCpu: (system - before.system) / requests,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+  };
+}
+
+/**
+ * The value that `share` (0 to 1) of all values do not exceed, interpolated between the two nearest; NaN for no values.
+ */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort();
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)] ?? NaN;
+  return below + ((sorted[Math.ceil(place)] ?? NaN) - below) * (place % 1);
 }

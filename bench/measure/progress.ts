@@ -1,16 +1,16 @@
-/** What is being measured, told on stderr while it is: one line that changes where somebody watches, else only what is new. */
+/** Progress on stderr: one line that changes on a terminal; elsewhere a line for each new step. */
 
 const live = process.stderr.isTTY === true;
-let told = '';
+let shown = '';
 
-/** Tells `what`; `detail` only to who watches. */
+/** Shows `what` is being done; `detail` only on a terminal. */
 export function progress(what: string, detail = ''): void {
   if (live) process.stderr.write(`\r\u001b[K  ${what}${detail === '' ? '' : `: ${detail}`}`);
-  else if (what !== told) process.stderr.write(`  ${what}\n`);
-  told = what;
+  else if (what !== shown) process.stderr.write(`  ${what}\n`);
+  shown = what;
 }
 
-/** Before anything else is printed. */
+/** Clears the line before something else is printed. */
 export function endProgress(): void {
-  if (live && told !== '') process.stderr.write('\r\u001b[K');
+  if (live && shown !== '') process.stderr.write('\r\u001b[K');
 }

@@ -1,28 +1,30 @@
-// fastify 5 with @fastify/bearer-auth, @fastify/rate-limit and better-sqlite3, after fastify's documentation (Getting Started,
-// "Validation and Serialization": a schema for every query, body and answer; "Recommendations") and the plugins' READMEs.
-// What it cannot do is told in ../speed/peers.ts.
+// fastify 5 with @fastify/bearer-auth and @fastify/rate-limit, after fastify's documentation (Getting Started;
+// "Validation and Serialization": a schema for every query, body and response; "Recommendations") and the plugins'
+// READMEs. The animals are where BENCH_STORE says: `sqlite`, `sqlite-group` (with group commit) or `memory`. What it
+// lacks is listed in ../speed/targets.ts.
 import bearerAuth from '@fastify/bearer-auth';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import { Ajv } from 'ajv';
 import fastify from 'fastify';
 import {
-  announce, basePath, bodyAjvOptions, dayMs, deprecationHeaders, errorBody, errorSchema, limits, listQuerySchema, maxBodyBytes,
-  minuteMs, newPetSchema, nextLink, perMinuteOfStrangers, petIdOf, petSchema, queryAjvOptions, trustedProxies, validKey,
+  announce, basePath, bodyAjvOptions, dayMs, deprecationHeaders, errorBody, errorSchema, limits, listQuerySchema,
+  maxBodyBytes, minuteMs, newPetSchema, nextLink, perMinuteWithoutKey, petIdOf, petSchema, queryAjvOptions, validKey,
 } from './contract.mjs';
-import { openPets } from './sqlite.mjs';
+import { openMemoryPets } from './memory.mjs';
 
-const pets = await openPets();
+const store = process.env.BENCH_STORE;
+const pets = store === 'memory'
+  ? openMemoryPets()
+  : (await import('./sqlite.mjs')).openSqlitePets({ groupCommit: store === 'sqlite-group' });
 const server = fastify({
   bodyLimit: maxBodyBytes,
-  // fastify trusts a proxy by its address, no more by its number: the bench is the one before it.
-  trustProxy: trustedProxies === 0 ? false : (address, hop) => hop < trustedProxies && address === '127.0.0.1',
+  trustProxy: (address, hop) => hop === 0 && address === '127.0.0.1', // the bench is the one trusted proxy
 });
 
 server.removeContentTypeParser('text/plain'); // bodies are JSON, or 415
-
 server.decorateRequest('apiKey', undefined);
 
-// Synchronous hooks and handlers, but for the limit of the day: fastify serves them without a promise.
+// Hooks and handlers are synchronous where they can be: fastify runs those without a promise.
 server.addHook('onRequest', (request, reply, done) => {
   request.apiKey = validKey(request.headers.authorization);
   reply.header('x-request-id', request.id);
@@ -30,16 +32,17 @@ server.addHook('onRequest', (request, reply, done) => {
   done();
 });
 
-// The limits come first, so that strangers are limited too, and an answer 401 tells them how many more they have.
+// The limits come first: they apply to clients without a key, too, and a 401 has their headers.
 await server.register(rateLimit, {
   keyGenerator: (request) => request.apiKey ?? normalizeIP(request.ip),
-  max: (request, key) => limits.get(key)?.perMinute ?? perMinuteOfStrangers,
+  max: (request, key) => limits.get(key)?.perMinute ?? perMinuteWithoutKey,
   timeWindow: minuteMs,
-  cache: 10_000, // so many keys and addresses are remembered, as in our server
-  errorResponseBuilder: (request, { ttl }) => tooMany(Math.ceil(ttl / 1000)),
+  cache: 10_000, // keys and addresses that are remembered, as in our server
+  errorResponseBuilder: tooMany,
 });
 
-// A route has one limit in the plugin: the day's is its README's "Manual Rate Limit". The answer tells of the window with less room.
+// The plugin has one limit per route; the day's is its README's "Manual Rate Limit". The headers show the window with
+// fewer requests remaining.
 const countDay = server.createRateLimit({
   keyGenerator: (request) => request.apiKey,
   max: (request, key) => limits.get(key).perDay,
@@ -47,48 +50,27 @@ const countDay = server.createRateLimit({
 });
 server.addHook('preParsing', async (request, reply) => {
   if (request.apiKey === undefined) return;
-  const { max, remaining, ttlInSeconds, isExceeded } = await countDay(request);
+  const { max, remaining, ttlInSeconds: reset, isExceeded } = await countDay(request);
   if (remaining < reply.getHeader('x-ratelimit-remaining')) {
-    reply.headers({ 'x-ratelimit-limit': max, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': ttlInSeconds });
+    reply.headers({ 'x-ratelimit-limit': max, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset });
   }
   if (!isExceeded) return;
-  reply.header('retry-after', ttlInSeconds);
-  throw tooMany(ttlInSeconds);
+  reply.header('retry-after', reset);
+  throw tooMany();
 });
 await server.register(bearerAuth, {
-  addHook: 'preParsing', // the hook after the limits', and before the body is read
+  addHook: 'preParsing', // after the limits, and before the body is read
   auth: (key) => limits.has(key),
   errorResponse: ({ message }) => errorBody(401, 'invalid_api_key', `The API key is missing or not valid: ${message}.`),
 });
 
-class ServiceError extends Error {
-  constructor(statusCode, code, message) {
-    super(message);
-    this.statusCode = statusCode;
-    this.code = code;
-  }
+function tooMany() {
+  return Object.assign(new Error('Too many requests.'), { statusCode: 429, code: 'rate_limited' });
 }
 
-function tooMany(seconds) {
-  return new ServiceError(429, 'rate_limited', `Too many requests: try again in ${seconds} s.`);
-}
-
-server.setErrorHandler((error, request, reply) => {
-  const { status, code } = error.validation === undefined
-    ? { status: error.statusCode ?? 500, code: codes.get(error.code) ?? error.code ?? 'internal_error' }
-    : { status: 400, code: error.validationContext === 'body' ? 'invalid_body' : 'invalid_parameter' };
-  reply.code(status).send(errorBody(status, code, status === 500 ? 'Something went wrong.' : error.message));
-});
-
-const codes = new Map([
-  ['FST_ERR_CTP_INVALID_JSON_BODY', 'malformed_json'],
-  ['FST_ERR_CTP_EMPTY_JSON_BODY', 'malformed_json'],
-  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'unsupported_media_type'],
-  ['FST_ERR_CTP_BODY_TOO_LARGE', 'payload_too_large'],
-]);
-
-server.setNotFoundHandler({ preHandler: server.rateLimit() }, (request, reply) => {
-  reply.code(404).send(errorBody(404, 'not_found', 'There is no such path.'));
+server.setErrorHandler(({ statusCode = 500, code = 'internal_error', message, validation }, request, reply) => {
+  const status = validation === undefined ? statusCode : 400;
+  reply.code(status).send(errorBody(status, code, status === 500 ? 'Something went wrong.' : message));
 });
 
 // Text becomes numbers in a query string, but not in a body ("Validator Compiler": different settings for each part).
@@ -105,17 +87,16 @@ server.get(`${basePath}/pets`, {
   reply.send(page.pets);
 });
 
-server.post(`${basePath}/pets`, {
-  schema: { body: newPetSchema, response: { 201: petSchema, ...errors } },
-}, (request, reply) => {
-  const pet = pets.create(request.body);
-  reply.code(201).header('location', `${basePath}/pets/${pet.id}`).send(pet);
+const createSchema = { body: newPetSchema, response: { 201: petSchema, ...errors } };
+server.post(`${basePath}/pets`, { schema: createSchema }, async (request, reply) => {
+  const pet = await pets.create(request.body);
+  reply.code(201).header('location', `${basePath}/pets/${pet.id}`);
+  return pet;
 });
 
 server.get(`${basePath}/pets/:petId`, { schema: { response: { 200: petSchema, ...errors } } }, (request, reply) => {
   reply.headers(deprecationHeaders);
-  const id = petIdOf(request.params.petId);
-  const pet = id === null ? undefined : pets.get(id);
+  const pet = pets.get(petIdOf(request.params.petId));
   if (pet === undefined) reply.code(404).send(errorBody(404, 'pet_not_found', 'There is no such animal.'));
   else reply.send(pet);
 });

@@ -1,0 +1,50 @@
+/**
+ * How long the event loop is blocked while a snapshot of all animals is written. The server writes one when its journal
+ * has become longer than its snapshot: it starts on a data folder in which that is almost so, and creates do the rest.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { load, type LoadOptions } from '../measure/load.ts';
+import { filledFolder, type OwnServer } from '../measure/own-server.ts';
+
+/** The longest delay of the event loop, and the longest time from a request to its response, in milliseconds. */
+export type Period = Readonly<Record<'stall' | 'slowest', number>>;
+
+/** A load during which a snapshot was written, and the same load without one. */
+export type Snapshot = Readonly<Record<'during' | 'without', Period>>;
+
+/** Room in the journal for about 70 creates. */
+const spareBytes = 12 * 1024;
+/**
+ * With so many of its animals in the snapshot, the others' lines in the journal, which are longer, are as long as the
+ * snapshot.
+ */
+const shareInSnapshot = 0.62;
+/** Enough for a load that takes longer than writing the snapshot. */
+const creates = 20_000;
+
+/**
+ * Creates a data folder whose snapshot is almost due, with about `animals`, and at least as many as a snapshot needs.
+ * Returns the folder and how many animals it has.
+ */
+export async function folderBeforeSnapshot(animals: number): Promise<readonly [folder: string, animals: number]> {
+  return filledFolder(Math.round(shareInSnapshot * animals), spareBytes);
+}
+
+/** Measures one snapshot of a fresh server on a copy of that folder, by a load of creates. */
+export async function measureSnapshot({ folder, process }: OwnServer, options: LoadOptions): Promise<Snapshot> {
+  const snapshots = new Set<number>();
+  const measure = async (): Promise<Period> => {
+    await process.usage('watch');
+    const { latencies } = await load(options, creates);
+    const { stallMs = NaN } = await process.usage();
+    snapshots.add(statSync(join(folder, 'pets.json')).ino);
+    return { stall: stallMs, slowest: Math.max(...latencies) };
+  };
+  snapshots.add(statSync(join(folder, 'pets.json')).ino);
+  const during = await measure();
+  if (snapshots.size !== 2) throw new Error('no snapshot was written where one was due');
+  const without = await measure();
+  if (snapshots.size !== 2) throw new Error('a second snapshot was written');
+  return { during, without };
+}

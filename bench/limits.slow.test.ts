@@ -1,0 +1,174 @@
+/** The limits bench as its users run it: a process, its output, its reports and its exit code. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { systemClock } from '../conformance/client/clock.ts';
+import { mutants } from '../conformance/mutants/mutants.ts';
+import { startSmallServer } from '../conformance/mutants/server/small-server.ts';
+import { variants } from '../conformance/mutants/variants.ts';
+import { assertNoKey, Kit, processesOn, type Ended } from '../conformance/testing/kit.ts';
+import { apiKey, proxy, temporaryFolder, type Server } from '../conformance/testing/servers.ts';
+import type { LimitsReport } from './limits/report.ts';
+
+const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Kit =>
+  new Kit(['--import', 'tsx', 'bench/limits.ts', ...args], environment);
+
+const bench = ({ baseUrl }: Server, ...args: string[]): Promise<Ended> =>
+  start(args, { BASE_URL: baseUrl, API_KEY: apiKey }).ended;
+
+const reportIn = (folder: string): LimitsReport =>
+  JSON.parse(readFileSync(join(folder, 'limits.json'), 'utf8')) as LimitsReport;
+
+const leftBehind = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('petstore-'));
+
+/** A server whose windows begin with the first request, so that no minute of the machine's clock must be waited for. */
+async function server(t: TestContext, fault?: string): Promise<Server> {
+  const { baseUrl, close } = await startSmallServer({
+    clock: systemClock,
+    keys: [{ secret: apiKey, plan: 'free' }],
+    hooks: {
+      ...variants.find(({ id }) => id === 'first request')!.hooks,
+      ...mutants.find(({ id }) => id === fault)?.hooks,
+    },
+  });
+  t.after(close);
+  return { baseUrl, apiKey };
+}
+
+/** Resolves as soon as stderr matches. */
+async function complained({ child, ended }: Kit, pattern: RegExp): Promise<void> {
+  let text = '';
+  child.stderr!.on('data', (more: string) => (text += more));
+  while (!pattern.test(text)) {
+    const over = await Promise.race([once(child.stderr!, 'data').then(() => false), ended.then(() => true)]);
+    if (over) throw new Error(`ended without printing ${pattern}: ${text}`);
+  }
+}
+
+test('every demand met: exit 0, the results, both reports, and no key in any of it', async (t) => {
+  const folder = join(temporaryFolder(t), 'new', 'folder');
+  const { code, stdout, stderr } = await bench(
+    await server(t),
+    '--scenario',
+    'refusal',
+    '--plan',
+    'free',
+    '--report',
+    folder,
+  );
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /^One request to http:\S+\/v1, to see what remains of the key\.\n/);
+  assert.match(stdout, /At most \d+ requests in all, [^]* Of its day they take \d+ at most\./);
+  assert.match(
+    stdout,
+    /\n✓ passed refusal\n  demanded  every request beyond the limit [^]*\n  seen      p50 [^]*\n  429       p50 .* of \d responses\n/,
+  );
+  assert.match(stdout, /\nALL DEMANDS MET: 1 passed, 0 failed, .*\n\nReports: /);
+  assert.match(stderr, /^ {2}refusal: begins, about \d+ s left\n/);
+  assert.deepEqual(readdirSync(folder).sort(), ['limits.html', 'limits.json']);
+  const report = reportIn(folder);
+  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [1, 0, 5]);
+  const [, announced] = /At most (\d+) requests in all/.exec(stdout)!;
+  assert.deepEqual([report.sent.most, report.sent.withKey <= Number(announced)], [Number(announced), true]);
+  assertNoKey([stdout, stderr, ...readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))]);
+});
+
+test('a demand that is not met: exit 1', async (t) => {
+  const { code, stdout } = await bench(await server(t, 'limits-403'), 'refusal');
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /✗ failed refusal\n  demanded  [^]*\n  seen      5 × 403/);
+  assert.match(stdout, /\nNOT ALL DEMANDS MET: 0 passed, 1 failed/);
+});
+
+test('what cannot be tested: exit 2, in one line, without the key', async () => {
+  const nowhere = { baseUrl: 'http://127.0.0.1:1/v1', apiKey };
+  const runs: readonly (readonly [Promise<Ended>, RegExp])[] = [
+    [bench(nowhere, 'exact'), /^bench:limits: no response from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/],
+    [bench(nowhere, '--rate', apiKey), /^bench:limits: --rate must be an integer .*\[key\]/],
+  ];
+  for (const [ended, line] of runs) {
+    const { code, stderr, stdout } = await ended;
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, line);
+    assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+    assertNoKey([stdout, stderr]);
+  }
+});
+
+test('a server on another machine: only with --remote, and then no more requests than announced', async (t) => {
+  const address = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  if (address === undefined) return t.skip('this machine has no address but those of its loopback');
+  const local = await proxy(t, await server(t), undefined, '0.0.0.0');
+  const remote = { baseUrl: `http://${address}:${local.port}/v1`, apiKey };
+  const refused = await bench(remote, 'refusal');
+  assert.deepEqual([refused.code, local.received.length], [2, 0]);
+  assert.match(refused.stderr, /^bench:limits: \S+ is not this machine: --remote allows/);
+  const allowed = await bench(remote, 'refusal', '--remote');
+  assert.equal(allowed.code, 0, allowed.stdout + allowed.stderr);
+  const [, most] = /At most (\d+) requests in all/.exec(allowed.stdout)!;
+  assert.ok(local.received.length > 60 && local.received.length <= Number(most), `${local.received.length} of ${most}`);
+});
+
+test('Ctrl-C: the report of what was seen, exit 2, and nothing left behind, even if npm sends the signal again', async (t) => {
+  const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
+  const again = encodeURIComponent('process.once("SIGINT", () => process.kill(process.pid, "SIGINT"))');
+  const run = start(['recovery', 'boundary', '--report', report], {
+    TMPDIR: folder,
+    NODE_OPTIONS: `--import=data:text/javascript,${again}`,
+  });
+  await complained(run, /recovery: .*waiting \d+ s/);
+  assert.equal(leftBehind(folder).length, 1);
+  run.child.kill('SIGINT');
+  const { code, stdout, stderr } = await run.ended;
+  assert.equal(code, 2, stdout + stderr);
+  assert.match(
+    stdout,
+    /\n\? inconclusive recovery\n.*\n  seen      it was interrupted\n[^]*\n– skipped boundary\n[^]*\n  seen      it was interrupted\n/,
+  );
+  assert.match(stdout, /\nNOT TESTED TO THE END: .*; it was interrupted\n\nReports: /);
+  assert.equal(reportIn(report).aborted, 'it was interrupted');
+  assert.match(
+    readFileSync(join(report, 'limits.html'), 'utf8'),
+    /Not tested to the end<\/h1>[^]*<p>it was interrupted<\/p>/,
+  );
+  assert.deepEqual(leftBehind(folder), []);
+});
+
+test('a second Ctrl-C kills our own server if it does not stop after the first one', async (t) => {
+  if (!existsSync('/proc/self/cmdline')) return t.skip('it needs /proc to see processes');
+  const folder = temporaryFolder(t);
+  const run = start(['recovery'], { TMPDIR: folder });
+  await complained(run, /recovery: .*waiting \d+ s/);
+  const servers = processesOn(folder);
+  assert.equal(servers.length, 1);
+  process.kill(servers[0]!, 'SIGSTOP');
+  while (run.child.exitCode === null) {
+    run.child.kill('SIGINT');
+    await systemClock.sleep(100);
+  }
+  assert.equal((await run.ended).code, 130);
+  assert.match(
+    run.stdout,
+    /\n\? inconclusive recovery\n.*\n  seen      it was interrupted\n/,
+    'the first one had an effect',
+  );
+  assert.deepEqual(leftBehind(folder), []);
+});
+
+test('the output is closed: no message, exit 2, and nothing of our own server left behind', async (t) => {
+  const folder = temporaryFolder(t);
+  const run = start(['refusal'], { TMPDIR: folder });
+  await run.printed(/One request to/);
+  run.child.stdout!.destroy();
+  const { code, stderr } = await run.ended;
+  assert.equal(code, 2, stderr);
+  assert.doesNotMatch(stderr, /EPIPE|failed|\n +at /);
+  // It is killed, and must not create its folder again.
+  while (processesOn(folder).length > 0) await systemClock.sleep(10);
+  assert.deepEqual(leftBehind(folder), []);
+});

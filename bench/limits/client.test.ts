@@ -1,0 +1,200 @@
+/** The one place that sends: how many requests it sends, and what it returns. */
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { systemClock } from '../../conformance/client/clock.ts';
+import { scripted } from '../../conformance/testing/servers.ts';
+import { NoResponse } from '../../conformance/client/client.ts';
+import { BudgetSpent, LimitsClient, type ClientOptions } from './client.ts';
+import type { Response } from './responses.ts';
+
+const key = { secret: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', number: 1, own: false, quiet: false };
+
+function client(
+  baseUrl: string,
+  options: Partial<ClientOptions> & { onResponse?: (response: Response, key: unknown) => void } = {},
+): LimitsClient {
+  const { onResponse = () => {}, ...others } = options;
+  const made = new LimitsClient(
+    {
+      ...{
+        baseUrl,
+        clock: systemClock,
+        stopwatch: () => performance.now(),
+        signal: new AbortController().signal,
+        paced: false,
+      },
+      ...others,
+    },
+    onResponse,
+  );
+  made.budget = 10_000;
+  return made;
+}
+
+/** A server that responds to each request on its connection as `respond` does. */
+async function plain(
+  t: TestContext,
+  respond: (socket: Socket, request: number) => void,
+): Promise<{ baseUrl: string; arrived: () => number }> {
+  let arrived = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (data) => {
+      for (const _ of data.toString().matchAll(/^GET /gm)) respond(socket, ++arrived);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, arrived: () => arrived };
+}
+
+test('exactly as many requests as requested, on as many connections, with the key and without', async (t) => {
+  const sockets = new Set<unknown>();
+  const received: (readonly [Response, unknown])[] = [];
+  const server = await scripted(t, (_, response) => {
+    sockets.add(response.socket);
+    response
+      .writeHead(200, { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '7', 'X-RateLimit-Reset': '1795262460' })
+      .end('[]');
+  });
+  const sender = client(server.baseUrl, { onResponse: (response, of) => received.push([response, of]) });
+  for (const [amount, connections] of [
+    [63, 10],
+    [7, 10],
+    [1, 1],
+  ] as const) {
+    sockets.clear();
+    const before = server.received.length;
+    const { responses, lost } = await sender.send({ key, amount, connections });
+    assert.deepEqual([responses.length, lost, server.received.length - before], [amount, 0, amount]);
+    assert.equal(sockets.size, Math.min(amount, connections));
+    assert.equal(responses.filter(({ opening }) => opening).length, sockets.size);
+  }
+  await sender.send({ key: undefined, amount: 3, connections: 2 });
+  assert.deepEqual(sender.sent, { withKey: 71, withoutKey: 3 });
+  assert.deepEqual(received[0]![0].reading, { limit: 60, remaining: 7, reset: 1_795_262_460 });
+  assert.deepEqual([received[0]![0].latencyMs > 0, received[0]![1], received.at(-1)![1]], [true, key, undefined]);
+  assert.deepEqual(
+    [server.received[0]!.url, server.received[0]!.headers.authorization, server.received.at(-1)!.headers.authorization],
+    ['/v1/pets?limit=1', `Bearer ${key.secret}`, undefined],
+  );
+});
+
+test('no more than the budget allows: what does not fit is not begun', async (t) => {
+  const server = await scripted(t, (_, response) => void response.end('[]'));
+  const sender = client(server.baseUrl);
+  sender.budget = 30;
+  await sender.send({ key, amount: 20, connections: 4 });
+  await assert.rejects(sender.send({ key, amount: 11, connections: 4 }), BudgetSpent);
+  assert.equal(server.received.length, 20);
+  await sender.send({ key, amount: 10, connections: 1 });
+  await assert.rejects(
+    sender.send({ key, amount: 1, connections: 1 }),
+    /^BudgetSpent: 1 more request would exceed the 30 announced$/,
+  );
+  assert.equal(server.received.length, 30);
+});
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]';
+
+test('a server that closes each connection after its response: every request gets one', async (t) => {
+  const { baseUrl, arrived } = await plain(t, (socket) =>
+    socket.end(ok.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')),
+  );
+  for (const load of [
+    { amount: 40, connections: 4 },
+    { amount: 12, connections: 5, rate: 25 },
+  ]) {
+    const before = arrived();
+    const { responses, lost } = await client(baseUrl, { paced: true }).send({ key, ...load });
+    assert.deepEqual([responses.length, lost, arrived() - before], [load.amount, 0, load.amount]);
+    assert.ok(responses.every(({ opening }) => opening));
+  }
+});
+
+test('a server that cuts connections: never more requests than requested, and the lost ones are counted', async (t) => {
+  const { baseUrl, arrived } = await plain(t, (socket, request) =>
+    request % 3 === 0 ? socket.destroy() : void socket.write(ok),
+  );
+  const { responses, lost } = await client(baseUrl).send({ key, amount: 40, connections: 4 });
+  assert.ok(arrived() <= 40 && arrived() >= 15, `${arrived()} arrived`);
+  assert.ok(lost > 0 && responses.length > 0, `${responses.length} responses, ${lost} lost`);
+  assert.equal(responses.length + lost, 40);
+});
+
+test('a server that closes connections without a response: each latency is that of its own request', async (t) => {
+  const { baseUrl } = await plain(t, (socket, request) => {
+    if (request % 20 === 0) socket.end();
+    else setTimeout(() => socket.write(ok), 1);
+  });
+  const { responses, lost } = await client(baseUrl).send({ key, amount: 400, connections: 4 });
+  assert.deepEqual([responses.length, lost], [380, 20]);
+  const opened = responses.filter(({ opening }) => opening).length;
+  assert.ok(opened > 4 && opened <= 24, `the first four, and at most one for each that was ended: ${opened}`);
+  // `sentAt` and `receivedAt` are whole milliseconds.
+  const late = responses.filter(({ sentAt, receivedAt, latencyMs }) => latencyMs > receivedAt - sentAt + 1);
+  assert.deepEqual(late, []);
+});
+
+test('no server at all', async () => {
+  const sender = client('http://127.0.0.1:1/v1');
+  await assert.rejects(
+    sender.send({ key, amount: 5, connections: 2 }),
+    (error) => error instanceof NoResponse && /ECONNREFUSED/.test(error.message),
+  );
+});
+
+test('a server that closes every connection: no response, and the reason', async (t) => {
+  const server = createServer((socket) => socket.on('error', () => {}).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const sender = client(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+  await assert.rejects(
+    sender.send({ key, amount: 5, connections: 2 }),
+    (error) => error instanceof NoResponse && /socket hang up|ECONNRESET|EPIPE/.test(error.message),
+  );
+});
+
+test('a load ends at a response, and when the run is interrupted', async (t) => {
+  const server = await scripted(t, async (_, response) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    response.writeHead(server.received.length > 10 ? 429 : 200).end('[]');
+  });
+  const { responses } = await client(server.baseUrl).send({
+    key,
+    amount: 1_000,
+    connections: 1,
+    until: ({ status }) => status === 429,
+  });
+  assert.ok(responses.length >= 11 && responses.length < 60, `${responses.length}`);
+  const abort = new AbortController();
+  const sender = client(server.baseUrl, { signal: abort.signal, onResponse: () => abort.abort() });
+  const sent = await sender.send({ key, amount: 1_000, connections: 1 });
+  assert.ok(sent.responses.length > 0 && sent.responses.length < 60, `${sent.responses.length}`);
+  assert.deepEqual(await sender.send({ key, amount: 5, connections: 1 }), { responses: [], lost: 0 });
+});
+
+test('a rate is spread evenly, and all requests are sent', async (t) => {
+  const waits: number[] = [];
+  const server = await scripted(t, (_, response) => void response.end('[]'));
+  const clock = { now: () => 0, sleep: async (ms: number) => void waits.push(ms) };
+  const { responses } = await client(server.baseUrl, { clock, paced: true }).send({
+    key,
+    amount: 12,
+    connections: 5,
+    rate: 25,
+  });
+  assert.deepEqual([responses.length, server.received.length], [12, 12]);
+  assert.deepEqual(
+    waits.sort((a, b) => a - b),
+    Array.from({ length: 11 }, (_, i) => (i + 1) * 40),
+  );
+});

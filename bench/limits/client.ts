@@ -1,0 +1,185 @@
+/**
+ * The one place that sends. Each connection of a load is a client of the conformance kit with its share of the
+ * requests, which it sends one after the other. It never sends more than its share, even if it repeats a request whose
+ * connection broke.
+ */
+import type { Clock } from '../../conformance/client/clock.ts';
+import { bearer, nobody } from '../../conformance/client/credentials.ts';
+import { Response as KitResponse } from '../../conformance/client/response.ts';
+import { Pacer } from '../../conformance/client/pacing.ts';
+import { count, grouped } from '../../conformance/report/words.ts';
+import { listPets } from '../../conformance/client/requests.ts';
+import { Client, NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
+import type { Key } from './keys.ts';
+import { responseOf, type Response } from './responses.ts';
+
+/** What to send: `GET /pets?limit=1`, so many times. */
+export interface Load {
+  /** Undefined: without a key. */
+  readonly key: Key | undefined;
+  readonly amount: number;
+  readonly connections: number;
+  /** Requests per second of all connections; undefined: each as soon as the one before has its response. */
+  readonly rate?: number;
+  /** Ends the load at a response. */
+  readonly until?: (response: Response) => boolean;
+  /** It is a finding, not an error, if no request gets a response. */
+  readonly mayAllBeLost?: true;
+}
+
+export interface Sent {
+  /** In the order in which they were received. */
+  readonly responses: readonly Response[];
+  /** Requests without a response. */
+  readonly lost: number;
+}
+
+export interface ClientOptions {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  /** Ends all loads. */
+  readonly signal: AbortSignal;
+  /** Milliseconds, to a microsecond, by which latencies are measured: the machine's own, unless a test has another. */
+  readonly stopwatch?: () => number;
+  /** Whether rates are kept: not in a test whose clock does not move while requests are in flight. */
+  readonly paced?: boolean;
+}
+
+/** The estimate that was printed does not allow so many more requests. */
+export class BudgetSpent extends Error {
+  override readonly name = 'BudgetSpent';
+}
+
+/** A Date has whole seconds, and some servers keep it for one more. */
+const dateSlackMs = 2_000;
+/**
+ * A window is taken to have turned so much after its Reset: a tick of a clock, or more if no Date has shown the
+ * server's.
+ */
+const [tickMs, unknownClockMs] = [50, 1_000];
+
+export class LimitsClient {
+  /** How many requests may be sent in all. */
+  budget = 0;
+  #taken = 0;
+  readonly sent = { withKey: 0, withoutKey: 0 };
+  readonly #options: ClientOptions;
+  readonly #onResponse: (response: Response, key: Key | undefined) => void;
+  /** Estimates from all responses how far the server's clock is ahead of ours, at least. */
+  readonly #pacer = new Pacer();
+  /** How far it can be ahead at most; Infinity if no Date has shown it. */
+  #mostAhead = Infinity;
+  #turn = 0;
+
+  constructor(options: ClientOptions, onResponse: (response: Response, key: Key | undefined) => void) {
+    this.#options = options;
+    this.#onResponse = onResponse;
+  }
+
+  /** Whether a Date has shown the server's clock. */
+  get knowsServerTime(): boolean {
+    return this.#mostAhead < Infinity;
+  }
+
+  /**
+   * The server's time at a time of ours. If ours agrees with every Date, both are taken to be the same: clocks are
+   * mostly right.
+   */
+  serverTime(now: number): number {
+    const ahead = this.#pacer.serverTime(0);
+    return ahead <= 0 && this.#mostAhead >= 0 ? now : now + ahead;
+  }
+
+  /** Our time at a time of the server. */
+  ourTime(server: number): number {
+    return server - this.serverTime(0);
+  }
+
+  /** How far `serverTime` may be wrong, and a tick. */
+  get marginMs(): number {
+    if (!this.knowsServerTime) return unknownClockMs;
+    return this.serverTime(0) === 0 ? tickMs : Math.max(0, this.#mostAhead - this.serverTime(0)) + tickMs;
+  }
+
+  /** Our time at which the server's clock has certainly passed a time, whatever its Dates leave open. */
+  timeAfter(server: number): number {
+    return server - this.#pacer.serverTime(0) + (this.knowsServerTime ? tickMs : unknownClockMs);
+  }
+
+  /**
+   * Sends a load. Resolves when every request has a response or is lost, at `until`, or when the run is interrupted.
+   *
+   * @throws BudgetSpent before anything is sent
+   * @throws NoResponse if no request got a response, unless that may be
+   */
+  async send(load: Load): Promise<Sent> {
+    const { signal, clock } = this.#options;
+    if (load.amount < 1 || signal.aborted) return { responses: [], lost: 0 };
+    if (this.#taken + load.amount > this.budget) {
+      throw new BudgetSpent(`${count(load.amount, 'more request')} would exceed the ${grouped(this.budget)} announced`);
+    }
+    this.#taken += load.amount;
+    const connections = Math.min(load.connections, load.amount);
+    const share = (i: number) => Math.floor(load.amount / connections) + (i < load.amount % connections ? 1 : 0);
+    const targets = Array.from({ length: connections }, (_, i) =>
+      new Client({ baseUrl: this.#options.baseUrl, clock, wait: (ms) => clock.sleep(ms), maxRequests: share(i) }));
+    const close = () => targets.forEach((target) => target.close());
+    signal.addEventListener('abort', close);
+    const under: Underway = { responses: [], departures: 0, startedAt: clock.now(), over: false, problem: undefined };
+    await Promise.all(targets.map((target, i) => this.#sendShare(target, share(i), load, under)));
+    signal.removeEventListener('abort', close);
+    close();
+    const sent = targets.reduce((sum, target) => sum + sentBy(target), 0);
+    this.sent[load.key === undefined ? 'withoutKey' : 'withKey'] += sent;
+    const { responses, problem } = under;
+    if (responses.length === 0 && problem !== undefined && load.mayAllBeLost !== true && !signal.aborted) throw problem;
+    return { responses, lost: sent - responses.length };
+  }
+
+  async #sendShare(target: Client, share: number, load: Load, under: Underway): Promise<void> {
+    const { clock, signal, stopwatch = () => performance.now(), paced = true } = this.#options;
+    const request = listPets(load.key === undefined ? nobody : bearer(load.key.secret), { limit: 1 });
+    const isOver = () => under.over || signal.aborted;
+    let opening = true;
+    while (!isOver() && sentBy(target) < share) {
+      if (paced && load.rate !== undefined) {
+        const due = under.startedAt + (under.departures++ * 1_000) / load.rate;
+        if (due > clock.now()) await clock.sleep(due - clock.now());
+        if (isOver()) return;
+      }
+      const [sent, sentMs, sentBefore] = [{ at: clock.now(), turn: ++this.#turn }, stopwatch(), sentBy(target)];
+      try {
+        const received = await target.exchange(request);
+        const latencyMs = stopwatch() - sentMs;
+        const { status, headers, body } = received;
+        const end = { at: clock.now(), turn: ++this.#turn };
+        const ordered = new KitResponse(request, status, headers, body, sent, end);
+        const repeated = sentBy(target) > sentBefore + 1; // its connection broke, and the kit opened another one
+        const response = responseOf(ordered, latencyMs, opening || repeated);
+        opening = /\bclose\b/i.test(ordered.all('Connection').join());
+        this.#mostAhead = Math.min(this.#mostAhead, (ordered.date ?? Infinity) + dateSlackMs - sent.at);
+        this.#pacer.learn(ordered);
+        under.responses.push(response);
+        this.#onResponse(response, load.key);
+        under.over ||= load.until?.(response) === true;
+      } catch (error) {
+        if (error instanceof NoResponse) under.problem = error;
+        else if (!(error instanceof NoRequestsLeft)) throw error;
+        opening = true;
+      }
+    }
+  }
+}
+
+/** A load that is being sent. */
+interface Underway {
+  readonly responses: Response[];
+  departures: number;
+  readonly startedAt: number;
+  over: boolean;
+  problem: NoResponse | undefined;
+}
+
+function sentBy({ sent }: Client): number {
+  return sent.withKey + sent.withoutKey;
+}

@@ -1,0 +1,232 @@
+/**
+ * What the scenarios share: sending, waiting, and what is known of a key.
+ *
+ * A window is known by what the server shows of it: its Reset, by the server's clock. How windows turn is open: they
+ * may be fixed, start with the first request, slide, or be a bucket that fills.
+ */
+import type { Clock } from '../../conformance/client/clock.ts';
+import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
+import { count, duration } from '../../conformance/report/words.ts';
+import { Bans } from './bans.ts';
+import type { LimitsClient, Load, Sent } from './client.ts';
+import type { Key, Keys } from './keys.ts';
+import type { Watcher } from './progress.ts';
+import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } from './responses.ts';
+import type { Settings } from './settings.ts';
+import { wrongReset } from './windows.ts';
+
+/** A requirement is violated so that nothing else can be measured. */
+export class Violated extends Error {
+  override readonly name = 'Violated';
+}
+
+/** A run does not wait for longer windows. */
+const maxWindowMs = 120_000;
+/** What is done in one window must have so much of it left. */
+const minLeftMs = 10_000;
+/** In so much time all requests of a minute come back, however its windows turn. */
+const minuteMs = 61_000;
+/** How many windows are waited for until one is fresh. */
+const maxTurns = 3;
+/** Requests beyond what remains, until one must be refused: if a window slides, requests come back meanwhile. */
+const maxBeyond = 10;
+
+/** What `fresh` and `drained` send at most besides what remains. */
+export const freshCost = maxTurns + 1;
+export const drainedCost = freshCost + maxBeyond;
+
+/** A run does not send more in one window. */
+const maxRemaining = 20_000;
+
+export interface ContextOptions {
+  readonly settings: Settings;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly watcher: Watcher;
+}
+
+export class ScenarioContext {
+  readonly settings: Settings;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly client: LimitsClient;
+  readonly bans: Bans;
+  readonly #options: ContextOptions;
+  /** The last reading of each key, and its last refusal. */
+  readonly #read = new Map<Key, Read>();
+  readonly #refused = new Map<Key, Response>();
+
+  constructor(options: ContextOptions, client: LimitsClient) {
+    this.#options = options;
+    ({ settings: this.settings, keys: this.keys, clock: this.clock } = options);
+    this.client = client;
+    this.bans = new Bans(client);
+  }
+
+  /** Sends a load. */
+  async send(load: Load): Promise<Sent> {
+    const sent = await this.client.send(load);
+    for (const response of sent.responses) if (load.key !== undefined) this.#received(load.key, response);
+    this.#options.signal.throwIfAborted();
+    return sent;
+  }
+
+  /** Sends two loads side by side; if one fails, after the other has ended. */
+  async sendBoth(one: Load, other: Load): Promise<readonly [Sent, Sent]> {
+    const [first, second] = await Promise.allSettled([this.send(one), this.send(other)]);
+    if (first.status === 'rejected') throw first.reason;
+    if (second.status === 'rejected') throw second.reason;
+    return [first.value, second.value];
+  }
+
+  /** Sends one request. */
+  async probe(key: Key): Promise<Response> {
+    return (await this.send({ key, amount: 1, connections: 1 })).responses[0]!;
+  }
+
+  /** The last reading of a key; undefined if it has none. */
+  lastOf(key: Key): Read | undefined {
+    return this.#read.get(key);
+  }
+
+  /** Shows what is being done. */
+  doing(what: string): void {
+    this.#options.watcher.doing(what);
+  }
+
+  async sleep(ms: number, why: string): Promise<void> {
+    if (ms <= 0) return;
+    const { watcher, signal } = this.#options;
+    watcher.waiting(why, ms);
+    let wake = (): void => {};
+    const aborted = new Promise<void>((resolve) => (wake = resolve));
+    signal.addEventListener('abort', wake);
+    await Promise.race([this.clock.sleep(ms), aborted]);
+    signal.removeEventListener('abort', wake);
+    signal.throwIfAborted();
+  }
+
+  /** Sleeps until the server's clock has certainly passed a time. */
+  async untilServer(time: number, why: string): Promise<void> {
+    await this.sleep(this.client.timeAfter(time) - this.clock.now(), why);
+  }
+
+  /**
+   * Waits until a key has all of its requests, or all that other users leave, in a window that lasts a while. Returns
+   * the response that shows it: the first of that window.
+   *
+   * @throws Inconclusive if the headers do not allow it, or the key is not valid
+   * @throws Violated if they violate the specification
+   */
+  async fresh(key: Key): Promise<Read> {
+    const before = this.#read.get(key);
+    if (before !== undefined) {
+      this.#requireMinute(key, before);
+      // If nothing remains, a request would only be refused.
+      if (isRefused(before) || before.reading.remaining === 0) await this.#untilReset(key, before);
+      else if (this.#isFresh(before)) return before;
+    }
+    for (let turn = 1; ; turn++) {
+      const response = await this.probe(key);
+      const name = key === this.keys.main ? 'key' : 'second key';
+      if (response.status === 401) throw new Inconclusive(`the ${name} returned 401 instead of 200`);
+      const read = requireReading(response);
+      const { limit, remaining } = read.reading;
+      this.#requireMinute(key, read);
+      if (this.#isFresh(read) || (isAdmitted(read) && turn > maxTurns)) {
+        if (remaining > maxRemaining) throw new Inconclusive(`${remaining} requests remain, more than ${maxRemaining}`);
+        if (remaining < 1) throw new Inconclusive('Remaining is 0 at the beginning of a window');
+        return read;
+      }
+      if (turn > maxTurns) throw new Inconclusive(`the key got ${read.status} after its own Reset`);
+      // If a whole window has passed and most requests are still missing, they come back little by little.
+      if (turn > 1 && remaining < limit / 2) await this.sleep(minuteMs, 'until all requests of the key are back');
+      else await this.#untilReset(key, read);
+    }
+  }
+
+  /**
+   * Sends until a key is refused in a window that lasts a while, unless it is already. Returns the refusal.
+   *
+   * @throws Inconclusive if it is not refused
+   */
+  async drained(key: Key): Promise<Response> {
+    const before = this.#refused.get(key);
+    if (before !== undefined && (this.retryAt(before) ?? 0) - this.clock.now() >= minLeftMs) return before;
+    const { reading } = await this.fresh(key);
+    const { lost } = await this.send({ key, amount: reading.remaining + 1, connections: this.settings.connections });
+    for (let i = 1; i < maxBeyond && this.#refused.get(key) === before; i++) await this.probe(key);
+    const refused = this.#refused.get(key);
+    if (refused !== undefined && refused !== before) return refused;
+    const without = lost > 0 ? `; ${count(lost, 'request')} got no response` : '';
+    throw new Inconclusive(`there was no 429, although ${maxBeyond} more requests were sent than remained${without}`);
+  }
+
+  /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not say. */
+  retryAt(refusal: Response): number | undefined {
+    return retryAt(refusal, this.client.serverTime(refusal.receivedAt));
+  }
+
+  /** How a response shows that the limit of a key differs from what was promised; undefined if not. */
+  unpromised({ reading: { limit } }: Read): string | undefined {
+    const { promised } = this.settings;
+    if (promised === undefined || limit === promised.perMinute || limit === promised.perDay) return undefined;
+    return `X-RateLimit-Limit is ${limit}, but the key is promised ${promised.perMinute} a minute`;
+  }
+
+  /** Whether a response was the first of a window that lasts for a while. */
+  #isFresh(read: Read): boolean {
+    const { limit, remaining } = read.reading;
+    const left = this.#leftMs(read);
+    const first = isAdmitted(read) && remaining === limit - 1 && remaining <= maxRemaining;
+    return first && left >= minLeftMs && left <= maxWindowMs;
+  }
+
+  /**
+   * @throws Inconclusive if the headers show a window that nobody waits for, or a limit other than promised
+   * @throws Violated if they show no time that can come
+   */
+  #requireMinute(key: Key, read: Read): void {
+    const { limit, remaining } = read.reading;
+    const wrong = wrongReset(read, this.client);
+    if (wrong !== undefined) throw new Violated(wrong);
+    const bannedMs = this.bans.leftMs(key, this.clock.now());
+    if (bannedMs > maxWindowMs) throw new Inconclusive(`the key is banned for another ${duration(bannedMs / 1_000)}`);
+    const left = this.#leftMs(read);
+    if (left > maxWindowMs) {
+      const minutes = count(Math.ceil(left / 60_000), 'minute');
+      throw new Inconclusive(`the headers show a window that ends in ${minutes} (${remaining} of ${limit} remain)`);
+    }
+    const unpromised = key.quiet && !key.own ? undefined : this.unpromised(read);
+    if (unpromised !== undefined) throw new Inconclusive(unpromised);
+  }
+
+  /** How long the window of a response still lasts. */
+  #leftMs({ reading }: Read): number {
+    return reading.reset * 1_000 - this.client.serverTime(this.clock.now());
+  }
+
+  async #untilReset(key: Key, { reading }: Read): Promise<void> {
+    await this.sleep(this.bans.leftMs(key, this.clock.now()), 'until the end of a ban');
+    await this.untilServer(reading.reset * 1_000, 'until the key has a fresh window');
+  }
+
+  #received(key: Key, response: Response): void {
+    if (isRefused(response)) this.#refused.set(key, response);
+    this.bans.received(key, response, this.retryAt(response));
+    const { reading } = response;
+    if (reading === undefined) return;
+    const before = this.#read.get(key)?.reading;
+    // Of requests in flight together, the last response is not that of the request counted last.
+    const stale = before?.reset === reading.reset && before.remaining < reading.remaining;
+    if (!stale) this.#read.set(key, { ...response, reading });
+  }
+}
+
+/** @throws Violated if a header is missing */
+export function requireReading(response: Response): Read {
+  const { reading } = response;
+  if (reading === undefined) throw new Violated(wrongIn([response]).join('; '));
+  return { ...response, reading };
+}

@@ -1,0 +1,99 @@
+/**
+ * One response, as the bench uses it: its status, its rate-limit headers, when it was received, and how long it took.
+ */
+import type { Response as KitResponse } from '../../conformance/client/response.ts';
+import { retryAfterMs } from '../../conformance/client/client.ts';
+import { grouped } from '../../conformance/report/words.ts';
+
+/** The three headers that every response carries. */
+export interface Reading {
+  readonly limit: number;
+  readonly remaining: number;
+  /** In Unix seconds, by the server's clock. */
+  readonly reset: number;
+}
+
+export interface Response {
+  /** As the kit's client received it, with turns that are in order across all connections. */
+  readonly message: KitResponse;
+  readonly status: number;
+  /** By the bench's clock, in milliseconds since 1970. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  readonly latencyMs: number;
+  /** The first on its connection: its latency includes opening it. */
+  readonly opening: boolean;
+  /** Undefined if a header is missing or no integer. */
+  readonly reading: Reading | undefined;
+}
+
+/** A response with its three headers. */
+export type Read = Response & { readonly reading: Reading };
+
+export function responseOf(message: KitResponse, latencyMs: number, opening: boolean): Response {
+  const { status, sentAt, receivedAt, rateLimits: reading } = message;
+  return { message, status, sentAt, receivedAt, latencyMs, opening, reading };
+}
+
+export function isAdmitted({ status }: Response): boolean {
+  return status >= 200 && status < 300;
+}
+
+export function isRefused({ status }: Response): boolean {
+  return status === 429;
+}
+
+/**
+ * When a refused client may retry, by the bench's clock; undefined if Retry-After is neither whole seconds nor an HTTP
+ * date.
+ */
+export function retryAt({ message, receivedAt }: Response, serverNow: number): number | undefined {
+  // The kit's reading of dates is wider: an HTTP date begins with the name of the day.
+  if (!/^(\d+$|[A-Z][a-z]{2})/.test(message.all('Retry-After')[0] ?? '')) return undefined;
+  const ms = retryAfterMs(message, serverNow);
+  return ms === undefined ? undefined : receivedAt + ms;
+}
+
+/** `2 × 503, 1 × 504`; undefined for no responses. */
+export function statusesOf(responses: readonly Response[]): string | undefined {
+  const counts = new Map<number, number>();
+  for (const { status } of responses) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts.size === 0 ? undefined : [...counts].map(([status, n]) => `${n} × ${status}`).join(', ');
+}
+
+/** What is wrong with each of these responses by itself, however many of them had to be refused. */
+export function wrongIn(responses: readonly Response[]): readonly string[] {
+  const other = statusesOf(responses.filter((response) => !isAdmitted(response) && !isRefused(response)));
+  const bare = statusesOf(responses.filter(({ reading }) => reading === undefined));
+  return [
+    ...(other === undefined ? [] : [`${other}, but only 2xx and 429 are allowed`]),
+    ...(bare === undefined ? [] : [`${bare} without the X-RateLimit headers, which every response carries`]),
+  ];
+}
+
+export interface Latency {
+  /** How many responses it comes from. Of fewer than 100, p99 is the longest. */
+  readonly n: number;
+  /** In milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** The latency of the responses that were not the first on their connection; undefined if there are none. */
+export function latencyOf(responses: readonly Response[]): Latency | undefined {
+  const sorted = responses.filter(({ opening }) => !opening).map(({ latencyMs }) => latencyMs).sort((a, b) => a - b);
+  const n = sorted.length;
+  // The nearest rank: a latency that was measured. More digits than microseconds are noise.
+  const rank = (share: number) => Math.round(sorted[Math.ceil(share * n) - 1]! * 1_000) / 1_000;
+  return n === 0 ? undefined : { n, p50: rank(0.5), p99: rank(0.99) };
+}
+
+/** How many times as long `one` is as `other`: `1.4`; undefined if either is missing or too short to be measured. */
+export function ratioOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined || other <= 0 ? undefined : Math.round((one / other) * 100) / 100;
+}
+
+/** `0.41 ms`, `12.3 ms`, `1,204 ms`. */
+export function milliseconds(ms: number): string {
+  return `${ms < 1 ? ms.toFixed(2) : ms < 100 ? ms.toFixed(1) : grouped(Math.round(ms))} ms`;
+}

@@ -1,0 +1,196 @@
+/**
+ * More requests than remain, from a fresh window: how many are admitted, and what a refusal costs.
+ *
+ * In `exact` they are sent at once over many connections: as many as promised must be admitted, and `Remaining` must
+ * have taken every value on the way down once. In `refusal` the latencies of 429 and 200 are compared; if keys are
+ * created as they are needed there are several rounds, each with a new one, and as few connections as necessary, so
+ * that no request waits for another.
+ *
+ * If windows move (they slide, or are buckets that fill), requests come back while these are in flight: then as many
+ * more may be admitted as a minute's limit returns in that time, and one; and the values of `Remaining` are reported,
+ * not judged.
+ */
+import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
+import { count } from '../../../conformance/report/words.ts';
+import { freshCost, requireReading, type ScenarioContext } from '../context.ts';
+import type { Key } from '../keys.ts';
+import { isAdmitted, isRefused, latencyOf, milliseconds, ratioOf, wrongIn } from '../responses.ts';
+import type { Read, Response } from '../responses.ts';
+import type { Finding, Scenario } from '../scenario.ts';
+import { comingBack, unsteady, windowsOf, windowTurned } from '../windows.ts';
+
+/** Requests beyond what remains. No server has a reason to ban for so few refusals. */
+const [exactOverdraft, refusals] = [3, 5];
+/** How often `exact` is tried, if the window turned or somebody else used the key meanwhile. */
+const attempts = 2;
+/** Nothing is sent for so long, to see whether somebody else uses the key. */
+const idleMs = 2_000;
+/** Rounds of `refusal`, with keys that are created as they are needed; a round takes at most so long. */
+const [maxRounds, roundMs] = [10, 8_000];
+
+/** What became of more requests than remained. */
+type Overrun = Awaited<ReturnType<typeof overrun>>;
+
+/** Sends so many requests more than remain; `before` are the responses from the same window. */
+async function overrun(
+  context: ScenarioContext, key: Key, before: readonly Read[], overdraft: number, connections: number,
+) {
+  const start = before.at(-1)!;
+  const { limit, remaining } = start.reading;
+  context.doing(`${remaining + overdraft} requests over ${count(connections, 'connection')}`);
+  const { responses, lost } = await context.send({ key, amount: remaining + overdraft, connections });
+  const windows = windowsOf([...before, ...responses]);
+  return {
+    ...{ responses, lost, windows },
+    admitted: responses.filter(isAdmitted).length,
+    refused: responses.filter(isRefused).length,
+    /** How many more may be admitted, as windows move. */
+    tolerance: windows === 'move' ? comingBack(limit, responses) : 0,
+    /** The window ended while the requests were in flight. */
+    turned: windows === 'fixed' && windowTurned([start, ...responses]),
+  };
+}
+
+export const exact: Scenario = {
+  name: 'exact',
+  text: 'from a fresh window, as many requests as remain and three more at once: how many are admitted',
+  demanded:
+    'as many requests admitted as Remaining said, and the others refused (429); '
+    + 'Remaining took every value on the way down once',
+  cost: ({ limit, unlimitedKeys }) =>
+    ({ withKey: attempts * (limit + exactOverdraft + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
+
+  async run(context) {
+    const key = context.keys.main;
+    const known = context.lastOf(key);
+    const unpromised = known && context.unpromised(known);
+    if (unpromised !== undefined) return { seen: 'nothing more was sent', failures: [unpromised], figures: {} };
+    let why = '';
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const fresh = await context.fresh(key);
+      const start = await undisturbed(context, fresh);
+      if (start === undefined) {
+        why = 'somebody else used the key meanwhile';
+        continue;
+      }
+      const { connections } = context.settings;
+      const result = await overrun(context, key, [fresh, start], exactOverdraft, connections);
+      const { responses, lost, windows, turned } = result;
+      const wrong = [...wrongIn(responses), ...(windows === 'unsteady' ? [unsteady] : [])];
+      // What is wrong with a response by itself is certain, whatever became of the others.
+      if (wrong.length > 0 && (lost > 0 || turned)) {
+        return { seen: 'not how many requests are admitted', failures: wrong, figures: {} };
+      }
+      if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
+      if (!turned) return judgeExact(start.reading.remaining, result, wrong);
+      why = 'the window turned while the requests were in flight';
+    }
+    throw new Inconclusive(`${why}, ${attempts} times`);
+  },
+};
+
+/** Compares what was admitted with what remained. */
+function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]): Finding {
+  const { responses, admitted, refused, tolerance, windows } = result;
+  const moves = windows === 'move';
+  const values = responses.filter(isAdmitted).flatMap(({ reading }) => reading?.remaining ?? []);
+  const expected = Array.from({ length: remaining }, (_, i) => remaining - 1 - i);
+  const missing = expected.filter((value) => !values.includes(value));
+  const repeated = [...new Set(values.filter((value, i) => values.indexOf(value) !== i))];
+  const rules: readonly (readonly [violated: boolean, text: string])[] = [
+    [admitted > remaining + tolerance, `${admitted} requests were admitted, but only ${remaining} remained`],
+    [admitted < remaining, `only ${count(admitted, 'request')} of the ${remaining} that remained were admitted`],
+    [!moves && missing.length > 0, `Remaining never was ${listed(missing)}`],
+    [!moves && repeated.length > 0, `Remaining was ${listed(repeated)} more than once`],
+  ];
+  const valuesSeen = moves
+    ? `the window moves: up to ${tolerance} more may be admitted, and the values of Remaining are not judged`
+    : missing.length + repeated.length === 0
+      ? `Remaining took every value from ${remaining - 1} to 0 once`
+      : `Remaining took ${remaining - missing.length} of ${remaining} values`;
+  return {
+    seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused; ${valuesSeen}`,
+    failures: [...wrong, ...rules.filter(([violated]) => violated).map(([, text]) => text)],
+    figures: {
+      remained: remaining,
+      admitted,
+      refused,
+      'values of Remaining missing': missing.length,
+      'values of Remaining repeated': repeated.length,
+      windows: moves ? 'move' : 'fixed',
+    },
+  };
+}
+
+/** The reading of the key after a pause in which nobody used it; undefined if somebody did. */
+async function undisturbed(context: ScenarioContext, fresh: Read): Promise<Read | undefined> {
+  if (context.keys.main.own) return fresh;
+  await context.sleep(idleMs, 'to see whether somebody else uses the key');
+  const after = requireReading(await context.probe(context.keys.main));
+  const { reset, remaining } = after.reading;
+  // Requests may come back meanwhile, if windows move; and a server that counts twice is found later.
+  return reset === fresh.reading.reset && fresh.reading.remaining - remaining > 2 ? undefined : after;
+}
+
+/** `59, 58, 57 and 9 more`. */
+function listed(values: readonly number[]): string {
+  const [shown, rest] = [values.slice(0, 3), values.length - 3];
+  return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
+}
+
+export const refusal: Scenario = {
+  name: 'refusal',
+  text: 'what a 429 costs compared with a 200: both latencies, from a handful of refusals per window',
+  demanded: 'every request beyond the limit is refused (429); its cost is reported, not judged',
+  cost: ({ limit, unlimitedKeys }) => {
+    const rounds = unlimitedKeys ? maxRounds : 1;
+    return { withKey: rounds * (limit + refusals + freshCost), seconds: unlimitedKeys ? 5 : 40 };
+  },
+
+  async run(context) {
+    const rounds = context.keys.unlimited ? maxRounds : 1;
+    const all: Response[] = [];
+    const [failures, unjudged] = [new Set<string>(), new Set<string>()];
+    for (let round = 1; round <= rounds; round++) {
+      const key = await context.keys.spare();
+      const start = await context.fresh(key);
+      const enough = Math.ceil((start.reading.remaining * start.latencyMs) / roundMs);
+      const result = await overrun(context, key, [start], refusals, Math.min(context.settings.connections, enough));
+      all.push(...result.responses);
+      judgeRefusals(start.reading.remaining, result, failures, unjudged);
+    }
+    for (const wrong of wrongIn(all)) failures.add(wrong);
+    if (failures.size === 0 && unjudged.size > 0) throw new Inconclusive([...unjudged][0]);
+    const [ok, refused] = [latencyOf(all.filter(isAdmitted)), latencyOf(all.filter(isRefused))];
+    const [p50, p99] = [ratioOf(refused?.p50, ok?.p50), ratioOf(refused?.p99, ok?.p99)];
+    return {
+      seen:
+        ok === undefined || refused === undefined
+          ? 'no latencies to compare: the first response on each connection is left out'
+          : `p50 ${milliseconds(refused.p50)} of ${count(refused.n, '429', '429s')}, `
+            + `${milliseconds(ok.p50)} of ${count(ok.n, '200', '200s')}: ×${p50 ?? '?'}`,
+      failures: [...failures],
+      figures: {
+        ...(p50 !== undefined && { 'p50 of 429 against 200': p50 }),
+        ...(p99 !== undefined && { 'p99 of 429 against 200': p99 }),
+        rounds,
+      },
+    };
+  },
+};
+
+/** Notes whether all requests beyond the limit were refused, or why that cannot be judged. */
+function judgeRefusals(remaining: number, result: Overrun, failures: Set<string>, unjudged: Set<string>): void {
+  const { lost, admitted, refused, tolerance, windows, turned } = result;
+  const without = `${count(lost, 'request')} got no response`;
+  if (turned) unjudged.add('the window turned while the requests were in flight');
+  else if (admitted > remaining + tolerance) {
+    failures.add(`${admitted} requests were admitted, but only ${remaining} remained`);
+  } else if (lost > 0) {
+    // If all that may be admitted were, the lost ones were beyond the limit.
+    if (admitted === remaining + tolerance) failures.add(`${without} instead of a 429`);
+    else unjudged.add(without);
+  } else if (refused === 0 && windows === 'move') {
+    unjudged.add(`there was no 429, although ${refusals} more requests were sent than remained: the window moves`);
+  }
+}

@@ -1,0 +1,193 @@
+/** Test support: runs of the bench in this process, against servers on a clock that only moves when it is waited on. */
+import { once } from 'node:events';
+import { Agent, createServer, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../../conformance/client/clock.ts';
+import { mutants } from '../../../conformance/mutants/mutants.ts';
+import type { Plan } from '../../../conformance/client/pacing.ts';
+import type { Hooks } from '../../../conformance/mutants/server/hooks.ts';
+import { startSmallServer } from '../../../conformance/mutants/server/small-server.ts';
+import { variants, type Variant } from '../../../conformance/mutants/variants.ts';
+import { bearer } from '../../../conformance/client/credentials.ts';
+import { Response as KitResponse } from '../../../conformance/client/response.ts';
+import { listPets } from '../../../conformance/client/requests.ts';
+import { fakeClock } from '../../../conformance/testing/responses.ts';
+import { givenKeys, madeKeys, type Keys } from '../keys.ts';
+import type { Watcher } from '../progress.ts';
+import type { LimitsReport, ScenarioResult } from '../report.ts';
+import { responseOf, type Reading, type Response } from '../responses.ts';
+import { Run, type RunOptions } from '../run.ts';
+import { scenarioNames, type ScenarioName } from '../settings.ts';
+
+interface Ending {
+  after(end: () => unknown): void;
+}
+
+export const silent: Watcher = { begin: () => {}, doing: () => {}, waiting: () => {} };
+
+export const about = {
+  bench: { name: 'petstore-bench-limits', version: '0.1.0', node: 'v20.0.0' },
+  ownServer: false,
+} as const;
+
+export interface ResponseOptions extends Partial<
+  Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'latencyMs' | 'opening' | 'reading'>
+> {
+  /** Milliseconds since 1970; the header has whole seconds. */
+  readonly date?: number;
+  readonly retryAfter?: string;
+}
+
+/** A response, by default a 200 without headers. */
+export function response(options: ResponseOptions = {}): Response {
+  const {
+    status = 200,
+    sentAt = 0,
+    receivedAt = 0,
+    latencyMs = 1,
+    opening = false,
+    reading,
+    date,
+    retryAfter,
+  } = options;
+  const headers: [string, string][] = [
+    ...(reading === undefined ? [] : readingHeaders(reading)),
+    ...(date === undefined ? [] : [['Date', new Date(date).toUTCString()] as [string, string]]),
+    ...(retryAfter === undefined ? [] : [['Retry-After', retryAfter] as [string, string]]),
+  ];
+  const request = listPets(bearer(mainSecret), { limit: 1 });
+  const [sent, received] = [
+    { at: sentAt, turn: 1 },
+    { at: receivedAt, turn: 2 },
+  ];
+  return responseOf(new KitResponse(request, status, headers, new Uint8Array(), sent, received), latencyMs, opening);
+}
+
+function readingHeaders({ limit, remaining, reset }: Reading): [string, string][] {
+  return Object.entries({ Limit: limit, Remaining: remaining, Reset: reset }).map(([name, value]) => [
+    `X-RateLimit-${name}`,
+    String(value),
+  ]);
+}
+
+/** Keys of the form that many services use: none holds a third of another. */
+export const [mainSecret, quietSecret] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'demo-Yw5mQ1jGf6UuEo0iRx9BtCn7'];
+
+export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'watcher'>> {
+  readonly fault?: string | Partial<Hooks>;
+  readonly variant?: string | Variant;
+  readonly plan?: Plan;
+  /** That of the second key; by default the same. */
+  readonly quietPlan?: Plan;
+  /** Instead of which responses the connection is closed, by their status and Authorization. */
+  readonly cuts?: (status: number, authorization: string | undefined) => boolean;
+  readonly settings?: Partial<RunOptions['settings']>;
+  readonly clock?: Clock;
+  /** By which latencies are measured; by default none depends on the load of the machine. */
+  readonly stopwatch?: () => number;
+  /** Keys that are created as they are needed, as with our own server; else two that are given. */
+  readonly unlimitedKeys?: boolean;
+  /** The run does not know what the keys may send. */
+  readonly unpromised?: boolean;
+}
+
+const numbers = {
+  free: { plan: 'free', perMinute: 60, perDay: 1_000 },
+  pro: { plan: 'pro', perMinute: 300, perDay: 10_000 },
+  business: { plan: 'business', perMinute: 1_000, perDay: 100_000 },
+} as const;
+
+/** A run that is about to begin, and its clock. */
+export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<Run> {
+  const {
+    fault,
+    variant,
+    plan = 'free',
+    quietPlan = plan,
+    cuts,
+    settings,
+    unlimitedKeys = false,
+    unpromised = false,
+  } = options;
+  const clock = options.clock ?? fakeClock();
+  const spare = Array.from({ length: 40 }, (_, i) => `spare${String(i).padStart(2, '0')}-${quietSecret.slice(5)}`);
+  const { baseUrl, close } = await startSmallServer({
+    clock,
+    keys: [mainSecret, quietSecret, ...spare].map((secret) => ({
+      secret,
+      plan: secret === quietSecret ? quietPlan : plan,
+    })),
+    hooks: {
+      ...(typeof variant === 'string' ? variants.find(({ id }) => id === variant)! : variant)?.hooks,
+      ...(typeof fault === 'string' ? mutants.find(({ id }) => id === fault)!.hooks : fault),
+    },
+  });
+  t.after(close);
+  const keys: Keys = unlimitedKeys ? await madeKeys(async () => spare.shift()!) : givenKeys(mainSecret, quietSecret);
+  const run = new Run({
+    baseUrl: cuts === undefined ? baseUrl : await cutting(t, baseUrl, cuts),
+    keys,
+    settings: {
+      ...(unpromised ? {} : { promised: numbers[plan] }),
+      ...{ connections: 10, duration: 1, rate: 100, untilBan: false },
+      ...settings,
+    },
+    names: options.names ?? scenarioNames,
+    clock,
+    stopwatch: options.stopwatch ?? ticking(),
+    signal: options.signal ?? new AbortController().signal,
+    watcher: options.watcher ?? silent,
+    paced: false,
+  });
+  return run;
+}
+
+/** A stopwatch that goes on by a hundredth of a millisecond with each reading. */
+function ticking(): () => number {
+  let ms = 0;
+  return () => (ms += 0.01);
+}
+
+/** A proxy that closes the connection instead of some responses. */
+async function cutting(t: Ending, baseUrl: string, cuts: NonNullable<TestOptions['cuts']>): Promise<string> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer((request, response) => {
+    const { headers, url, socket } = request;
+    send(new URL(url!, baseUrl), { headers, agent }, (came) => {
+      if (cuts(came.statusCode!, headers.authorization)) return void (came.resume(), socket.end());
+      response.sendDate = false;
+      came.pipe(response.writeHead(came.statusCode!, came.rawHeaders));
+    }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+    agent.destroy();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+/** Runs to the end and returns the report. */
+export async function reportOf(t: Ending, options: TestOptions = {}): Promise<LimitsReport> {
+  const run = await runAgainst(t, options);
+  await run.run(await run.open());
+  return run.report(about);
+}
+
+/** The result of one scenario. */
+export async function resultOf(t: Ending, name: ScenarioName, options: TestOptions = {}): Promise<ScenarioResult> {
+  return (await reportOf(t, { ...options, names: [name] })).scenarios[0]!;
+}
+
+/** Verdicts by scenario: `exact` → `passed`. */
+export function verdicts({ scenarios: results }: LimitsReport): Record<string, string> {
+  return Object.fromEntries(results.map(({ name, verdict }) => [name, verdict]));
+}
+
+/** The results of a run, for the message of an assertion. */
+export function textOf(results: readonly ScenarioResult[]): string {
+  return results
+    .map(({ name, verdict, reason, failures, seen }) => [name, verdict, reason, ...failures, seen].join(' | '))
+    .join('\n');
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  figures,
+  ratioOf,
+  ratioColumn,
+  resultTable,
+  runExperiments,
+  type Experiment,
+  type Result,
+} from './experiments.ts';
+import type { Sample } from './load.ts';
+
+const sample = (figures: Partial<Sample> = {}): Sample => ({
+  requests: 1_000,
+  perSecond: 1_000,
+  userCpu: 50,
+  systemCpu: 10,
+  p50: 1,
+  p99: 2,
+  resident: 60e6,
+  startMs: 100,
+  startCpuMs: 90,
+  ...figures,
+});
+
+const result = (target: string, samples: readonly Sample[], more: Partial<Result> = {}): Result => ({
+  workload: 'list',
+  target,
+  samples,
+  ...more,
+});
+
+const cells = (text: string) =>
+  text.split('\n').map((line) =>
+    line
+      .split('|')
+      .map((cell) => cell.trim())
+      .slice(1, -1),
+  );
+
+describe('the runner', () => {
+  it('measures each target once per pass, every second pass in reverse order', async () => {
+    const order: string[] = [];
+    const experiments = ['a', 'b', 'c'].map((target): Experiment => ({
+      workload: 'list',
+      target,
+      measure: async () => sample({ requests: order.push(target) }),
+    }));
+    const results = await runExperiments(experiments, 3);
+    assert.equal(order.join(''), 'abccbaabc');
+    assert.deepEqual(
+      results.map(({ samples }) => samples.map(({ requests }) => requests)),
+      [
+        [1, 6, 7],
+        [2, 5, 8],
+        [3, 4, 9],
+      ],
+    );
+  });
+
+  it('has no figures of a target that failed once, and goes on with the others', async () => {
+    let runs = 0;
+    const failing = async (): Promise<Sample> => {
+      if (++runs === 2) throw new Error('200 expected, 500 received\nmore');
+      return sample();
+    };
+    const [a, b] = await runExperiments(
+      [
+        { workload: 'list', target: 'a', measure: failing },
+        { workload: 'list', target: 'b', measure: async () => sample() },
+      ],
+      3,
+    );
+    assert.deepEqual(a, { workload: 'list', target: 'a', samples: [], problem: '200 expected, 500 received' });
+    assert.deepEqual([b!.samples.length, runs], [3, 2]);
+  });
+});
+
+describe('the table', () => {
+  const columns = [
+    figures[0]!,
+    ratioColumn('÷ base', 'userCpu', 'base'),
+    ratioColumn('base ÷ it', 'userCpu', 'base', true),
+  ];
+
+  it('has the median, minimum and maximum of the processes, and of their ratios in pairs', () => {
+    const results = [
+      result(
+        'base',
+        [10, 20, 10].map((userCpu) => sample({ userCpu })),
+      ),
+      result(
+        'x',
+        [20, 20, 40].map((userCpu) => sample({ userCpu })),
+      ),
+    ];
+    const [, , base, x] = cells(resultTable(results, columns));
+    assert.deepEqual(base, ['list: base', '10.0 (10.0–20.0)', '–', '–']);
+    assert.deepEqual(x, ['list: x', '20.0 (20.0–40.0)', '2.00 (1.00–4.00)', '0.50 (0.25–1.00)']);
+  });
+
+  it('says below the rows why there are no figures, the same reason once', () => {
+    const results = [
+      result('base', [sample()]),
+      ...['x', 'y'].map((target) => result(target, [], { problem: 'no toolchain' })),
+    ];
+    const text = resultTable(results, columns);
+    assert.deepEqual(cells(text)[3], ['list: x: not measured [1]', '–', '–', '–']);
+    assert.deepEqual(cells(text)[4]![0], 'list: y: not measured [1]');
+    assert.equal(text.split('\n').slice(5).join(), '[1] no toolchain');
+  });
+
+  it('has a dash where there is no number', () => {
+    const results = [result('base', [sample({ userCpu: 0, p99: NaN })]), result('x', [sample({ p99: NaN })])];
+    const text = resultTable(results, [...columns, figures[4]!]);
+    assert.deepEqual(cells(text)[3], ['list: x', '50.0 (50.0–50.0)', '–', '0.000 (0.000–0.000)', '–']);
+    assert.equal(ratioOf(results[0], undefined, 'p99'), '–');
+  });
+});

@@ -1,0 +1,113 @@
+/** The runner of the speed and growth benches, and the table that they print. */
+import { ratioText, table } from '../table.ts';
+import { quantile, type Sample } from './load.ts';
+import { progress } from './progress.ts';
+
+/** One target under one workload. */
+export interface Experiment {
+  readonly workload: string;
+  readonly target: string;
+  /** Starts a fresh process of the target, measures it, and stops it. Rejects if a response is wrong. */
+  readonly measure: () => Promise<Sample>;
+}
+
+export interface Result extends Omit<Experiment, 'measure'> {
+  /** One for each process; none if there was a problem. */
+  readonly samples: readonly Sample[];
+  readonly problem?: string;
+}
+
+/**
+ * Measures each experiment in `processes` fresh processes, one after the other. Two processes of one program differ by
+ * a tenth and more for as long as they live, so one process says little. Experiments that are next to each other in the
+ * list are measured next to each other in time. Every second pass is in reverse order, so that no target always comes
+ * after the same other one.
+ */
+export async function runExperiments(all: readonly Experiment[], processes: number): Promise<readonly Result[]> {
+  const samples = new Map(all.map((experiment): [Experiment, Sample[]] => [experiment, []]));
+  const problems = new Map<Experiment, string>();
+  for (let pass = 1; pass <= processes; pass++) {
+    for (const experiment of pass % 2 === 1 ? all : all.toReversed()) {
+      if (problems.has(experiment)) continue;
+      progress(`process ${pass} of ${processes} of each target`, `${experiment.workload}, ${experiment.target}`);
+      try {
+        samples.get(experiment)!.push(await experiment.measure());
+      } catch (error) {
+        problems.set(experiment, (error as Error).message.split('\n')[0]!);
+      }
+    }
+  }
+  return all.map((experiment) => {
+    const { measure: _, ...about } = experiment;
+    const problem = problems.get(experiment);
+    return problem === undefined ? { ...about, samples: samples.get(experiment)! } : { ...about, samples: [], problem };
+  });
+}
+
+/** The minimum, median and maximum of the figures of several processes. */
+export function spread(values: readonly number[]) {
+  return { min: Math.min(...values), median: quantile(values, 0.5), max: Math.max(...values) };
+}
+
+/** `0.93 (0.91–0.97)`: the median, and in brackets the minimum and the maximum. */
+export function spreadText({ min, median, max }: ReturnType<typeof spread>, text = ratioText): string {
+  return Number.isFinite(median) ? `${text(median)} (${text(min)}–${text(max)})` : '–';
+}
+
+type Figure = keyof Sample;
+
+/**
+ * A figure of one target divided by that of another, process by process in the order of the run: `0.93 (0.91–0.97)`.
+ */
+export function ratioOf(one: Result | undefined, other: Result | undefined, figure: Figure): string {
+  if (one === undefined || other === undefined || one === other) return '–';
+  return spreadText(spread(one.samples.map((sample, i) => sample[figure] / (other.samples[i]?.[figure] ?? NaN))));
+}
+
+/** A column of the table: a figure, possibly divided by that of another target under the same workload. */
+export interface Column {
+  readonly title: string;
+  readonly cell: (result: Result, of: (target: string) => Result | undefined) => string;
+}
+
+/** The columns with the figures themselves. */
+export const figures: readonly Column[] = ([
+  ['user CPU, µs', 'userCpu', 1, 1],
+  ['system CPU, µs', 'systemCpu', 1, 1],
+  ['requests/s', 'perSecond', 0, 1],
+  ['p50, ms', 'p50', 2, 1],
+  ['p99, ms', 'p99', 1, 1],
+  ['memory, MB', 'resident', 0, 1e6],
+  ['start, ms', 'startMs', 0, 1],
+  ['start, CPU ms', 'startCpuMs', 0, 1],
+] as const).map(([title, figure, digits, unit]) => {
+  const text = (value: number) => value.toFixed(digits);
+  return { title, cell: ({ samples }) => spreadText(spread(samples.map((sample) => sample[figure] / unit)), text) };
+});
+
+/** A column with a ratio: each target against `baseline`, or, with `inverse`, `baseline` against each target. */
+export function ratioColumn(title: string, figure: Figure, baseline: string, inverse = false): Column {
+  const cell: Column['cell'] = (result, of) =>
+    inverse ? ratioOf(of(baseline), result, figure) : ratioOf(result, of(baseline), figure);
+  return { title, cell };
+}
+
+/** Finds the result of a target under a workload. */
+export function find(results: readonly Result[], workload: string, target: string): Result | undefined {
+  return results.find((result) => result.workload === workload && result.target === target);
+}
+
+/** The table of all figures, and below it why some are missing. */
+export function resultTable(results: readonly Result[], columns: readonly Column[]): string {
+  const reasons = [...new Set(results.flatMap(({ problem }) => problem ?? []))];
+  const rows = results.map((result) => {
+    const { workload, target, problem } = result;
+    if (problem !== undefined) {
+      return [`${workload}: ${target}: not measured [${reasons.indexOf(problem) + 1}]`, ...columns.map(() => '–')];
+    }
+    const of = (name: string) => find(results, workload, name);
+    return [`${workload}: ${target}`, ...columns.map(({ cell }) => cell(result, of))];
+  });
+  const head = ['workload: target', ...columns.map(({ title }) => title)];
+  return [table(head, rows), ...reasons.map((reason, i) => `[${i + 1}] ${reason}`)].join('\n');
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { load } from './load.ts';
+import { nodeCommand, NotStarted, reasonIn, ServerProcess } from './server-process.ts';
+
+const baseline = new URL('../speed/baseline.mjs', import.meta.url);
+const env = { BENCH_RESPONSE: '{"status":200,"headers":[],"body":"{}"}' };
+
+describe('a server process', () => {
+  it('reports what it has used, and that it has ended', async () => {
+    const server = await ServerProcess.start(nodeCommand(baseline), env);
+    const { user, resident } = await server.usage();
+    assert.ok(user > 1_000 && resident > 1e6);
+    await server.stop();
+    await assert.rejects(server.usage(), /the server ended while it was measured \(exit code 0\)/);
+    await assert.rejects(load({ url: server.address, connections: 2, status: 200 }, 2), /received: 2 missing$/);
+  });
+
+  it('that ends under load reports the signal, or the exit code and the last error', async () => {
+    const killed = await ServerProcess.start(nodeCommand(baseline), env);
+    const task = killed.during(load({ url: killed.address, connections: 2, status: 200 }, 1e9));
+    process.kill(killed.pid, 'SIGKILL');
+    await assert.rejects(task, /^Error: the server ended while it was measured \(SIGKILL\)$/);
+    // It exits at the second question; the first is that of the start.
+    const fails =
+      "let n = 0; process.stdin.on('data', () => { if (++n === 2) { console.error('Error: the disk is full'); process.exit(3); } })";
+    const [node = '', ...args] = nodeCommand(baseline);
+    const failing = await ServerProcess.start(
+      [node, '--import', `data:text/javascript,${encodeURIComponent(fails)}`, ...args],
+      env,
+    );
+    const under = failing.during(load({ url: failing.address, connections: 2, status: 200 }, 1e9));
+    await assert.rejects(
+      Promise.all([under, failing.usage().catch(() => {})]),
+      /measured \(exit code 3; Error: the disk is full\)$/,
+    );
+  });
+
+  it('that cannot start says why', async () => {
+    const why = (error: Error) => error instanceof NotStarted && /^SyntaxError: .* not valid JSON$/.test(error.message);
+    await assert.rejects(ServerProcess.start(nodeCommand(baseline)), why);
+    await assert.rejects(ServerProcess.start(['/no/such/program']), NotStarted);
+  });
+
+  it('has the reason for its end found in what it printed', () => {
+    assert.equal(reasonIn('at x\nError: no such thing\n    at y\n\nNode.js v20\n'), 'Error: no such thing');
+    assert.equal(reasonIn('starting\npetstore: the folder is held\n'), 'petstore: the folder is held');
+    assert.equal(reasonIn(''), undefined);
+  });
+});

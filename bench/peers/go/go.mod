@@ -1,0 +1,3 @@
+module petstore-bench/go-net-http
+
+go 1.22

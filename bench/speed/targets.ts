@@ -1,0 +1,132 @@
+/** The targets that the speed bench compares: our own server, the baseline, and the peers of ../peers/. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { KeyLimits } from '../measure/own-server.ts';
+import { copyOf, filledFolder, makeKey, startOwnServer, temporaryFolder, unlimited } from '../measure/own-server.ts';
+import { nodeCommand, NotStarted, ServerProcess } from '../measure/server-process.ts';
+import { check } from './check.ts';
+import { sendOne, type Response, type Session } from './session.ts';
+import { animals, creates, reads, workloads, type Workload } from './workloads.ts';
+
+export interface Target {
+  readonly name: string;
+  readonly workloads: readonly Workload[];
+  /** Starts a fresh process with the first animals. Rejects with the reason if that fails. */
+  readonly start: (workload: Workload) => Promise<Session>;
+  /** What the specification requires and the target cannot do. */
+  readonly lacks?: string;
+}
+
+export const ours = 'petstore';
+export const baseline = 'node:http';
+const peersFolder = new URL('../peers/', import.meta.url);
+
+/**
+ * One request uses up this key. Its day is limited, not its minute: refusals never become so many that a minute bans
+ * it.
+ */
+const onePerDay: KeyLimits = { perMinute: unlimited.perMinute, perDay: 1 };
+
+/**
+ * The baseline and our own server: both return the same bytes.
+ *
+ * @throws NotStarted if our own server is not built
+ */
+export async function ownTargets(): Promise<readonly Target[]> {
+  const [folder] = await filledFolder(animals);
+  const [key, spentKey] = [await makeKey(folder, unlimited), await makeKey(folder, onePerDay)];
+  const start = async (): Promise<Session> =>
+    ({ ...(await startOwnServer(copyOf(folder), '--trust-proxy', '1')), key, spentKey });
+  return [
+    { name: baseline, workloads, start: async (workload) => startBaseline(await start(), workload) },
+    { name: ours, workloads: [...reads, ...creates], start },
+  ];
+}
+
+/** Starts bare node:http that returns the response of a server of ours, which is stopped. */
+async function startBaseline(model: Session, workload: Workload): Promise<Session> {
+  if (workload.key === 'spent') await sendOne(model, workload); // uses up its day
+  const response = await check(model, workload);
+  await model.process.stop();
+  const { status, body } = response;
+  const process = await ServerProcess.start(nodeCommand(new URL('baseline.mjs', import.meta.url)), {
+    BENCH_RESPONSE: JSON.stringify({ status, headers: headersOf(response), body }),
+  });
+  const session = { process, baseUrl: process.address, key: '', spentKey: '', isRecorded: true } as const;
+  const same = await sendOne(session, workload);
+  if (same.status !== status || same.body !== body || String(headersOf(same)) !== String(headersOf(response))) {
+    throw new Error('the baseline does not return that response');
+  }
+  return session;
+}
+
+/** The headers of a response without those that Node adds itself. */
+function headersOf({ rawHeaders }: Response): readonly string[] {
+  const added = ['date', 'connection', 'keep-alive'];
+  return rawHeaders.filter((_, i) => !added.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
+}
+
+/** A key of a peer and what it may send. */
+export interface PeerKey extends KeyLimits {
+  readonly key: string;
+}
+
+/**
+ * Starts a peer on a data folder, with `count` animals if it has none yet. See ../peers/contract.mjs for the variables.
+ */
+export function startPeer(
+  command: readonly string[], folder: string, count: number, keys: readonly PeerKey[], store = '',
+): Promise<ServerProcess> {
+  const env = { BENCH_DATA: folder, BENCH_PETS: String(count), BENCH_KEYS: JSON.stringify(keys), BENCH_STORE: store };
+  return ServerProcess.start(command, { ...env, BENCH_TRUST_PROXY: '1' });
+}
+
+/** The command of a peer in ../peers/. */
+export function peerCommand(file: string): readonly string[] {
+  return nodeCommand(new URL(file, peersFolder));
+}
+
+/** The servers that one could use instead of ours. `unusable`: why they could not be installed. */
+export function peers(unusable: string | undefined): readonly Target[] {
+  const [key, spentKey] = ['key-that-is-never-refused', 'key-with-one-request-per-day'];
+  const keys = [{ key, ...unlimited }, { key: spentKey, ...onePerDay }];
+  const start = (command: () => readonly string[], store?: string) => async (): Promise<Session> => {
+    if (unusable !== undefined) throw new NotStarted(unusable);
+    const process = await startPeer(command(), temporaryFolder(), animals, keys, store);
+    return { process, baseUrl: process.address, key, spentKey };
+  };
+  const node = (file: string, store?: string) => start(() => peerCommand(file), store);
+  const windows = "windows that start by the clock (they start with a key's first request)";
+  const lacks = `${windows}; bans; a categoryId beyond 2^53; fastify: Reset as a time`;
+  const durable = { workloads: [...reads, ...creates], lacks };
+  const inMemory = { workloads: reads, lacks: 'creates; bans' };
+  return [
+    { name: 'fastify + SQLite', ...durable, start: node('fastify.mjs', 'sqlite') },
+    { name: 'fastify + SQLite, group commit', ...durable, start: node('fastify.mjs', 'sqlite-group') },
+    { name: 'express + SQLite', ...durable, start: node('express.mjs', 'sqlite') },
+    { name: 'fastify in memory', ...inMemory, start: node('fastify.mjs', 'memory') },
+    { name: 'hono in memory', ...inMemory, start: node('hono.mjs') },
+    { name: 'polka in memory', ...inMemory, start: node('polka.mjs') },
+    { name: 'node:http in memory', ...inMemory, start: node('node-http.mjs') },
+    { name: 'Go net/http in memory', ...inMemory, start: start(goCommand) },
+  ];
+}
+
+let goBinary: string | undefined;
+
+/** Builds the Go program once. */
+function goCommand(): readonly string[] {
+  if (goBinary === undefined) {
+    const binary = join(temporaryFolder(), 'go-net-http');
+    try {
+      const cwd = fileURLToPath(new URL('go/', peersFolder));
+      execFileSync('go', ['build', '-o', binary, '.'], { cwd, stdio: 'pipe' });
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new NotStarted(code === 'ENOENT' ? 'skipped: there is no Go toolchain (no command go)' : message);
+    }
+    goBinary = binary;
+  }
+  return [goBinary];
+}

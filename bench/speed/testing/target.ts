@@ -1,0 +1,62 @@
+/** Test support: a target in this process that responds rightly, until a test changes its responses. */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { animal } from '../../measure/animal.mjs';
+import type { ServerProcess } from '../../measure/server-process.ts';
+import { newAnimal, type Session } from '../session.ts';
+import { animals, knownId } from '../workloads.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Responder = (request: IncomingMessage, body: string) => Reply;
+
+const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1795262460' };
+
+export const errorReply = (status: number): Reply => ({ status, body: { code: 'some_code', message: 'Why.', status } });
+
+/** The responses of a right target, which keeps what is created. */
+export function right(): Responder {
+  let count = animals;
+  return ({ method, url = '', headers }, body) => {
+    const key = headers.authorization;
+    if (key === 'Bearer spent') return { ...errorReply(429), headers: { 'Retry-After': '7' } };
+    if (key !== 'Bearer full') return errorReply(401);
+    if (method === 'POST')
+      return body.includes('categoryId') ? { status: 201, body: { id: ++count, ...newAnimal } } : errorReply(400);
+    const id = Number(/^\/v1\/pets\/(\d+)$/.exec(url)?.[1]);
+    if (id > count) return errorReply(404);
+    if (id > animals) return { status: 200, body: { id, ...newAnimal } };
+    if (id === knownId) return { status: 200, body: { ...animal(knownId), id } };
+    return { status: 200, body: Array.from({ length: 20 }, (_, i) => ({ id: i + 1, ...animal(i + 1) })) };
+  };
+}
+
+/** Starts a target that responds so and uses no resources. */
+export async function serve(t: TestContext, respond: Responder): Promise<Session> {
+  const server = createServer(async (request, response) => {
+    const { status, body, headers } = respond(request, await text(request));
+    response.writeHead(status, { ...limits, ...headers }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const process = {
+    usage: async () => ({ user: 0, system: 0, resident: 0 }),
+    during: <T>(task: Promise<T>) => task,
+    stop: async () => {},
+  } as unknown as ServerProcess;
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    key: 'full',
+    spentKey: 'spent',
+    process,
+  };
+}
