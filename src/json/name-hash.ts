@@ -68,7 +68,8 @@ export class NameHash {
       const mark = more === 0 ? 0 : (0xf80 >> more) & 0xff;
       hash = withByte(hash, position++, mark | (codePoint >> (6 * more)));
       for (; more > 0; more -= 1) hash = withByte(hash, position++, 0x80 | ((codePoint >> (6 * (more - 1))) & 0x3f));
-      for (at = end; isPlain[bytes[at]!] === 1; at += 1) hash = withByte(hash, position++, bytes[at]!);
+      const plainEnd = source.endOfRun(plain, end);
+      for (at = end; at < plainEnd; at += 1) hash = withByte(hash, position++, bytes[at]!);
     }
     this.value = hash;
     return at;
