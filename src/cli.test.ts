@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
-import type { KeyReport } from './control/key-commands.ts';
+import type { KeyReport } from './control/commands.ts';
 import { hashSecret } from './keys/secret.ts';
 import { cliPath, petstore, Program, startServer, temporaryFolder, type Ended, type RunningServer } from './testing/programs.ts';
 
@@ -276,10 +276,10 @@ test('usage: one line and exit code 2, and the data folder is not touched', asyn
     [/keys list takes no --name/, 'keys', 'list', '--name', 'a'],
     [/Unknown option '--what'/, 'keys', 'list', '--what'],
     [/Option '--name' argument is ambiguous/, 'keys', 'create', '--name', '--plan', 'pro'],
-    [/--per-minute must be a whole number from 1, not "0"/, ...create, '--per-minute', '0', '--per-day', '1'],
-    [/--per-day must be a whole number from 1, not "1e3"/, ...create, '--per-minute', '1', '--per-day', '1e3'],
-    [/--per-day must be a whole number from 1, not "9999999999999999"/, ...create, '--per-minute', '1', '--per-day', '9999999999999999'],
-    [/--per-day must be a whole number from 1, not "\\n5"/, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1', '--per-day', '\n5'],
+    [/--per-minute must be a whole number from 1 to 9007199254740991, not "0"/, ...create, '--per-minute', '0', '--per-day', '1'],
+    [/--per-day must be a whole number from 1 to 9007199254740991, not "1e3"/, ...create, '--per-minute', '1', '--per-day', '1e3'],
+    [/--per-day must be a whole number from 1 to 9007199254740991, not "9007199254740992"/, ...create, '--per-minute', '1', '--per-day', '9007199254740992'],
+    [/--per-day must be a whole number from 1 to 9007199254740991, not "\\n5"/, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1', '--per-day', '\n5'],
     [/--grace must be a duration like 90s, 30m, 24h or 7d, at most 100 years, not "1w"/, 'keys', 'rotate', 'k1', '--grace', '1w'],
     [/--grace must be a duration/, 'keys', 'rotate', 'k1', '--grace', '999999999d'],
     [/--expires must be a date like 2027-01-31, .* not "tomorrow"/, ...create, '--expires', 'tomorrow'],

@@ -1,11 +1,9 @@
 #!/usr/bin/env node
 /** `petstore`: the operator's command. */
 import { parseArgs } from 'node:util';
-import { defaultFolder, folderOf, orUsageError } from './config.ts';
+import { defaultFolder, folderOf, orUsageError, usageError, wholeNumber } from './config.ts';
 import { carryOut } from './control/command-client.ts';
-import type { KeyCommand, KeyReport, PlanRequest } from './control/key-commands.ts';
-import type { UsageReport } from './control/usage-commands.ts';
-import { OperatorError } from './domain/operator-error.ts';
+import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
 import { parseDuration, parseWhen } from './keys/when.ts';
 import { planOf } from './limits/plans.ts';
 import { log, runProgram, version } from './program.ts';
@@ -49,15 +47,22 @@ const options = {
 
 type Flags = ReturnType<typeof parse>['values'];
 
-/** The commands, each with the flags it takes beside --data, and what it does with its arguments. */
-const commands: Readonly<Record<string, { flags: readonly string[]; run: (flags: Flags, args: string[]) => Promise<void> }>> = {
-  'keys create': { flags: ['name', 'plan', 'per-minute', 'per-day', 'expires'], run: create },
-  'keys list': { flags: ['json'], run: list },
-  'keys rotate': { flags: ['grace'], run: rotate },
-  'keys revoke': { flags: [], run: revoke },
-  'keys set-plan': { flags: ['per-minute', 'per-day'], run: setPlan },
-  'keys unban': { flags: [], run: unban },
-  usage: { flags: ['json'], run: usageOfKeys },
+interface CliCommand {
+  /** The names of its arguments; one in brackets may be left out. */
+  readonly args: readonly string[];
+  /** The flags it takes beside --data. */
+  readonly flags: readonly (keyof Flags)[];
+  readonly run: (flags: Flags, ...args: string[]) => Promise<void>;
+}
+
+const commands: Readonly<Record<string, CliCommand>> = {
+  'keys create': { args: [], flags: ['name', 'plan', 'per-minute', 'per-day', 'expires'], run: create },
+  'keys list': { args: [], flags: ['json'], run: list },
+  'keys rotate': { args: ['ID'], flags: ['grace'], run: rotate },
+  'keys revoke': { args: ['ID'], flags: [], run: revoke },
+  'keys set-plan': { args: ['ID', 'PLAN'], flags: ['per-minute', 'per-day'], run: setPlan },
+  'keys unban': { args: ['ID'], flags: [], run: unban },
+  usage: { args: ['[ID]'], flags: ['json'], run: usageOfKeys },
 };
 
 await runProgram(async () => {
@@ -66,96 +71,87 @@ await runProgram(async () => {
   if (flags.version) return print(`${version()}\n`);
   const words = positionals[0] === 'keys' ? 2 : 1;
   const name = positionals.slice(0, words).join(' ');
+  const args = positionals.slice(words);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command === undefined) throw badUsage(`there is no command ${JSON.stringify(positionals.join(' '))}`);
-  for (const flag of Object.keys(flags)) {
-    if (flag !== 'data' && !command.flags.includes(flag)) throw badUsage(`${name} takes no --${flag}`);
+  if (command === undefined) throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}`);
+  for (const flag of Object.keys(flags) as (keyof Flags)[]) {
+    if (flag !== 'data' && !command.flags.includes(flag)) throw usageError(`${name} takes no --${flag}`);
   }
-  await command.run(flags, positionals.slice(words));
+  const required = command.args.filter((arg) => !arg.startsWith('['));
+  if (args.length < required.length || args.length > command.args.length) {
+    throw usageError(`${command.args.join(' and ') || 'no argument'} expected, ${args.length} given`);
+  }
+  await command.run(flags, ...args);
 });
 
-async function create(flags: Flags, args: string[]): Promise<void> {
-  expect(args, []);
-  if (flags.name === undefined || flags.plan === undefined) throw badUsage('keys create needs --name and --plan');
+async function create(flags: Flags): Promise<void> {
+  if (flags.name === undefined || flags.plan === undefined) throw usageError('keys create needs --name and --plan');
   const expiresAt = flags.expires === undefined ? null : parseWhen(flags.expires, '--expires', Date.now());
-  await issue(flags, { op: 'create', name: flags.name, expiresAt, ...planRequest(flags, flags.plan) });
+  const result = await run(flags, { op: 'create', name: flags.name, expiresAt, ...planRequest(flags, flags.plan) });
+  showSecret('made', result);
 }
 
-async function rotate(flags: Flags, args: string[]): Promise<void> {
-  const [id] = expect(args, ['ID']);
-  await issue(flags, { op: 'rotate', id: id!, graceMs: parseDuration(flags.grace ?? '24h', '--grace') });
+async function rotate(flags: Flags, id: string): Promise<void> {
+  const result = await run(flags, { op: 'rotate', id, graceMs: parseDuration(flags.grace ?? '24h', '--grace') });
+  showSecret('rotated', result);
 }
 
-async function revoke(flags: Flags, args: string[]): Promise<void> {
-  const [id] = expect(args, ['ID']);
-  const { keys } = await carryOut(folder(flags), { op: 'revoke', id: id! }, log);
-  tell(`revoked ${describe(keys[0]!)}`);
+async function revoke(flags: Flags, id: string): Promise<void> {
+  const { keys: [key] } = await run(flags, { op: 'revoke', id });
+  tell(`revoked ${describe(key!)}`);
 }
 
-async function setPlan(flags: Flags, args: string[]): Promise<void> {
-  const [id, plan] = expect(args, ['ID', 'PLAN']);
-  const { keys } = await carryOut(folder(flags), { op: 'set-plan', id: id!, ...planRequest(flags, plan!) }, log);
-  tell(`moved ${describe(keys[0]!)}`);
+async function setPlan(flags: Flags, id: string, plan: string): Promise<void> {
+  const { keys: [key] } = await run(flags, { op: 'set-plan', id, ...planRequest(flags, plan) });
+  tell(`moved ${describe(key!)}`);
 }
 
-async function list(flags: Flags, args: string[]): Promise<void> {
-  expect(args, []);
-  const { keys } = await carryOut(folder(flags), { op: 'list' }, log);
+async function list(flags: Flags): Promise<void> {
+  const { keys } = await run(flags, { op: 'list' });
   if (flags.json) return print(`${JSON.stringify(keys, null, 2)}\n`);
-  const rows = keys.map((key) => [key.id, key.name, planText(key), key.state, key.createdAt, key.expiresAt ?? '-', secretsText(key)]);
+  const rows = keys.map((key) => {
+    return [key.id, key.name, planText(key), key.state, key.createdAt, key.expiresAt ?? '-', secretsText(key)];
+  });
   printTable([['ID', 'NAME', 'PLAN', 'STATE', 'CREATED', 'EXPIRES', 'SECRETS'], ...rows]);
 }
 
-async function unban(flags: Flags, args: string[]): Promise<void> {
-  const [id] = expect(args, ['ID']);
-  const { usages: [usage], unbanned } = await carryOut(folder(flags), { op: 'unban', id: id! }, log);
+async function unban(flags: Flags, id: string): Promise<void> {
+  const { usages: [usage], unbanned } = await run(flags, { op: 'unban', id });
   const key = `key ${usage!.id} (${usage!.name}, plan ${usage!.plan})`;
   tell(unbanned ? `lifted the ban of ${key}` : `${key} is not banned`);
 }
 
-async function usageOfKeys(flags: Flags, args: string[]): Promise<void> {
-  if (args.length > 1) expect(args, ['ID']);
-  const { usages } = await carryOut(folder(flags), { op: 'usage', id: args[0] ?? null }, log);
+async function usageOfKeys(flags: Flags, id?: string): Promise<void> {
+  const { usages } = await run(flags, { op: 'usage', id: id ?? null });
   if (flags.json) return print(`${JSON.stringify(usages, null, 2)}\n`);
-  const rows = usages.map((usage) => [usage.id, usage.name, usage.plan, windowText(usage.minute), windowText(usage.day), banText(usage)]);
+  const rows = usages.map((usage) => {
+    return [usage.id, usage.name, usage.plan, windowText(usage.minute), windowText(usage.day), banText(usage)];
+  });
   printTable([['ID', 'NAME', 'PLAN', 'THIS MINUTE', 'THIS DAY', 'BAN'], ...rows]);
 }
 
-/** Has a secret made: it alone goes to stdout. */
-async function issue(flags: Flags, command: KeyCommand): Promise<void> {
-  const { keys, secret } = await carryOut(folder(flags), command, log);
-  print(`${secret}\n`);
-  tell(`${command.op === 'create' ? 'made' : 'rotated'} ${describe(keys[0]!)}; its secret, on stdout, is not shown again`);
+function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
+  return carryOut(folderOf(flags.data, process.env), command, log);
 }
 
-function folder(flags: Flags): string {
-  return folderOf(flags.data, process.env);
+/** The secret alone goes to stdout. */
+function showSecret(done: string, { keys: [key], secret }: Result<'create' | 'rotate'>): void {
+  print(`${secret}\n`);
+  tell(`${done} ${describe(key!)}; its secret, on stdout, is not shown again`);
 }
 
 function parse() {
   return orUsageError(() => parseArgs({ options, allowPositionals: true }));
 }
 
-/** The arguments, which must be as many as `names`. */
-function expect(args: string[], names: readonly string[]): string[] {
-  if (args.length === names.length) return args;
-  throw badUsage(`${names.length === 0 ? 'no argument' : names.join(' and ')} expected, ${args.length} given`);
-}
-
+/** Throws OperatorError for a wrong plan, so that nothing is touched then. */
 function planRequest(flags: Flags, plan: string): PlanRequest {
   const count = (name: 'per-minute' | 'per-day'): number | undefined => {
-    const text = flags[name];
-    if (text === undefined) return undefined;
-    if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
-    throw badUsage(`--${name} must be a whole number from 1, not ${JSON.stringify(text)}`);
+    const value = flags[name];
+    return value === undefined ? undefined : wholeNumber({ name: `--${name}`, value }, 1, Number.MAX_SAFE_INTEGER);
   };
-  const request = { plan, perMinute: count('per-minute'), perDay: count('per-day') };
-  planOf(request.plan, request.perMinute, request.perDay); // a mistake is told before anything is touched
-  return request;
-}
-
-function badUsage(what: string): OperatorError {
-  return new OperatorError(`${what}; --help shows what there is`, 2);
+  const { name, ...limits } = planOf(plan, count('per-minute'), count('per-day'));
+  return { plan: name, ...limits };
 }
 
 function describe(key: KeyReport): string {

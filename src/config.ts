@@ -79,9 +79,13 @@ export function orUsageError<T>(parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new OperatorError(`${message.split(/\.\s/)[0]}; --help shows what there is`, 2);
+    throw usageError((error as Error).message.split(/\.\s/)[0]!);
   }
+}
+
+/** The refusal of a command line. */
+export function usageError(what: string): OperatorError {
+  return new OperatorError(`${what}; --help shows what there is`, 2);
 }
 
 interface Setting {
@@ -94,8 +98,9 @@ function bad({ name, value }: Setting, rule: string): OperatorError {
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
-function wholeNumber(setting: Setting, min: number, max: number): number {
-  const number = /^[0-9]{1,7}$/.test(setting.value) ? Number(setting.value) : NaN;
+/** The whole number that a flag or variable gives. Throws OperatorError (exit code 2). */
+export function wholeNumber(setting: Setting, min: number, max: number): number {
+  const number = /^[0-9]{1,16}$/.test(setting.value) ? Number(setting.value) : NaN;
   if (number >= min && number <= max) return number;
   throw bad(setting, `a whole number from ${min} to ${max}`);
 }

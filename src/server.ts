@@ -2,8 +2,8 @@
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
-import { FolderLock } from './control/folder-lock.ts';
-import { answerCommand, type Accounts } from './control/command-client.ts';
+import { answerCommand, type Accounts } from './control/commands.ts';
+import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { OperatorError } from './domain/operator-error.ts';
 import { Listener } from './http/listener.ts';
@@ -37,7 +37,11 @@ async function serve(config: Config): Promise<void> {
 
   let opened: (accounts: Accounts) => void = () => {};
   const opening = new Promise<Accounts>((resolve) => (opened = resolve));
-  const lock = await lockFolder(folder, async (question) => answerCommand(await opening, question));
+  const lock = await FolderLock.acquire(folder, 'server', async (command) => answerCommand(await opening, command));
+  if (!(lock instanceof FolderLock)) {
+    const holder = describeHolder(lock);
+    throw new OperatorError(`the data folder ${folder} is in use by ${holder}; stop that, or choose another with --data`);
+  }
   const keys = new KeyRing(folder);
   const orders = new OrderStore(folder);
   const usage = await UsageFile.open(folder, Date.now, log);
@@ -69,15 +73,6 @@ async function serve(config: Config): Promise<void> {
     const command = [fileURLToPath(new URL('cli.js', import.meta.url)), 'keys', 'create', '--name', 'me', '--plan', 'free', '--data', folder];
     log(`there is no API key in force; make one: node ${command.map(shellWord).join(' ')}`);
   }
-}
-
-async function lockFolder(folder: string, answer: (question: unknown) => Promise<unknown>): Promise<FolderLock> {
-  const lock = await FolderLock.acquire(folder, 'server', answer);
-  if (lock instanceof FolderLock) return lock;
-  const { holder } = lock;
-  const where = holder?.address === null || holder === null ? '' : `, ${holder.address}`;
-  const who = holder === null ? `a process that does not say who it is (${lock.socketPath})` : `process ${holder.pid} (${holder.kind}${where}, since ${holder.since})`;
-  throw new OperatorError(`the data folder ${folder} is in use by ${who}; stop that, or choose another folder with --data`);
 }
 
 async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
-import type { UsageReport } from './control/usage-commands.ts';
+import type { UsageReport } from './control/commands.ts';
 import { makeKey, petstore, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
 import type { HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
@@ -199,7 +199,7 @@ test('usage and unban: mistakes are one line', async (t) => {
     [['usage', 'k9'], 1, 'there is no key k9; "petstore keys list" shows them'],
     [['keys', 'unban', 'k9'], 1, 'there is no key k9; "petstore keys list" shows them'],
     [['keys', 'unban'], 2, 'ID expected, 0 given; --help shows what there is'],
-    [['usage', 'k1', 'k2'], 2, 'ID expected, 2 given; --help shows what there is'],
+    [['usage', 'k1', 'k2'], 2, '[ID] expected, 2 given; --help shows what there is'],
     [['usage', '--plan', 'pro'], 2, 'usage takes no --plan; --help shows what there is'],
     [['keys', 'usage'], 2, 'there is no command "keys usage"; --help shows what there is'],
   ] as const) {

@@ -4,49 +4,23 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
 import { ask, ChannelClosedError } from './channel.ts';
-import { FolderLock, type Held } from './folder-lock.ts';
-import { runKeyCommand, type KeyCommand, type KeyResult } from './key-commands.ts';
-import { isUsageCommand, runUsageCommand, type UsageCommand, type UsageResult } from './usage-commands.ts';
+import { execute, type Command, type CommandAnswer, type CommandName, type Result } from './commands.ts';
+import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
 
 /** How long a command waits for the folder. */
 const patienceMs = 10_000;
 const answerTimeoutMs = 30_000;
 const retryMs = 20;
 
-/** What `petstore` asks for, and what comes of it. */
-type Command = KeyCommand | UsageCommand;
-type ResultOf<C extends Command> = C extends UsageCommand ? UsageResult : KeyResult;
-
-/** An answer over the socket: a result, or why there is none. */
-type Answer = { readonly result: unknown } | { readonly error: string; readonly exitCode: number };
-
-/** What commands are carried out on. */
-export interface Accounts {
-  readonly keys: KeyRing;
-  /** Called only for a command that needs it. */
-  readonly openUsage: () => Promise<UsageFile>;
-}
-
-/** The server's end: what it answers to a command that arrives on the lock's socket. Never rejects. */
-export async function answerCommand(accounts: Accounts, question: unknown): Promise<Answer> {
-  try {
-    if (typeof question !== 'object' || question === null) throw new OperatorError('this is no command');
-    return { result: await run(accounts, question as Command, Date.now()) };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { error: message, exitCode: error instanceof OperatorError ? error.exitCode : 1 };
-  }
-}
-
-async function run({ keys, openUsage }: Accounts, command: Command, now: number): Promise<KeyResult | UsageResult> {
-  return isUsageCommand(command) ? runUsageCommand(keys, await openUsage(), command, now) : runKeyCommand(keys, command, now);
-}
-
 /**
- * The command's end: has the server that runs on the folder carry out the command, or else takes the folder's lock and
- * does it itself, waiting for other commands; `log` is told of a file that was set aside then. Throws OperatorError.
+ * Has the server that runs on the folder carry out the command, or else takes the folder's lock and does it itself,
+ * waiting for other commands; `log` is told of a file that was set aside then. Throws OperatorError.
  */
-export async function carryOut<C extends Command>(folder: string, command: C, log: (line: string) => void): Promise<ResultOf<C>> {
+export async function carryOut<Op extends CommandName>(
+  folder: string,
+  command: Command<Op>,
+  log: (line: string) => void,
+): Promise<Result<Op>> {
   if (command.op !== 'create' && !existsSync(folder)) {
     throw new OperatorError(`there is no data folder ${folder}; name the server's with --data`);
   }
@@ -56,34 +30,28 @@ export async function carryOut<C extends Command>(folder: string, command: C, lo
     if (lock instanceof FolderLock) {
       try {
         const accounts = { keys: new KeyRing(folder), openUsage: () => UsageFile.open(folder, Date.now, log) };
-        return (await run(accounts, command, Date.now())) as ResultOf<C>;
+        return (await execute(accounts, command, Date.now())) as Result<Op>;
       } finally {
         await lock.release();
       }
     }
-    if (lock.holder?.kind === 'server') {
-      const answer = await serverAnswer(lock, command);
-      if (answer !== null) return resultOf(answer) as ResultOf<C>;
-    }
+    const answer = lock.holder?.kind === 'server' ? await serverAnswer(lock, command) : null;
+    if (answer !== null && 'error' in answer) throw new OperatorError(answer.error, answer.exitCode);
+    if (answer !== null) return answer.result as Result<Op>;
     if (Date.now() > deadline) {
-      const who = lock.holder === null ? 'a process that does not say who it is' : `process ${lock.holder.pid}`;
-      throw new OperatorError(`the data folder ${folder} is held by ${who} (${lock.socketPath}); try again when it has ended`);
+      throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; try again when that has ended`);
     }
     await delay(retryMs * (1 + Math.random()));
   }
 }
 
 /** The running server's answer, or null if it ended before it took the question. */
-async function serverAnswer({ socketPath, holder }: Held, command: Command): Promise<Answer | null> {
+async function serverAnswer(held: Held, command: object): Promise<CommandAnswer | null> {
   try {
-    return (await ask(socketPath, command, answerTimeoutMs)) as Answer | null;
+    return (await ask(held.socketPath, command, answerTimeoutMs)) as CommandAnswer | null;
   } catch (error) {
     if (!(error instanceof ChannelClosedError)) return null;
-    throw new OperatorError(`the server (process ${holder?.pid}) gave no answer; "petstore keys list" and "petstore usage" show whether the change was made`);
+    const checks = '"petstore keys list" and "petstore usage" show whether the change was made';
+    throw new OperatorError(`the server (process ${held.holder?.pid}) gave no answer; ${checks}`);
   }
-}
-
-function resultOf(answer: Answer): unknown {
-  if ('result' in answer) return answer.result;
-  throw new OperatorError(answer.error, answer.exitCode);
 }

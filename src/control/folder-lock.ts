@@ -152,6 +152,13 @@ async function probe(socketPath: string): Promise<'dead' | 'gone' | { holder: Ho
   }
 }
 
+/** Who holds a lock, as messages name it. */
+export function describeHolder({ socketPath, holder }: Held): string {
+  if (holder === null) return `a process that does not say who it is (${socketPath})`;
+  const { kind, pid, address, since } = holder;
+  return `process ${pid} (${kind}, ${address === null ? '' : `${address}, `}since ${since})`;
+}
+
 /** The numbers of the locks in a folder, ascending. */
 function lockNumbers(folder: string): number[] {
   return readdirSync(folder)

@@ -8,18 +8,20 @@ import * as fc from 'fast-check';
 import { KeyRing } from '../keys/key-ring.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { FolderLock } from './folder-lock.ts';
-import { answerCommand, carryOut, type Accounts } from './command-client.ts';
-import { runKeyCommand, type KeyCommand } from './key-commands.ts';
+import { carryOut } from './command-client.ts';
+import { answerCommand, execute, type Accounts, type Command, type CommandName, type Result } from './commands.ts';
 
 const accountsOf = (keys: KeyRing): Accounts => ({ keys, openUsage: () => assert.fail('no key command asks for usage') });
 const silent = (line: string): never => assert.fail(line);
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
-const create = (name: string, more: object = {}): KeyCommand => ({ op: 'create', name, plan: 'pro', expiresAt: null, ...more });
+const create = (name: string, more: object = {}): Command<'create'> => ({ op: 'create', name, plan: 'pro', expiresAt: null, ...more });
+const run = async <Op extends CommandName>(ring: KeyRing, command: Command<Op>, at = now): Promise<Result<Op>> =>
+  (await execute(accountsOf(ring), command, at)) as Result<Op>;
 
 test('create: a key with its secret, which nothing else shows', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  const { keys, secret, ...rest } = await runKeyCommand(ring, create('shop', { expiresAt: now + hour }), now);
+  const { keys, secret, ...rest } = await run(ring, create('shop', { expiresAt: now + hour }));
   assert.deepEqual(rest, {});
   assert.deepEqual(keys, [{
     id: 'k1', name: 'shop', plan: 'pro', perMinute: null, perDay: null, state: 'active',
@@ -27,16 +29,16 @@ test('create: a key with its secret, which nothing else shows', async (t) => {
     secrets: [{ last4: secret!.slice(-4), expiresAt: null }],
   }]);
   assert.equal(ring.find(secret!, now)?.id, 'k1');
-  const list = await runKeyCommand(ring, { op: 'list' }, now);
+  const list = await run(ring, { op: 'list' });
   assert.deepEqual(list, { keys });
 });
 
 test('create: enterprise with its numbers; the others without', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  const { keys } = await runKeyCommand(ring, create('big', { plan: 'enterprise', perMinute: 5, perDay: 9 }), now);
+  const { keys } = await run(ring, create('big', { plan: 'enterprise', perMinute: 5, perDay: 9 }));
   assert.deepEqual([keys[0]?.plan, keys[0]?.perMinute, keys[0]?.perDay], ['enterprise', 5, 9]);
-  await assert.rejects(runKeyCommand(ring, create('big', { plan: 'enterprise' }), now), { exitCode: 2 });
-  await assert.rejects(runKeyCommand(ring, create('big', { perDay: 9 }), now), { exitCode: 2 });
+  await assert.rejects(run(ring, create('big', { plan: 'enterprise' })), { exitCode: 2 });
+  await assert.rejects(run(ring, create('big', { perDay: 9 })), { exitCode: 2 });
   assert.equal(ring.keys.length, 1);
 });
 
@@ -44,12 +46,12 @@ test('names: 1 to 100 characters of any script; none that moves a terminal', asy
   const ring = new KeyRing(temporaryFolder(t));
   const good = ['a', 'x'.repeat(100), '🐕'.repeat(100), 'Zoë "the" <b>&\\\'', 'שלום', ' a ', '__proto__', 'constructor', '-', '%s', '👩‍👩‍👧'];
   for (const [index, name] of good.entries()) {
-    const { keys } = await runKeyCommand(ring, create(name), now);
+    const { keys } = await run(ring, create(name));
     assert.deepEqual([keys[0]?.id, keys[0]?.name], [`k${index + 1}`, name]);
   }
   const bad = ['', 'x'.repeat(101), 'a\nb', 'a\n', '\r', '\t', '\0', '\u001b[2J', '\u007f', '\u0085', '\u009b31m', '\ud800', 'a\udc00', ' ', '\u00a0\u3000', 'a\u202eb', '\u2066a', 'a\u2028b', 'a\u2029'];
   for (const name of bad) {
-    await assert.rejects(runKeyCommand(ring, create(name), now), { exitCode: 2, message: /^--name must have 1 to 100 characters/ }, JSON.stringify(name));
+    await assert.rejects(run(ring, create(name)), { exitCode: 2, message: /^--name must have 1 to 100 characters/ }, JSON.stringify(name));
   }
   assert.deepEqual(ring.keys.map(({ name }) => name), good);
 });
@@ -57,35 +59,35 @@ test('names: 1 to 100 characters of any script; none that moves a terminal', asy
 test('an expiry must lie ahead', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   for (const expiresAt of [now, now - 1, 0, -1]) {
-    await assert.rejects(runKeyCommand(ring, create('a', { expiresAt }), now), { exitCode: 2, message: '--expires lies in the past' });
+    await assert.rejects(run(ring, create('a', { expiresAt })), { exitCode: 2, message: '--expires lies in the past' });
   }
   assert.deepEqual(ring.keys, []);
-  assert.equal((await runKeyCommand(ring, create('a', { expiresAt: now + 1 }), now)).keys[0]?.state, 'active');
+  assert.equal((await run(ring, create('a', { expiresAt: now + 1 }))).keys[0]?.state, 'active');
 });
 
 test('rotate shows the secrets that are accepted now; list forgets them as their time comes', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  const first = await runKeyCommand(ring, create('a', { expiresAt: now + 30 * hour }), now);
-  const second = await runKeyCommand(ring, { op: 'rotate', id: 'k1', graceMs: 24 * hour }, now);
+  const first = await run(ring, create('a', { expiresAt: now + 30 * hour }));
+  const second = await run(ring, { op: 'rotate', id: 'k1', graceMs: 24 * hour });
   const last4 = [first, second].map(({ secret }) => secret!.slice(-4));
   assert.deepEqual(second.keys[0]?.secrets, [{ last4: last4[0], expiresAt: '2026-11-22T12:00:00.000Z' }, { last4: last4[1], expiresAt: null }]);
-  const at = async (time: number) => (await runKeyCommand(ring, { op: 'list' }, time)).keys.map(({ state, secrets }) => [state, secrets.map((secret) => secret.last4)]);
+  const at = async (time: number) => (await run(ring, { op: 'list' }, time)).keys.map(({ state, secrets }) => [state, secrets.map((secret) => secret.last4)]);
   assert.deepEqual(await at(now + 24 * hour - 1), [['active', last4]]);
   assert.deepEqual(await at(now + 24 * hour), [['active', [last4[1]]]]);
   assert.deepEqual(await at(now + 30 * hour), [['expired', []]]);
-  await runKeyCommand(ring, { op: 'revoke', id: 'k1' }, now);
+  await run(ring, { op: 'revoke', id: 'k1' });
   assert.deepEqual(await at(now + 30 * hour), [['revoked', []]]);
 });
 
 test('set-plan and revoke report the key as it is then', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  await runKeyCommand(ring, create('a'), now);
-  const moved = await runKeyCommand(ring, { op: 'set-plan', id: 'k1', plan: 'enterprise', perMinute: 3, perDay: 4 }, now);
+  await run(ring, create('a'));
+  const moved = await run(ring, { op: 'set-plan', id: 'k1', plan: 'enterprise', perMinute: 3, perDay: 4 });
   assert.deepEqual([moved.keys[0]?.plan, moved.keys[0]?.perMinute, moved.keys[0]?.perDay], ['enterprise', 3, 4]);
-  const back = await runKeyCommand(ring, { op: 'set-plan', id: 'k1', plan: 'free' }, now);
+  const back = await run(ring, { op: 'set-plan', id: 'k1', plan: 'free' });
   assert.deepEqual([back.keys[0]?.plan, back.keys[0]?.perMinute, back.keys[0]?.perDay], ['free', null, null]);
-  await assert.rejects(runKeyCommand(ring, { op: 'set-plan', id: 'k1', plan: 'gold' }, now), { exitCode: 2 });
-  assert.equal((await runKeyCommand(ring, { op: 'revoke', id: 'k1' }, now)).keys[0]?.state, 'revoked');
+  await assert.rejects(run(ring, { op: 'set-plan', id: 'k1', plan: 'gold' }), { exitCode: 2 });
+  assert.equal((await run(ring, { op: 'revoke', id: 'k1' })).keys[0]?.state, 'revoked');
   assert.equal('secret' in moved || 'secret' in back, false);
 });
 
@@ -96,10 +98,11 @@ test('over the socket: a result, or one line with an exit code', async (t) => {
   assert.deepEqual(await answerCommand(accountsOf(ring), create('')), {
     error: '--name must have 1 to 100 characters, one of them visible, and no control characters', exitCode: 2,
   });
-  assert.deepEqual(await answerCommand(accountsOf(ring), { op: 'forgive', id: 'k1', later: true }), {
-    error: 'the running server does not know this command; it is of another version', exitCode: 1,
-  });
-  for (const question of [null, 'list', 5]) assert.deepEqual(await answerCommand(accountsOf(ring), question), { error: 'this is no command', exitCode: 1 });
+  for (const unknown of [{ op: 'forgive', id: 'k1', later: true }, null, 'list', 5]) {
+    assert.deepEqual(await answerCommand(accountsOf(ring), unknown), {
+      error: 'the running server does not know this command; it is of another version', exitCode: 1,
+    });
+  }
 });
 
 // One who asks may be of another version, or no program of ours: whatever the question is, the file that it leaves
@@ -118,7 +121,7 @@ test('no question, however odd, makes a broken key or stops the answers', async 
   await fc.assert(fc.asyncProperty(fc.array(question, { maxLength: 12 }), async (questions) => {
     const folder = temporaryFolder(t);
     const ring = new KeyRing(folder);
-    await runKeyCommand(ring, create('first'), now);
+    await run(ring, create('first'));
     for (const asked of questions) {
       const answer = await answerCommand(accountsOf(ring), JSON.parse(JSON.stringify(asked)));
       if ('error' in answer) {
@@ -144,7 +147,7 @@ test('no question, however odd, makes a broken key or stops the answers', async 
 test('each wrong type is refused, and changes nothing', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
-  await runKeyCommand(ring, create('first'), now);
+  await run(ring, create('first'));
   const before = readFileSync(join(folder, 'keys.json'), 'utf8');
   const good = { op: 'create', name: 'a', plan: 'enterprise', perMinute: 5, perDay: 5, expiresAt: null };
   const rotate = { op: 'rotate', id: 'k1', graceMs: 0 };
