@@ -1,4 +1,5 @@
 /** One question and one answer, a JSON text and a line feed each, over a Unix socket. */
+import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** No question is longer. */
@@ -29,7 +30,7 @@ export class Channel {
 
   /** Listens on a socket that is nobody else's to open from its first moment: `listen` binds before it returns. */
   async listen(path: string): Promise<void> {
-    const listening = new Promise<void>((resolve, reject) => this.#server.once('listening', resolve).once('error', reject));
+    const listening = once(this.#server, 'listening');
     const umask = process.umask(0o177);
     try {
       this.#server.listen(path);
@@ -55,7 +56,7 @@ export class Channel {
 export async function ask(path: string, question: unknown, timeoutMs: number): Promise<unknown> {
   const socket = connect(path);
   try {
-    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    await once(socket, 'connect');
     const timer = setTimeout(() => socket.destroy(), timeoutMs);
     socket.once('close', () => clearTimeout(timer));
     socket.on('error', () => socket.destroy());

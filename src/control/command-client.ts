@@ -39,7 +39,8 @@ export async function carryOut<Op extends CommandName>(
     if (answer !== null && 'error' in answer) throw new OperatorError(answer.error, answer.exitCode);
     if (answer !== null) return answer.result as Result<Op>;
     if (Date.now() > deadline) {
-      throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; try again when that has ended`);
+      const holder = describeHolder(lock);
+      throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again when that has ended`);
     }
     await delay(retryMs * (1 + Math.random()));
   }

@@ -174,7 +174,7 @@ test('a name with the highest number lets nobody have the folder, as no number f
   for (let starter = 0; starter < 2; starter += 1) {
     await assert.rejects(FolderLock.acquire(folder, 'server', nothing), (error) => {
       assert.ok(error instanceof OperatorError);
-      assert.equal(error.message, `cannot lock the data folder ${folder}: ${highest} is the last possible number; make sure that no server is running, then remove it`);
+      assert.equal(error.message, `${highest} has the highest number there can be; when no server is running, remove it`);
       return true;
     });
     assert.deepEqual(readdirSync(folder), ['lock.999999999999999']);
@@ -426,7 +426,7 @@ test('a folder that cannot be made or used is one line', async (t) => {
   for (const path of [file, join(file, 'below')]) {
     await assert.rejects(FolderLock.acquire(path, 'server', nothing), (error) => {
       assert.ok(error instanceof OperatorError);
-      assert.match(error.message, /^cannot (make|lock) the data folder \S+: \S.*; [^\n]+$/);
+      assert.match(error.message, /^cannot use the data folder \S+: \S.*; [^\n]+$/);
       assert.ok(error.message.includes(path));
       return true;
     });
@@ -437,7 +437,10 @@ test('a folder that cannot be made or used is one line', async (t) => {
   before(t, 'linkSync', () => {
     throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
   });
-  await assert.rejects(FolderLock.acquire(held, 'server', nothing), { message: `cannot lock the data folder ${held}: EPERM: operation not permitted, link; its user must be able to write there` });
+  await assert.rejects(FolderLock.acquire(held, 'server', nothing), {
+    message: `cannot use the data folder ${held}: EPERM: operation not permitted, link; `
+      + 'this user must be able to write there; choose another folder with --data',
+  });
   assert.deepEqual(readdirSync(held), []);
   assert.equal(existsSync(held), true);
 });

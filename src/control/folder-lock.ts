@@ -19,7 +19,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
-import { ask, Channel, ChannelClosedError } from './channel.ts';
+import { ask, Channel } from './channel.ts';
 
 /** What the holder of a lock says of itself. */
 export interface Holder {
@@ -37,8 +37,6 @@ export interface Held {
   readonly holder: Holder | null;
 }
 
-/** The question to which every holder answers with a `Holder`. */
-const whoQuestion = { op: 'who' };
 const whoTimeoutMs = 2_000;
 /** The longest path that a socket's address holds, without its closing zero byte (unix(7), macOS's <sys/un.h>). */
 const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
@@ -64,28 +62,28 @@ export class FolderLock {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> is longer
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
     if (excess > 0) {
-      throw new OperatorError(`the data folder's path is ${excess} bytes too long for the lock's socket: ${folder}; choose a shorter one with --data`);
+      const problem = `the data folder's path is ${excess} bytes too long for the lock's socket`;
+      throw new OperatorError(`${problem}: ${folder}; choose a shorter one with --data`);
     }
-    makeFolder(folder);
     const lock = new FolderLock(kind, answer);
     try {
+      makeMissing(folder);
       await lock.#channel.listen(own);
       const held = await lock.#take(folder, own);
-      if (held === null) return lock;
-      void lock.#channel.close();
-      return held;
+      if (held !== null) void lock.#channel.close();
+      return held ?? lock;
     } catch (error) {
       void lock.#channel.close();
       if (error instanceof OperatorError) throw error;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new OperatorError(`cannot lock the data folder ${folder}: ${why}; its user must be able to write there`);
+      const advice = 'this user must be able to write there; choose another folder with --data';
+      throw new OperatorError(`cannot use the data folder ${folder}: ${(error as Error).message}; ${advice}`);
     }
   }
 
   private constructor(kind: Holder['kind'], answer: (question: unknown) => Promise<unknown>) {
     this.#holder = { kind, pid: process.pid, address: null, since: new Date().toISOString() };
     this.#channel = new Channel(async (question) => {
-      if (isWho(question)) return this.#holder;
+      if ((question as { op?: unknown } | null)?.op === 'who') return this.#holder;
       if (this.#releasing) return null;
       const pending = answer(question);
       this.#pending.add(pending);
@@ -119,7 +117,8 @@ export class FolderLock {
         if (state !== 'dead') return { socketPath, holder: state.holder };
       }
       if (highest === maxLockNumber) {
-        throw new OperatorError(`cannot lock the data folder ${folder}: ${join(folder, `lock.${highest}`)} is the last possible number; make sure that no server is running, then remove it`);
+        const last = join(folder, `lock.${highest}`);
+        throw new OperatorError(`${last} has the highest number there can be; when no server is running, remove it`);
       }
       const mine = join(folder, `lock.${highest + 1}`);
       try {
@@ -143,7 +142,7 @@ export class FolderLock {
 /** Who holds the lock on this socket; `dead` if nobody listens, `gone` if there is no such socket any more. */
 async function probe(socketPath: string): Promise<'dead' | 'gone' | { holder: Holder | null }> {
   try {
-    const answer = await ask(socketPath, whoQuestion, whoTimeoutMs);
+    const answer = await ask(socketPath, { op: 'who' }, whoTimeoutMs);
     return { holder: isHolder(answer) ? answer : null };
   } catch (error) {
     if (codeOf(error) === 'ECONNREFUSED') return 'dead';
@@ -167,16 +166,7 @@ function lockNumbers(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
-function makeFolder(folder: string): void {
-  try {
-    makeMissing(folder);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OperatorError(`cannot make the data folder ${folder}: ${why}; choose another with --data`);
-  }
-}
-
-/** As `mkdirSync` with `recursive`, which never ends where the system lets nobody make a folder: below /proc. */
+/** As `mkdirSync` with `recursive`, which loops for ever where the system reports ENOENT though the parent exists: in /proc. */
 function makeMissing(folder: string): void {
   const isFolder = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder()) return;
@@ -188,14 +178,10 @@ function makeMissing(folder: string): void {
   }
 }
 
-function isWho(question: unknown): boolean {
-  return typeof question === 'object' && question !== null && 'op' in question && question.op === whoQuestion.op;
-}
-
 function isHolder(answer: unknown): answer is Holder {
   return typeof answer === 'object' && answer !== null && 'pid' in answer && 'kind' in answer && 'since' in answer;
 }
 
 function codeOf(error: unknown): string | undefined {
-  return error instanceof ChannelClosedError ? undefined : (error as NodeJS.ErrnoException).code;
+  return (error as NodeJS.ErrnoException).code;
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
 import type { Plan } from '../limits/plans.ts';
-import { decodeKey, encodeKey, idNumber, isActive, type Key, type KeySecret } from './key.ts';
+import { decodeKey, encodeKey, isActive, type Key, type KeySecret } from './key.ts';
 import { hashSecret, isSecret, newSecret } from './secret.ts';
 
 /** A key and its new secret, which is kept nowhere. */
@@ -41,7 +41,9 @@ export class KeyRing {
 
   /** The key of this id, revoked and expired ones too. Throws OperatorError if there is none. */
   get(id: string): Key {
-    return keyOf(this.#keys, id);
+    const key = this.#keys.find((other) => other.id === id);
+    if (key === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows them`);
+    return key;
   }
 
   /** The active key that a secret stands for at this time, or null. */
@@ -53,11 +55,13 @@ export class KeyRing {
 
   /** Makes a key. `expiresAt` null: it does not expire. Rejects with what the disk reports; nothing is changed then. */
   create(name: string, plan: Plan, expiresAt: number | null, now: number): Promise<IssuedKey> {
-    return this.#change((keys) => {
+    return this.#change(() => {
       const secret = newSecret();
-      const id = `k${keys.reduce((highest, other) => Math.max(highest, idNumber(other)), 0) + 1}`;
+      // A key is never removed, and a new one's number is above all others, so that no id comes twice.
+      const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
+      const id = `k${highest + 1}`;
       const key = { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [keep(secret)] };
-      return { keys: [...keys, key], result: { key, secret } };
+      return { keys: [...this.#keys, key], result: { key, secret } };
     });
   }
 
@@ -88,18 +92,18 @@ export class KeyRing {
   }
 
   #edit(id: string, edit: (key: Key) => Key): Promise<Key> {
-    return this.#change((keys) => {
-      const old = keyOf(keys, id);
+    return this.#change(() => {
+      const old = this.get(id);
       if (old.revokedAt !== null) throw new OperatorError(`the key ${id} is revoked`);
       const result = edit(old);
-      return { keys: keys.map((key) => (key === old ? result : key)), result };
+      return { keys: this.#keys.map((key) => (key === old ? result : key)), result };
     });
   }
 
   /** One change after the other, each from what the one before left, each in force only when it is on the disk. */
-  #change<T>(change: (keys: readonly Key[]) => { keys: readonly Key[]; result: T }): Promise<T> {
+  #change<T>(change: () => { keys: readonly Key[]; result: T }): Promise<T> {
     const done = this.#changes.then(async () => {
-      const { keys, result } = change(this.#keys);
+      const { keys, result } = change();
       await writeRecords(this.#path, format, keys.map(encodeKey));
       this.#hold(keys);
       return result;
@@ -121,12 +125,6 @@ export class KeyRing {
     this.#remembered.set(secret, known);
     return known;
   }
-}
-
-function keyOf(keys: readonly Key[], id: string): Key {
-  const key = keys.find((other) => other.id === id);
-  if (key === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows them`);
-  return key;
 }
 
 function assertActive(key: Key, now: number): void {

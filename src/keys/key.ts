@@ -29,30 +29,26 @@ export function isActive(key: Key, now: number): boolean {
   return key.revokedAt === null && (key.expiresAt === null || now < key.expiresAt);
 }
 
-/** Whether a text has the form of a key's id: `k17`. */
-export function isKeyId(text: string): boolean {
-  return /^k[1-9][0-9]{0,14}$/.test(text);
-}
-
-/** The number in a key's id. A key is never removed, and a new one's is above all others, so that no id comes twice. */
-export function idNumber(key: Key): number {
-  return Number(key.id.slice(1));
-}
-
 /** A key as a line of keys.json. */
 export function encodeKey(key: Key): string {
-  return JSON.stringify(key, (name, value: unknown) => (isTime(name) ? isoTime(value) : value));
+  return JSON.stringify(key, (name, value: unknown) => {
+    return name.endsWith('At') && typeof value === 'number' ? new Date(value).toISOString() : value;
+  });
 }
 
 /** The key in a record that `encodeKey` made. Throws an Error that names the member at fault. */
 export function decodeKey(record: JsonObject): Key {
   const plan = objectMember(record, 'plan');
   const id = stringMember(record, 'id');
-  if (!isKeyId(id)) throw new Error('"id" must be k and a number');
+  if (!/^k[1-9][0-9]{0,14}$/.test(id)) throw new Error('"id" must be k and a number');
   return {
     id,
     name: stringMember(record, 'name'),
-    plan: planOf(stringMember(plan, 'name'), optionalNumberMember(plan, 'perMinute'), optionalNumberMember(plan, 'perDay')),
+    plan: planOf(
+      stringMember(plan, 'name'),
+      optionalNumberMember(plan, 'perMinute'),
+      optionalNumberMember(plan, 'perDay'),
+    ),
     createdAt: timeMember(record, 'createdAt'),
     expiresAt: optionalTime(record, 'expiresAt'),
     revokedAt: optionalTime(record, 'revokedAt'),
@@ -63,14 +59,6 @@ export function decodeKey(record: JsonObject): Key {
       return { sha256, last4: stringMember(secret, 'last4'), expiresAt: optionalTime(secret, 'expiresAt') };
     }),
   };
-}
-
-function isTime(name: string): boolean {
-  return name.endsWith('At');
-}
-
-function isoTime(value: unknown): string | null {
-  return typeof value === 'number' ? new Date(value).toISOString() : null;
 }
 
 function optionalTime(parent: JsonObject, name: string): number | null {

@@ -57,11 +57,8 @@ export function networkOf(address: string): string {
 
 /** The eight groups of a valid IPv6 address (RFC 4291 section 2.2), without its zone (RFC 4007 section 11). */
 function groupsOf(address: string): number[] {
-  const hex = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16);
-  const text = address
-    .replace(/%.*$/, '')
-    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`);
-  const [head, tail] = text.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`); // writes an IPv4 address within as groups
+  const [head, tail] = hostname.slice(1, -1).split('::').map((part) => (part === '' ? [] : part.split(':')));
   const zeros = 8 - head!.length - (tail?.length ?? 0);
   return [...head!, ...Array<string>(zeros).fill('0'), ...(tail ?? [])].map((group) => parseInt(group, 16));
 }

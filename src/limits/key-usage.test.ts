@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { endOfBan } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import { limitsOf, type PlanLimits } from './plans.ts';
-import { retryAfterSeconds, type Standing } from './standing.ts';
+import { keyLimited } from './refusals.ts';
+import type { Standing } from './standing.ts';
 
 const free = limitsOf({ name: 'free' });
 const pro = limitsOf({ name: 'pro' });
@@ -60,7 +61,7 @@ test('a smaller plan holds for the running window, also where more was used; a l
 test('seconds to wait are rounded up, and at least 1', () => {
   const standing = send(new KeyUsage(), 61, at('12:00:00')).at(-1)!;
   for (const [now, wait] of [['12:00:00.000', 60], ['12:00:00.001', 60], ['12:00:01.000', 59], ['12:00:59.000', 1], ['12:00:59.999', 1]] as const) {
-    assert.equal(retryAfterSeconds(standing, at(now)), wait, now);
+    assert.equal(keyLimited(standing, at(now)).retryAfterSeconds, wait, now);
   }
 });
 

@@ -6,7 +6,8 @@ import { limitsTime, LimitsModel, type Happened } from '../testing/limits-model.
 import type { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
 import { limitsOf, type Plan } from './plans.ts';
-import { retryAfterSeconds, type Standing } from './standing.ts';
+import { keyLimited } from './refusals.ts';
+import type { Standing } from './standing.ts';
 import { decodeUsage, encodeUsage } from './usage-file.ts';
 
 const minute = 60_000;
@@ -61,7 +62,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
       if (standing.refusedBy === 'ban' && standing.reset * second - now > 5 * minute + 2 * second) seen.longBan += 1;
       const windowEnd = standing.window === 'minute' ? minute : day;
       if (Math.floor(at / windowEnd) * windowEnd + windowEnd < standing.reset * second && standing.refusedBy === null) seen.kept += 1;
-      promise = standing.refusedBy === null ? null : { key: id, at: now, seconds: retryAfterSeconds(standing, now) };
+      promise = standing.refusedBy === null ? null : { key: id, at: now, seconds: keyLimited(standing, now).retryAfterSeconds! };
       return standing;
     };
     const save = (): void => {

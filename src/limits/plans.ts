@@ -1,29 +1,25 @@
 import { OperatorError } from '../domain/operator-error.ts';
 
-/** The plans of specification.md section 8. */
-export const planNames = ['free', 'pro', 'business', 'enterprise'] as const;
-export type PlanName = (typeof planNames)[number];
-
-/** A key's plan. Enterprise carries its own numbers; the others' are the specification's. */
-export type Plan =
-  | { readonly name: Exclude<PlanName, 'enterprise'> }
-  | ({ readonly name: 'enterprise' } & PlanLimits);
-
 /** How many requests are admitted in one UTC minute and in one UTC day. */
 export interface PlanLimits {
   readonly perMinute: number;
   readonly perDay: number;
 }
 
-const limitsByName: Readonly<Record<Exclude<PlanName, 'enterprise'>, PlanLimits>> = {
+/** The plans of specification.md section 8, but for enterprise. */
+const fixedLimits = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
   business: { perMinute: 1_000, perDay: 100_000 },
 };
+type FixedName = keyof typeof fixedLimits;
+
+/** A key's plan. Enterprise carries its own numbers; the others' are the specification's. */
+export type Plan = { readonly name: FixedName } | ({ readonly name: 'enterprise' } & PlanLimits);
 
 /** The numbers of a plan. */
 export function limitsOf(plan: Plan): PlanLimits {
-  return plan.name === 'enterprise' ? plan : limitsByName[plan.name];
+  return plan.name === 'enterprise' ? plan : fixedLimits[plan.name];
 }
 
 /**
@@ -31,16 +27,16 @@ export function limitsOf(plan: Plan): PlanLimits {
  * Throws OperatorError (exit code 2) that names the rule.
  */
 export function planOf(name: unknown, perMinute: unknown, perDay: unknown): Plan {
-  const known = planNames.find((plan) => plan === name);
-  if (known === undefined) throw new OperatorError(`the plan must be one of ${planNames.join(', ')}`, 2);
-  if (known !== 'enterprise') {
-    if (perMinute === undefined && perDay === undefined) return { name: known };
-    throw new OperatorError(`the ${known} plan has its own numbers; requests per minute and per day are given for enterprise alone`, 2);
-  }
-  if (!isCount(perMinute) || !isCount(perDay)) {
+  if (name === 'enterprise') {
+    if (isCount(perMinute) && isCount(perDay)) return { name, perMinute, perDay };
     throw new OperatorError('the enterprise plan needs its requests per minute and per day, whole numbers from 1', 2);
   }
-  return { name: known, perMinute, perDay };
+  if (typeof name !== 'string' || !Object.hasOwn(fixedLimits, name)) {
+    throw new OperatorError(`the plan must be one of ${Object.keys(fixedLimits).join(', ')}, enterprise`, 2);
+  }
+  if (perMinute === undefined && perDay === undefined) return { name: name as FixedName };
+  const rule = 'requests per minute and per day are given for enterprise alone';
+  throw new OperatorError(`the ${name} plan has its own numbers; ${rule}`, 2);
 }
 
 function isCount(value: unknown): value is number {

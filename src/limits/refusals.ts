@@ -1,20 +1,21 @@
 /** What a 429 says (decisions.md, "Limits"). */
-import { refusal, type Refusal } from '../domain/api-error.ts';
-import { retryAfterSeconds, type Standing } from './standing.ts';
+import { refusal, type ErrorCode, type Refusal } from '../domain/api-error.ts';
+import type { Standing } from './standing.ts';
 
 /** The refusal of a request `now` (in milliseconds) by the key's limits or its ban. */
 export function keyLimited(standing: Standing, now: number): Refusal {
-  const seconds = retryAfterSeconds(standing, now);
-  const details = { retryAfterSeconds: seconds };
-  if (standing.refusedBy === 'ban') {
-    return refusal('key_banned', `The key is banned, as requests went on and on after 429; try again in ${seconds} s.`, details);
-  }
-  return refusal('rate_limited', `The key's ${standing.limit} requests a ${standing.window} are used up; try again in ${seconds} s.`, details);
+  const { window, limit, refusedBy } = standing;
+  return refusedBy === 'ban'
+    ? refusalUntil(standing, now, 'key_banned', 'The key is banned, as requests went on and on after 429')
+    : refusalUntil(standing, now, 'rate_limited', `The key's ${limit} requests a ${window} are used up`);
 }
 
 /** The refusal of a request `now` (in milliseconds) without a valid key, whose address has sent too many of them. */
 export function strangerLimited(standing: Standing, now: number): Refusal {
-  const seconds = retryAfterSeconds(standing, now);
-  const message = `Too many requests without a valid API key came from this address; try again in ${seconds} s.`;
-  return refusal('rate_limited', message, { retryAfterSeconds: seconds });
+  return refusalUntil(standing, now, 'rate_limited', 'Too many requests without a valid API key came from this address');
+}
+
+function refusalUntil({ reset }: Standing, now: number, code: ErrorCode, reason: string): Refusal {
+  const retryAfterSeconds = Math.ceil((reset * 1000 - now) / 1000); // at least 1, as `reset` is later than `now`
+  return refusal(code, `${reason}; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
 }

@@ -11,8 +11,3 @@ export interface Standing {
   /** Why the request was refused: a window without room, or a ban, which this refusal itself may have brought. */
   readonly refusedBy: 'window' | 'ban' | null;
 }
-
-/** How many seconds after `now` (in milliseconds) a refused client may come again: whole ones, at least 1. */
-export function retryAfterSeconds({ reset }: Standing, now: number): number {
-  return Math.ceil((reset * 1000 - now) / 1000);
-}
