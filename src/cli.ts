@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 /** `petstore`: the operator's command. */
 import { parseArgs } from 'node:util';
-import { defaultFolder, folderOf, orUsageError, usageError, wholeNumber } from './config.ts';
 import { carryOut } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
-import { parseDuration, parseWhen } from './keys/when.ts';
+import { defaultFolder, folderOf, orUsageError, parseDuration, parseWhen, usageError, wholeNumber } from './flags.ts';
 import { planOf } from './limits/plans.ts';
 import { log, runProgram, version } from './program.ts';
 
@@ -85,14 +84,16 @@ await runProgram(async () => {
 });
 
 async function create(flags: Flags): Promise<void> {
-  if (flags.name === undefined || flags.plan === undefined) throw usageError('keys create needs --name and --plan');
-  const expiresAt = flags.expires === undefined ? null : parseWhen(flags.expires, '--expires', Date.now());
-  const result = await run(flags, { op: 'create', name: flags.name, expiresAt, ...planRequest(flags, flags.plan) });
+  const { name, plan, expires } = flags;
+  if (name === undefined || plan === undefined) throw usageError('keys create needs --name and --plan');
+  const expiresAt = expires === undefined ? null : parseWhen('--expires', expires, Date.now());
+  const result = await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) });
   showSecret('made', result);
 }
 
 async function rotate(flags: Flags, id: string): Promise<void> {
-  const result = await run(flags, { op: 'rotate', id, graceMs: parseDuration(flags.grace ?? '24h', '--grace') });
+  const graceMs = parseDuration('--grace', flags.grace ?? '24h');
+  const result = await run(flags, { op: 'rotate', id, graceMs });
   showSecret('rotated', result);
 }
 
@@ -148,7 +149,7 @@ function parse() {
 function planRequest(flags: Flags, plan: string): PlanRequest {
   const count = (name: 'per-minute' | 'per-day'): number | undefined => {
     const value = flags[name];
-    return value === undefined ? undefined : wholeNumber({ name: `--${name}`, value }, 1, Number.MAX_SAFE_INTEGER);
+    return value === undefined ? undefined : wholeNumber(`--${name}`, value, 1, Number.MAX_SAFE_INTEGER);
   };
   const { name, ...limits } = planOf(plan, count('per-minute'), count('per-day'));
   return { plan: name, ...limits };
@@ -163,7 +164,8 @@ function planText(key: KeyReport): string {
 }
 
 function secretsText(key: KeyReport): string {
-  return key.secrets.map(({ last4, expiresAt }) => (expiresAt === null ? `…${last4}` : `…${last4} until ${expiresAt}`)).join(', ');
+  const texts = key.secrets.map(({ last4, expiresAt }) => `…${last4}${expiresAt === null ? '' : ` until ${expiresAt}`}`);
+  return texts.join(', ');
 }
 
 function windowText({ used, limit }: UsageReport['minute']): string {
@@ -177,7 +179,7 @@ function banText({ ban }: UsageReport): string {
 
 function printTable(table: readonly (readonly string[])[]): void {
   const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
-  print(table.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd() + '\n').join(''));
+  for (const row of table) print(`${row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()}\n`);
 }
 
 function print(text: string): void {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { folderOf, readConfig, serverHelp, type Config } from './config.ts';
+import { readConfig, serverHelp, type Config } from './config.ts';
 import { OperatorError } from './domain/operator-error.ts';
+import { folderOf } from './flags.ts';
 import { Program, serverPath, temporaryFolder } from './testing/programs.ts';
 
 const defaults: Config = { host: '127.0.0.1', port: 8080, folder: resolve('data/store'), basePath: '/v1', maxConnections: 10_000, trustedProxies: 0, demo: false };

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { OperatorError } from './domain/operator-error.ts';
+import { badValue, defaultFolder, folderOf, orUsageError, wholeNumber } from './flags.ts';
 
 /** What the server is told by its operator. */
 export interface Config {
@@ -16,8 +15,6 @@ export interface Config {
   readonly trustedProxies: number;
   readonly demo: boolean;
 }
-
-export const defaultFolder = 'data/store';
 
 export const serverHelp = `Usage: node dist/server.js [options]
 
@@ -58,68 +55,30 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   const flags = orUsageError(() => parseArgs({ args: [...args], options }).values);
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  const setting = (flag: 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy', variable: string, otherwise: string) => {
+  type Flag = 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy';
+  const setting = (flag: Flag, variable: string, otherwise: string): [name: string, value: string] => {
     const given = flags[flag];
-    if (given !== undefined) return { name: `--${flag}`, value: given };
-    return { name: variable, value: environment[variable] || otherwise };
+    return given === undefined ? [variable, environment[variable] || otherwise] : [`--${flag}`, given];
   };
   return Object.freeze({
-    host: hostOf(setting('host', 'HOST', '127.0.0.1')),
-    port: wholeNumber(setting('port', 'PORT', '8080'), 0, 65_535),
+    host: hostOf(...setting('host', 'HOST', '127.0.0.1')),
+    port: wholeNumber(...setting('port', 'PORT', '8080'), 0, 65_535),
     folder: folderOf(flags.data, environment),
-    basePath: basePathOf(setting('base-path', 'BASE_PATH', '/v1')),
-    maxConnections: wholeNumber(setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
-    trustedProxies: wholeNumber(setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
+    basePath: basePathOf(...setting('base-path', 'BASE_PATH', '/v1')),
+    maxConnections: wholeNumber(...setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
+    trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
     demo: flags.demo ?? false,
   });
 }
 
-/** What `parse` gives, which is a call of `parseArgs`; its complaints become one line, with exit code 2. */
-export function orUsageError<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw usageError((error as Error).message.split(/\.\s/)[0]!);
-  }
-}
-
-/** The refusal of a command line. */
-export function usageError(what: string): OperatorError {
-  return new OperatorError(`${what}; --help shows what there is`, 2);
-}
-
-interface Setting {
-  /** The flag or variable it came from. */
-  readonly name: string;
-  readonly value: string;
-}
-
-function bad({ name, value }: Setting, rule: string): OperatorError {
-  return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
-}
-
-/** The whole number that a flag or variable gives. Throws OperatorError (exit code 2). */
-export function wholeNumber(setting: Setting, min: number, max: number): number {
-  const number = /^[0-9]{1,16}$/.test(setting.value) ? Number(setting.value) : NaN;
-  if (number >= min && number <= max) return number;
-  throw bad(setting, `a whole number from ${min} to ${max}`);
-}
-
-function hostOf(setting: Setting): string {
-  const host = setting.value.replace(/^\[(.*)\]$/, '$1');
+function hostOf(name: string, value: string): string {
+  const host = value.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) return host;
-  throw bad(setting, 'an IP address or a host name');
-}
-
-/** The data folder, absolute: `flag` is what --data says. Throws OperatorError (exit code 2). */
-export function folderOf(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
-  const value = flag ?? (environment['DATA_DIR'] || defaultFolder);
-  if (value !== '') return resolve(value);
-  throw bad({ name: '--data', value }, 'a path');
+  throw badValue(name, value, 'an IP address or a host name');
 }
 
 /** Unreserved characters only (RFC 3986), so that the path reads the same encoded and decoded. */
-function basePathOf(setting: Setting): string {
-  if (/^(\/[\w.~-]+)*\/v1$/.test(setting.value) && !/\/\.{1,2}\//.test(setting.value)) return setting.value;
-  throw bad(setting, 'a path that begins with / and ends in /v1, of letters, digits and . _ ~ -');
+function basePathOf(name: string, value: string): string {
+  if (/^(\/[\w.~-]+)*\/v1$/.test(value) && !/\/\.{1,2}\//.test(value)) return value;
+  throw badValue(name, value, 'a path that begins with / and ends in /v1, of letters, digits and . _ ~ -');
 }

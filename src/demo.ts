@@ -2,18 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from './domain/operator-error.ts';
-import { readNewPet, type NewPet } from './domain/pet.ts';
+import { readNewPet } from './domain/pet.ts';
 import { replaceFile } from './files/replace.ts';
-import { JsonArray, readJson } from './json/read.ts';
+import { readJson, type JsonArray } from './json/read.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import { ordersName, type OrderStore } from './store/order-store.ts';
 import type { PetStore } from './store/pet-store.ts';
-
-interface Samples {
-  readonly pets: readonly NewPet[];
-  /** The text of orders.json. */
-  readonly orders: Buffer;
-}
 
 interface Stores {
   readonly folder: string;
@@ -25,13 +19,12 @@ interface Stores {
 }
 
 /** Reads the sample data. Throws OperatorError where it is missing. */
-export function readSamples(samples: URL): Samples {
+export function readSamples(samples: URL) {
   try {
-    const pets = readJson(readFileSync(new URL('pets.json', samples)));
-    const orders = readFileSync(new URL('orders.json', samples));
-    return { pets: pets instanceof JsonArray ? pets.items.map(readNewPet) : [], orders };
+    const pets = readJson(readFileSync(new URL('pets.json', samples))) as JsonArray;
+    return { pets: pets.items.map(readNewPet), ordersFile: readFileSync(new URL('orders.json', samples)) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = (error as Error).message;
     throw new OperatorError(`--demo needs the sample data beside the program: ${why}; start without --demo`);
   }
 }
@@ -41,10 +34,10 @@ export function readSamples(samples: URL): Samples {
  * shows it with a curl line for each operation. The key comes last, so that a start that was interrupted is made good
  * by the next. Otherwise does nothing and gives ''.
  */
-export async function startDemo(samples: Samples, stores: Stores): Promise<string> {
+export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {
   if (stores.keys.keys.length > 0) return '';
   const ordersPath = join(stores.folder, ordersName);
-  if (!existsSync(ordersPath)) await replaceFile(ordersPath, (file) => file.writeFile(samples.orders));
+  if (!existsSync(ordersPath)) await replaceFile(ordersPath, (file) => file.writeFile(samples.ordersFile));
   stores.orders.load();
   if (stores.pets.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));
   const { secret } = await stores.keys.create('demo', { name: 'business' }, null, Date.now());

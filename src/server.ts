@@ -39,8 +39,8 @@ async function serve(config: Config): Promise<void> {
   const opening = new Promise<Accounts>((resolve) => (opened = resolve));
   const lock = await FolderLock.acquire(folder, 'server', async (command) => answerCommand(await opening, command));
   if (!(lock instanceof FolderLock)) {
-    const holder = describeHolder(lock);
-    throw new OperatorError(`the data folder ${folder} is in use by ${holder}; stop that, or choose another with --data`);
+    const advice = 'stop that, or choose another folder with --data';
+    throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
   }
   const keys = new KeyRing(folder);
   const orders = new OrderStore(folder);
@@ -66,19 +66,21 @@ async function serve(config: Config): Promise<void> {
     return answered;
   };
 
-  const greeting = samples === null ? '' : await startDemo(samples, { folder, basePath, address: listener.address, keys, orders, pets });
-  process.stdout.write(`petstore listening on ${listener.address}\n${greeting}`);
+  const { address } = listener;
+  const greeting = samples === null ? '' : await startDemo(samples, { folder, basePath, address, keys, orders, pets });
+  process.stdout.write(`petstore listening on ${address}\n${greeting}`);
   log(`${pets.count} animals in ${folder}`);
   if (!keys.keys.some((key) => isActive(key, Date.now()))) {
-    const command = [fileURLToPath(new URL('cli.js', import.meta.url)), 'keys', 'create', '--name', 'me', '--plan', 'free', '--data', folder];
-    log(`there is no API key in force; make one: node ${command.map(shellWord).join(' ')}`);
+    const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
+    const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
+    log(`there is no API key in force; make one: ${command}`);
   }
 }
 
 async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
   try {
-    const timeouts = { headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
-    return await Listener.open(service, { host, port, maxConnections, ...timeouts, monotonic: () => performance.now() });
+    const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
+    return await Listener.open(service, { host, port, ...limits, monotonic: () => performance.now() });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const advice =
@@ -96,17 +98,14 @@ function shellWord(text: string): string {
 
 /** Ends the process at SIGTERM, SIGINT or SIGHUP: exit code 0 if `stop` gives true, else 1. */
 function stopOnSignal(stop: () => Promise<boolean>): void {
-  let stopping = false;
-  const onSignal = (): void => {
-    if (stopping) return;
-    stopping = true;
-    stop().then(
-      (clean) => process.exit(clean ? 0 : 1),
-      (error: unknown) => {
-        log(`stopping failed: ${error instanceof Error ? error.message : String(error)}`);
-        process.exit(1);
-      },
-    );
+  const end = async (): Promise<never> => {
+    try {
+      process.exit((await stop()) ? 0 : 1);
+    } catch (error) {
+      log(`stopping failed: ${(error as Error).message}`);
+      process.exit(1);
+    }
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+  let ending: Promise<never> | undefined;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => void (ending ??= end()));
 }

@@ -38,7 +38,8 @@ export class AddressCounts {
   }
 
   #standing(count: number, refusedBy: Standing['refusedBy']): Standing {
-    return { window: 'minute', limit: perMinute, remaining: perMinute - count, reset: this.#minute.end / 1000, refusedBy };
+    const reset = this.#minute.end / 1000;
+    return { window: 'minute', limit: perMinute, remaining: perMinute - count, reset, refusedBy };
   }
 }
 

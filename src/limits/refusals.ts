@@ -12,7 +12,8 @@ export function keyLimited(standing: Standing, now: number): Refusal {
 
 /** The refusal of a request `now` (in milliseconds) without a valid key, whose address has sent too many of them. */
 export function strangerLimited(standing: Standing, now: number): Refusal {
-  return refusalUntil(standing, now, 'rate_limited', 'Too many requests without a valid API key came from this address');
+  const reason = 'Too many requests without a valid API key came from this address';
+  return refusalUntil(standing, now, 'rate_limited', reason);
 }
 
 function refusalUntil({ reset }: Standing, now: number, code: ErrorCode, reason: string): Refusal {

@@ -83,8 +83,7 @@ export class UsageFile {
       if (this.#failing) this.#log(`the keys' usage is saved in ${this.#path} again`);
       this.#failing = false;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (!this.#failing) this.#log(`${why}; until then a restart forgets what keys have used`);
+      if (!this.#failing) this.#log(`${(error as Error).message}; until then a restart forgets what keys have used`);
       this.#failing = true;
     }
   }
@@ -109,7 +108,8 @@ function* encodeUsages(limiter: Limiter, now: () => number): Generator<string> {
  * What a key has used as a line of usage.json, its times as `isoTime` writes them (RFC 3339). What never was is left out.
  * By hand, as it is done for each key of the day each second: JSON.stringify takes several times as long.
  */
-export function encodeUsage(id: string, { minute, day, refusals, ban }: KeyUsage, isoTime: (time: number) => string): string {
+export function encodeUsage(id: string, usage: KeyUsage, isoTime: (time: number) => string): string {
+  const { minute, day, refusals, ban } = usage;
   const window = ({ start, used, firstRefusedAt }: Window): string => {
     const refused = firstRefusedAt === null ? '' : `,"firstRefusedAt":"${isoTime(firstRefusedAt)}"`;
     return `"start":"${isoTime(start)}","used":${used}${refused}`;
@@ -132,7 +132,7 @@ export function decodeUsage(record: JsonObject): UsageRecord {
 
 function fillWindow(window: Window, record: JsonObject): void {
   const start = timeMember(record, 'start');
-  if (start !== windowStart(start, window.lengthMs)) throw new Error('"start" must be a full UTC minute, and of a day its midnight');
+  if (start !== windowStart(start, window.lengthMs)) throw new Error('"start" must begin a UTC minute or day');
   window.start = start;
   window.used = count(record, 'used');
   if (record.get('firstRefusedAt') !== undefined) window.firstRefusedAt = timeMember(record, 'firstRefusedAt');
@@ -141,8 +141,8 @@ function fillWindow(window: Window, record: JsonObject): void {
 function decodeBan(record: JsonObject): Ban {
   const start = timeMember(record, 'start');
   const lengthMs = timeMember(record, 'end') - start;
-  if (start % 1000 !== 0 || lengthMs <= 0 || lengthMs % 1000 !== 0) throw new Error('"ban" must begin and end with full seconds, one after the other');
-  return { start, lengthMs };
+  if (start % 1000 === 0 && lengthMs > 0 && lengthMs % 1000 === 0) return { start, lengthMs };
+  throw new Error('"ban" must start and end at whole seconds, and end after its start');
 }
 
 function count(parent: JsonObject, name: string): number {

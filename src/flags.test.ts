@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { OperatorError } from '../domain/operator-error.ts';
-import { parseDuration, parseWhen } from './when.ts';
+import { OperatorError } from './domain/operator-error.ts';
+import { parseDuration, parseWhen } from './flags.ts';
 
 process.env['TZ'] = 'Pacific/Auckland'; // which must not matter
 const now = Date.UTC(2026, 10, 21, 12);
@@ -14,45 +14,45 @@ const refusal = (error: unknown): boolean => {
 };
 
 test('durations', () => {
-  assert.equal(parseDuration('0s', '--flag'), 0);
-  assert.equal(parseDuration('90s', '--flag'), 90_000);
-  assert.equal(parseDuration('30m', '--flag'), 1_800_000);
-  assert.equal(parseDuration('24h', '--flag'), 86_400_000);
-  assert.equal(parseDuration('007d', '--flag'), 604_800_000);
-  assert.equal(parseDuration('36500d', '--flag'), 3_153_600_000_000);
+  assert.equal(parseDuration('--flag', '0s'), 0);
+  assert.equal(parseDuration('--flag', '90s'), 90_000);
+  assert.equal(parseDuration('--flag', '30m'), 1_800_000);
+  assert.equal(parseDuration('--flag', '24h'), 86_400_000);
+  assert.equal(parseDuration('--flag', '007d'), 604_800_000);
+  assert.equal(parseDuration('--flag', '36500d'), 3_153_600_000_000);
 });
 
 test('what is no duration, or a longer one than 100 years, is refused', () => {
   for (const text of ['', 's', '1', '1 s', ' 1s', '1s\n', '-1s', '+1s', '1.5h', '1e3s', '1S', '1w', '1ms', '1h30m', '٣s', '36501d', '9999999999s', '0x1s']) {
-    assert.throws(() => parseDuration(text, '--flag'), refusal, text);
+    assert.throws(() => parseDuration('--flag', text), refusal, text);
   }
 });
 
 test('times: a date is its start in UTC, a time has its zone, a duration counts from now', () => {
-  assert.equal(parseWhen('2027-01-31', '--flag', now), Date.UTC(2027, 0, 31));
-  assert.equal(parseWhen('2028-02-29', '--flag', now), Date.UTC(2028, 1, 29));
-  assert.equal(parseWhen('2027-01-31T12:00:00Z', '--flag', now), Date.UTC(2027, 0, 31, 12));
-  assert.equal(parseWhen('2027-01-31T12:00:00.25Z', '--flag', now), Date.UTC(2027, 0, 31, 12, 0, 0, 250));
-  assert.equal(parseWhen('2027-01-31T00:30:00+01:00', '--flag', now), Date.UTC(2027, 0, 30, 23, 30));
-  assert.equal(parseWhen('2027-01-31T23:30-01:00', '--flag', now), Date.UTC(2027, 1, 1, 0, 30));
-  assert.equal(parseWhen('90d', '--flag', now), now + 90 * 86_400_000);
-  assert.equal(parseWhen('9999-12-31', '--flag', now), Date.UTC(9999, 11, 31));
+  assert.equal(parseWhen('--flag', '2027-01-31', now), Date.UTC(2027, 0, 31));
+  assert.equal(parseWhen('--flag', '2028-02-29', now), Date.UTC(2028, 1, 29));
+  assert.equal(parseWhen('--flag', '2027-01-31T12:00:00Z', now), Date.UTC(2027, 0, 31, 12));
+  assert.equal(parseWhen('--flag', '2027-01-31T12:00:00.25Z', now), Date.UTC(2027, 0, 31, 12, 0, 0, 250));
+  assert.equal(parseWhen('--flag', '2027-01-31T00:30:00+01:00', now), Date.UTC(2027, 0, 30, 23, 30));
+  assert.equal(parseWhen('--flag', '2027-01-31T23:30-01:00', now), Date.UTC(2027, 1, 1, 0, 30));
+  assert.equal(parseWhen('--flag', '90d', now), now + 90 * 86_400_000);
+  assert.equal(parseWhen('--flag', '9999-12-31', now), Date.UTC(9999, 11, 31));
 });
 
 test('what is no time is refused, 30 February too, and a time without a zone', () => {
   const bad = ['', 'tomorrow', '2027', '2027-01', '27-01-31', '2027-1-31', '2027-02-30', '2027-02-30T00:00:00Z', '2027-02-29', '2027-13-01', '2027-00-10',
     '2027-01-32', '0008-20-00', '0012-31-99', '2027-01-00', '2027-01-31T12:00:00', '2027-01-31 12:00:00Z', '2027-01-31T25:00:00Z', '2027-01-31T12:60:00Z',
     '2027-01-31T12:00:00+25:00', '2027-01-31T12:00:00+99:99', '+002027-01-31', '2027-01-31Z', '2027-01-31\n', '1800000000', '-1d'];
-  for (const text of bad) assert.throws(() => parseWhen(text, '--flag', now), refusal, text);
-  assert.throws(() => parseWhen('999999999d', '--flag', now), refusal);
-  assert.throws(() => parseWhen('12345678901s', '--flag', now), refusal);
+  for (const text of bad) assert.throws(() => parseWhen('--flag', text, now), refusal, text);
+  assert.throws(() => parseWhen('--flag', '999999999d', now), refusal);
+  assert.throws(() => parseWhen('--flag', '12345678901s', now), refusal);
 });
 
 test('whatever is typed gives a whole number of milliseconds, or one line', () => {
   const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/), fc.stringMatching(/^\d{1,12}[smhdw]$/));
   fc.assert(fc.property(typed, (text) => {
     try {
-      assert.ok(Number.isInteger(parseWhen(text, '--flag', now)));
+      assert.ok(Number.isInteger(parseWhen('--flag', text, now)));
     } catch (error) {
       assert.ok(error instanceof OperatorError, String(error));
       assert.equal(error.message.includes('\n'), false);
@@ -62,6 +62,6 @@ test('whatever is typed gives a whole number of milliseconds, or one line', () =
 
 test('every instant reads back as itself', () => {
   fc.assert(fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }), (date) => {
-    assert.equal(parseWhen(date.toISOString(), '--flag', now), date.getTime());
+    assert.equal(parseWhen('--flag', date.toISOString(), now), date.getTime());
   }));
 });
