@@ -274,9 +274,14 @@ test('another plan applies from the next request on, to the running window', asy
   assert.deepEqual(limits(await shop.get(secret)), [freePerMinute, 0, noon / second + 60]);
 });
 
-test('the README\'s plans and its minute of a Free key are what the server does', async (t) => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  const rows = (head: string): string[][] => readme.slice(readme.indexOf(head)).split('\n\n')[0]!.split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()));
+test('the server does what docs/server.md says: the plans, and one minute of a Free key', async (t) => {
+  const page = readFileSync(new URL('../docs/server.md', import.meta.url), 'utf8');
+  const cells = (row: string): string[] => row.split('|').slice(1, -1).map((cell) => cell.trim());
+  const rows = (head: string): string[][] => {
+    assert.equal(page.split(head).length, 2, `${head} is there once`);
+    const [table] = page.slice(page.indexOf(head)).split('\n\n');
+    return table!.split('\n').slice(2).map(cells);
+  };
   const plans = rows('| plan | requests a minute');
   assert.deepEqual(plans.map(([name]) => name), ['Free', 'Pro', 'Business', 'Enterprise']);
   for (const [name, perMinute, perDay] of plans.slice(0, 3)) {
