@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** `petstore`: the operator's command. */
 import { parseArgs } from 'node:util';
-import { carryOut } from './control/command-client.ts';
+import { runCommand } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
-import { defaultFolder, folderOf, orUsageError, parseDuration, parseWhen, usageError, wholeNumber } from './flags.ts';
+import { dataFolder, defaultFolder, orUsageError, parseDuration, parseTime, usageError, wholeNumber } from './flags.ts';
 import { planOf } from './limits/plans.ts';
 import { log, runProgram, version } from './program.ts';
 
@@ -61,7 +61,7 @@ const commands: Readonly<Record<string, CliCommand>> = {
   'keys revoke': { args: ['ID'], flags: [], run: revoke },
   'keys set-plan': { args: ['ID', 'PLAN'], flags: ['per-minute', 'per-day'], run: setPlan },
   'keys unban': { args: ['ID'], flags: [], run: unban },
-  usage: { args: ['[ID]'], flags: ['json'], run: usageOfKeys },
+  usage: { args: ['[ID]'], flags: ['json'], run: showUsage },
 };
 
 await runProgram(async () => {
@@ -86,7 +86,7 @@ await runProgram(async () => {
 async function create(flags: Flags): Promise<void> {
   const { name, plan, expires } = flags;
   if (name === undefined || plan === undefined) throw usageError('keys create needs --name and --plan');
-  const expiresAt = expires === undefined ? null : parseWhen('--expires', expires, Date.now());
+  const expiresAt = expires === undefined ? null : parseTime('--expires', expires, Date.now());
   const result = await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) });
   showSecret('made', result);
 }
@@ -99,12 +99,12 @@ async function rotate(flags: Flags, id: string): Promise<void> {
 
 async function revoke(flags: Flags, id: string): Promise<void> {
   const { keys: [key] } = await run(flags, { op: 'revoke', id });
-  tell(`revoked ${describe(key!)}`);
+  report(`revoked ${describeKey(key!)}`);
 }
 
 async function setPlan(flags: Flags, id: string, plan: string): Promise<void> {
   const { keys: [key] } = await run(flags, { op: 'set-plan', id, ...planRequest(flags, plan) });
-  tell(`moved ${describe(key!)}`);
+  report(`moved ${describeKey(key!)}`);
 }
 
 async function list(flags: Flags): Promise<void> {
@@ -119,10 +119,10 @@ async function list(flags: Flags): Promise<void> {
 async function unban(flags: Flags, id: string): Promise<void> {
   const { usages: [usage], unbanned } = await run(flags, { op: 'unban', id });
   const key = `key ${usage!.id} (${usage!.name}, plan ${usage!.plan})`;
-  tell(unbanned ? `lifted the ban of ${key}` : `${key} is not banned`);
+  report(unbanned ? `lifted the ban of ${key}` : `${key} is not banned`);
 }
 
-async function usageOfKeys(flags: Flags, id?: string): Promise<void> {
+async function showUsage(flags: Flags, id?: string): Promise<void> {
   const { usages } = await run(flags, { op: 'usage', id: id ?? null });
   if (flags.json) return print(`${JSON.stringify(usages, null, 2)}\n`);
   const rows = usages.map((usage) => {
@@ -132,13 +132,13 @@ async function usageOfKeys(flags: Flags, id?: string): Promise<void> {
 }
 
 function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
-  return carryOut(folderOf(flags.data, process.env), command, log);
+  return runCommand(dataFolder(flags.data, process.env), command, log);
 }
 
 /** The secret alone goes to stdout. */
 function showSecret(done: string, { keys: [key], secret }: Result<'create' | 'rotate'>): void {
   print(`${secret}\n`);
-  tell(`${done} ${describe(key!)}; its secret, on stdout, is not shown again`);
+  report(`${done} ${describeKey(key!)}; its secret, on stdout, is not shown again`);
 }
 
 function parse() {
@@ -155,7 +155,7 @@ function planRequest(flags: Flags, plan: string): PlanRequest {
   return { plan: name, ...limits };
 }
 
-function describe(key: KeyReport): string {
+function describeKey(key: KeyReport): string {
   return `key ${key.id} (${key.name}, plan ${planText(key)})`;
 }
 
@@ -186,6 +186,6 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-function tell(line: string): void {
+function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }

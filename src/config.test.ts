@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { readConfig, serverHelp, type Config } from './config.ts';
 import { OperatorError } from './domain/operator-error.ts';
-import { folderOf } from './flags.ts';
+import { dataFolder } from './flags.ts';
 import { Program, serverPath, temporaryFolder } from './testing/programs.ts';
 
 const defaults: Config = { host: '127.0.0.1', port: 8080, folder: resolve('data/store'), basePath: '/v1', maxConnections: 10_000, trustedProxies: 0, demo: false };
@@ -71,7 +71,7 @@ test('the data folder is absolute from the start, and an empty one is not the cu
   assert.equal(read([], { DATA_DIR: 'z' }).folder, resolve('z'));
   refused(['--data', ''], {}, /^--data must be a path, not ""$/);
   refused(['--data='], { DATA_DIR: '/there' }, /^--data must be a path/);
-  assert.equal(folderOf(undefined, {}), resolve('data/store'));
+  assert.equal(dataFolder(undefined, {}), resolve('data/store'));
 });
 
 test('the base path ends in /v1, and reads the same encoded and decoded', () => {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
-import { badValue, defaultFolder, folderOf, orUsageError, wholeNumber } from './flags.ts';
+import { dataFolder, defaultFolder, invalidValue, orUsageError, wholeNumber } from './flags.ts';
 
 /** What the server is told by its operator. */
 export interface Config {
@@ -56,14 +56,14 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   if (flags.help) return 'help';
   if (flags.version) return 'version';
   type Flag = 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy';
-  const setting = (flag: Flag, variable: string, otherwise: string): [name: string, value: string] => {
+  const setting = (flag: Flag, variable: string, fallback: string): [name: string, value: string] => {
     const given = flags[flag];
-    return given === undefined ? [variable, environment[variable] || otherwise] : [`--${flag}`, given];
+    return given === undefined ? [variable, environment[variable] || fallback] : [`--${flag}`, given];
   };
   return Object.freeze({
     host: hostOf(...setting('host', 'HOST', '127.0.0.1')),
     port: wholeNumber(...setting('port', 'PORT', '8080'), 0, 65_535),
-    folder: folderOf(flags.data, environment),
+    folder: dataFolder(flags.data, environment),
     basePath: basePathOf(...setting('base-path', 'BASE_PATH', '/v1')),
     maxConnections: wholeNumber(...setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
     trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
@@ -74,11 +74,11 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
 function hostOf(name: string, value: string): string {
   const host = value.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) return host;
-  throw badValue(name, value, 'an IP address or a host name');
+  throw invalidValue(name, value, 'an IP address or a host name');
 }
 
 /** Unreserved characters only (RFC 3986), so that the path reads the same encoded and decoded. */
 function basePathOf(name: string, value: string): string {
   if (/^(\/[\w.~-]+)*\/v1$/.test(value) && !/\/\.{1,2}\//.test(value)) return value;
-  throw badValue(name, value, 'a path that begins with / and ends in /v1, of letters, digits and . _ ~ -');
+  throw invalidValue(name, value, 'a path that begins with / and ends in /v1, of letters, digits and . _ ~ -');
 }

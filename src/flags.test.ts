@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { OperatorError } from './domain/operator-error.ts';
-import { parseDuration, parseWhen } from './flags.ts';
+import { parseDuration, parseTime } from './flags.ts';
 
 process.env['TZ'] = 'Pacific/Auckland'; // which must not matter
 const now = Date.UTC(2026, 10, 21, 12);
@@ -29,30 +29,30 @@ test('what is no duration, or a longer one than 100 years, is refused', () => {
 });
 
 test('times: a date is its start in UTC, a time has its zone, a duration counts from now', () => {
-  assert.equal(parseWhen('--flag', '2027-01-31', now), Date.UTC(2027, 0, 31));
-  assert.equal(parseWhen('--flag', '2028-02-29', now), Date.UTC(2028, 1, 29));
-  assert.equal(parseWhen('--flag', '2027-01-31T12:00:00Z', now), Date.UTC(2027, 0, 31, 12));
-  assert.equal(parseWhen('--flag', '2027-01-31T12:00:00.25Z', now), Date.UTC(2027, 0, 31, 12, 0, 0, 250));
-  assert.equal(parseWhen('--flag', '2027-01-31T00:30:00+01:00', now), Date.UTC(2027, 0, 30, 23, 30));
-  assert.equal(parseWhen('--flag', '2027-01-31T23:30-01:00', now), Date.UTC(2027, 1, 1, 0, 30));
-  assert.equal(parseWhen('--flag', '90d', now), now + 90 * 86_400_000);
-  assert.equal(parseWhen('--flag', '9999-12-31', now), Date.UTC(9999, 11, 31));
+  assert.equal(parseTime('--flag', '2027-01-31', now), Date.UTC(2027, 0, 31));
+  assert.equal(parseTime('--flag', '2028-02-29', now), Date.UTC(2028, 1, 29));
+  assert.equal(parseTime('--flag', '2027-01-31T12:00:00Z', now), Date.UTC(2027, 0, 31, 12));
+  assert.equal(parseTime('--flag', '2027-01-31T12:00:00.25Z', now), Date.UTC(2027, 0, 31, 12, 0, 0, 250));
+  assert.equal(parseTime('--flag', '2027-01-31T00:30:00+01:00', now), Date.UTC(2027, 0, 30, 23, 30));
+  assert.equal(parseTime('--flag', '2027-01-31T23:30-01:00', now), Date.UTC(2027, 1, 1, 0, 30));
+  assert.equal(parseTime('--flag', '90d', now), now + 90 * 86_400_000);
+  assert.equal(parseTime('--flag', '9999-12-31', now), Date.UTC(9999, 11, 31));
 });
 
 test('what is no time is refused, 30 February too, and a time without a zone', () => {
   const bad = ['', 'tomorrow', '2027', '2027-01', '27-01-31', '2027-1-31', '2027-02-30', '2027-02-30T00:00:00Z', '2027-02-29', '2027-13-01', '2027-00-10',
     '2027-01-32', '0008-20-00', '0012-31-99', '2027-01-00', '2027-01-31T12:00:00', '2027-01-31 12:00:00Z', '2027-01-31T25:00:00Z', '2027-01-31T12:60:00Z',
     '2027-01-31T12:00:00+25:00', '2027-01-31T12:00:00+99:99', '+002027-01-31', '2027-01-31Z', '2027-01-31\n', '1800000000', '-1d'];
-  for (const text of bad) assert.throws(() => parseWhen('--flag', text, now), refusal, text);
-  assert.throws(() => parseWhen('--flag', '999999999d', now), refusal);
-  assert.throws(() => parseWhen('--flag', '12345678901s', now), refusal);
+  for (const text of bad) assert.throws(() => parseTime('--flag', text, now), refusal, text);
+  assert.throws(() => parseTime('--flag', '999999999d', now), refusal);
+  assert.throws(() => parseTime('--flag', '12345678901s', now), refusal);
 });
 
 test('whatever is typed gives a whole number of milliseconds, or one line', () => {
   const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/), fc.stringMatching(/^\d{1,12}[smhdw]$/));
   fc.assert(fc.property(typed, (text) => {
     try {
-      assert.ok(Number.isInteger(parseWhen('--flag', text, now)));
+      assert.ok(Number.isInteger(parseTime('--flag', text, now)));
     } catch (error) {
       assert.ok(error instanceof OperatorError, String(error));
       assert.equal(error.message.includes('\n'), false);
@@ -62,6 +62,6 @@ test('whatever is typed gives a whole number of milliseconds, or one line', () =
 
 test('every instant reads back as itself', () => {
   fc.assert(fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }), (date) => {
-    assert.equal(parseWhen('--flag', date.toISOString(), now), date.getTime());
+    assert.equal(parseTime('--flag', date.toISOString(), now), date.getTime());
   }));
 });

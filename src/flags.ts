@@ -12,7 +12,7 @@ export function usageError(what: string): OperatorError {
 }
 
 /** The refusal of a value: `name` is the flag or variable that it came from, here and below. */
-export function badValue(name: string, value: string, rule: string): OperatorError {
+export function invalidValue(name: string, value: string, rule: string): OperatorError {
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
@@ -26,17 +26,17 @@ export function orUsageError<T>(parse: () => T): T {
 }
 
 /** The data folder, absolute: `flag` is what --data says. Throws OperatorError. */
-export function folderOf(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
+export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
   const value = flag ?? (environment['DATA_DIR'] || defaultFolder);
   if (value !== '') return resolve(value);
-  throw badValue('--data', value, 'a path');
+  throw invalidValue('--data', value, 'a path');
 }
 
 /** A whole number. Throws OperatorError. */
 export function wholeNumber(name: string, value: string, min: number, max: number): number {
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN;
   if (number >= min && number <= max) return number;
-  throw badValue(name, value, `a whole number from ${min} to ${max}`);
+  throw invalidValue(name, value, `a whole number from ${min} to ${max}`);
 }
 
 /** A duration like `90s`, `30m`, `24h`, `7d` in milliseconds. Throws OperatorError. */
@@ -44,11 +44,11 @@ export function parseDuration(name: string, value: string): number {
   const match = /^([0-9]{1,9})([smhd])$/.exec(value);
   const duration = match === null ? NaN : Number(match[1]) * unitMs[match[2]!]!;
   if (duration <= maxDurationMs) return duration;
-  throw badValue(name, value, 'a duration like 90s, 30m, 24h or 7d, at most 100 years');
+  throw invalidValue(name, value, 'a duration like 90s, 30m, 24h or 7d, at most 100 years');
 }
 
 /** A time: a date (its start in UTC), an RFC 3339 time, or a duration from `now` on. Throws OperatorError. */
-export function parseWhen(name: string, value: string, now: number): number {
+export function parseTime(name: string, value: string, now: number): number {
   if (/^[0-9]+[smhd]$/.test(value)) return now + parseDuration(name, value);
   if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(value)) {
     const date = value.slice(0, 10);
@@ -57,5 +57,5 @@ export function parseWhen(name: string, value: string, now: number): number {
     // Date.parse takes 30 February for 2 March.
     if (!Number.isNaN(midnight + time) && new Date(midnight).toISOString().startsWith(date)) return time;
   }
-  throw badValue(name, value, 'a date like 2027-01-31, a time like 2027-01-31T12:00:00Z or a duration like 90d');
+  throw invalidValue(name, value, 'a date like 2027-01-31, a time like 2027-01-31T12:00:00Z or a duration like 90d');
 }

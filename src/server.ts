@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
-import { answerCommand, type Accounts } from './control/commands.ts';
+import { respondToCommand, type Accounts } from './control/commands.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { OperatorError } from './domain/operator-error.ts';
@@ -37,7 +37,7 @@ async function serve(config: Config): Promise<void> {
 
   let opened: (accounts: Accounts) => void = () => {};
   const opening = new Promise<Accounts>((resolve) => (opened = resolve));
-  const lock = await FolderLock.acquire(folder, 'server', async (command) => answerCommand(await opening, command));
+  const lock = await FolderLock.acquire(folder, 'server', async (command) => respondToCommand(await opening, command));
   if (!(lock instanceof FolderLock)) {
     const advice = 'stop that, or choose another folder with --data';
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
@@ -54,8 +54,8 @@ async function serve(config: Config): Promise<void> {
   lock.announce(listener.address);
   stop = async () => {
     service.stop();
-    const answered = await listener.stop(stopGraceMs);
-    if (!answered) log(`stopped after ${stopGraceMs / 1000} s with requests unanswered`);
+    const completed = await listener.stop(stopGraceMs);
+    if (!completed) log(`stopped after ${stopGraceMs / 1000} s with requests unanswered`);
     try {
       await usage.close();
     } finally {
@@ -63,7 +63,7 @@ async function serve(config: Config): Promise<void> {
       await pets.close();
     }
     await lock.release(); // last: not before the last byte is written may another process have the folder
-    return answered;
+    return completed;
   };
 
   const { address } = listener;

@@ -13,10 +13,10 @@ import { Router, type Route } from './http/router.ts';
 import { parseQuery } from './http/url.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { Key } from './keys/key.ts';
+import type { LimitStatus } from './limits/limit-status.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { limitsOf } from './limits/plans.ts';
-import { keyLimited, strangerLimited } from './limits/refusals.ts';
-import type { Standing } from './limits/standing.ts';
+import { addressLimited, keyLimited } from './limits/refusals.ts';
 import { createPet } from './operations/create-pet.ts';
 import { getPet } from './operations/get-pet.ts';
 import { health, readiness, shuttingDown } from './operations/health.ts';
@@ -118,7 +118,7 @@ export class Service implements Handler {
     const key = this.#authenticate(request, now);
     if ('code' in key) {
       const limits = this.#limiter.admitAddress(this.#addressOf(request), now);
-      return { ...notAdmitted, limits, refusal: limits.refusedBy === null ? key : strangerLimited(limits, now) };
+      return { ...notAdmitted, limits, refusal: limits.refusedBy === null ? key : addressLimited(limits, now) };
     }
     const limits = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
     const refusal = limits.refusedBy !== null ? keyLimited(limits, now) : this.#stopping ? shuttingDown() : null;
@@ -139,8 +139,8 @@ export class Service implements Handler {
     return request.isRepeated('authorization') ? invalidKey : missingKey;
   }
 
-  #addressStatus(sender: Sender, now: number): Standing {
-    return this.#limiter.standingOf(this.#addressOf(sender), now);
+  #addressStatus(sender: Sender, now: number): LimitStatus {
+    return this.#limiter.addressStatus(this.#addressOf(sender), now);
   }
 
   #addressOf(sender: Sender): string {
@@ -174,7 +174,7 @@ const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', al
 
 /** The result of authentication and rate limiting. */
 interface Admission {
-  readonly limits: Standing | null;
+  readonly limits: LimitStatus | null;
   /** The headers of every response of the operation. */
   readonly headers: readonly string[];
   readonly refusal: Refusal | null;

@@ -3,26 +3,26 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** No question is longer. */
-const maxQuestionBytes = 64 * 1024;
+const maxMessageBytes = 64 * 1024;
 /** A connection on which nothing moves for so long is dropped, so that it keeps nobody from ending. */
-const silenceMs = 30_000;
+const idleTimeoutMs = 30_000;
 /** Once a channel is closed, who is connected and has not asked yet may take so long. */
-const closingMs = 500;
+const closeTimeoutMs = 500;
 
 /** The end that answers: each connection's one question. */
 export class Channel {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  /** `answer` must not reject. */
-  constructor(answer: (question: unknown) => Promise<unknown>) {
+  /** `respond` must not reject. */
+  constructor(respond: (message: unknown) => Promise<unknown>) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
       socket.on('error', () => socket.destroy());
-      socket.setTimeout(silenceMs, () => socket.destroy());
-      readMessage(socket, maxQuestionBytes)
-        .then(answer)
+      socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+      readMessage(socket, maxMessageBytes)
+        .then(respond)
         .then((reply) => socket.end(`${JSON.stringify(reply)}\n`))
         .catch(() => socket.destroy());
     });
@@ -43,7 +43,7 @@ export class Channel {
   /** Refuses connections from now on. Resolves when those there are have ended, soon. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    const timer = setTimeout(() => this.#sockets.forEach((socket) => socket.destroy()), closingMs);
+    const timer = setTimeout(() => this.#sockets.forEach((socket) => socket.destroy()), closeTimeoutMs);
     await closed;
     clearTimeout(timer);
   }
@@ -53,14 +53,14 @@ export class Channel {
  * Asks the process that listens on a socket. Rejects with a system error (ECONNREFUSED: nobody listens) if it cannot be
  * reached, and with ChannelClosedError if it was reached and gave no answer, or none within `timeoutMs`.
  */
-export async function ask(path: string, question: unknown, timeoutMs: number): Promise<unknown> {
+export async function sendMessage(path: string, message: unknown, timeoutMs: number): Promise<unknown> {
   const socket = connect(path);
   try {
     await once(socket, 'connect');
     const timer = setTimeout(() => socket.destroy(), timeoutMs);
     socket.once('close', () => clearTimeout(timer));
     socket.on('error', () => socket.destroy());
-    socket.write(`${JSON.stringify(question)}\n`);
+    socket.write(`${JSON.stringify(message)}\n`);
     return await readMessage(socket, Infinity);
   } finally {
     socket.destroy();

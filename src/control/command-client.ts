@@ -3,20 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../domain/operator-error.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
-import { ask, ChannelClosedError } from './channel.ts';
-import { execute, type Command, type CommandAnswer, type CommandName, type Result } from './commands.ts';
+import { ChannelClosedError, sendMessage } from './channel.ts';
+import { execute, type Command, type CommandName, type CommandResponse, type Result } from './commands.ts';
 import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
 
 /** How long a command waits for the folder. */
 const patienceMs = 10_000;
-const answerTimeoutMs = 30_000;
+const responseTimeoutMs = 30_000;
 const retryMs = 20;
 
 /**
  * Has the server that runs on the folder carry out the command, or else takes the folder's lock and does it itself,
  * waiting for other commands; `log` is told of a file that was set aside then. Throws OperatorError.
  */
-export async function carryOut<Op extends CommandName>(
+export async function runCommand<Op extends CommandName>(
   folder: string,
   command: Command<Op>,
   log: (line: string) => void,
@@ -35,9 +35,9 @@ export async function carryOut<Op extends CommandName>(
         await lock.release();
       }
     }
-    const answer = lock.holder?.kind === 'server' ? await serverAnswer(lock, command) : null;
-    if (answer !== null && 'error' in answer) throw new OperatorError(answer.error, answer.exitCode);
-    if (answer !== null) return answer.result as Result<Op>;
+    const response = lock.holder?.kind === 'server' ? await serverResponse(lock, command) : null;
+    if (response !== null && 'error' in response) throw new OperatorError(response.error, response.exitCode);
+    if (response !== null) return response.result as Result<Op>;
     if (Date.now() > deadline) {
       const holder = describeHolder(lock);
       throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again when that has ended`);
@@ -47,9 +47,9 @@ export async function carryOut<Op extends CommandName>(
 }
 
 /** The running server's answer, or null if it ended before it took the question. */
-async function serverAnswer(held: Held, command: object): Promise<CommandAnswer | null> {
+async function serverResponse(held: Held, command: object): Promise<CommandResponse | null> {
   try {
-    return (await ask(held.socketPath, command, answerTimeoutMs)) as CommandAnswer | null;
+    return (await sendMessage(held.socketPath, command, responseTimeoutMs)) as CommandResponse | null;
   } catch (error) {
     if (!(error instanceof ChannelClosedError)) return null;
     const checks = '"petstore keys list" and "petstore usage" show whether the change was made';

@@ -8,8 +8,8 @@ import * as fc from 'fast-check';
 import { KeyRing } from '../keys/key-ring.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { FolderLock } from './folder-lock.ts';
-import { carryOut } from './command-client.ts';
-import { answerCommand, execute, type Accounts, type Command, type CommandName, type Result } from './commands.ts';
+import { runCommand } from './command-client.ts';
+import { execute, respondToCommand, type Accounts, type Command, type CommandName, type Result } from './commands.ts';
 
 const accountsOf = (keys: KeyRing): Accounts => ({ keys, openUsage: () => assert.fail('no key command asks for usage') });
 const silent = (line: string): never => assert.fail(line);
@@ -93,21 +93,21 @@ test('set-plan and revoke report the key as it is then', async (t) => {
 
 test('over the socket: a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  assert.deepEqual(await answerCommand(accountsOf(ring), { op: 'list' }), { result: { keys: [] } });
-  assert.deepEqual(await answerCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows them', exitCode: 1 });
-  assert.deepEqual(await answerCommand(accountsOf(ring), create('')), {
+  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'list' }), { result: { keys: [] } });
+  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows them', exitCode: 1 });
+  assert.deepEqual(await respondToCommand(accountsOf(ring), create('')), {
     error: '--name must have 1 to 100 characters, one of them visible, and no control characters', exitCode: 2,
   });
   for (const unknown of [{ op: 'forgive', id: 'k1', later: true }, null, 'list', 5]) {
-    assert.deepEqual(await answerCommand(accountsOf(ring), unknown), {
+    assert.deepEqual(await respondToCommand(accountsOf(ring), unknown), {
       error: 'the running server does not know this command; it is of another version', exitCode: 1,
     });
   }
 });
 
-// One who asks may be of another version, or no program of ours: whatever the question is, the file that it leaves
+// One who asks may be of another version, or no program of ours: whatever the message is, the file that it leaves
 // reads back as what the server holds, and a list can be shown.
-test('no question, however odd, makes a broken key or stops the answers', async (t) => {
+test('no message, however odd, makes a broken key or stops the responses', async (t) => {
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, 0, -1, 1.5, 1e300, 8.64e15, 9e15, '', '5', 'k1', true, [], ['k1'], {}, now, now + hour, now + 0.5));
   const usual = {
     id: fc.constantFrom('k1', 'k2'), name: fc.constant('a'), plan: fc.constantFrom('free', 'enterprise'), perMinute: fc.constant(5), perDay: fc.constant(5),
@@ -115,19 +115,19 @@ test('no question, however odd, makes a broken key or stops the answers', async 
   };
   const members = Object.fromEntries(Object.entries(usual).map(([name, good]) => [name, fc.oneof(good, odd)]));
   const op = fc.oneof({ weight: 9, arbitrary: fc.constantFrom('create', 'rotate', 'revoke', 'set-plan', 'list') }, { weight: 1, arbitrary: odd });
-  const question = fc.oneof({ weight: 1, arbitrary: odd }, { weight: 9, arbitrary: fc.record({ op, ...members }, { requiredKeys: ['op'], noNullPrototype: true }) });
+  const message = fc.oneof({ weight: 1, arbitrary: odd }, { weight: 9, arbitrary: fc.record({ op, ...members }, { requiredKeys: ['op'], noNullPrototype: true }) });
   let made = 0;
   let refused = 0;
-  await fc.assert(fc.asyncProperty(fc.array(question, { maxLength: 12 }), async (questions) => {
+  await fc.assert(fc.asyncProperty(fc.array(message, { maxLength: 12 }), async (messages) => {
     const folder = temporaryFolder(t);
     const ring = new KeyRing(folder);
     await run(ring, create('first'));
-    for (const asked of questions) {
-      const answer = await answerCommand(accountsOf(ring), JSON.parse(JSON.stringify(asked)));
-      if ('error' in answer) {
+    for (const sent of messages) {
+      const response = await respondToCommand(accountsOf(ring), JSON.parse(JSON.stringify(sent)));
+      if ('error' in response) {
         refused++;
-        assert.match(answer.error, /^[^\n]+$/);
-        assert.ok(answer.exitCode === 1 || answer.exitCode === 2);
+        assert.match(response.error, /^[^\n]+$/);
+        assert.ok(response.exitCode === 1 || response.exitCode === 2);
       } else {
         made++;
       }
@@ -138,10 +138,10 @@ test('no question, however odd, makes a broken key or stops the answers', async 
       assert.ok(expiresAt === null || Number.isInteger(expiresAt));
       assert.ok(secrets.every((secret) => secret.expiresAt === null || Number.isInteger(secret.expiresAt)));
     }
-    assert.ok('result' in (await answerCommand(accountsOf(ring), { op: 'list' })));
+    assert.ok('result' in (await respondToCommand(accountsOf(ring), { op: 'list' })));
     assert.deepEqual(readdirSync(folder), ['keys.json']);
   }), { numRuns: 150 });
-  assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: the questions are not odd, or not usual, enough`);
+  assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: the messages are not odd, or not usual, enough`);
 });
 
 test('each wrong type is refused, and changes nothing', async (t) => {
@@ -159,46 +159,46 @@ test('each wrong type is refused, and changes nothing', async (t) => {
     ...[undefined, null, '0', true, [], {}, -1, 0.5, 9e15, 1e300].map((graceMs) => ({ ...rotate, graceMs })),
     ...[undefined, null, 1, ['k1'].concat('k2'), {}, { toString: 1 }].flatMap((id) => [{ ...rotate, id }, { op: 'revoke', id }, { op: 'set-plan', id, plan: 'free' }]),
   ];
-  for (const question of wrong) assert.ok('error' in (await answerCommand(accountsOf(ring), question)), JSON.stringify(question));
+  for (const message of wrong) assert.ok('error' in (await respondToCommand(accountsOf(ring), message)), JSON.stringify(message));
   assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
 });
 
-test('a command whose server ends before it takes the question does it itself', async (t) => {
+test('a command whose server ends before it takes the message does it itself', async (t) => {
   const folder = temporaryFolder(t);
-  const asked: unknown[] = [];
-  const server = await FolderLock.acquire(folder, 'server', async (question) => {
-    asked.push(question);
-    if (asked.length === 2) void (server as FolderLock).release();
+  const sent: unknown[] = [];
+  const server = await FolderLock.acquire(folder, 'server', async (message) => {
+    sent.push(message);
+    if (sent.length === 2) void (server as FolderLock).release();
     return null;
   });
-  const { keys } = await carryOut(folder, create('a'), silent);
+  const { keys } = await runCommand(folder, create('a'), silent);
   assert.deepEqual(keys.map(({ id }) => id), ['k1']);
-  assert.deepEqual(asked, [create('a'), create('a')]);
+  assert.deepEqual(sent, [create('a'), create('a')]);
   assert.deepEqual(readdirSync(folder).sort(), ['keys.json', 'lock.2']);
 });
 
 test('a server that ends in the middle of a command leaves it in doubt: that is said, and nothing is done twice', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   mkdirSync(folder);
-  const questions: string[] = [];
+  const messages: string[] = [];
   const server = createServer((socket) => socket.setEncoding('utf8').once('data', (text: string) => {
-    questions.push(text);
+    messages.push(text);
     if (text.includes('who')) socket.end(`${JSON.stringify({ kind: 'server', pid: 4711, address: null, since: '' })}\n`);
     else socket.destroy();
   }));
   server.listen(join(folder, 'lock.1'));
   await once(server, 'listening');
   t.after(() => server.close());
-  await assert.rejects(carryOut(folder, create('a'), silent), {
+  await assert.rejects(runCommand(folder, create('a'), silent), {
     message: 'the server (process 4711) gave no answer; "petstore keys list" and "petstore usage" show whether the change was made', exitCode: 1,
   });
-  assert.equal(questions.length, 2);
+  assert.equal(messages.length, 2);
   assert.deepEqual(readdirSync(folder), ['lock.1']);
 });
 
 test('commands in one folder wait for each other; a secret is printed for each', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
-  const results = await Promise.all(Array.from({ length: 10 }, (_, i) => carryOut(folder, create(`n${i}`), silent)));
+  const results = await Promise.all(Array.from({ length: 10 }, (_, i) => runCommand(folder, create(`n${i}`), silent)));
   const ring = new KeyRing(folder);
   assert.deepEqual(ring.keys.map(({ id }) => id), Array.from({ length: 10 }, (_, i) => `k${i + 1}`));
   for (const { keys, secret } of results) assert.equal(ring.find(secret!, Date.now())?.id, keys[0]?.id);

@@ -88,7 +88,7 @@ export type Command<Op extends CommandName> = { readonly op: Op } & Parameters<(
 /** What came of a command: the keys that it concerns, or what they have used. */
 export type Result<Op extends CommandName> = Awaited<ReturnType<(typeof commands)[Op]>>;
 /** What a server answers to a command: a result, or why there is none. */
-export type CommandAnswer = { readonly result: unknown } | { readonly error: string; readonly exitCode: number };
+export type CommandResponse = { readonly result: unknown } | { readonly error: string; readonly exitCode: number };
 
 /** Carries out what should be a command. Rejects with OperatorError for what cannot be done, and what the disk reports. */
 export async function execute(accounts: Accounts, command: unknown, now: number): Promise<unknown> {
@@ -100,7 +100,7 @@ export async function execute(accounts: Accounts, command: unknown, now: number)
 }
 
 /** The server's end: what it answers to a command that arrives on the lock's socket. Never rejects. */
-export async function answerCommand(accounts: Accounts, command: unknown): Promise<CommandAnswer> {
+export async function respondToCommand(accounts: Accounts, command: unknown): Promise<CommandResponse> {
   try {
     return { result: await execute(accounts, command, Date.now()) };
   } catch (error) {

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { describe, mock, test, type TestContext } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { Program, serverPath, startServer, temporaryFolder } from '../testing/programs.ts';
-import { ask } from './channel.ts';
+import { sendMessage } from './channel.ts';
 import { FolderLock, type Held, type Holder } from './folder-lock.ts';
 
 const patienceMs = 30_000;
 const builtLock = new URL('../../dist/control/folder-lock.js', import.meta.url).href;
 const nothing = async (): Promise<null> => null;
 
-async function acquired(t: TestContext, folder: string, answer: (question: unknown) => Promise<unknown> = nothing): Promise<FolderLock> {
-  const lock = await FolderLock.acquire(folder, 'server', answer);
+async function acquired(t: TestContext, folder: string, respond: (message: unknown) => Promise<unknown> = nothing): Promise<FolderLock> {
+  const lock = await FolderLock.acquire(folder, 'server', respond);
   assert.ok(lock instanceof FolderLock, 'the folder is held');
   t.after(() => lock.release());
   return lock;
@@ -104,10 +104,10 @@ function before(t: TestContext, name: 'linkSync' | 'rmSync', interfere: () => vo
   t.after(restore);
 }
 
-/** A listener of this process, to be linked to whatever name a test needs; it answers each question with `answer`. */
-async function listener(t: TestContext, folder: string, answer: object): Promise<string> {
+/** A listener of this process, to be linked to whatever name a test needs; it responds to each message with `response`. */
+async function listener(t: TestContext, folder: string, response: object): Promise<string> {
   const path = join(temporaryFolder(t), 'listener');
-  const server = createServer((socket) => socket.on('data', () => socket.end(`${JSON.stringify(answer)}\n`)).on('error', () => {}));
+  const server = createServer((socket) => socket.on('data', () => socket.end(`${JSON.stringify(response)}\n`)).on('error', () => {}));
   server.listen(path);
   await once(server, 'listening');
   t.after(() => server.close());
@@ -263,9 +263,9 @@ describe('other processes, side by side', { concurrency: true }, () => {
 });
 
 test('a holder that does not say who it is holds', async (t) => {
-  for (const answer of [{}, [], { pid: 1 }, { error: 'no' }]) {
+  for (const response of [{}, [], { pid: 1 }, { error: 'no' }]) {
     const folder = temporaryFolder(t);
-    linkSync(await listener(t, folder, answer), join(folder, 'lock.3'));
+    linkSync(await listener(t, folder, response), join(folder, 'lock.3'));
     assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.3'), holder: null });
   }
   const folder = temporaryFolder(t);
@@ -293,7 +293,7 @@ test('a slow starter that saw an old number withdraws: the holder has a higher o
   });
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.3'), holder: other });
   assert.deepEqual(readdirSync(folder), ['lock.3']);
-  assert.deepEqual(await ask(join(folder, 'lock.3'), { op: 'who' }, patienceMs), other);
+  assert.deepEqual(await sendMessage(join(folder, 'lock.3'), { op: 'who' }, patienceMs), other);
 });
 
 test('a slow starter that withdrew takes the lock if the holder of the higher number has died', async (t) => {
@@ -359,41 +359,41 @@ test('a holder that closes leaves its successor alone', async (t) => {
   await second.release();
 });
 
-test('questions other than who are for the owner; nothing of the lock is given by mistake', async (t) => {
+test('messages other than who are for the owner; nothing of the lock is given by mistake', async (t) => {
   const folder = temporaryFolder(t);
-  const questions: unknown[] = [];
-  await acquired(t, folder, async (question) => {
-    questions.push(question);
+  const messages: unknown[] = [];
+  await acquired(t, folder, async (message) => {
+    messages.push(message);
     return 'answered';
   });
   const path = join(folder, 'lock.1');
-  for (const question of [null, 'who', ['who'], { op: 'WHO' }, { who: 1 }, { op: ['who'] }]) {
-    assert.equal(await ask(path, question, patienceMs), 'answered');
+  for (const message of [null, 'who', ['who'], { op: 'WHO' }, { who: 1 }, { op: ['who'] }]) {
+    assert.equal(await sendMessage(path, message, patienceMs), 'answered');
   }
-  assert.equal(questions.length, 6);
-  assert.equal(((await ask(path, { op: 'who', more: 1 }, patienceMs)) as Holder).pid, process.pid);
+  assert.equal(messages.length, 6);
+  assert.equal(((await sendMessage(path, { op: 'who', more: 1 }, patienceMs)) as Holder).pid, process.pid);
 });
 
-test('the folder is freed only when the questions that arrived are answered; later ones are sent on', { timeout: 20_000 }, async (t) => {
+test('the folder is freed only when the messages that arrived are answered; later ones are sent on', { timeout: 20_000 }, async (t) => {
   const folder = temporaryFolder(t);
-  let answerNow = (_: string): void => {};
-  const answer = new Promise<string>((resolve) => (answerNow = resolve));
-  t.after(() => answerNow(''));
-  const questions: unknown[] = [];
-  const lock = await acquired(t, folder, (question) => {
-    questions.push(question);
-    return answer;
+  let respondNow = (_: string): void => {};
+  const response = new Promise<string>((resolve) => (respondNow = resolve));
+  t.after(() => respondNow(''));
+  const messages: unknown[] = [];
+  const lock = await acquired(t, folder, (message) => {
+    messages.push(message);
+    return response;
   });
   const path = join(folder, 'lock.1');
-  const asked = ask(path, { op: 'create' }, patienceMs);
-  while (questions.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const sent = sendMessage(path, { op: 'create' }, patienceMs);
+  while (messages.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const released = lock.release();
   assert.equal((await refused(folder)).holder?.pid, process.pid); // a change may still be under way
-  assert.equal(await ask(path, { op: 'create' }, patienceMs), null);
-  answerNow('done');
-  assert.equal(await asked, 'done');
+  assert.equal(await sendMessage(path, { op: 'create' }, patienceMs), null);
+  respondNow('done');
+  assert.equal(await sent, 'done');
   await released;
-  assert.equal(questions.length, 1);
+  assert.equal(messages.length, 1);
   await acquired(t, folder);
 });
 

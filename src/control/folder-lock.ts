@@ -19,7 +19,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
-import { ask, Channel } from './channel.ts';
+import { Channel, sendMessage } from './channel.ts';
 
 /** What the holder of a lock says of itself. */
 export interface Holder {
@@ -51,13 +51,13 @@ export class FolderLock {
 
   /**
    * Takes the lock of a folder, making the folder (mode 0700) if there is none. Questions other than "who" that
-   * arrive on its socket are given to `answer`, which must not reject.
+   * arrive on its socket are given to `respond`, which must not reject.
    * Gives the lock, or who holds it. Throws OperatorError if the folder cannot be used.
    */
   static async acquire(
     folder: string,
     kind: Holder['kind'],
-    answer: (question: unknown) => Promise<unknown>,
+    respond: (message: unknown) => Promise<unknown>,
   ): Promise<FolderLock | Held> {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> is longer
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
@@ -65,9 +65,9 @@ export class FolderLock {
       const problem = `the data folder's path is ${excess} bytes too long for the lock's socket`;
       throw new OperatorError(`${problem}: ${folder}; choose a shorter one with --data`);
     }
-    const lock = new FolderLock(kind, answer);
+    const lock = new FolderLock(kind, respond);
     try {
-      makeMissing(folder);
+      makeFolder(folder);
       await lock.#channel.listen(own);
       const held = await lock.#take(folder, own);
       if (held !== null) void lock.#channel.close();
@@ -80,12 +80,12 @@ export class FolderLock {
     }
   }
 
-  private constructor(kind: Holder['kind'], answer: (question: unknown) => Promise<unknown>) {
+  private constructor(kind: Holder['kind'], respond: (message: unknown) => Promise<unknown>) {
     this.#holder = { kind, pid: process.pid, address: null, since: new Date().toISOString() };
-    this.#channel = new Channel(async (question) => {
-      if ((question as { op?: unknown } | null)?.op === 'who') return this.#holder;
+    this.#channel = new Channel(async (message) => {
+      if ((message as { op?: unknown } | null)?.op === 'who') return this.#holder;
       if (this.#releasing) return null;
-      const pending = answer(question);
+      const pending = respond(message);
       this.#pending.add(pending);
       return pending.finally(() => this.#pending.delete(pending));
     });
@@ -142,8 +142,8 @@ export class FolderLock {
 /** Who holds the lock on this socket; `dead` if nobody listens, `gone` if there is no such socket any more. */
 async function probe(socketPath: string): Promise<'dead' | 'gone' | { holder: Holder | null }> {
   try {
-    const answer = await ask(socketPath, { op: 'who' }, whoTimeoutMs);
-    return { holder: isHolder(answer) ? answer : null };
+    const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
+    return { holder: isHolder(response) ? response : null };
   } catch (error) {
     if (codeOf(error) === 'ECONNREFUSED') return 'dead';
     if (codeOf(error) === 'ENOENT') return 'gone';
@@ -167,10 +167,10 @@ function lockNumbers(folder: string): number[] {
 }
 
 /** As `mkdirSync` with `recursive`, which loops for ever where the system reports ENOENT though the parent exists: in /proc. */
-function makeMissing(folder: string): void {
+function makeFolder(folder: string): void {
   const isFolder = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder()) return;
-  makeMissing(dirname(folder));
+  makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
@@ -178,8 +178,8 @@ function makeMissing(folder: string): void {
   }
 }
 
-function isHolder(answer: unknown): answer is Holder {
-  return typeof answer === 'object' && answer !== null && 'pid' in answer && 'kind' in answer && 'since' in answer;
+function isHolder(response: unknown): response is Holder {
+  return typeof response === 'object' && response !== null && 'pid' in response && 'kind' in response && 'since' in response;
 }
 
 function codeOf(error: unknown): string | undefined {

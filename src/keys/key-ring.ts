@@ -11,27 +11,27 @@ export interface IssuedKey {
   readonly secret: string;
 }
 
-interface Known {
+interface KnownSecret {
   readonly key: Key;
   readonly secret: KeySecret;
 }
 
 const format = 'petstore-keys';
 /** So many secrets that were used lately are found without hashing them. */
-const maxRemembered = 10_000;
+const maxRecent = 10_000;
 
 /** The API keys: `keys.json`, and how a secret is looked up. A change holds once it is on the disk. */
 export class KeyRing {
   readonly #path: string;
   #keys: readonly Key[] = [];
-  #byHash = new Map<string, Known>();
-  readonly #remembered = new Map<string, Known>();
+  #byHash = new Map<string, KnownSecret>();
+  readonly #recent = new Map<string, KnownSecret>();
   #changes: Promise<unknown> = Promise.resolve();
 
   /** Reads the keys of a data folder. Throws OperatorError that names the line where the file is damaged. */
   constructor(folder: string) {
     this.#path = join(folder, 'keys.json');
-    this.#hold(readRecords(this.#path, format, decodeKey));
+    this.#setKeys(readRecords(this.#path, format, decodeKey));
   }
 
   /** All keys, revoked and expired ones too, oldest first. */
@@ -48,7 +48,7 @@ export class KeyRing {
 
   /** The active key that a secret stands for at this time, or null. */
   find(secret: string, now: number): Key | null {
-    const known = this.#remembered.get(secret) ?? this.#lookUp(secret);
+    const known = this.#recent.get(secret) ?? this.#lookUp(secret);
     if (known === null || !isActive(known.key, now)) return null;
     return known.secret.expiresAt === null || now < known.secret.expiresAt ? known.key : null;
   }
@@ -60,7 +60,7 @@ export class KeyRing {
       // A key is never removed, and a new one's number is above all others, so that no id comes twice.
       const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
       const id = `k${highest + 1}`;
-      const key = { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [keep(secret)] };
+      const key = { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [storedSecret(secret)] };
       return { keys: [...this.#keys, key], result: { key, secret } };
     });
   }
@@ -74,7 +74,7 @@ export class KeyRing {
       const older = key.secrets
         .map((old) => ({ ...old, expiresAt: Math.min(old.expiresAt ?? Infinity, until) }))
         .filter((old) => old.expiresAt > now);
-      return { ...key, secrets: [...older, keep(secret)] };
+      return { ...key, secrets: [...older, storedSecret(secret)] };
     }).then((key) => ({ key, secret }));
   }
 
@@ -105,24 +105,24 @@ export class KeyRing {
     const done = this.#changes.then(async () => {
       const { keys, result } = change();
       await writeRecords(this.#path, format, keys.map(encodeKey));
-      this.#hold(keys);
+      this.#setKeys(keys);
       return result;
     });
     this.#changes = done.catch(() => {});
     return done;
   }
 
-  #hold(keys: readonly Key[]): void {
+  #setKeys(keys: readonly Key[]): void {
     this.#keys = keys;
     this.#byHash = new Map(keys.flatMap((key) => key.secrets.map((secret) => [secret.sha256, { key, secret }])));
-    this.#remembered.clear();
+    this.#recent.clear();
   }
 
-  #lookUp(secret: string): Known | null {
+  #lookUp(secret: string): KnownSecret | null {
     const known = isSecret(secret) ? this.#byHash.get(hashSecret(secret)) : undefined;
     if (known === undefined) return null;
-    if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
-    this.#remembered.set(secret, known);
+    if (this.#recent.size >= maxRecent) this.#recent.clear();
+    this.#recent.set(secret, known);
     return known;
   }
 }
@@ -131,6 +131,6 @@ function assertActive(key: Key, now: number): void {
   if (!isActive(key, now)) throw new OperatorError(`the key ${key.id} is expired`);
 }
 
-function keep(secret: string): KeySecret {
+function storedSecret(secret: string): KeySecret {
   return { sha256: hashSecret(secret), last4: secret.slice(-4), expiresAt: null };
 }

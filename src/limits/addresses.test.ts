@@ -4,14 +4,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { AddressCounts, networkOf } from './addresses.ts';
-import type { Standing } from './standing.ts';
+import type { LimitStatus } from './limit-status.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 const minute = 60_000;
 
 test('an address may send 60 requests in a UTC minute', () => {
   const counts = new AddressCounts();
-  const send = (count: number, time: number): Standing[] => Array.from({ length: count }, () => counts.admit('203.0.113.7', time));
+  const send = (count: number, time: number): LimitStatus[] => Array.from({ length: count }, () => counts.admit('203.0.113.7', time));
   const sent = send(62, noon + 59_999);
   assert.deepEqual(sent[0], { window: 'minute', limit: 60, remaining: 59, reset: noon / 1000 + 60, refusedBy: null });
   assert.deepEqual(sent.map(({ remaining }) => remaining), [...Array.from({ length: 60 }, (_, i) => 59 - i), 0, 0]);
@@ -21,19 +21,19 @@ test('an address may send 60 requests in a UTC minute', () => {
 
 test('to look counts nothing, and remembers nobody', () => {
   const counts = new AddressCounts();
-  const before = counts.standing('203.0.113.7', noon);
+  const before = counts.status('203.0.113.7', noon);
   assert.deepEqual(before, { window: 'minute', limit: 60, remaining: 60, reset: noon / 1000 + 60, refusedBy: null });
   for (let i = 0; i < 3; i += 1) counts.admit('203.0.113.7', noon);
-  assert.equal(counts.standing('203.0.113.7', noon).remaining, 57);
-  assert.equal(counts.standing('203.0.113.8', noon).remaining, 60);
-  assert.equal(counts.standing('203.0.113.7', noon + minute).remaining, 60);
+  assert.equal(counts.status('203.0.113.7', noon).remaining, 57);
+  assert.equal(counts.status('203.0.113.8', noon).remaining, 60);
+  assert.equal(counts.status('203.0.113.7', noon + minute).remaining, 60);
 });
 
 test('the clock: a minute that lies ahead by up to 60 s stays in force', () => {
   const counts = new AddressCounts();
   counts.admit('203.0.113.7', noon);
-  assert.equal(counts.standing('203.0.113.7', noon - minute).remaining, 59);
-  assert.equal(counts.standing('203.0.113.7', noon - minute - 1).remaining, 60);
+  assert.equal(counts.status('203.0.113.7', noon - minute).remaining, 59);
+  assert.equal(counts.status('203.0.113.7', noon - minute - 1).remaining, 60);
 });
 
 test('10,000 addresses are remembered; the one that was silent for longest goes first', () => {
@@ -64,7 +64,7 @@ test('300,000 addresses do not grow the memory', () => {
   for (let i = 1; i < 3; i += 1) fill(i * 100_000);
   const more = used() - before;
   assert.ok(more < 1e6, `${more} bytes more`);
-  assert.equal(counts.standing('2001:db8:4:93df::1', noon).remaining, 59, 'the last one is remembered');
+  assert.equal(counts.status('2001:db8:4:93df::1', noon).remaining, 59, 'the last one is remembered');
 });
 
 test('networks: IPv4 addresses themselves, of IPv6 the /64', () => {

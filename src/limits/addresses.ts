@@ -1,5 +1,5 @@
 import { limitsOf } from './plans.ts';
-import type { Standing } from './standing.ts';
+import type { LimitStatus } from './limit-status.ts';
 import { minuteMs, Window } from './windows.ts';
 
 /** Requests without a valid key that an address may send in a minute. */
@@ -14,7 +14,7 @@ export class AddressCounts {
   readonly #counts = new Map<string, { used: number }>();
 
   /** Counts a request from an IP address at `time`, or refuses it. */
-  admit(address: string, time: number): Standing {
+  admit(address: string, time: number): LimitStatus {
     const network = networkOf(address);
     const known = this.#countOf(network, time);
     const count = known ?? { used: 0 };
@@ -24,12 +24,12 @@ export class AddressCounts {
     if (this.#counts.size > maxAddresses) this.#counts.delete(this.#counts.keys().next().value!);
     const refused = count.used === perMinute;
     if (!refused) count.used += 1;
-    return this.#standing(count.used, refused ? 'window' : null);
+    return this.#status(count.used, refused ? 'window' : null);
   }
 
   /** Where an IP address stands at `time`, without counting anything. */
-  standing(address: string, time: number): Standing {
-    return this.#standing(this.#countOf(networkOf(address), time)?.used ?? 0, null);
+  status(address: string, time: number): LimitStatus {
+    return this.#status(this.#countOf(networkOf(address), time)?.used ?? 0, null);
   }
 
   #countOf(network: string, time: number): { used: number } | undefined {
@@ -37,7 +37,7 @@ export class AddressCounts {
     return this.#counts.get(network);
   }
 
-  #standing(count: number, refusedBy: Standing['refusedBy']): Standing {
+  #status(count: number, refusedBy: LimitStatus['refusedBy']): LimitStatus {
     const reset = this.#minute.end / 1000;
     return { window: 'minute', limit: perMinute, remaining: perMinute - count, reset, refusedBy };
   }

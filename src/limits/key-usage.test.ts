@@ -4,7 +4,7 @@ import { endOfBan } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import { limitsOf, type PlanLimits } from './plans.ts';
 import { keyLimited } from './refusals.ts';
-import type { Standing } from './standing.ts';
+import type { LimitStatus } from './limit-status.ts';
 
 const free = limitsOf({ name: 'free' });
 const pro = limitsOf({ name: 'pro' });
@@ -15,10 +15,10 @@ const at = (text: string): number => Date.parse(`2026-11-21T${text}Z`);
 const seconds = (text: string): number => at(text) / 1000;
 
 /** That many requests at one time, none of which has waited. */
-function send(usage: KeyUsage, count: number, time: number, limits = free, arrivedAt = time): Standing[] {
+function send(usage: KeyUsage, count: number, time: number, limits = free, arrivedAt = time): LimitStatus[] {
   return Array.from({ length: count }, () => usage.admit(limits, time, arrivedAt));
 }
-const admitted = (standings: readonly Standing[]): number => standings.filter(({ refusedBy }) => refusedBy === null).length;
+const admitted = (statuses: readonly LimitStatus[]): number => statuses.filter(({ refusedBy }) => refusedBy === null).length;
 
 test('exactly the plan is admitted in a UTC minute, not in one that begins with the first request', () => {
   const usage = new KeyUsage();
@@ -59,9 +59,9 @@ test('a smaller plan holds for the running window, also where more was used; a l
 });
 
 test('seconds to wait are rounded up, and at least 1', () => {
-  const standing = send(new KeyUsage(), 61, at('12:00:00')).at(-1)!;
+  const status = send(new KeyUsage(), 61, at('12:00:00')).at(-1)!;
   for (const [now, wait] of [['12:00:00.000', 60], ['12:00:00.001', 60], ['12:00:01.000', 59], ['12:00:59.000', 1], ['12:00:59.999', 1]] as const) {
-    assert.equal(keyLimited(standing, at(now)).retryAfterSeconds, wait, now);
+    assert.equal(keyLimited(status, at(now)).retryAfterSeconds, wait, now);
   }
 });
 

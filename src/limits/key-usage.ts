@@ -1,6 +1,6 @@
 import { countsTowardsBan, endOfBan, isForgotten, nextBan, refusalsForBan, type Ban } from './bans.ts';
 import type { PlanLimits } from './plans.ts';
-import type { Standing } from './standing.ts';
+import type { LimitStatus } from './limit-status.ts';
 import { dayMs, minuteMs, Window } from './windows.ts';
 
 /** What one key has used of its minute and its day, and its bans. */
@@ -31,7 +31,7 @@ export class KeyUsage {
   }
 
   /** Counts a request at `time` that arrived at `arrivedAt`, or refuses it. */
-  admit({ perMinute, perDay }: PlanLimits, time: number, arrivedAt: number): Standing {
+  admit({ perMinute, perDay }: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     this.roll(time);
     const { minute, day } = this;
     if (this.bannedUntil(time) !== null) return this.#refusal(perMinute, perDay, time);
@@ -41,7 +41,7 @@ export class KeyUsage {
       // Only a change of plan gives room to a window that had none; if it is used up again, that is news to the client.
       minute.firstRefusedAt = null;
       day.firstRefusedAt = null;
-      return this.#standing(perMinute, perDay);
+      return this.#status(perMinute, perDay);
     }
     if (minute.used >= perMinute) minute.firstRefusedAt ??= time;
     if (day.used >= perDay) day.firstRefusedAt ??= time;
@@ -65,7 +65,7 @@ export class KeyUsage {
     return true;
   }
 
-  #standing(perMinute: number, perDay: number): Standing {
+  #status(perMinute: number, perDay: number): LimitStatus {
     const { minute, day } = this;
     const minuteLeft = Math.max(0, perMinute - minute.used);
     const dayLeft = Math.max(0, perDay - day.used);
@@ -74,13 +74,13 @@ export class KeyUsage {
       : { window: 'day', limit: perDay, remaining: dayLeft, reset: day.end / 1000, refusedBy: null };
   }
 
-  #refusal(perMinute: number, perDay: number, time: number): Standing {
+  #refusal(perMinute: number, perDay: number, time: number): LimitStatus {
     const { minute, day } = this;
     const bannedUntil = this.bannedUntil(time);
     const minuteUntil = minute.used >= perMinute ? minute.end : 0;
     const dayUntil = day.used >= perDay ? day.end : 0;
     return {
-      ...this.#standing(perMinute, perDay),
+      ...this.#status(perMinute, perDay),
       remaining: 0,
       reset: Math.max(minuteUntil, dayUntil, bannedUntil ?? 0) / 1000,
       refusedBy: bannedUntil === null ? 'window' : 'ban',

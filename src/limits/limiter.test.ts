@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { JsonObject, readJson } from '../json/read.ts';
-import { limitsTime, LimitsModel, type Happened } from '../testing/limits-model.ts';
+import { limitsTime, LimitsModel, type KeyEvent } from '../testing/limits-model.ts';
 import type { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
 import { limitsOf, type Plan } from './plans.ts';
 import { keyLimited } from './refusals.ts';
-import type { Standing } from './standing.ts';
+import type { LimitStatus } from './limit-status.ts';
 import { decodeUsage, encodeUsage } from './usage-file.ts';
 
 const minute = 60_000;
@@ -45,7 +45,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
     let limiter = new Limiter(new Map(), noon, () => {});
     const models = { k1: new LimitsModel(), k2: new LimitsModel() };
     const plan: Record<string, Plan> = { k1: plans[0]!, k2: plans[1]! };
-    let saved: { text: string[]; past: Happened[][] } = { text: [], past: [[], []] };
+    let saved: { text: string[]; events: KeyEvent[][] } = { text: [], events: [[], []] };
     /** The last refusal, if nothing has happened since that could break its promise. */
     let promise: { key: 'k1' | 'k2'; at: number; seconds: number } | null = null;
 
@@ -53,34 +53,34 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
       if (readings.at(-1) !== now) readings.push(now);
       return limitsTime(readings);
     };
-    const request = (id: 'k1' | 'k2', waitedMs: number): Standing => {
+    const request = (id: 'k1' | 'k2', waitedMs: number): LimitStatus => {
       const limits = limitsOf(plan[id]!);
-      const standing = limiter.admitKey(id, limits, now, waitedMs);
+      const status = limiter.admitKey(id, limits, now, waitedMs);
       const at = time();
-      assert.deepEqual(standing, models[id].request(limits, at, at - waitedMs));
-      seen[standing.refusedBy ?? 'admitted'] += 1;
-      if (standing.refusedBy === 'ban' && standing.reset * second - now > 5 * minute + 2 * second) seen.longBan += 1;
-      const windowEnd = standing.window === 'minute' ? minute : day;
-      if (Math.floor(at / windowEnd) * windowEnd + windowEnd < standing.reset * second && standing.refusedBy === null) seen.kept += 1;
-      promise = standing.refusedBy === null ? null : { key: id, at: now, seconds: keyLimited(standing, now).retryAfterSeconds! };
-      return standing;
+      assert.deepEqual(status, models[id].request(limits, at, at - waitedMs));
+      seen[status.refusedBy ?? 'admitted'] += 1;
+      if (status.refusedBy === 'ban' && status.reset * second - now > 5 * minute + 2 * second) seen.longBan += 1;
+      const windowEnd = status.window === 'minute' ? minute : day;
+      if (Math.floor(at / windowEnd) * windowEnd + windowEnd < status.reset * second && status.refusedBy === null) seen.kept += 1;
+      promise = status.refusedBy === null ? null : { key: id, at: now, seconds: keyLimited(status, now).retryAfterSeconds! };
+      return status;
     };
     const save = (): void => {
       const text = [...limiter.usages(() => now)].map(([id, usage]) => encodeUsage(id, usage, (time) => new Date(time).toISOString()));
       for (const model of Object.values(models)) {
-        if (model.past.length === 0) continue;
+        if (model.events.length === 0) continue;
         const at = time();
-        model.see(at, 'seen');
-        if (model.used('minute', at) === 0 && model.used('day', at) === 0 && model.ban(at) === null) model.past = [];
+        model.record(at, 'seen');
+        if (model.used('minute', at) === 0 && model.used('day', at) === 0 && model.ban(at) === null) model.events = [];
       }
-      saved = { text, past: Object.values(models).map(({ past }) => [...past]) };
+      saved = { text, events: Object.values(models).map(({ events }) => [...events]) };
     };
     const start = (): void => {
       const records = saved.text.map((text) => readJson(Buffer.from(text)) as JsonObject).map(decodeUsage);
       limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), now, () => {});
       readings = [];
-      [models.k1.past, models.k2.past] = [[...saved.past[0]!], [...saved.past[1]!]];
-      for (const model of Object.values(models)) if (model.past.length > 0) model.see(time(), 'seen');
+      [models.k1.events, models.k2.events] = [[...saved.events[0]!], [...saved.events[1]!]];
+      for (const model of Object.values(models)) if (model.events.length > 0) model.record(time(), 'seen');
     };
 
     for (const one of actions) {
@@ -127,7 +127,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
           const usage = limiter.usageOf(one.key, now);
           const at = time();
           const model = models[one.key as 'k1'];
-          if (model.past.length > 0) model.see(at, 'seen');
+          if (model.events.length > 0) model.record(at, 'seen');
           assert.deepEqual([usage.minute.used, usage.day.used, usage.bannedUntil(at)], [model.used('minute', at), model.used('day', at), model.bannedUntil(at)]);
           break;
         }
@@ -140,7 +140,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
           const lifted = limiter.unban(one.key, now);
           const at = time();
           assert.equal(lifted, model.bannedUntil(at) !== null);
-          model.see(at, lifted ? 'unbanned' : 'seen');
+          model.record(at, lifted ? 'unbanned' : 'seen');
           if (lifted) seen.unbanned += 1;
           promise = null;
           break;

@@ -1,7 +1,7 @@
 import { AddressCounts } from './addresses.ts';
 import { KeyUsage } from './key-usage.ts';
 import type { PlanLimits } from './plans.ts';
-import type { Standing } from './standing.ts';
+import type { LimitStatus } from './limit-status.ts';
 import { LimitsTime } from './windows.ts';
 
 /**
@@ -22,24 +22,24 @@ export class Limiter {
   }
 
   /** Counts a request with a key whose plan has these limits, or refuses it. It is handled `now`, and arrived `waitedMs` ago. */
-  admitKey(id: string, limits: PlanLimits, now: number, waitedMs: number): Standing {
+  admitKey(id: string, limits: PlanLimits, now: number, waitedMs: number): LimitStatus {
     const time = this.#time.at(now);
     let usage = this.#keys.get(id);
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
     const { ban } = usage;
-    const standing = usage.admit(limits, time, time - waitedMs);
-    if (standing.refusedBy !== 'ban' || usage.ban !== ban) this.#onChange(); // a ban is not changed by what it refuses
-    return standing;
+    const status = usage.admit(limits, time, time - waitedMs);
+    if (status.refusedBy !== 'ban' || usage.ban !== ban) this.#onChange(); // a ban is not changed by what it refuses
+    return status;
   }
 
   /** Counts a request without a valid key from this IP address, or refuses it. */
-  admitAddress(address: string, now: number): Standing {
+  admitAddress(address: string, now: number): LimitStatus {
     return this.#addresses.admit(address, this.#time.at(now));
   }
 
   /** Where an IP address stands. */
-  standingOf(address: string, now: number): Standing {
-    return this.#addresses.standing(address, this.#time.at(now));
+  addressStatus(address: string, now: number): LimitStatus {
+    return this.#addresses.status(address, this.#time.at(now));
   }
 
   /** The limits' time when the clock says `now`. */

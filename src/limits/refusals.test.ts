@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { keyLimited } from './refusals.ts';
-import type { Standing } from './standing.ts';
+import type { LimitStatus } from './limit-status.ts';
 
 test('a refusal names the window and its limit, or the ban, and the seconds left', () => {
-  const minute: Standing = { window: 'minute', limit: 60, remaining: 0, reset: 100, refusedBy: 'window' };
-  const day: Standing = { ...minute, window: 'day', limit: 1_000 };
+  const minute: LimitStatus = { window: 'minute', limit: 60, remaining: 0, reset: 100, refusedBy: 'window' };
+  const day: LimitStatus = { ...minute, window: 'day', limit: 1_000 };
   const refusals = [
     [minute, 90_000, 'rate_limited', "The key's 60 requests a minute are used up; try again in 10 s."],
     [{ ...minute, limit: 300 }, 90_000, 'rate_limited', "The key's 300 requests a minute are used up; try again in 10 s."],
@@ -16,8 +16,8 @@ test('a refusal names the window and its limit, or the ban, and the seconds left
     [minute, 91_000, 'rate_limited', "The key's 60 requests a minute are used up; try again in 9 s."],
     [{ ...minute, reset: 160 }, 151_000, 'rate_limited', "The key's 60 requests a minute are used up; try again in 9 s."],
   ] as const;
-  for (const [standing, now, code, message] of refusals) {
+  for (const [status, now, code, message] of refusals) {
     const retryAfterSeconds = Number(/(\d+) s\.$/.exec(message)![1]);
-    assert.deepEqual(keyLimited(standing, now), { code, message, status: 429, retryAfterSeconds });
+    assert.deepEqual(keyLimited(status, now), { code, message, status: 429, retryAfterSeconds });
   }
 });

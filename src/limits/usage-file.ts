@@ -49,7 +49,7 @@ export class UsageFile {
     this.#path = path;
     this.#now = now;
     this.#log = log;
-    this.limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), now(), () => this.#changed());
+    this.limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), now(), () => this.#scheduleSave());
   }
 
   /** Writes what has changed until now. Rejects with OperatorError; the file is as it was then, and it is tried again. */
@@ -59,7 +59,7 @@ export class UsageFile {
     const saved = this.#saving
       .then(() => writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now)))
       .catch((error: unknown) => {
-        this.#changed();
+        this.#scheduleSave();
         throw error;
       });
     this.#saving = saved.catch(() => {});
@@ -73,7 +73,7 @@ export class UsageFile {
     await this.save().finally(() => clearTimeout(this.#timer));
   }
 
-  #changed(): void {
+  #scheduleSave(): void {
     this.#timer ??= setTimeout(() => void this.#saveInBackground(), saveDelayMs);
   }
 
@@ -123,18 +123,18 @@ export function encodeUsage(id: string, usage: KeyUsage, isoTime: (time: number)
 export function decodeUsage(record: JsonObject): UsageRecord {
   const usage = new KeyUsage();
   const minute = objectMember(record, 'minute');
-  fillWindow(usage.minute, minute);
-  fillWindow(usage.day, objectMember(record, 'day'));
-  if (minute.get('refusals') !== undefined) usage.refusals = count(minute, 'refusals');
+  decodeWindow(usage.minute, minute);
+  decodeWindow(usage.day, objectMember(record, 'day'));
+  if (minute.get('refusals') !== undefined) usage.refusals = countMember(minute, 'refusals');
   if (record.get('ban') !== undefined) usage.ban = decodeBan(objectMember(record, 'ban'));
   return { id: stringMember(record, 'id'), usage };
 }
 
-function fillWindow(window: Window, record: JsonObject): void {
+function decodeWindow(window: Window, record: JsonObject): void {
   const start = timeMember(record, 'start');
   if (start !== windowStart(start, window.lengthMs)) throw new Error('"start" must begin a UTC minute or day');
   window.start = start;
-  window.used = count(record, 'used');
+  window.used = countMember(record, 'used');
   if (record.get('firstRefusedAt') !== undefined) window.firstRefusedAt = timeMember(record, 'firstRefusedAt');
 }
 
@@ -145,7 +145,7 @@ function decodeBan(record: JsonObject): Ban {
   throw new Error('"ban" must start and end at whole seconds, and end after its start');
 }
 
-function count(parent: JsonObject, name: string): number {
+function countMember(parent: JsonObject, name: string): number {
   const value = optionalNumberMember(parent, name);
   if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
   throw new Error(`"${name}" must be a whole number from 0`);

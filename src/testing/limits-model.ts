@@ -3,14 +3,14 @@
  * counter, or it would copy the code that is held against it.
  */
 import type { PlanLimits } from '../limits/plans.ts';
-import type { Standing } from '../limits/standing.ts';
+import type { LimitStatus } from '../limits/limit-status.ts';
 
 const minute = 60_000;
 const day = 86_400_000;
 const second = 1_000;
 
 /** One thing that happened to a key. */
-export interface Happened {
+export interface KeyEvent {
   /** In the limits' time. */
   readonly time: number;
   readonly arrivedAt: number;
@@ -33,20 +33,20 @@ export function limitsTime(readings: readonly number[]): number {
 
 /** What the limits are for one key, each time read off the list anew. */
 export class LimitsModel {
-  past: Happened[] = [];
+  events: KeyEvent[] = [];
 
   /** The window in force: the clock's, unless the last one lies ahead by 60 s at most. */
   #start(name: 'minute' | 'day', time: number): number {
     const length = name === 'minute' ? minute : day;
-    const last = this.past.at(-1)?.[name] ?? -Infinity;
+    const last = this.events.at(-1)?.[name] ?? -Infinity;
     const own = Math.floor(time / length) * length;
     return last > own && last <= time + 60 * second ? last : own;
   }
 
   /** What happened in the window in force: everything since another one was. */
-  #within(name: 'minute' | 'day', time: number): readonly Happened[] {
+  #within(name: 'minute' | 'day', time: number): readonly KeyEvent[] {
     const start = this.#start(name, time);
-    return this.past.slice(this.past.findLastIndex((one) => one[name] !== start) + 1);
+    return this.events.slice(this.events.findLastIndex((one) => one[name] !== start) + 1);
   }
 
   /** How many requests were admitted in the window in force. */
@@ -56,10 +56,10 @@ export class LimitsModel {
 
   /** The last ban, unless it was lifted, or forgotten at any time since. */
   ban(time: number): { start: number; end: number } | null {
-    const index = this.past.findLastIndex(({ ban, what }) => ban !== null || what === 'unbanned');
-    const ban = this.past[index]?.ban ?? null;
+    const index = this.events.findLastIndex(({ ban, what }) => ban !== null || what === 'unbanned');
+    const ban = this.events[index]?.ban ?? null;
     if (ban === null) return null;
-    const times = [...this.past.slice(index).map((one) => one.time), time];
+    const times = [...this.events.slice(index).map((one) => one.time), time];
     return times.some((t) => t > ban.end + day || t < ban.start - 60 * second) ? null : ban;
   }
 
@@ -77,7 +77,7 @@ export class LimitsModel {
   }
 
   /** Whether a refusal counts: its request arrived more than 2 s after the first one of the window that ends last. */
-  #counts({ exhausted, arrivedAt, time }: Pick<Happened, 'exhausted' | 'arrivedAt' | 'time'>): boolean {
+  #counts({ exhausted, arrivedAt, time }: Pick<KeyEvent, 'exhausted' | 'arrivedAt' | 'time'>): boolean {
     const name = exhausted.at(-1)!;
     const within = this.#within(name, time);
     const since = within.slice(within.findLastIndex(({ what }) => what === 'admitted' || what === 'unbanned') + 1);
@@ -87,18 +87,18 @@ export class LimitsModel {
   }
 
   /** What a request gets, all times in the limits' time; it is added to the list. */
-  request(limits: PlanLimits, time: number, arrivedAt: number): Standing {
+  request(limits: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
     const exhausted = this.#exhausted(limits, time);
     const banned = this.bannedUntil(time) !== null;
-    const happened = { time, arrivedAt, ...starts, exhausted };
+    const event = { time, arrivedAt, ...starts, exhausted };
     if (banned) {
-      this.past.push({ ...happened, what: 'banned', counts: false, ban: null });
+      this.events.push({ ...event, what: 'banned', counts: false, ban: null });
     } else if (exhausted.length === 0) {
-      this.past.push({ ...happened, what: 'admitted', counts: false, ban: null });
+      this.events.push({ ...event, what: 'admitted', counts: false, ban: null });
     } else {
-      const counts = this.#counts(happened);
-      this.past.push({ ...happened, what: 'refused', counts, ban: counts ? this.#banNow(limits, time) : null });
+      const counts = this.#counts(event);
+      this.events.push({ ...event, what: 'refused', counts, ban: counts ? this.#banNow(limits, time) : null });
     }
     const left = { minute: limits.perMinute - this.used('minute', time), day: limits.perDay - this.used('day', time) };
     const window = Math.max(left.minute, 0) < Math.max(left.day, 0) ? 'minute' : 'day';
@@ -111,7 +111,7 @@ export class LimitsModel {
   }
 
   /** The ban that one more counted refusal brings, if it does. */
-  #banNow({ perMinute }: PlanLimits, time: number): Happened['ban'] {
+  #banNow({ perMinute }: PlanLimits, time: number): KeyEvent['ban'] {
     const thisMinute = this.#within('minute', time);
     const counted = thisMinute.slice(thisMinute.findLastIndex(({ what }) => what === 'unbanned') + 1).filter(({ counts }) => counts);
     if (counted.length + 1 < Math.max(60, perMinute)) return null;
@@ -121,8 +121,8 @@ export class LimitsModel {
   }
 
   /** Adds to the list that somebody looked, or lifted the ban under way. */
-  see(time: number, what: 'seen' | 'unbanned'): void {
+  record(time: number, what: 'seen' | 'unbanned'): void {
     const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
-    this.past.push({ time, arrivedAt: time, ...starts, what, exhausted: [], counts: false, ban: null });
+    this.events.push({ time, arrivedAt: time, ...starts, what, exhausted: [], counts: false, ban: null });
   }
 }

@@ -1,5 +1,5 @@
 /** Where a client stands with its limits, once a request of its was admitted or refused. */
-export interface Standing {
+export interface LimitStatus {
   /** The window with the fewer requests remaining; on a tie, the one that ends later. */
   readonly window: 'minute' | 'day';
   /** How many requests that window admits. */
