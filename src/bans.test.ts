@@ -27,7 +27,7 @@ test('one that goes on regardless is banned, told how long, and let in again the
   const banned = answers.filter(({ body }) => body.includes('key_banned'));
   assert.deepEqual([statuses(answers, 429), banned.length], [60, 1]);
   assert.deepEqual([...limits(banned[0]!), header(banned[0]!, 'retry-after')], [freePerMinute, 0, noon / second + 330, 300]);
-  assert.match(banned[0]!.body, /"message":"The key is banned, as requests went on and on after 429; try again in 300 s\."/);
+  assert.match(banned[0]!.body, /"message":"The key is banned because too many requests were sent after a 429; try again in 300 s\."/);
   shop.now = noon + 330 * second - 1;
   const still = await burst(shop, secret, 100);
   assert.equal(still.filter(({ body }) => body.includes('key_banned')).length, 100);

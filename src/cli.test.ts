@@ -27,7 +27,7 @@ async function succeeded(command: Promise<Ended>): Promise<Ended> {
 async function issued(t: TestContext, folder: string, ...args: string[]): Promise<string> {
   const { stdout, stderr } = await succeeded(petstore(t, folder, 'keys', ...args));
   assert.match(stdout, secretLine);
-  assert.match(stderr, /^[^\n]+; its secret, on stdout, is not shown again\n$/);
+  assert.match(stderr, /^[^\n]+; its secret, on stdout, will not be shown again\n$/);
   assert.ok(!stderr.includes(stdout.trim().slice(-8)), 'the secret is on stderr');
   return stdout.trimEnd();
 }
@@ -116,22 +116,22 @@ for (const running of [false, true]) {
     const before = readFileSync(join(folder, 'keys.json'), 'utf8');
     const create = ['create', '--name', 'a', '--plan'];
     const wrong: [code: number, message: RegExp, ...args: string[]][] = [
-      [1, /there is no key k9; "petstore keys list" shows them/, 'revoke', 'k9'],
+      [1, /there is no key k9; "petstore keys list" shows all keys/, 'revoke', 'k9'],
       [1, /there is no key K1; /, 'rotate', 'K1'],
       [1, /there is no key __proto__; /, 'set-plan', '__proto__', 'pro'],
       [1, /there is no key \\u\{1b\}\[2J\\u\{a\}x; /, 'revoke', '\u001b[2J\nx'],
-      [1, /the key k2 is revoked/, 'revoke', 'k2'],
-      [1, /the key k2 is revoked/, 'rotate', 'k2'],
+      [1, /key k2 is revoked; "petstore keys create" makes a new one/, 'revoke', 'k2'],
+      [1, /key k2 is revoked; "petstore keys create" makes a new one/, 'rotate', 'k2'],
       [2, /the plan must be one of free, pro, business, enterprise/, ...create, 'gold'],
       [2, /the plan must be one of/, 'set-plan', 'k1', 'Free'],
       [2, /the enterprise plan needs its requests per minute and per day/, ...create, 'enterprise', '--per-minute', '5'],
-      [2, /the pro plan has its own numbers; /, 'set-plan', 'k1', 'pro', '--per-day', '5'],
-      [2, /--name must have 1 to 100 characters, one of them visible, and no control characters/, 'create', '--plan', 'pro', '--name', 'a\u001b[31m'],
+      [2, /the pro plan has fixed limits; /, 'set-plan', 'k1', 'pro', '--per-day', '5'],
+      [2, /--name must have 1 to 100 characters, at least one visible, and no control characters/, 'create', '--plan', 'pro', '--name', 'a\u001b[31m'],
       [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name='],
       [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', ' '],
       [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', 'a\u202eb'],
-      [2, /--expires lies in the past/, ...create, 'pro', '--expires', '2020-01-01'],
-      [2, /--expires lies in the past/, ...create, 'pro', '--expires', '0s'],
+      [2, /--expires is in the past/, ...create, 'pro', '--expires', '2020-01-01'],
+      [2, /--expires is in the past/, ...create, 'pro', '--expires', '0s'],
     ];
     const ended = await Promise.all(wrong.map(([, , ...args]) => petstore(t, folder, 'keys', ...args)));
     for (const [index, [code, message, ...args]] of wrong.entries()) {
@@ -234,7 +234,7 @@ test('commands while servers start and stop: what was confirmed is there, and no
       assert.ok(file.includes(hashSecret(stdout.trim())));
     } else {
       assert.equal(stdout, '');
-      assert.match(stderr, /^petstore: the server \(process \d+\) gave no answer; "petstore keys list" and "petstore usage" show whether the change was made\n$/);
+      assert.match(stderr, /^petstore: the server \(process \d+\) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made\n$/);
     }
   }
   t.diagnostic(`${ended.filter(({ code }) => code !== 0).length} of ${ended.length} were left without an answer`);
@@ -248,7 +248,7 @@ async function startServerBetweenCommands(t: TestContext, folder: string): Promi
     try {
       return await startServer(t, folder);
     } catch (error) {
-      assert.match(String(error), /is in use by (process \d+ \((command|server), |a process that does not say who it is)/);
+      assert.match(String(error), /is in use by (process \d+ \((command|server), |a process that does not identify itself)/);
     }
   }
 }
@@ -265,15 +265,15 @@ test('usage: one line and exit code 2, and the data folder is not touched', asyn
     [/there is no command "list"/, 'list'],
     [/keys create needs --name and --plan/, 'keys', 'create', '--name', 'a'],
     [/keys create needs --name and --plan/, 'keys', 'create', '--plan', 'pro'],
-    [/no argument expected, 1 given/, ...create, 'more'],
-    [/no argument expected, 1 given/, 'keys', 'list', 'k1'],
-    [/ID expected, 0 given/, 'keys', 'revoke'],
-    [/ID expected, 2 given/, 'keys', 'revoke', 'k1', 'k2'],
-    [/ID expected, 0 given/, 'keys', 'rotate'],
-    [/ID and PLAN expected, 1 given/, 'keys', 'set-plan', 'k1'],
-    [/keys revoke takes no --grace/, 'keys', 'revoke', 'k1', '--grace', '1h'],
-    [/keys create takes no --json/, ...create, '--json'],
-    [/keys list takes no --name/, 'keys', 'list', '--name', 'a'],
+    [/keys create expects no arguments, received 1/, ...create, 'more'],
+    [/keys list expects no arguments, received 1/, 'keys', 'list', 'k1'],
+    [/keys revoke expects ID, received 0/, 'keys', 'revoke'],
+    [/keys revoke expects ID, received 2/, 'keys', 'revoke', 'k1', 'k2'],
+    [/keys rotate expects ID, received 0/, 'keys', 'rotate'],
+    [/keys set-plan expects ID PLAN, received 1/, 'keys', 'set-plan', 'k1'],
+    [/keys revoke does not accept --grace/, 'keys', 'revoke', 'k1', '--grace', '1h'],
+    [/keys create does not accept --json/, ...create, '--json'],
+    [/keys list does not accept --name/, 'keys', 'list', '--name', 'a'],
     [/Unknown option '--what'/, 'keys', 'list', '--what'],
     [/Option '--name' argument is ambiguous/, 'keys', 'create', '--name', '--plan', 'pro'],
     [/--per-minute must be a whole number from 1 to 9007199254740991, not "0"/, ...create, '--per-minute', '0', '--per-day', '1'],
@@ -286,7 +286,7 @@ test('usage: one line and exit code 2, and the data folder is not touched', asyn
     [/--expires must be a date .* not "2027-02-30"/, ...create, '--expires', '2027-02-30'],
     [/the plan must be one of/, 'keys', 'create', '--name', 'a', '--plan', 'gold'],
     [/the enterprise plan needs its requests/, ...create],
-    [/the free plan has its own numbers/, 'keys', 'set-plan', 'k1', 'free', '--per-day', '5'],
+    [/the free plan has fixed limits/, 'keys', 'set-plan', 'k1', 'free', '--per-day', '5'],
   ];
   const ended = await Promise.all(wrong.map(([, ...args]) => petstore(t, folder, ...args)));
   for (const [index, [message, ...args]] of wrong.entries()) {
@@ -319,7 +319,7 @@ test('the data folder: --data, or DATA_DIR, never the current one by mistake; on
   assert.match((await succeeded(run({ DATA_DIR: missing }, 'list', '--data', named))).stdout, /^k1 /m);
   for (const args of [['list'], ['rotate', 'k1'], ['revoke', 'k1'], ['set-plan', 'k1', 'pro'], ['unban', 'k1']]) {
     const { code, stdout, stderr } = await run({ DATA_DIR: missing }, ...args);
-    assert.deepEqual([code, stdout, stderr], [1, '', `petstore: there is no data folder ${missing}; name the server's with --data\n`]);
+    assert.deepEqual([code, stdout, stderr], [1, '', `petstore: there is no data folder ${missing}; name the folder of the server with --data\n`]);
   }
   assert.equal(existsSync(missing), false);
   const empty = await run({}, 'list', '--data', '');

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `petstore`: the operator's command. */
+/** `petstore`: the command with which operators manage keys. */
 import { parseArgs } from 'node:util';
 import { runCommand } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
@@ -12,22 +12,22 @@ const help = `Usage: petstore keys COMMAND [options]
 
 Manages the API keys of a data folder, whether a server runs on it or not.
 
-  keys create --name N --plan PLAN     make a key; prints its secret, this once, on stdout
-       [--per-minute N --per-day N]      the enterprise plan's numbers, which it needs
+  keys create --name N --plan PLAN     make a key and print its secret to stdout, only once
+       [--per-minute N --per-day N]      the limits, required for enterprise
        [--expires WHEN]                  a date, a time (RFC 3339) or a duration like 90d
   keys list [--json]                   show all keys
-  keys rotate ID [--grace 24h]         give a key a new secret, printed on stdout; the old
-                                         one is accepted until the grace time ends
-  keys revoke ID                       end a key for good
+  keys rotate ID [--grace 24h]         add a new secret and print it to stdout; the old
+                                         ones work for the grace period
+  keys revoke ID                       revoke a key permanently
   keys set-plan ID PLAN                move a key to another plan
        [--per-minute N --per-day N]
-  keys unban ID                        lift a key's temporary ban, and forget it
-  usage [ID] [--json]                  what each key has used of its minute and its day,
-                                         and its ban
+  keys unban ID                        lift the ban of a key and forget it
+  usage [ID] [--json]                  show what each key has used of its minute and its
+                                         day, and its ban
 
 PLAN is free, pro, business or enterprise.
 
-  --data DIR           data folder     DATA_DIR    ${defaultFolder}
+  --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
   --help, --version
 `;
 
@@ -47,9 +47,9 @@ const options = {
 type Flags = ReturnType<typeof parse>['values'];
 
 interface CliCommand {
-  /** The names of its arguments; one in brackets may be left out. */
+  /** The names of its arguments. One in brackets is optional. */
   readonly args: readonly string[];
-  /** The flags it takes beside --data. */
+  /** The flags that it accepts besides --data. */
   readonly flags: readonly (keyof Flags)[];
   readonly run: (flags: Flags, ...args: string[]) => Promise<void>;
 }
@@ -74,11 +74,11 @@ await runProgram(async () => {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}`);
   for (const flag of Object.keys(flags) as (keyof Flags)[]) {
-    if (flag !== 'data' && !command.flags.includes(flag)) throw usageError(`${name} takes no --${flag}`);
+    if (flag !== 'data' && !command.flags.includes(flag)) throw usageError(`${name} does not accept --${flag}`);
   }
   const required = command.args.filter((arg) => !arg.startsWith('['));
   if (args.length < required.length || args.length > command.args.length) {
-    throw usageError(`${command.args.join(' and ') || 'no argument'} expected, ${args.length} given`);
+    throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}`);
   }
   await command.run(flags, ...args);
 });
@@ -135,17 +135,17 @@ function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promis
   return runCommand(dataFolder(flags.data, process.env), command, log);
 }
 
-/** The secret alone goes to stdout. */
+/** Prints the secret to stdout and everything else to stderr, so that scripts can capture the secret. */
 function showSecret(done: string, { keys: [key], secret }: Result<'create' | 'rotate'>): void {
   print(`${secret}\n`);
-  report(`${done} ${describeKey(key!)}; its secret, on stdout, is not shown again`);
+  report(`${done} ${describeKey(key!)}; its secret, on stdout, will not be shown again`);
 }
 
 function parse() {
   return orUsageError(() => parseArgs({ options, allowPositionals: true }));
 }
 
-/** Throws OperatorError for a wrong plan, so that nothing is touched then. */
+/** Checks the plan here as well, so that an invalid one does not even create the data folder. */
 function planRequest(flags: Flags, plan: string): PlanRequest {
   const count = (name: 'per-minute' | 'per-day'): number | undefined => {
     const value = flags[name];
@@ -164,8 +164,10 @@ function planText(key: KeyReport): string {
 }
 
 function secretsText(key: KeyReport): string {
-  const texts = key.secrets.map(({ last4, expiresAt }) => `…${last4}${expiresAt === null ? '' : ` until ${expiresAt}`}`);
-  return texts.join(', ');
+  const secretText = ({ last4, expiresAt }: KeyReport['secrets'][number]): string => {
+    return expiresAt === null ? `…${last4}` : `…${last4} until ${expiresAt}`;
+  };
+  return key.secrets.map(secretText).join(', ');
 }
 
 function windowText({ used, limit }: UsageReport['minute']): string {

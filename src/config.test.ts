@@ -78,7 +78,7 @@ test('the base path ends in /v1, and reads the same encoded and decoded', () => 
   for (const path of ['/v1', '/shop/v1', '/a/b/v1', '/v1/v1', '/a.b_c~d-e/v1', '/.../v1', '/..a/v1']) assert.equal(read(['--base-path', path]).basePath, path);
   const bad = ['', '/', 'v1', '/v2', '/v1/', '/shop/v1/', '//v1', '/shop//v1', '/shopv1', '/a b/v1', '/%61/v1', '/ä/v1', '/../v1', '/./v1', '/a/../v1', '/a?b/v1', '/v1#', '/v1\n', 'http://a/v1'];
   for (const path of bad) {
-    refused([`--base-path=${path}`], {}, /^--base-path must be a path that begins with \/ and ends in \/v1, of letters, digits and \. _ ~ -, not "/);
+    refused([`--base-path=${path}`], {}, /^--base-path must be a path that starts with \/, ends in \/v1 and consists of letters, digits and \. _ ~ -, not "/);
     if (path !== '') refused([], { BASE_PATH: path }, /^BASE_PATH must be/);
   }
 });
@@ -97,14 +97,14 @@ test('the help names every flag and variable', () => {
 });
 
 test('what is no flag is one line', () => {
-  refused(['--what'], {}, /^Unknown option '--what'; --help shows what there is$/);
-  refused(['-p', '80'], {}, /^Unknown option '-p'; --help/);
-  refused(['serve'], {}, /^Unexpected argument 'serve'; --help/);
+  refused(['--what'], {}, /^Unknown option '--what'; see --help$/);
+  refused(['-p', '80'], {}, /^Unknown option '-p'; see --help/);
+  refused(['serve'], {}, /^Unexpected argument 'serve'; see --help/);
   refused(['--', 'serve'], {}, /^Unexpected argument 'serve'/);
-  refused(['--port'], {}, /^Option '--port <value>' argument missing; --help/);
-  refused(['--port', '--demo'], {}, /^Option '--port' argument is ambiguous; --help/);
-  refused(['--port', '-1'], {}, /^Option '--port' argument is ambiguous; --help/);
-  refused(['--demo=yes'], {}, /^Option '--demo' does not take an argument; --help/);
+  refused(['--port'], {}, /^Option '--port <value>' argument missing; see --help/);
+  refused(['--port', '--demo'], {}, /^Option '--port' argument is ambiguous; see --help/);
+  refused(['--port', '-1'], {}, /^Option '--port' argument is ambiguous; see --help/);
+  refused(['--demo=yes'], {}, /^Option '--demo' does not take an argument; see --help/);
   refused(['--Port', '80'], {}, /--Port/);
 });
 

@@ -2,37 +2,38 @@ import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 import { dataFolder, defaultFolder, invalidValue, orUsageError, wholeNumber } from './flags.ts';
 
-/** What the server is told by its operator. */
+/** The configuration of the server. */
 export interface Config {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 chooses a free port. */
   readonly port: number;
-  /** The data folder, absolute. */
+  /** The absolute path of the data folder. */
   readonly folder: string;
   readonly basePath: string;
   readonly maxConnections: number;
-  /** How many proxies before the server are trusted to tell the client's address. */
+  /** The number of trusted proxies in front of the server. */
   readonly trustedProxies: number;
   readonly demo: boolean;
 }
 
 export const serverHelp = `Usage: node dist/server.js [options]
 
-Runs the pet store server. Flags win over environment variables.
+Runs the pet store server. Flags take precedence over environment variables.
 
-  --host HOST            address to listen on       HOST              127.0.0.1
-  --port PORT            port, 0 for a free one     PORT              8080
-  --data DIR             data folder                DATA_DIR          ${defaultFolder}
-  --base-path PATH       where the interface stands,
-                         must end in /v1            BASE_PATH         /v1
-  --max-connections N    connections at a time      MAX_CONNECTIONS   10000
-  --trust-proxy N        proxies in front; the client's address
-                         is then N deep in X-Forwarded-For
-                                                   TRUST_PROXY       0
+  flag                   meaning                     variable          default
+  --host HOST            address to listen on        HOST              127.0.0.1
+  --port PORT            port; 0 chooses a free one  PORT              8080
+  --data DIR             data folder                 DATA_DIR          ${defaultFolder}
+  --base-path PATH       path of the operations;
+                         must end in /v1             BASE_PATH         /v1
+  --max-connections N    maximum number of
+                         connections                 MAX_CONNECTIONS   10000
+  --trust-proxy N        number of trusted proxies
+                         in front of the server      TRUST_PROXY       0
   --demo                 fill an empty data folder with sample data and make a key
   --help, --version
 
-Keys are made with the petstore command: node dist/cli.js --help
+The petstore command manages keys: node dist/cli.js --help
 `;
 
 const options = {
@@ -48,8 +49,8 @@ const options = {
 } as const;
 
 /**
- * The configuration that flags and environment give, or which text was asked for instead.
- * Throws OperatorError (exit code 2) for an unknown flag or a bad value.
+ * Returns the configuration from flags and environment variables, or the text that a flag requests instead.
+ * Throws an OperatorError (exit code 2) for an unknown flag or an invalid value.
  */
 export function readConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config | 'help' | 'version' {
   const flags = orUsageError(() => parseArgs({ args: [...args], options }).values);
@@ -77,8 +78,8 @@ function hostOf(name: string, value: string): string {
   throw invalidValue(name, value, 'an IP address or a host name');
 }
 
-/** Unreserved characters only (RFC 3986), so that the path reads the same encoded and decoded. */
+/** Only unreserved characters (RFC 3986) are allowed, so that the path is the same encoded and decoded. */
 function basePathOf(name: string, value: string): string {
   if (/^(\/[\w.~-]+)*\/v1$/.test(value) && !/\/\.{1,2}\//.test(value)) return value;
-  throw invalidValue(name, value, 'a path that begins with / and ends in /v1, of letters, digits and . _ ~ -');
+  throw invalidValue(name, value, 'a path that starts with /, ends in /v1 and consists of letters, digits and . _ ~ -');
 }

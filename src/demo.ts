@@ -1,4 +1,4 @@
-/** `--demo`: sample data and a first key for an empty data folder. */
+/** `--demo` fills an empty data folder with sample data and makes a key. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from './domain/operator-error.ts';
@@ -18,21 +18,21 @@ interface Stores {
   readonly pets: PetStore;
 }
 
-/** Reads the sample data. Throws OperatorError where it is missing. */
+/** Reads the sample data. Throws an OperatorError if it is missing. */
 export function readSamples(samples: URL) {
   try {
     const pets = readJson(readFileSync(new URL('pets.json', samples))) as JsonArray;
     return { pets: pets.items.map(readNewPet), ordersFile: readFileSync(new URL('orders.json', samples)) };
   } catch (error) {
     const why = (error as Error).message;
-    throw new OperatorError(`--demo needs the sample data beside the program: ${why}; start without --demo`);
+    throw new OperatorError(`--demo needs data/sample/ beside dist/: ${why}; start without --demo`);
   }
 }
 
 /**
- * Unless a key was ever made here: fills what is empty with the samples, makes a Business key, and gives the text that
- * shows it with a curl line for each operation. The key comes last, so that a start that was interrupted is made good
- * by the next. Otherwise does nothing and gives ''.
+ * If the folder has no key yet: adds the sample animals and orders where there are none, makes a Business key, and
+ * returns a text that shows the key with a curl command for each operation. The key is made last, so that the next
+ * start completes an interrupted one. If the folder has a key: changes nothing and returns ''.
  */
 export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {
   if (stores.keys.keys.length > 0) return '';
@@ -46,8 +46,8 @@ export async function startDemo(samples: ReturnType<typeof readSamples>, stores:
   const base = `${address}${stores.basePath}`;
   const auth = `-H 'Authorization: Bearer ${secret}'`;
   return `
-This folder was empty: it now holds sample animals and orders, and one API key (plan business).
-The key is shown only this once:
+The data folder was empty. It now contains sample animals and orders, and one API key (plan business).
+The key is shown only once:
 
   ${secret}
 

@@ -1,4 +1,4 @@
-/** Reads what a command line and the environment say, for both programs. What is wrong there has exit code 2. */
+/** Checks flags and environment variables, for both programs. All errors are OperatorErrors with exit code 2. */
 import { resolve } from 'node:path';
 import { OperatorError } from './domain/operator-error.ts';
 
@@ -6,17 +6,17 @@ export const defaultFolder = 'data/store';
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const maxDurationMs = 100 * 365 * 86_400_000;
 
-/** The refusal of a command line. */
+/** Returns the error of an invalid command line. */
 export function usageError(what: string): OperatorError {
-  return new OperatorError(`${what}; --help shows what there is`, 2);
+  return new OperatorError(`${what}; see --help`, 2);
 }
 
-/** The refusal of a value: `name` is the flag or variable that it came from, here and below. */
+/** Returns the error of an invalid value. `name` is the flag or variable that contains it, here and below. */
 export function invalidValue(name: string, value: string, rule: string): OperatorError {
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
-/** What `parse` gives, which is a call of `parseArgs`; its complaints become one line. */
+/** Returns the result of `parse`, which calls `parseArgs`. Errors of `parseArgs` become one line. */
 export function orUsageError<T>(parse: () => T): T {
   try {
     return parse();
@@ -25,21 +25,21 @@ export function orUsageError<T>(parse: () => T): T {
   }
 }
 
-/** The data folder, absolute: `flag` is what --data says. Throws OperatorError. */
+/** Returns the absolute path of the data folder. `flag` is the value of --data. */
 export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
   const value = flag ?? (environment['DATA_DIR'] || defaultFolder);
   if (value !== '') return resolve(value);
   throw invalidValue('--data', value, 'a path');
 }
 
-/** A whole number. Throws OperatorError. */
+/** Returns a whole number from `min` to `max`. */
 export function wholeNumber(name: string, value: string, min: number, max: number): number {
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN;
   if (number >= min && number <= max) return number;
   throw invalidValue(name, value, `a whole number from ${min} to ${max}`);
 }
 
-/** A duration like `90s`, `30m`, `24h`, `7d` in milliseconds. Throws OperatorError. */
+/** Returns the milliseconds of a duration like `90s`, `30m`, `24h` or `7d`. */
 export function parseDuration(name: string, value: string): number {
   const match = /^([0-9]{1,9})([smhd])$/.exec(value);
   const duration = match === null ? NaN : Number(match[1]) * unitMs[match[2]!]!;
@@ -47,14 +47,14 @@ export function parseDuration(name: string, value: string): number {
   throw invalidValue(name, value, 'a duration like 90s, 30m, 24h or 7d, at most 100 years');
 }
 
-/** A time: a date (its start in UTC), an RFC 3339 time, or a duration from `now` on. Throws OperatorError. */
+/** Returns a time: the start of a date in UTC, an RFC 3339 time, or a duration from `now`. All in milliseconds. */
 export function parseTime(name: string, value: string, now: number): number {
   if (/^[0-9]+[smhd]$/.test(value)) return now + parseDuration(name, value);
   if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(value)) {
     const date = value.slice(0, 10);
     const midnight = Date.parse(`${date}T00:00:00Z`);
     const time = value === date ? midnight : Date.parse(value);
-    // Date.parse takes 30 February for 2 March.
+    // Date.parse reads 30 February as 2 March.
     if (!Number.isNaN(midnight + time) && new Date(midnight).toISOString().startsWith(date)) return time;
   }
   throw invalidValue(name, value, 'a date like 2027-01-31, a time like 2027-01-31T12:00:00Z or a duration like 90d');

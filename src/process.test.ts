@@ -85,7 +85,7 @@ test('without --demo nothing is invented, and one line says how to make the firs
   const server = await startServer(t, folder);
   const { stdout, stderr } = await server.stop();
   assert.equal(stdout, `petstore listening on ${server.address}\n`);
-  const [, command] = /no API key in force; make one: (.+)\n/.exec(stderr)!;
+  const [, command] = /no valid API key; make one: (.+)\n/.exec(stderr)!;
   const made = await new Program(t, 'sh', ['-c', command!]).ended;
   assert.match(made.stdout, /^petstore_[0-9A-Za-z]{36}\n$/);
   const again = await startServer(t, folder);
@@ -98,7 +98,7 @@ test('dist/ runs copied alone to an empty place; --demo misses its samples there
   const run = (...args: string[]): Program => new Program(t, process.execPath, [join(place, 'app', 'server.js'), '--port', '0', '--data', join(place, 'data'), ...args]);
   const demo = await run('--demo').ended;
   assert.deepEqual([demo.code, demo.stdout], [1, '']);
-  assert.match(demo.stderr, /^petstore: --demo needs the sample data .+\n$/);
+  assert.match(demo.stderr, /^petstore: --demo needs data\/sample\/ beside dist\/: .+\n$/);
   assert.equal(existsSync(join(place, 'data')), false);
   const server = run();
   const [, address] = await server.printed(/listening on (\S+)\n/);

@@ -1,4 +1,4 @@
-/** `node dist/server.js`: reads the configuration, opens the service, listens, and stops when it is told to. */
+/** `node dist/server.js`: reads the configuration, opens the data folder, listens, and stops on a signal. */
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
@@ -19,7 +19,7 @@ const headTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 /** Longer than the 60 s for which proxies keep idle connections, so that the proxies close them. */
 const idleTimeoutMs = 65_000;
-/** How long requests under way may take once the server is told to stop. */
+/** The time that requests under way have to finish when the server stops. */
 const stopGraceMs = 10_000;
 
 await runProgram(async () => {
@@ -31,7 +31,7 @@ await runProgram(async () => {
 
 async function serve(config: Config): Promise<void> {
   const { folder, basePath, trustedProxies } = config;
-  let stop = async (): Promise<boolean> => true; // while it starts, nothing needs to be finished
+  let stop = async (): Promise<boolean> => true; // until the server listens, there is nothing to finish
   stopOnSignal(() => stop());
   const samples = config.demo ? readSamples(new URL('../data/sample/', import.meta.url)) : null;
 
@@ -39,7 +39,7 @@ async function serve(config: Config): Promise<void> {
   const opening = new Promise<Accounts>((resolve) => (opened = resolve));
   const lock = await FolderLock.acquire(folder, 'server', async (command) => respondToCommand(await opening, command));
   if (!(lock instanceof FolderLock)) {
-    const advice = 'stop that, or choose another folder with --data';
+    const advice = 'stop that process, or choose another folder with --data';
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
   }
   const keys = new KeyRing(folder);
@@ -55,14 +55,14 @@ async function serve(config: Config): Promise<void> {
   stop = async () => {
     service.stop();
     const completed = await listener.stop(stopGraceMs);
-    if (!completed) log(`stopped after ${stopGraceMs / 1000} s with requests unanswered`);
+    if (!completed) log(`stopped after ${stopGraceMs / 1000} s although some requests had no response yet`);
     try {
       await usage.close();
     } finally {
       await pets.snapshot();
       await pets.close();
     }
-    await lock.release(); // last: not before the last byte is written may another process have the folder
+    await lock.release(); // last, because another process may then use the folder
     return completed;
   };
 
@@ -73,7 +73,7 @@ async function serve(config: Config): Promise<void> {
   if (!keys.keys.some((key) => isActive(key, Date.now()))) {
     const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
     const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
-    log(`there is no API key in force; make one: ${command}`);
+    log(`there is no valid API key; make one: ${command}`);
   }
 }
 
@@ -84,19 +84,19 @@ async function listen(service: Service, { host, port, maxConnections }: Config):
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const advice =
-      code === 'EADDRINUSE' ? 'another program listens there; choose another port with --port (0 takes a free one)'
-      : code === 'EACCES' ? 'this user may not listen there; choose a port from 1024 on with --port'
+      code === 'EADDRINUSE' ? 'another program listens there; choose another port with --port (0 chooses a free one)'
+      : code === 'EACCES' ? 'this user may not listen there; choose a port above 1023 with --port'
       : 'choose an address of this machine with --host';
     throw new OperatorError(`cannot listen on ${host}, port ${port} (${code}): ${advice}`);
   }
 }
 
-/** A word as a shell takes it. */
+/** Quotes a word for a shell if necessary. */
 function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Ends the process at SIGTERM, SIGINT or SIGHUP: exit code 0 if `stop` gives true, else 1. */
+/** Calls `stop` on SIGTERM, SIGINT or SIGHUP and ends the process: exit code 0 if `stop` returns true, otherwise 1. */
 function stopOnSignal(stop: () => Promise<boolean>): void {
   const end = async (): Promise<never> => {
     try {

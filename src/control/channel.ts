@@ -1,20 +1,20 @@
-/** One question and one answer, a JSON text and a line feed each, over a Unix socket. */
+/** One message and one response, a JSON text and a line feed each, over a Unix socket (files.md, "lock.<n>"). */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** No question is longer. */
+/** The maximum size of a message. Responses have no limit. */
 const maxMessageBytes = 64 * 1024;
-/** A connection on which nothing moves for so long is dropped, so that it keeps nobody from ending. */
+/** A connection on which nothing moves for this time is closed, so that it does not keep the process from ending. */
 const idleTimeoutMs = 30_000;
-/** Once a channel is closed, who is connected and has not asked yet may take so long. */
+/** After the channel is closed, open connections have this time to finish. */
 const closeTimeoutMs = 500;
 
-/** The end that answers: each connection's one question. */
+/** The end that receives messages and responds, one message per connection. */
 export class Channel {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  /** `respond` must not reject. */
+  /** `respond` receives each message and returns its response. It must not reject. */
   constructor(respond: (message: unknown) => Promise<unknown>) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
@@ -28,7 +28,7 @@ export class Channel {
     });
   }
 
-  /** Listens on a socket that is nobody else's to open from its first moment: `listen` binds before it returns. */
+  /** Listens on a socket that has mode 0600 from its first moment: `Server.listen` binds before it returns. */
   async listen(path: string): Promise<void> {
     const listening = once(this.#server, 'listening');
     const umask = process.umask(0o177);
@@ -40,7 +40,7 @@ export class Channel {
     await listening;
   }
 
-  /** Refuses connections from now on. Resolves when those there are have ended, soon. */
+  /** Refuses new connections. Resolves when the open ones have ended, after 0.5 s at the latest. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const timer = setTimeout(() => this.#sockets.forEach((socket) => socket.destroy()), closeTimeoutMs);
@@ -50,8 +50,9 @@ export class Channel {
 }
 
 /**
- * Asks the process that listens on a socket. Rejects with a system error (ECONNREFUSED: nobody listens) if it cannot be
- * reached, and with ChannelClosedError if it was reached and gave no answer, or none within `timeoutMs`.
+ * Sends a message to the process that listens on a socket, and returns its response. Rejects with a system error if
+ * the process cannot be reached (ECONNREFUSED: no process listens), and with a ChannelClosedError if it was reached but
+ * sent no response within `timeoutMs`.
  */
 export async function sendMessage(path: string, message: unknown, timeoutMs: number): Promise<unknown> {
   const socket = connect(path);
@@ -67,10 +68,10 @@ export async function sendMessage(path: string, message: unknown, timeoutMs: num
   }
 }
 
-/** The other side closed the connection, or kept silent, instead of answering. */
+/** The other side accepted the connection but did not respond. */
 export class ChannelClosedError extends Error {}
 
-/** The message that arrives first. Rejects if there is none, or it is no JSON, or longer than `maxBytes`. */
+/** Returns the first message that arrives. Rejects if there is none, or if it is not JSON or longer than `maxBytes`. */
 function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -87,6 +88,6 @@ function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
         reject(error);
       }
     });
-    socket.once('close', () => reject(new ChannelClosedError('the connection was closed without an answer')));
+    socket.once('close', () => reject(new ChannelClosedError('the connection was closed without a response')));
   });
 }

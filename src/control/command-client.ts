@@ -7,14 +7,15 @@ import { ChannelClosedError, sendMessage } from './channel.ts';
 import { execute, type Command, type CommandName, type CommandResponse, type Result } from './commands.ts';
 import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
 
-/** How long a command waits for the folder. */
+/** How long a command waits for another command to release the folder. */
 const patienceMs = 10_000;
 const responseTimeoutMs = 30_000;
 const retryMs = 20;
 
 /**
- * Has the server that runs on the folder carry out the command, or else takes the folder's lock and does it itself,
- * waiting for other commands; `log` is told of a file that was set aside then. Throws OperatorError.
+ * Runs a command on a data folder: sends it to the server that uses the folder, or takes the lock of the folder,
+ * waiting for other commands, and executes it here. `log` receives a line if a damaged file was set aside.
+ * Throws an OperatorError if the command fails.
  */
 export async function runCommand<Op extends CommandName>(
   folder: string,
@@ -22,7 +23,7 @@ export async function runCommand<Op extends CommandName>(
   log: (line: string) => void,
 ): Promise<Result<Op>> {
   if (command.op !== 'create' && !existsSync(folder)) {
-    throw new OperatorError(`there is no data folder ${folder}; name the server's with --data`);
+    throw new OperatorError(`there is no data folder ${folder}; name the folder of the server with --data`);
   }
   const deadline = Date.now() + patienceMs;
   for (;;) {
@@ -40,19 +41,19 @@ export async function runCommand<Op extends CommandName>(
     if (response !== null) return response.result as Result<Op>;
     if (Date.now() > deadline) {
       const holder = describeHolder(lock);
-      throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again when that has ended`);
+      throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again when it has ended`);
     }
     await delay(retryMs * (1 + Math.random()));
   }
 }
 
-/** The running server's answer, or null if it ended before it took the question. */
+/** Returns the response of the running server, or null if the server ended before it received the command. */
 async function serverResponse(held: Held, command: object): Promise<CommandResponse | null> {
   try {
     return (await sendMessage(held.socketPath, command, responseTimeoutMs)) as CommandResponse | null;
   } catch (error) {
     if (!(error instanceof ChannelClosedError)) return null;
-    const checks = '"petstore keys list" and "petstore usage" show whether the change was made';
-    throw new OperatorError(`the server (process ${held.holder?.pid}) gave no answer; ${checks}`);
+    const advice = 'check with "petstore keys list" or "petstore usage" whether the change was made';
+    throw new OperatorError(`the server (process ${held.holder?.pid}) did not respond; ${advice}`);
   }
 }

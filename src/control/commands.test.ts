@@ -59,7 +59,7 @@ test('names: 1 to 100 characters of any script; none that moves a terminal', asy
 test('an expiry must lie ahead', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   for (const expiresAt of [now, now - 1, 0, -1]) {
-    await assert.rejects(run(ring, create('a', { expiresAt })), { exitCode: 2, message: '--expires lies in the past' });
+    await assert.rejects(run(ring, create('a', { expiresAt })), { exitCode: 2, message: '--expires is in the past' });
   }
   assert.deepEqual(ring.keys, []);
   assert.equal((await run(ring, create('a', { expiresAt: now + 1 }))).keys[0]?.state, 'active');
@@ -94,13 +94,13 @@ test('set-plan and revoke report the key as it is then', async (t) => {
 test('over the socket: a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'list' }), { result: { keys: [] } });
-  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows them', exitCode: 1 });
+  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows all keys', exitCode: 1 });
   assert.deepEqual(await respondToCommand(accountsOf(ring), create('')), {
-    error: '--name must have 1 to 100 characters, one of them visible, and no control characters', exitCode: 2,
+    error: '--name must have 1 to 100 characters, at least one visible, and no control characters', exitCode: 2,
   });
   for (const unknown of [{ op: 'forgive', id: 'k1', later: true }, null, 'list', 5]) {
     assert.deepEqual(await respondToCommand(accountsOf(ring), unknown), {
-      error: 'the running server does not know this command; it is of another version', exitCode: 1,
+      error: 'the running server is of another version and does not know this command; restart it', exitCode: 1,
     });
   }
 });
@@ -190,7 +190,7 @@ test('a server that ends in the middle of a command leaves it in doubt: that is 
   await once(server, 'listening');
   t.after(() => server.close());
   await assert.rejects(runCommand(folder, create('a'), silent), {
-    message: 'the server (process 4711) gave no answer; "petstore keys list" and "petstore usage" show whether the change was made', exitCode: 1,
+    message: 'the server (process 4711) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made', exitCode: 1,
   });
   assert.equal(messages.length, 2);
   assert.deepEqual(readdirSync(folder), ['lock.1']);

@@ -1,7 +1,8 @@
 /**
- * The commands of `petstore`: a running server carries them out for it, and without a server it does so itself.
+ * The commands of `petstore`. If a server runs on the folder, `petstore` sends it the command over the socket of the
+ * lock; otherwise it executes the command itself. Both use the functions below.
  *
- * A command may come from a program of another version. So each member is checked, whatever its type says here.
+ * A command may have been sent by another version of the program, so its members are checked whatever their types are.
  */
 import { OperatorError } from '../domain/operator-error.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -11,14 +12,14 @@ import { limitsOf, planOf } from '../limits/plans.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
 import type { Window } from '../limits/windows.ts';
 
-/** What commands are carried out on. */
+/** The keys and the usage on which commands operate. */
 export interface Accounts {
   readonly keys: KeyRing;
-  /** Called only for a command that needs it. */
+  /** Opens the usage file; called only for commands that need it. */
   readonly openUsage: () => Promise<UsageFile>;
 }
 
-/** A plan as it was asked for: `planOf` says whether there is such a one. */
+/** A plan as requested. `planOf` checks it. */
 export interface PlanRequest {
   readonly plan: string;
   readonly perMinute?: number;
@@ -30,8 +31,8 @@ interface KeyId {
 }
 
 /**
- * What each command does with its members, `now`. Times and durations are milliseconds. Each rejects with OperatorError
- * for what cannot be done, and with what the disk reports.
+ * What each command does. Times and durations are in milliseconds. A function rejects with an OperatorError if the
+ * command is invalid or the change cannot be saved.
  */
 const commands = {
   async list({ keys }: Accounts, _: object, now: number) {
@@ -40,9 +41,9 @@ const commands = {
 
   async create({ keys }: Accounts, command: PlanRequest & { name: string; expiresAt: number | null }, now: number) {
     const { name, plan, perMinute, perDay, expiresAt } = command;
-    check(isName(name), '--name must have 1 to 100 characters, one of them visible, and no control characters');
+    check(isName(name), '--name must have 1 to 100 characters, at least one visible, and no control characters');
     check(expiresAt === null || isTime(expiresAt), '--expires must be a time');
-    check(expiresAt === null || expiresAt > now, '--expires lies in the past');
+    check(expiresAt === null || expiresAt > now, '--expires is in the past');
     const { key, secret } = await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now);
     return { keys: [keyReport(key, now)], secret };
   },
@@ -61,21 +62,21 @@ const commands = {
     return { keys: [keyReport(await keys.setPlan(id, planOf(plan, perMinute, perDay), now), now)] };
   },
 
-  /** Of one key, or of all that are not revoked. */
+  /** Returns the usage of one key, or of all keys that are not revoked. */
   async usage({ keys, openUsage }: Accounts, { id }: { id: string | null }, now: number) {
     const usage = await openUsage();
     const wanted = id === null ? keys.keys.filter(({ revokedAt }) => revokedAt === null) : [keys.get(id)];
     return { usages: wanted.map((key) => usageReport(key, usage, now)) };
   },
 
-  /** `unbanned` is whether there was a ban. */
+  /** Lifts a ban. `unbanned` is whether there was one. */
   async unban({ keys, openUsage }: Accounts, { id }: KeyId, now: number) {
     const usage = await openUsage();
     const key = keys.get(id);
     const unbanned = usage.limiter.unban(id, now);
     if (unbanned) {
       await usage.save().catch((error: OperatorError) => {
-        throw new OperatorError(`the ban of key ${id} could not be lifted for good: ${error.message}`);
+        throw new OperatorError(`could not save that the ban of key ${id} was lifted: ${error.message}`);
       });
     }
     return { usages: [usageReport(key, usage, now)], unbanned };
@@ -83,23 +84,23 @@ const commands = {
 };
 
 export type CommandName = keyof typeof commands;
-/** A command as it is sent over the socket: its name and its members. */
+/** A command as it is sent over the socket: its name and its parameters. */
 export type Command<Op extends CommandName> = { readonly op: Op } & Parameters<(typeof commands)[Op]>[1];
-/** What came of a command: the keys that it concerns, or what they have used. */
+/** The result of a command: the keys that it concerns, or their usage. */
 export type Result<Op extends CommandName> = Awaited<ReturnType<(typeof commands)[Op]>>;
-/** What a server answers to a command: a result, or why there is none. */
+/** The response of a server to a command. */
 export type CommandResponse = { readonly result: unknown } | { readonly error: string; readonly exitCode: number };
 
-/** Carries out what should be a command. Rejects with OperatorError for what cannot be done, and what the disk reports. */
+/** Executes a command and returns its result. Rejects with an OperatorError if it is unknown or fails. */
 export async function execute(accounts: Accounts, command: unknown, now: number): Promise<unknown> {
   const op = (command as { op?: unknown } | null)?.op;
   if (typeof op === 'string' && Object.hasOwn(commands, op)) {
     return commands[op as CommandName](accounts, command as never, now);
   }
-  throw new OperatorError('the running server does not know this command; it is of another version');
+  throw new OperatorError('the running server is of another version and does not know this command; restart it');
 }
 
-/** The server's end: what it answers to a command that arrives on the lock's socket. Never rejects. */
+/** Returns the response of a server to a message that arrived on the socket of the lock. Never rejects. */
 export async function respondToCommand(accounts: Accounts, command: unknown): Promise<CommandResponse> {
   try {
     return { result: await execute(accounts, command, Date.now()) };
@@ -117,27 +118,27 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && /^(?=.*\S)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,100}$/u.test(value);
 }
 
-/** Whether it is a time in whole milliseconds that `Date` can hold. */
+/** Returns whether a value is a time in whole milliseconds that `Date` can represent. */
 function isTime(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isNaN(new Date(value as number).getTime());
 }
 
 export type KeyReport = ReturnType<typeof keyReport>;
 
-/** A key without its hashes, for people and scripts. Times are RFC 3339, here and below. */
+/** Returns what `keys list --json` shows of a key. Times are RFC 3339, here and below. */
 function keyReport(key: Key, now: number) {
   const active = isActive(key, now);
   return {
     id: key.id,
     name: key.name,
     plan: key.plan.name,
-    // Enterprise's numbers; null for the other plans, whose numbers are the specification's.
+    // The limits of an enterprise plan. They are null for the other plans, whose limits are fixed.
     perMinute: key.plan.name === 'enterprise' ? key.plan.perMinute : null,
     perDay: key.plan.name === 'enterprise' ? key.plan.perDay : null,
     state: active ? 'active' : key.revokedAt === null ? 'expired' : 'revoked',
     createdAt: isoTime(key.createdAt),
     expiresAt: key.expiresAt === null ? null : isoTime(key.expiresAt),
-    // The secrets that are accepted now, by their last four characters, the newest last.
+    // The secrets that are valid now, the newest last.
     secrets: key.secrets
       .filter(({ expiresAt }) => active && (expiresAt === null || now < expiresAt))
       .map(({ last4, expiresAt }) => ({ last4, expiresAt: expiresAt === null ? null : isoTime(expiresAt) })),
@@ -146,12 +147,12 @@ function keyReport(key: Key, now: number) {
 
 export type UsageReport = ReturnType<typeof usageReport>;
 
-/** What a key has used of its limits, for people and scripts. */
+/** Returns what `usage --json` shows of a key. */
 function usageReport(key: Key, { limiter }: UsageFile, now: number) {
   const { perMinute, perDay } = limitsOf(key.plan);
   const usage = limiter.usageOf(key.id, now);
   const { ban } = usage;
-  // `used` is more than the limit where the plan was a larger one then.
+  // `used` can exceed `limit` after a move to a smaller plan.
   const windowReport = ({ used, end }: Window, limit: number) => ({ limit, used, resetAt: isoTime(end) });
   return {
     id: key.id,
@@ -159,7 +160,7 @@ function usageReport(key: Key, { limiter }: UsageFile, now: number) {
     plan: key.plan.name,
     minute: windowReport(usage.minute, perMinute),
     day: windowReport(usage.day, perDay),
-    // The ban under way, or the last one while it makes the next one longer.
+    // The ban in force, or the last one as long as it would prolong the next.
     ban: ban && {
       start: isoTime(ban.start),
       end: isoTime(endOfBan(ban)),

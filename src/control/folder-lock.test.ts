@@ -174,7 +174,7 @@ test('a name with the highest number lets nobody have the folder, as no number f
   for (let starter = 0; starter < 2; starter += 1) {
     await assert.rejects(FolderLock.acquire(folder, 'server', nothing), (error) => {
       assert.ok(error instanceof OperatorError);
-      assert.equal(error.message, `${highest} has the highest number there can be; when no server is running, remove it`);
+      assert.equal(error.message, `${highest} has the highest possible number; remove it when no server is running`);
       return true;
     });
     assert.deepEqual(readdirSync(folder), ['lock.999999999999999']);
@@ -252,7 +252,7 @@ describe('other processes, side by side', { concurrency: true }, () => {
       if (server === winners[0]) continue;
       const { code, stdout, stderr } = await server.ended;
       assert.deepEqual([code, stdout], [1, '']);
-      assert.match(stderr, new RegExp(`^petstore: the data folder ${folder} is in use by process ${pid} \\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that, or .*\n$`));
+      assert.match(stderr, new RegExp(`^petstore: the data folder ${folder} is in use by process ${pid} \\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that process, or .*\n$`));
     }
     const [, address] = await winners[0]!.printed(/listening on (\S+)\n/);
     const late = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;

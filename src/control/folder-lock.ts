@@ -1,19 +1,20 @@
 /**
- * One process at a time per data folder.
+ * Makes sure that only one process uses a data folder at a time (decisions.md, "The data folder").
  *
- * The lock is a Unix socket on which its holder listens: the kernel closes it however the process ends, so a socket
- * that refuses connections is nobody's, and no process id has to be trusted. What remains is to take over from a dead
- * holder without two starters doing so at once. To unlink the dead socket and bind its name again would not do: a slow
- * starter would unlink the quick one's. So names are numbers that only grow:
+ * The lock is a Unix socket on which its holder listens. The kernel closes the socket however the process ends, so a
+ * socket that refuses connections has no holder, and no process id has to be trusted. The difficulty is to take over
+ * from a dead holder without a second process doing the same. Unlinking the dead socket and binding its name again
+ * would not be safe: a slow process would unlink the new socket of a fast one. So the names contain numbers that only
+ * grow:
  *
- * 1. Listen under a name of one's own. Nothing can be linked that does not answer yet.
- * 2. Find the highest lock.<n>. If it answers, the folder is held. If it refuses, it is dead.
- * 3. link() the own socket to lock.<n+1>. That fails for all but one of those who saw the same n.
- * 4. Look again. A starter that saw n long ago can succeed although others have come and gone, but then a higher number
- *    exists, for the highest is never removed: it withdraws, and starts over.
- * 5. Who holds the lock removes the lower numbers.
+ * 1. Listen on a socket under a unique name, so that the socket responds before it is linked.
+ * 2. Find the highest lock.<n>. If it accepts connections, the folder is held. If it refuses them, its holder is dead.
+ * 3. link() the socket to lock.<n+1>. Of all processes that saw the same n, this succeeds for one.
+ * 4. List the folder again. A process that saw n long ago can succeed in step 3 although others have held the lock
+ *    since. But then a higher number exists, because the highest number is never removed. Withdraw and start again.
+ * 5. Remove the lower numbers.
  *
- * For step 4 a holder leaves its socket behind, dead, when it ends: the highest number must stay.
+ * A holder does not remove its own socket when it ends, because step 4 needs the highest number.
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -21,24 +22,24 @@ import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { Channel, sendMessage } from './channel.ts';
 
-/** What the holder of a lock says of itself. */
+/** How the holder of a lock identifies itself. */
 export interface Holder {
   readonly kind: 'server' | 'command';
   readonly pid: number;
-  /** Where it serves HTTP; null before it does, and for a command. */
+  /** The address on which it serves HTTP; null for a command, and for a server that does not listen yet. */
   readonly address: string | null;
-  /** Since when it holds the lock (RFC 3339). */
+  /** The time when it took the lock (RFC 3339). */
   readonly since: string;
 }
 
-/** The folder is held by another process. `holder` is null if that did not say who it is. */
+/** Another process holds the folder. `holder` is null if it did not identify itself. */
 export interface Held {
   readonly socketPath: string;
   readonly holder: Holder | null;
 }
 
 const whoTimeoutMs = 2_000;
-/** The longest path that a socket's address holds, without its closing zero byte (unix(7), macOS's <sys/un.h>). */
+/** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
 const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
 const maxLockNumber = 999_999_999_999_999;
@@ -50,16 +51,16 @@ export class FolderLock {
   #releasing = false;
 
   /**
-   * Takes the lock of a folder, making the folder (mode 0700) if there is none. Questions other than "who" that
-   * arrive on its socket are given to `respond`, which must not reject.
-   * Gives the lock, or who holds it. Throws OperatorError if the folder cannot be used.
+   * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist. Messages other than "who" are
+   * passed to `respond`, which must not reject.
+   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used.
    */
   static async acquire(
     folder: string,
     kind: Holder['kind'],
     respond: (message: unknown) => Promise<unknown>,
   ): Promise<FolderLock | Held> {
-    const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> is longer
+    const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
     if (excess > 0) {
       const problem = `the data folder's path is ${excess} bytes too long for the lock's socket`;
@@ -91,14 +92,14 @@ export class FolderLock {
     });
   }
 
-  /** Tells those who ask where this process serves HTTP. */
+  /** Sets the address that `who` returns. */
   announce(address: string): void {
     this.#holder = { ...this.#holder, address };
   }
 
   /**
-   * Frees the folder, when the questions that arrived have been answered: nothing in it may be changed any more then.
-   * Those that still arrive are answered null: the next holder is to be asked.
+   * Releases the folder after responding to the messages that have arrived; the process must not change anything in it
+   * afterwards. Messages that still arrive receive null, so that their senders try the next holder.
    */
   async release(): Promise<void> {
     this.#releasing = true;
@@ -113,12 +114,12 @@ export class FolderLock {
         const socketPath = join(folder, `lock.${highest}`);
         const state = await probe(socketPath);
         if (state === 'gone' && lockNumbers(folder).at(-1) !== highest) continue;
-        if (state === 'gone') return { socketPath, holder: null }; // a name that stands, and leads nowhere
+        if (state === 'gone') return { socketPath, holder: null }; // a dangling symbolic link
         if (state !== 'dead') return { socketPath, holder: state.holder };
       }
       if (highest === maxLockNumber) {
         const last = join(folder, `lock.${highest}`);
-        throw new OperatorError(`${last} has the highest number there can be; when no server is running, remove it`);
+        throw new OperatorError(`${last} has the highest possible number; remove it when no server is running`);
       }
       const mine = join(folder, `lock.${highest + 1}`);
       try {
@@ -139,7 +140,7 @@ export class FolderLock {
   }
 }
 
-/** Who holds the lock on this socket; `dead` if nobody listens, `gone` if there is no such socket any more. */
+/** Returns the holder of a lock, `dead` if no process listens on the socket, or `gone` if the name does not exist. */
 async function probe(socketPath: string): Promise<'dead' | 'gone' | { holder: Holder | null }> {
   try {
     const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
@@ -151,14 +152,14 @@ async function probe(socketPath: string): Promise<'dead' | 'gone' | { holder: Ho
   }
 }
 
-/** Who holds a lock, as messages name it. */
+/** Describes the holder of a lock in a message. */
 export function describeHolder({ socketPath, holder }: Held): string {
-  if (holder === null) return `a process that does not say who it is (${socketPath})`;
+  if (holder === null) return `a process that does not identify itself (${socketPath})`;
   const { kind, pid, address, since } = holder;
   return `process ${pid} (${kind}, ${address === null ? '' : `${address}, `}since ${since})`;
 }
 
-/** The numbers of the locks in a folder, ascending. */
+/** Returns the numbers of all locks in a folder in ascending order. */
 function lockNumbers(folder: string): number[] {
   return readdirSync(folder)
     .map((name) => Number(lockName.exec(name)?.[1] ?? 0))
@@ -166,7 +167,10 @@ function lockNumbers(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** As `mkdirSync` with `recursive`, which loops for ever where the system reports ENOENT though the parent exists: in /proc. */
+/**
+ * Creates a folder and its missing parents. `mkdirSync` with `recursive` would never return for a folder in /proc,
+ * where the system reports ENOENT although the parent exists (Node 20 to 26).
+ */
 function makeFolder(folder: string): void {
   const isFolder = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder()) return;
@@ -174,12 +178,13 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (!isFolder()) throw error; // another process may have been faster
+    if (!isFolder()) throw error; // another process may have created it
   }
 }
 
 function isHolder(response: unknown): response is Holder {
-  return typeof response === 'object' && response !== null && 'pid' in response && 'kind' in response && 'since' in response;
+  if (typeof response !== 'object' || response === null) return false;
+  return 'pid' in response && 'kind' in response && 'since' in response;
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -92,12 +92,12 @@ test('an expired key is refused from its instant on, and can only be revoked', a
   const { secret } = await ring.create('a', pro, now + hour, now);
   assert.notEqual(ring.find(secret, now + hour - 1), null);
   assert.equal(ring.find(secret, now + hour), null);
-  const refusal = { name: 'Error', message: 'the key k1 is expired', exitCode: 1 };
+  const refusal = { name: 'Error', message: 'key k1 has expired; "petstore keys create" makes a new one', exitCode: 1 };
   await assert.rejects(ring.rotate('k1', hour, now + hour), refusal);
   await assert.rejects(ring.setPlan('k1', enterprise, now + hour), refusal);
   await ring.revoke('k1', now + hour);
   assert.equal(ring.find(secret, now), null); // also when the clock is set back
-  await assert.rejects(ring.rotate('k1', hour, now), { message: 'the key k1 is revoked' });
+  await assert.rejects(ring.rotate('k1', hour, now), { message: 'key k1 is revoked; "petstore keys create" makes a new one' });
 });
 
 test('a revoked key is refused with all its secrets, for good', async (t) => {
@@ -112,8 +112,8 @@ test('a revoked key is refused with all its secrets, for good', async (t) => {
     for (const ringNow of [ring, new KeyRing(folder)]) assert.equal(ringNow.find(secret, now - hour), null);
   }
   assert.notEqual(ring.find(other, now), null);
-  await assert.rejects(ring.revoke('k1', now), { message: 'the key k1 is revoked', exitCode: 1 });
-  await assert.rejects(ring.rotate('k1', 0, now), { message: 'the key k1 is revoked' });
+  await assert.rejects(ring.revoke('k1', now), { message: 'key k1 is revoked; "petstore keys create" makes a new one', exitCode: 1 });
+  await assert.rejects(ring.rotate('k1', 0, now), { message: 'key k1 is revoked; "petstore keys create" makes a new one' });
 });
 
 test('a key that moved to another plan keeps its secrets', async (t) => {
@@ -129,7 +129,7 @@ test('a key that does not exist cannot be changed', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   await ring.create('a', pro, null, now);
   for (const id of ['k2', 'k0', 'k01', 'K1', '', 'a', '__proto__']) {
-    const refusal = { message: `there is no key ${id}; "petstore keys list" shows them`, exitCode: 1 };
+    const refusal = { message: `there is no key ${id}; "petstore keys list" shows all keys`, exitCode: 1 };
     await assert.rejects(ring.revoke(id, now), refusal);
     await assert.rejects(ring.rotate(id, 0, now), refusal);
     await assert.rejects(ring.setPlan(id, pro, now), refusal);

@@ -5,7 +5,7 @@ import type { Plan } from '../limits/plans.ts';
 import { decodeKey, encodeKey, isActive, type Key, type KeySecret } from './key.ts';
 import { hashSecret, isSecret, newSecret } from './secret.ts';
 
-/** A key and its new secret, which is kept nowhere. */
+/** A key and its new secret, which is not stored. */
 export interface IssuedKey {
   readonly key: Key;
   readonly secret: string;
@@ -17,10 +17,10 @@ interface KnownSecret {
 }
 
 const format = 'petstore-keys';
-/** So many secrets that were used lately are found without hashing them. */
+/** The number of recently used secrets that are found without hashing them. */
 const maxRecent = 10_000;
 
-/** The API keys: `keys.json`, and how a secret is looked up. A change holds once it is on the disk. */
+/** The keys of a data folder, stored in `keys.json`. A change takes effect when it is on disk. */
 export class KeyRing {
   readonly #path: string;
   #keys: readonly Key[] = [];
@@ -28,7 +28,7 @@ export class KeyRing {
   readonly #recent = new Map<string, KnownSecret>();
   #changes: Promise<unknown> = Promise.resolve();
 
-  /** Reads the keys of a data folder. Throws OperatorError that names the line where the file is damaged. */
+  /** Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. */
   constructor(folder: string) {
     this.#path = join(folder, 'keys.json');
     this.#setKeys(readRecords(this.#path, format, decodeKey));
@@ -39,25 +39,30 @@ export class KeyRing {
     return this.#keys;
   }
 
-  /** The key of this id, revoked and expired ones too. Throws OperatorError if there is none. */
+  /** Returns the key with this id, also if it is revoked or expired. Throws an OperatorError if there is none. */
   get(id: string): Key {
     const key = this.#keys.find((other) => other.id === id);
-    if (key === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows them`);
+    if (key === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows all keys`);
     return key;
   }
 
-  /** The active key that a secret stands for at this time, or null. */
+  /** Returns the key for which a secret is valid at the time `now`, or null. */
   find(secret: string, now: number): Key | null {
     const known = this.#recent.get(secret) ?? this.#lookUp(secret);
     if (known === null || !isActive(known.key, now)) return null;
     return known.secret.expiresAt === null || now < known.secret.expiresAt ? known.key : null;
   }
 
-  /** Makes a key. `expiresAt` null: it does not expire. Rejects with what the disk reports; nothing is changed then. */
+  /**
+   * Makes a key. If `expiresAt` is null, it does not expire.
+   *
+   * This and the other changes reject with an OperatorError, and change nothing, if the file cannot be written or if
+   * the key does not exist, is revoked or (except for `revoke`) has expired.
+   */
   create(name: string, plan: Plan, expiresAt: number | null, now: number): Promise<IssuedKey> {
     return this.#change(() => {
       const secret = newSecret();
-      // A key is never removed, and a new one's number is above all others, so that no id comes twice.
+      // Keys are never removed, so no id is used twice.
       const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
       const id = `k${highest + 1}`;
       const key = { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [storedSecret(secret)] };
@@ -65,7 +70,7 @@ export class KeyRing {
     });
   }
 
-  /** Gives a key a further secret; those it has end after `graceMs` at the latest. Throws OperatorError: no such key. */
+  /** Adds a secret to a key. Its other secrets expire after `graceMs` at the latest. */
   rotate(id: string, graceMs: number, now: number): Promise<IssuedKey> {
     const secret = newSecret();
     return this.#edit(id, (key) => {
@@ -78,12 +83,12 @@ export class KeyRing {
     }).then((key) => ({ key, secret }));
   }
 
-  /** Ends a key for good, an expired one too: the clock may be set back. Throws OperatorError: no such key. */
+  /** Revokes a key permanently. An expired key can be revoked too, because the clock may be set back later. */
   revoke(id: string, now: number): Promise<Key> {
     return this.#edit(id, (key) => ({ ...key, revokedAt: now, secrets: [] }));
   }
 
-  /** Moves a key to another plan. Throws OperatorError: no such key. */
+  /** Moves a key to another plan. */
   setPlan(id: string, plan: Plan, now: number): Promise<Key> {
     return this.#edit(id, (key) => {
       assertActive(key, now);
@@ -94,13 +99,15 @@ export class KeyRing {
   #edit(id: string, edit: (key: Key) => Key): Promise<Key> {
     return this.#change(() => {
       const old = this.get(id);
-      if (old.revokedAt !== null) throw new OperatorError(`the key ${id} is revoked`);
+      if (old.revokedAt !== null) {
+        throw new OperatorError(`key ${id} is revoked; "petstore keys create" makes a new one`);
+      }
       const result = edit(old);
       return { keys: this.#keys.map((key) => (key === old ? result : key)), result };
     });
   }
 
-  /** One change after the other, each from what the one before left, each in force only when it is on the disk. */
+  /** Makes changes one after the other. Each starts from the result of the previous one. */
   #change<T>(change: () => { keys: readonly Key[]; result: T }): Promise<T> {
     const done = this.#changes.then(async () => {
       const { keys, result } = change();
@@ -128,7 +135,7 @@ export class KeyRing {
 }
 
 function assertActive(key: Key, now: number): void {
-  if (!isActive(key, now)) throw new OperatorError(`the key ${key.id} is expired`);
+  if (!isActive(key, now)) throw new OperatorError(`key ${key.id} has expired; "petstore keys create" makes a new one`);
 }
 
 function storedSecret(secret: string): KeySecret {

@@ -6,13 +6,13 @@ import { planOf, type Plan } from '../limits/plans.ts';
 export interface KeySecret {
   /** SHA-256 in hexadecimal. */
   readonly sha256: string;
-  /** Its last four characters, for people to tell secrets apart. */
+  /** Its last four characters, by which people recognise it. */
   readonly last4: string;
-  /** From when on it is refused: set when a newer one took its place. */
+  /** The time from which it is refused because a newer secret replaced it, or null. */
   readonly expiresAt: number | null;
 }
 
-/** An API key: a name, a plan, and the secrets that stand for it. */
+/** An API key: a name, a plan and its secrets. */
 export interface Key {
   readonly id: string;
   readonly name: string;
@@ -20,27 +20,27 @@ export interface Key {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
-  /** The newest last; none when revoked. */
+  /** The newest last. A revoked key has none. */
   readonly secrets: readonly KeySecret[];
 }
 
-/** Whether the key may still be used: not revoked, not expired. */
+/** Returns whether a key is neither revoked nor expired. */
 export function isActive(key: Key, now: number): boolean {
   return key.revokedAt === null && (key.expiresAt === null || now < key.expiresAt);
 }
 
-/** A key as a line of keys.json. */
+/** Returns a key as a line of keys.json. */
 export function encodeKey(key: Key): string {
   return JSON.stringify(key, (name, value: unknown) => {
     return name.endsWith('At') && typeof value === 'number' ? new Date(value).toISOString() : value;
   });
 }
 
-/** The key in a record that `encodeKey` made. Throws an Error that names the member at fault. */
+/** Decodes a line of keys.json. Throws an Error that names the invalid member. */
 export function decodeKey(record: JsonObject): Key {
   const plan = objectMember(record, 'plan');
   const id = stringMember(record, 'id');
-  if (!/^k[1-9][0-9]{0,14}$/.test(id)) throw new Error('"id" must be k and a number');
+  if (!/^k[1-9][0-9]{0,14}$/.test(id)) throw new Error('"id" must be k and a number from 1');
   return {
     id,
     name: stringMember(record, 'name'),
@@ -53,7 +53,7 @@ export function decodeKey(record: JsonObject): Key {
     expiresAt: optionalTime(record, 'expiresAt'),
     revokedAt: optionalTime(record, 'revokedAt'),
     secrets: arrayMember(record, 'secrets').map((secret) => {
-      if (!(secret instanceof JsonObject)) throw new Error('"secrets" must hold objects');
+      if (!(secret instanceof JsonObject)) throw new Error('"secrets" must contain objects');
       const sha256 = stringMember(secret, 'sha256');
       if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error('"sha256" must be 64 hexadecimal digits');
       return { sha256, last4: stringMember(secret, 'last4'), expiresAt: optionalTime(secret, 'expiresAt') };

@@ -2,24 +2,24 @@ import { limitsOf } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
 import { minuteMs, Window } from './windows.ts';
 
-/** Requests without a valid key that an address may send in a minute. */
+/** The number of requests without a valid key that are admitted per address and minute. */
 const { perMinute } = limitsOf({ name: 'free' });
-/** So many addresses are remembered; from then on, one is forgotten for each new one: who came first, and not again since then. */
+/** The number of addresses that are remembered. Beyond it, each new address displaces the one unused for longest. */
 const maxAddresses = 10_000;
 
-/** How many requests without a valid key came from each address in this minute. */
+/** Counts the requests without a valid key from each address in the current minute. */
 export class AddressCounts {
   readonly #minute = new Window(minuteMs);
-  /** By network, as they came; who comes again goes to the end, once there are as many as are remembered. */
+  /** By network. Once the map is full, it is in the order of last use. */
   readonly #counts = new Map<string, { used: number }>();
 
-  /** Counts a request from an IP address at `time`, or refuses it. */
+  /** Admits and counts a request from an IP address, or refuses it. */
   admit(address: string, time: number): LimitStatus {
     const network = networkOf(address);
     const known = this.#countOf(network, time);
     const count = known ?? { used: 0 };
     const isFull = this.#counts.size >= maxAddresses;
-    if (isFull) this.#counts.delete(network); // to the end: as long as there is room, it is dear and of no use
+    if (isFull) this.#counts.delete(network); // it moves to the end; until the map is full, that would only cost time
     if (isFull || known === undefined) this.#counts.set(network, count);
     if (this.#counts.size > maxAddresses) this.#counts.delete(this.#counts.keys().next().value!);
     const refused = count.used === perMinute;
@@ -27,7 +27,7 @@ export class AddressCounts {
     return this.#status(count.used, refused ? 'window' : null);
   }
 
-  /** Where an IP address stands at `time`, without counting anything. */
+  /** Returns the status of an IP address without counting a request. */
   status(address: string, time: number): LimitStatus {
     return this.#status(this.#countOf(networkOf(address), time)?.used ?? 0, null);
   }
@@ -44,8 +44,8 @@ export class AddressCounts {
 }
 
 /**
- * What stands for a client whose IP address this is: an IPv4 address itself, also where it is written as IPv6
- * (RFC 4291 section 2.5.5.2); of an IPv6 address the first 64 bits, as one subscriber has all of the rest.
+ * Returns what a client is counted by: for an IPv4 address the address itself, also if it is written as IPv6 (RFC 4291
+ * section 2.5.5.2); for an IPv6 address its first 64 bits, because one subscriber has all addresses that share them.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
@@ -56,9 +56,10 @@ export function networkOf(address: string): string {
   return groups.slice(0, 4).map((group) => group.toString(16)).join(':');
 }
 
-/** The eight groups of a valid IPv6 address (RFC 4291 section 2.2), without its zone (RFC 4007 section 11). */
+/** Returns the eight groups of a valid IPv6 address (RFC 4291 section 2.2), without its zone (RFC 4007 section 11). */
 function groupsOf(address: string): number[] {
-  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`); // writes an IPv4 address within as groups
+  // URL also turns an embedded IPv4 address into two groups.
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`);
   const [head, tail] = hostname.slice(1, -1).split('::').map((part) => (part === '' ? [] : part.split(':')));
   const zeros = 8 - head!.length - (tail?.length ?? 0);
   return [...head!, ...Array<string>(zeros).fill('0'), ...(tail ?? [])].map((group) => parseInt(group, 16));

@@ -3,34 +3,34 @@ import type { PlanLimits } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
 import { dayMs, minuteMs, Window } from './windows.ts';
 
-/** What one key has used of its minute and its day, and its bans. */
+/** The requests that one key has used of its minute and its day, and its ban. */
 export class KeyUsage {
   readonly minute = new Window(minuteMs);
   readonly day = new Window(dayMs);
-  /** Refusals within the minute that count towards a ban. */
+  /** The number of refusals in this minute that count towards a ban. */
   refusals = 0;
-  /** The ban under way, or the last one while it is remembered. */
+  /** The ban in force, or the last one until it is forgotten. */
   ban: Ban | null = null;
 
-  /** Lets windows and bans that are over go. */
+  /** Brings the windows up to `time`, and drops a ban that no longer matters. */
   roll(time: number): void {
     if (this.minute.roll(time)) this.refusals = 0;
     this.day.roll(time);
     if (this.ban !== null && isForgotten(this.ban, time)) this.ban = null;
   }
 
-  /** Whether nothing is kept here that a new key would not have, as of the last `roll`. (A minute lies in its day.) */
+  /** Whether this is the usage of a new key, as of the last `roll`. (What the minute counts, the day counts too.) */
   get isBlank(): boolean {
     return this.day.used === 0 && this.ban === null;
   }
 
-  /** When the ban under way ends; null if there is none. */
+  /** Returns when the ban in force ends, or null if there is none. */
   bannedUntil(time: number): number | null {
     const end = this.ban === null ? -Infinity : endOfBan(this.ban);
     return time < end ? end : null;
   }
 
-  /** Counts a request at `time` that arrived at `arrivedAt`, or refuses it. */
+  /** Admits and counts a request, or refuses it. It arrived at `arrivedAt` and is handled at `time`. */
   admit({ perMinute, perDay }: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     this.roll(time);
     const { minute, day } = this;
@@ -38,14 +38,15 @@ export class KeyUsage {
     if (minute.used < perMinute && day.used < perDay) {
       minute.used += 1;
       day.used += 1;
-      // Only a change of plan gives room to a window that had none; if it is used up again, that is news to the client.
+      // An exhausted window has room again only after a change of plan. The client does not know when the new limit is
+      // reached, so its first refusal then starts a new grace time.
       minute.firstRefusedAt = null;
       day.firstRefusedAt = null;
       return this.#status(perMinute, perDay);
     }
     if (minute.used >= perMinute) minute.firstRefusedAt ??= time;
     if (day.used >= perDay) day.firstRefusedAt ??= time;
-    // If both are used up, the client was told to wait for the end of the day.
+    // If both windows are exhausted, Retry-After names the end of the day, so the day's first refusal counts.
     const { firstRefusedAt } = day.used >= perDay ? day : minute;
     if (countsTowardsBan(arrivedAt, firstRefusedAt!)) {
       this.refusals += 1;
@@ -54,7 +55,7 @@ export class KeyUsage {
     return this.#refusal(perMinute, perDay, time);
   }
 
-  /** Lifts the ban under way and forgets it; what was refused counts no more. Gives whether there was one. */
+  /** Lifts the ban in force and forgets it and the refusals that led to it. Returns whether there was a ban. */
   unban(time: number): boolean {
     this.roll(time);
     if (this.bannedUntil(time) === null) return false;

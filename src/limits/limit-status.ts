@@ -1,13 +1,16 @@
-/** Where a client stands with its limits, once a request of its was admitted or refused. */
+/** The state of a client's limits after a request was admitted or refused, as the response shows it. */
 export interface LimitStatus {
-  /** The window with the fewer requests remaining; on a tie, the one that ends later. */
+  /** The window with fewer requests remaining; on a tie, the one that ends later. */
   readonly window: 'minute' | 'day';
-  /** How many requests that window admits. */
+  /** The number of requests that the window admits. */
   readonly limit: number;
-  /** How many requests remain in that window; 0 after a refusal. */
+  /** The number of requests that remain in the window; 0 after a refusal. */
   readonly remaining: number;
-  /** When that window ends; after a refusal, from when on a request would be admitted. In whole seconds since the epoch. */
+  /**
+   * When the window ends; after a refusal, the time from which a request will be admitted.
+   * In whole seconds since the epoch.
+   */
   readonly reset: number;
-  /** Why the request was refused: a window without room, or a ban, which this refusal itself may have brought. */
+  /** Why the request was refused: an exhausted window, or a ban (which this refusal may have caused). */
   readonly refusedBy: 'window' | 'ban' | null;
 }

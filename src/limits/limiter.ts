@@ -5,8 +5,9 @@ import type { LimitStatus } from './limit-status.ts';
 import { LimitsTime } from './windows.ts';
 
 /**
- * Who may send a request now: the keys by their plan, everyone else by address (decisions.md, "Limits").
- * Deciding and counting are one step, at the cost of a lookup and two counters.
+ * Decides which requests are admitted: those with a key by the limits of its plan, all others by their address
+ * (decisions.md, "Limits"). Deciding and counting are one synchronous step, so concurrent requests cannot both take the
+ * last place. It costs a lookup and two counters.
  */
 export class Limiter {
   readonly #time = new LimitsTime();
@@ -14,47 +15,50 @@ export class Limiter {
   readonly #addresses = new AddressCounts();
   readonly #onChange: () => void;
 
-  /** `keys` is what was used before `now`, by the key's id; `onChange` is called when it has changed. */
+  /** `keys` has the usage so far, as of `now`, by the id of the key. `onChange` is called after each change of it. */
   constructor(keys: Map<string, KeyUsage>, now: number, onChange: () => void) {
     this.#keys = keys;
     this.#onChange = onChange;
     for (const usage of keys.values()) usage.roll(this.#time.at(now));
   }
 
-  /** Counts a request with a key whose plan has these limits, or refuses it. It is handled `now`, and arrived `waitedMs` ago. */
+  /**
+   * Admits and counts a request with a key, or refuses it. `limits` are those of the key's plan. The request is handled
+   * at `now` and arrived `waitedMs` before.
+   */
   admitKey(id: string, limits: PlanLimits, now: number, waitedMs: number): LimitStatus {
     const time = this.#time.at(now);
     let usage = this.#keys.get(id);
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
     const { ban } = usage;
     const status = usage.admit(limits, time, time - waitedMs);
-    if (status.refusedBy !== 'ban' || usage.ban !== ban) this.#onChange(); // a ban is not changed by what it refuses
+    if (status.refusedBy !== 'ban' || usage.ban !== ban) this.#onChange(); // a refusal by a ban changes nothing
     return status;
   }
 
-  /** Counts a request without a valid key from this IP address, or refuses it. */
+  /** Admits and counts a request without a valid key from an IP address, or refuses it. */
   admitAddress(address: string, now: number): LimitStatus {
     return this.#addresses.admit(address, this.#time.at(now));
   }
 
-  /** Where an IP address stands. */
+  /** Returns the status of an IP address without counting a request. */
   addressStatus(address: string, now: number): LimitStatus {
     return this.#addresses.status(address, this.#time.at(now));
   }
 
-  /** The limits' time when the clock says `now`. */
+  /** Returns the time of the limits when the clock shows `now`. */
   timeAt(now: number): number {
     return this.#time.at(now);
   }
 
-  /** What a key has used, as of now. */
+  /** Returns the usage of a key as of `now`. */
   usageOf(id: string, now: number): KeyUsage {
     const usage = this.#keys.get(id) ?? new KeyUsage();
     usage.roll(this.#time.at(now));
     return usage;
   }
 
-  /** Lifts a key's ban. Gives whether there was one. */
+  /** Lifts the ban of a key. Returns whether there was one. */
   unban(id: string, now: number): boolean {
     const lifted = this.usageOf(id, now).unban(this.#time.at(now));
     if (lifted) this.#onChange();
@@ -62,8 +66,8 @@ export class Limiter {
   }
 
   /**
-   * All that is worth keeping over a restart, each as of `now()` when it is given: that may take a while, and the clock
-   * may be stepped meanwhile. Of keys without such, nothing is kept in memory either.
+   * Yields the usage of each key that has any, to be saved. Usage that is blank is removed from memory as well. Each is
+   * as of `now()` at the moment when it is yielded, because the caller may take a while.
    */
   *usages(now: () => number): Generator<[id: string, KeyUsage]> {
     for (const [id, usage] of this.#keys) {

@@ -1,12 +1,12 @@
 import { OperatorError } from '../domain/operator-error.ts';
 
-/** How many requests are admitted in one UTC minute and in one UTC day. */
+/** The number of requests that are admitted per UTC minute and per UTC day. */
 export interface PlanLimits {
   readonly perMinute: number;
   readonly perDay: number;
 }
 
-/** The plans of specification.md section 8, but for enterprise. */
+/** The plans of specification.md section 8, except enterprise. */
 const fixedLimits = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
@@ -14,17 +14,17 @@ const fixedLimits = {
 };
 type FixedName = keyof typeof fixedLimits;
 
-/** A key's plan. Enterprise carries its own numbers; the others' are the specification's. */
+/** A key's plan. An enterprise plan contains its own limits; the specification sets those of the others. */
 export type Plan = { readonly name: FixedName } | ({ readonly name: 'enterprise' } & PlanLimits);
 
-/** The numbers of a plan. */
+/** Returns the limits of a plan. */
 export function limitsOf(plan: Plan): PlanLimits {
   return plan.name === 'enterprise' ? plan : fixedLimits[plan.name];
 }
 
 /**
- * The plan of this name. `perMinute` and `perDay` (whole numbers from 1) must be given for enterprise, and for no other.
- * Throws OperatorError (exit code 2) that names the rule.
+ * Returns the plan with this name. `perMinute` and `perDay` must be whole numbers from 1 for enterprise, and undefined
+ * for all other plans. Throws an OperatorError (exit code 2) that states the rule.
  */
 export function planOf(name: unknown, perMinute: unknown, perDay: unknown): Plan {
   if (name === 'enterprise') {
@@ -35,8 +35,8 @@ export function planOf(name: unknown, perMinute: unknown, perDay: unknown): Plan
     throw new OperatorError(`the plan must be one of ${Object.keys(fixedLimits).join(', ')}, enterprise`, 2);
   }
   if (perMinute === undefined && perDay === undefined) return { name: name as FixedName };
-  const rule = 'requests per minute and per day are given for enterprise alone';
-  throw new OperatorError(`the ${name} plan has its own numbers; ${rule}`, 2);
+  const rule = 'only enterprise takes requests per minute and per day';
+  throw new OperatorError(`the ${name} plan has fixed limits; ${rule}`, 2);
 }
 
 function isCount(value: unknown): value is number {

@@ -223,7 +223,7 @@ test('a broken file is set aside under a name of its own, one line tells, and al
     assert.deepEqual(used(file, 'k1', noon), [0, 0], text);
     assert.equal(opened.logged.length, index + 1, text);
     const aside = `${opened.path}.broken-${index + 1}`;
-    assert.match(opened.logged.at(-1)!, /^[^\n]+usage\.json, line \d+: [^\n]+; the file is now [^\n]+, and all keys' counters and bans begin anew$/);
+    assert.match(opened.logged.at(-1)!, /^[^\n]+usage\.json, line \d+: [^\n]+; the file was renamed to [^\n]+, and all counters and bans start from nothing$/);
     assert.ok(opened.logged.at(-1)!.includes(aside));
     assert.equal(readFileSync(aside, 'utf8'), text);
     assert.equal(existsSync(opened.path), false);
@@ -260,12 +260,12 @@ test('a write that fails is told once and tried again; nothing is lost in memory
   };
   await failAgain();
   await failAgain();
-  assert.deepEqual(logged.map((text) => /^cannot write .*usage\.json: .*; until then a restart forgets what keys have used$/.test(text)), [true]);
+  assert.deepEqual(logged.map((text) => /^cannot write .*usage\.json: .*; a restart would lose recent usage and bans$/.test(text)), [true]);
   rmSync(path, { recursive: true });
   t.mock.timers.tick(1_000);
   await file.save();
   while (logged.length < 2) await new Promise(setImmediate);
-  assert.match(logged[1]!, /^the keys' usage is saved in .*usage\.json again$/);
+  assert.match(logged[1]!, /^the usage of the keys is saved in .*usage\.json again$/);
   await file.close();
   const again = await UsageFile.open(folder, () => noon, silent);
   assert.deepEqual(used(again, 'k1', noon), [4, 4]);

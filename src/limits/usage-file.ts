@@ -1,8 +1,9 @@
 /**
- * `usage.json`: what each key has used of its limits, so that a restart forgives nothing.
+ * `usage.json`: the usage and the ban of each key, so that they survive a restart (decisions.md, "Restarts").
  *
- * It is written whole, in the background, about a second after something has changed: so often, and no more often than
- * that, however many requests come. A write that fails is tried again; requests go on meanwhile.
+ * The whole file is written in the background, about a second after the first change that it does not contain. The
+ * number of requests has no influence on the number of writes. If a write fails, the server goes on serving and tries
+ * again.
  */
 import { join } from 'node:path';
 import { setAside } from '../files/aside.ts';
@@ -16,10 +17,10 @@ import { Limiter } from './limiter.ts';
 import { windowStart, type Window } from './windows.ts';
 
 const format = 'petstore-usage';
-/** From the first change that is not saved to the write that saves it: a second, less what a busy event loop may add. */
+/** The time from the first unsaved change to the write. It is less than 1 s, because a busy event loop adds to it. */
 const saveDelayMs = 800;
 
-/** Keeps a limiter's counters and bans in a file. */
+/** Keeps the counters and bans of a limiter in a file. */
 export class UsageFile {
   readonly limiter: Limiter;
   readonly #path: string;
@@ -30,8 +31,8 @@ export class UsageFile {
   #failing = false;
 
   /**
-   * Reads what was used from a data folder. A damaged file is set aside, and `log` told; the counters begin anew then.
-   * Throws OperatorError if the file can be neither read nor set aside.
+   * Reads the file of a data folder. If it is damaged, it is set aside and logged, and all counters start from nothing.
+   * Throws an OperatorError if the file can be neither read nor set aside.
    */
   static async open(folder: string, now: () => number, log: (line: string) => void): Promise<UsageFile> {
     const path = join(folder, 'usage.json');
@@ -40,7 +41,7 @@ export class UsageFile {
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
       const aside = await setAside(path, 'broken');
-      log(`${error.fault}; the file is now ${aside}, and all keys' counters and bans begin anew`);
+      log(`${error.fault}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
       return new UsageFile(path, [], now, log);
     }
   }
@@ -52,10 +53,10 @@ export class UsageFile {
     this.limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), now(), () => this.#scheduleSave());
   }
 
-  /** Writes what has changed until now. Rejects with OperatorError; the file is as it was then, and it is tried again. */
+  /** Saves all changes so far. Rejects with an OperatorError; the file is then unchanged, and will be tried again. */
   save(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#timer = undefined; // what changes from now on may be too late for this write
+    this.#timer = undefined; // later changes may miss this write, so they schedule another one
     const saved = this.#saving
       .then(() => writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now)))
       .catch((error: unknown) => {
@@ -66,10 +67,10 @@ export class UsageFile {
     return saved;
   }
 
-  /** Writes what is not saved yet, for the last time. Rejects with OperatorError if that fails. */
+  /** Saves what is not saved yet. Rejects with an OperatorError; there is no further try. */
   async close(): Promise<void> {
     if (this.#timer === undefined) await this.#saving;
-    if (this.#timer === undefined) return; // it is set again when a write has failed
+    if (this.#timer === undefined) return; // nothing is unsaved; a failed write sets the timer again
     await this.save().finally(() => clearTimeout(this.#timer));
   }
 
@@ -80,10 +81,10 @@ export class UsageFile {
   async #saveInBackground(): Promise<void> {
     try {
       await this.save();
-      if (this.#failing) this.#log(`the keys' usage is saved in ${this.#path} again`);
+      if (this.#failing) this.#log(`the usage of the keys is saved in ${this.#path} again`);
       this.#failing = false;
     } catch (error) {
-      if (!this.#failing) this.#log(`${(error as Error).message}; until then a restart forgets what keys have used`);
+      if (!this.#failing) this.#log(`${(error as Error).message}; a restart would lose recent usage and bans`);
       this.#failing = true;
     }
   }
@@ -95,7 +96,7 @@ interface UsageRecord {
 }
 
 function* encodeUsages(limiter: Limiter, now: () => number): Generator<string> {
-  const texts = new Map<number, string>(); // most windows begin at the same two times, and a time's text is dear
+  const texts = new Map<number, string>(); // formatting a time is slow, and most windows have the same two starts
   const isoTime = (time: number): string => {
     const text = texts.get(time) ?? new Date(time).toISOString();
     texts.set(time, text);
@@ -105,8 +106,8 @@ function* encodeUsages(limiter: Limiter, now: () => number): Generator<string> {
 }
 
 /**
- * What a key has used as a line of usage.json, its times as `isoTime` writes them (RFC 3339). What never was is left out.
- * By hand, as it is done for each key of the day each second: JSON.stringify takes several times as long.
+ * Returns the usage of a key as a line of usage.json. `isoTime` formats a time (RFC 3339). This runs every second for
+ * each key that was used today, so it does not use JSON.stringify, which takes several times as long.
  */
 export function encodeUsage(id: string, usage: KeyUsage, isoTime: (time: number) => string): string {
   const { minute, day, refusals, ban } = usage;
@@ -119,7 +120,7 @@ export function encodeUsage(id: string, usage: KeyUsage, isoTime: (time: number)
   return `{"id":${JSON.stringify(id)},"minute":{${window(minute)}${counted}},"day":{${window(day)}}${lastBan}}`;
 }
 
-/** What a record that `encodeUsage` made says. Throws an Error that names the member at fault. */
+/** Decodes a line of usage.json. Throws an Error that names the invalid member. */
 export function decodeUsage(record: JsonObject): UsageRecord {
   const usage = new KeyUsage();
   const minute = objectMember(record, 'minute');

@@ -1,39 +1,39 @@
 /**
- * Fixed windows, and the time they are measured by (decisions.md, "Limits").
+ * Fixed windows, and the time by which they are measured (decisions.md, "Windows" and "The clock").
  *
- * A window is a UTC minute or a UTC day, known by its start: a multiple of its length since the epoch. It is not begun
- * by a timer. Whoever looks at it at some time first lets it `roll` to that time: if it is over, it begins anew, empty.
+ * A window is a UTC minute or a UTC day. Its start is a multiple of its length since the epoch. There is no timer:
+ * before a window is used, `roll` is called with the current time, and empties the window if another one has begun.
  *
- * The clock is the operator's, and it may be stepped. A small step back must not hand out a window that was used up
- * already, so the limits' time stands still until the clock has caught up. After a large one it follows the clock, or a
- * key might be locked out for as long as the clock was wrong; then a window that lies ahead by more than such a small
- * step is given up. One that lies ahead by less stays in force, and its time will come: so it is after a restart, too,
- * where it was stored by a process whose clock was a little ahead.
+ * The system clock may be set back. After a small step back, the same window must not be handed out twice. So the time
+ * of the limits stands still until the clock has caught up. After a large step back it follows the clock, because
+ * otherwise a key could be locked out for as long as the clock was wrong. A window that then begins further in the
+ * future than a small step is dropped; one that begins sooner stays in force. The same rule applies after a restart to
+ * windows that were stored while the clock was ahead.
  */
 
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
-/** The largest step back of the clock that makes the limits' time stand still. */
+/** A larger step back of the clock is followed; up to this one, the time of the limits stands still. */
 export const maxSmallStepMs = 60_000;
 
-/** The limits' time: the clock's, but that it stands still while a small step back is caught up. */
+/** The time of the limits: that of the clock, except that it stands still after a small step back. */
 export class LimitsTime {
   #latest = -Infinity;
 
-  /** The limits' time when the clock says `now`; both in milliseconds since the epoch. */
+  /** Returns the time of the limits when the clock shows `now`. Both are milliseconds since the epoch. */
   at(now: number): number {
     if (now > this.#latest || this.#latest - now > maxSmallStepMs) this.#latest = now;
     return this.#latest;
   }
 }
 
-/** One window's count. Times in milliseconds since the epoch, here and in all of this folder. */
+/** The count of one window. Times are milliseconds since the epoch, here and in the whole folder. */
 export class Window {
   readonly lengthMs: number;
   start = -Infinity;
-  /** So many requests were admitted. */
+  /** The number of requests admitted in the window. */
   used = 0;
-  /** When the first request was refused because the window had no room left; null while none was. */
+  /** When a request was first refused because this window was exhausted; null if none was. */
   firstRefusedAt: number | null = null;
 
   constructor(lengthMs: number) {
@@ -44,9 +44,9 @@ export class Window {
     return this.start + this.lengthMs;
   }
 
-  /** Becomes the window in force at `time`. Gives whether it began anew. */
+  /** Makes this the window in force at `time`. Returns whether a new window has begun. */
   roll(time: number): boolean {
-    // Or, with the clock stepped back within a day, no refusal would be later than it for hours.
+    // After a large step back within the same day, this time is in the future and would excuse refusals for hours.
     if (this.firstRefusedAt !== null && this.firstRefusedAt - time > maxSmallStepMs) this.firstRefusedAt = null;
     const start = windowStart(time, this.lengthMs);
     if (start === this.start) return false;
@@ -58,7 +58,7 @@ export class Window {
   }
 }
 
-/** The start of the window that a time lies in. */
+/** Returns the start of the window that contains a time. */
 export function windowStart(time: number, lengthMs: number): number {
   return Math.floor(time / lengthMs) * lengthMs;
 }
