@@ -1,10 +1,10 @@
-/** Who is banned, and who is not: by when requests arrive, over real sockets, with a clock that the test holds. */
+/** Which clients are banned, depending on when their requests arrive: over real sockets, with a clock that the test sets. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { auth, burst, free, freePerMinute, header, limits, minute, noon, openShop, second, statuses, type Shop } from './testing/shop.ts';
 import { get, post, test, type Client } from './testing/wire.ts';
 
-test('nobody is banned for what was in flight, nor for waking at Retry-After, at any concurrency', async (t) => {
+test('requests in flight, and workers that wake together after Retry-After, cause no ban at any concurrency', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key({ name: 'enterprise', perMinute: 60, perDay: 1e6 });
   for (let round = 0; round < 3; round += 1) {
@@ -18,11 +18,11 @@ test('nobody is banned for what was in flight, nor for waking at Retry-After, at
   }
 });
 
-test('one that goes on regardless is banned, told how long, and let in again then', async (t) => {
+test('a client that ignores 429 is banned, learns for how long, and is admitted afterwards', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);
   await burst(shop, secret, freePerMinute + 1);
-  shop.now += 30 * second; // the two that are forgiven, and more than this machine may stall
+  shop.now += 30 * second; // more than the 2 s of grace and any stall of this machine
   const answers = await burst(shop, secret, 60);
   const banned = answers.filter(({ body }) => body.includes('key_banned'));
   assert.deepEqual([statuses(answers, 429), banned.length], [60, 1]);
@@ -38,7 +38,7 @@ test('one that goes on regardless is banned, told how long, and let in again the
   assert.equal(shop.usage.limiter.usageOf(key.id, shop.now).ban?.lengthMs, 5 * minute);
 });
 
-/** A connection whose first request, a create, waits until `release`; `behind` it come others in the same piece. */
+/** Opens a connection whose first request, a create, waits until `release`. The requests `behind` it are sent with it. */
 async function busyConnection(t: TestContext, shop: Shop, ...behind: string[]): Promise<{ client: Client; release: () => Promise<void> }> {
   const { pets } = shop;
   let release = (): void => {};
@@ -60,13 +60,13 @@ async function busyConnection(t: TestContext, shop: Shop, ...behind: string[]): 
   };
 }
 
-test('a request arrives when its head does, not when its turn comes', async (t) => {
+test('the arrival of a pipelined request is when its head arrives, not when its turn comes', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);
   await burst(shop, secret, freePerMinute + 1);
   shop.now += second;
   const { client, release } = await busyConnection(t, shop, get('/v1/pets', auth(secret)).repeat(62));
-  await shop.call('OPTIONS', '*', { key: null }); // its head was read after theirs
+  await shop.call('OPTIONS', '*', { key: null }); // its head was read after those of the pipelined requests
   shop.now += 30 * second;
   await release();
   for (let i = 0; i < 62; i += 1) assert.match((await client.response()).body, /rate_limited/);
@@ -75,7 +75,7 @@ test('a request arrives when its head does, not when its turn comes', async (t) 
   assert.match((await client.response()).body, /key_banned/);
 });
 
-test('what a stalled server left unread for more than 2 s counts, and what it left for less does not', async (t) => {
+test('requests that a stalled server read more than 2 s after the first refusal count, earlier ones do not', async (t) => {
   for (const [stalledMs, banned] of [[2 * second, false], [2 * second + 1, true]] as const) {
     const shop = await openShop(t);
     const secret = await shop.key(free);
@@ -85,7 +85,7 @@ test('what a stalled server left unread for more than 2 s counts, and what it le
     const admit = shop.usage.limiter.admitKey.bind(shop.usage.limiter);
     t.mock.method(shop.usage.limiter, 'admitKey', (...args: Parameters<typeof admit>) => {
       admitted += 1;
-      if (admitted === freePerMinute + 2) shop.now += stalledMs; // behind the first refusal
+      if (admitted === freePerMinute + 2) shop.now += stalledMs; // after the first refusal
       const [id, limits, , waitedMs] = args;
       return admit(id, limits, shop.now, waitedMs);
     });
@@ -96,7 +96,7 @@ test('what a stalled server left unread for more than 2 s counts, and what it le
   }
 });
 
-test('one that goes on by pipelining is banned, too', async (t) => {
+test('a client that ignores 429 by pipelining is banned too', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);
   const client = shop.connect();

@@ -1,4 +1,4 @@
-/** The operator's command as a process, without a server and beside a running one. */
+/** The command `petstore` as a process, with and without a running server. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { cliPath, petstore, Program, startServer, temporaryFolder, type Ended, t
 const secretLine = /^petstore_[0-9A-Za-z]{36}\n$/;
 const oneLine = /^petstore: [^\n]+\n$/;
 
-/** The status that the server answers to a request with this key. */
+/** Returns the status of a request with this secret. */
 async function statusFor({ address }: RunningServer, secret: string): Promise<number> {
   const response = await fetch(`${address}/v1/pets?limit=1`, { headers: { Authorization: `Bearer ${secret}` } });
   await response.arrayBuffer();
@@ -39,9 +39,9 @@ async function listed(t: TestContext, folder: string): Promise<KeyReport[]> {
 }
 
 for (const running of [false, true]) {
-  const where = running ? 'beside a running server' : 'without a server';
+  const where = running ? 'with a running server' : 'without a server';
 
-  test(`every command ${where}`, async (t) => {
+  test(`every key command works ${where}`, async (t) => {
     const folder = join(temporaryFolder(t), 'store');
     const server = running ? await startServer(t, folder) : null;
     const accepted = async (secret: string, status: number): Promise<void> => {
@@ -107,7 +107,7 @@ for (const running of [false, true]) {
     assert.equal(readdirSync(folder).some((name) => name.startsWith('lock.new') || name.endsWith('.tmp')), false);
   });
 
-  test(`what is wrong is one line and an exit code, and changes nothing ${where}`, async (t) => {
+  test(`an error is one line and an exit code, and changes nothing, ${where}`, async (t) => {
     const folder = temporaryFolder(t);
     await issued(t, folder, 'create', '--name', 'first', '--plan', 'free');
     await issued(t, folder, 'create', '--name', 'over', '--plan', 'free');
@@ -142,7 +142,7 @@ for (const running of [false, true]) {
     assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
   });
 
-  test(`ten at once lose nothing ${where}`, async (t) => {
+  test(`ten concurrent commands are all carried out ${where}`, async (t) => {
     const folder = join(temporaryFolder(t), 'store');
     const server = running ? await startServer(t, folder) : null;
     const made = await Promise.all(Array.from({ length: 10 }, (_, i) => issued(t, folder, 'create', '--name', `n${i}`, '--plan', 'pro')));
@@ -170,9 +170,9 @@ for (const running of [false, true]) {
   });
 }
 
-// One of them waits most of its time: side by side they take no longer than it.
-describe('beside a running server, side by side', { concurrency: true }, () => {
-  test('a key that expires is refused from that instant on', async (t) => {
+// One of these tests mostly waits, so they run concurrently.
+describe('with a running server, concurrently', { concurrency: true }, () => {
+  test('a key is refused from its expiry time on', async (t) => {
     const folder = temporaryFolder(t);
     const server = await startServer(t, folder);
     const secret = await issued(t, folder, 'create', '--name', 'a', '--plan', 'enterprise', '--per-minute', '100000', '--per-day', '100000', '--expires', '2s');
@@ -189,7 +189,7 @@ describe('beside a running server, side by side', { concurrency: true }, () => {
     assert.equal((await listed(t, folder))[0]?.state, 'expired');
   });
 
-  test('a key made before the server starts is accepted; one made by it is there after kill -9', async (t) => {
+  test('keys made before and after the start of the server are valid, also after kill -9', async (t) => {
     const folder = temporaryFolder(t);
     const early = await issued(t, folder, 'create', '--name', 'early', '--plan', 'free');
     const first = await startServer(t, folder);
@@ -201,7 +201,7 @@ describe('beside a running server, side by side', { concurrency: true }, () => {
     for (const secret of [early, late]) assert.equal(await statusFor(second, secret), 200);
   });
 
-  test('names with odd characters come back as they were given, and move no terminal', async (t) => {
+  test('names are shown as they were given, and contain no control characters', async (t) => {
     const folder = temporaryFolder(t);
     await startServer(t, folder);
     const names = ['Zoë "the" <b>&\\\'', '🐕🐈‍⬛', 'שלום', '__proto__', '$(id) `id` %s', '--name', 'x'.repeat(100), '鰐'.repeat(100), ' a '];
@@ -213,7 +213,7 @@ describe('beside a running server, side by side', { concurrency: true }, () => {
   });
 });
 
-test('commands while servers start and stop: what was confirmed is there, and nothing is half done', async (t) => {
+test('commands that run while servers start and stop are either complete or have no effect', async (t) => {
   const folder = temporaryFolder(t);
   const run = (i: number): Promise<Ended> => petstore(t, folder, 'keys', 'create', '--name', `n${i}`, '--plan', 'free');
   const commands: Promise<Ended>[] = [];
@@ -221,7 +221,7 @@ test('commands while servers start and stop: what was confirmed is there, and no
   for (let round = 0; round < 4; round++) {
     const server = await startServerBetweenCommands(t, folder);
     commands.push(...[0, 1, 2, 3].map((i) => run(round * 4 + i)));
-    await commands.at(-3 - (round % 2)); // the others are under way
+    await commands.at(-3 - (round % 2)); // the other commands are under way
     stops.push(server.stop());
   }
   for (const { code, stderr } of await Promise.all(stops)) assert.equal(code, 0, stderr);
@@ -237,12 +237,12 @@ test('commands while servers start and stop: what was confirmed is there, and no
       assert.match(stderr, /^petstore: the server \(process \d+\) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made\n$/);
     }
   }
-  t.diagnostic(`${ended.filter(({ code }) => code !== 0).length} of ${ended.length} were left without an answer`);
+  t.diagnostic(`${ended.filter(({ code }) => code !== 0).length} of ${ended.length} received no response`);
   assert.equal(new Set(keys.map(({ id }) => id)).size, keys.length);
   assert.equal(new Set(keys.map(({ name }) => name)).size, keys.length);
 });
 
-/** Starts a server, again where a command holds the folder: a server does not wait. */
+/** Starts a server. Tries again if a command holds the folder, because a server does not wait for it. */
 async function startServerBetweenCommands(t: TestContext, folder: string): Promise<RunningServer> {
   for (;;) {
     try {
@@ -253,7 +253,7 @@ async function startServerBetweenCommands(t: TestContext, folder: string): Promi
   }
 }
 
-test('usage: one line and exit code 2, and the data folder is not touched', async (t) => {
+test('a wrong command line is one line and exit code 2, and the data folder is not created', async (t) => {
   const folder = join(temporaryFolder(t), 'never');
   const create = ['keys', 'create', '--name', 'a', '--plan', 'enterprise'];
   const wrong: [message: RegExp, ...args: string[]][] = [
@@ -298,7 +298,7 @@ test('usage: one line and exit code 2, and the data folder is not touched', asyn
   assert.equal(existsSync(folder), false);
 });
 
-test('--help, --version, and no argument at all', async (t) => {
+test('--help, --version and no arguments', async (t) => {
   const run = (...args: string[]): Promise<Ended> => new Program(t, process.execPath, [cliPath, ...args]).ended;
   const [bare, help, late, version] = await Promise.all([run(), run('--help'), run('keys', 'create', '-h'), run('--version')]);
   for (const ended of [bare, help, late]) {
@@ -311,7 +311,7 @@ test('--help, --version, and no argument at all', async (t) => {
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-test('the data folder: --data, or DATA_DIR, never the current one by mistake; only create makes it', async (t) => {
+test('the data folder is --data or DATA_DIR, an empty --data is an error, and only create makes the folder', async (t) => {
   const parent = temporaryFolder(t);
   const [named, missing] = [join(parent, 'named'), join(parent, 'missing')];
   const run = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<Ended> => new Program(t, process.execPath, [cliPath, 'keys', ...args], env).ended;
@@ -331,7 +331,7 @@ test('the data folder: --data, or DATA_DIR, never the current one by mistake; on
   assert.match((await succeeded(run({}, 'list', '--data', none))).stdout, /^ID .*\n$/);
 });
 
-test('a folder that cannot be used, or holds damaged keys, is one line that names it', async (t) => {
+test('an unusable folder or a damaged keys.json is one line that names it', async (t) => {
   const parent = temporaryFolder(t);
   const file = join(parent, 'file');
   writeFileSync(file, '');
@@ -354,7 +354,7 @@ test('a folder that cannot be used, or holds damaged keys, is one line that name
   assert.match(await issued(t, feed, 'create', '--name', 'a', '--plan', 'free'), /^petstore_/);
 });
 
-test('a secret that cannot be printed is said to be lost, in one line', { skip: !existsSync('/dev/full') && 'there is no /dev/full' }, async (t) => {
+test('a secret that cannot be printed is reported in one line', { skip: !existsSync('/dev/full') && 'there is no /dev/full' }, async (t) => {
   const folder = temporaryFolder(t);
   const command = `exec "${process.execPath}" "${cliPath}" keys create --name a --plan free --data "${folder}" >/dev/full`;
   const { code, stderr } = await new Program(t, '/bin/sh', ['-c', command]).ended;

@@ -15,7 +15,7 @@ function read(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Con
   return config;
 }
 
-/** Every refusal is one line that says what and names --help or the rule, with exit code 2. */
+/** Expects an error with exit code 2 and one line that matches `message`. */
 function refused(args: readonly string[], environment: NodeJS.ProcessEnv, message?: RegExp): void {
   assert.throws(() => readConfig(args, environment), (error) => {
     assert.ok(error instanceof OperatorError, String(error));
@@ -26,12 +26,12 @@ function refused(args: readonly string[], environment: NodeJS.ProcessEnv, messag
   }, JSON.stringify([args, environment]));
 }
 
-test('the defaults are safe: this machine only', () => {
+test('by default only this machine can reach the server', () => {
   assert.deepEqual(read([]), defaults);
   assert.ok(Object.isFrozen(read([])));
 });
 
-test('flags win over the environment, that over the defaults; an empty variable is none', () => {
+test('flags take precedence over variables, variables over defaults; an empty variable counts as unset', () => {
   const environment = { HOST: '::1', PORT: '81', DATA_DIR: '/env', BASE_PATH: '/env/v1', MAX_CONNECTIONS: '7', TRUST_PROXY: '2' };
   assert.deepEqual(read([], environment), { host: '::1', port: 81, folder: '/env', basePath: '/env/v1', maxConnections: 7, trustedProxies: 2, demo: false });
   const flags = ['--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9', '--trust-proxy', '1', '--demo'];
@@ -42,7 +42,7 @@ test('flags win over the environment, that over the defaults; an empty variable 
   assert.equal(read([], { DEMO: '1' }).demo, false);
 });
 
-test('whole numbers within their bounds', () => {
+test('numbers must be whole and within their bounds', () => {
   for (const port of [0, 1, 65_535]) assert.equal(read(['--port', String(port)]).port, port);
   for (const count of [1, 1_000_000]) assert.equal(read(['--max-connections', String(count)]).maxConnections, count);
   for (const bad of ['', ' ', '65536', '-0', '1.0', '1e3', '0x50', '80 ', '٨٠', '99999999', 'http', '80\n', '+80', 'Infinity']) {
@@ -57,7 +57,7 @@ test('whole numbers within their bounds', () => {
   }
 });
 
-test('hosts: addresses, in brackets too, and names', () => {
+test('a host is an IP address, with or without brackets, or a name', () => {
   for (const host of ['0.0.0.0', '::', 'fe80::1%eth0', 'localhost', 'a', 'pets.example.com', 'x-1.local']) assert.equal(read([`--host=${host}`]).host, host);
   assert.equal(read(['--host', '[::1]']).host, '::1');
   for (const bad of ['', ' ', 'a b', '-a', 'a-', 'a_b', 'http://a', 'a:80', '127.0.0.1:80', '[::1', '[]', 'a/b', 'a\nb', '*']) {
@@ -66,7 +66,7 @@ test('hosts: addresses, in brackets too, and names', () => {
   }
 });
 
-test('the data folder is absolute from the start, and an empty one is not the current folder', () => {
+test('the data folder becomes an absolute path, and must not be empty', () => {
   assert.equal(read(['--data', 'x/../y']).folder, resolve('y'));
   assert.equal(read([], { DATA_DIR: 'z' }).folder, resolve('z'));
   refused(['--data', ''], {}, /^--data must be a path, not ""$/);
@@ -74,7 +74,7 @@ test('the data folder is absolute from the start, and an empty one is not the cu
   assert.equal(dataFolder(undefined, {}), resolve('data/store'));
 });
 
-test('the base path ends in /v1, and reads the same encoded and decoded', () => {
+test('the base path ends in /v1 and needs no percent-encoding', () => {
   for (const path of ['/v1', '/shop/v1', '/a/b/v1', '/v1/v1', '/a.b_c~d-e/v1', '/.../v1', '/..a/v1']) assert.equal(read(['--base-path', path]).basePath, path);
   const bad = ['', '/', 'v1', '/v2', '/v1/', '/shop/v1/', '//v1', '/shop//v1', '/shopv1', '/a b/v1', '/%61/v1', '/ä/v1', '/../v1', '/./v1', '/a/../v1', '/a?b/v1', '/v1#', '/v1\n', 'http://a/v1'];
   for (const path of bad) {
@@ -83,7 +83,7 @@ test('the base path ends in /v1, and reads the same encoded and decoded', () => 
   }
 });
 
-test('--help and --version win over all but an unknown flag', () => {
+test('--help and --version take precedence over everything but an unknown flag', () => {
   for (const flag of ['--help', '-h']) assert.equal(readConfig([flag], {}), 'help');
   assert.equal(readConfig(['--version'], {}), 'version');
   assert.equal(readConfig(['--port', 'x', '--help', '--version'], { HOST: '!' }), 'help');
@@ -96,7 +96,7 @@ test('the help names every flag and variable', () => {
   }
 });
 
-test('what is no flag is one line', () => {
+test('an unknown flag or argument is one line', () => {
   refused(['--what'], {}, /^Unknown option '--what'; see --help$/);
   refused(['-p', '80'], {}, /^Unknown option '-p'; see --help/);
   refused(['serve'], {}, /^Unexpected argument 'serve'; see --help/);
@@ -108,7 +108,7 @@ test('what is no flag is one line', () => {
   refused(['--Port', '80'], {}, /--Port/);
 });
 
-test('whatever is typed is a configuration or one line', () => {
+test('any command line results in a configuration or one line', () => {
   const word = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('--port', '--data', '--host', '--demo', '--base-path', '--', '-', '80', '/v1', '--port='));
   fc.assert(fc.property(fc.array(word, { maxLength: 4 }), (args) => {
     try {
@@ -120,7 +120,7 @@ test('whatever is typed is a configuration or one line', () => {
   }), { numRuns: 1_000 });
 });
 
-test('the built server: its text on stdout, its complaint in one line on stderr', async (t) => {
+test('the built server prints requested texts to stdout and errors in one line to stderr', async (t) => {
   const folder = temporaryFolder(t);
   const run = (...args: string[]) => new Program(t, process.execPath, [serverPath, ...args], { DATA_DIR: `${folder}/never` }).ended;
   const [help, version, ...bad] = await Promise.all([run('--help'), run('--version'), run('--port', '-1'), run('--what\nelse'), run('--host', 'a\nb'), run('--base-path', '/shop')]);

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { OperatorError } from './domain/operator-error.ts';
 import { parseDuration, parseTime } from './flags.ts';
 
-process.env['TZ'] = 'Pacific/Auckland'; // which must not matter
+process.env['TZ'] = 'Pacific/Auckland'; // must have no influence
 const now = Date.UTC(2026, 10, 21, 12);
 const refusal = (error: unknown): boolean => {
   assert.ok(error instanceof OperatorError);
@@ -13,7 +13,7 @@ const refusal = (error: unknown): boolean => {
   return true;
 };
 
-test('durations', () => {
+test('parseDuration accepts seconds, minutes, hours and days', () => {
   assert.equal(parseDuration('--flag', '0s'), 0);
   assert.equal(parseDuration('--flag', '90s'), 90_000);
   assert.equal(parseDuration('--flag', '30m'), 1_800_000);
@@ -22,13 +22,13 @@ test('durations', () => {
   assert.equal(parseDuration('--flag', '36500d'), 3_153_600_000_000);
 });
 
-test('what is no duration, or a longer one than 100 years, is refused', () => {
+test('parseDuration refuses any other text, and more than 100 years', () => {
   for (const text of ['', 's', '1', '1 s', ' 1s', '1s\n', '-1s', '+1s', '1.5h', '1e3s', '1S', '1w', '1ms', '1h30m', '٣s', '36501d', '9999999999s', '0x1s']) {
     assert.throws(() => parseDuration('--flag', text), refusal, text);
   }
 });
 
-test('times: a date is its start in UTC, a time has its zone, a duration counts from now', () => {
+test('parseTime accepts a date (its start in UTC), a time with a zone, and a duration from now', () => {
   assert.equal(parseTime('--flag', '2027-01-31', now), Date.UTC(2027, 0, 31));
   assert.equal(parseTime('--flag', '2028-02-29', now), Date.UTC(2028, 1, 29));
   assert.equal(parseTime('--flag', '2027-01-31T12:00:00Z', now), Date.UTC(2027, 0, 31, 12));
@@ -39,7 +39,7 @@ test('times: a date is its start in UTC, a time has its zone, a duration counts 
   assert.equal(parseTime('--flag', '9999-12-31', now), Date.UTC(9999, 11, 31));
 });
 
-test('what is no time is refused, 30 February too, and a time without a zone', () => {
+test('parseTime refuses any other text, dates that do not exist, and times without a zone', () => {
   const bad = ['', 'tomorrow', '2027', '2027-01', '27-01-31', '2027-1-31', '2027-02-30', '2027-02-30T00:00:00Z', '2027-02-29', '2027-13-01', '2027-00-10',
     '2027-01-32', '0008-20-00', '0012-31-99', '2027-01-00', '2027-01-31T12:00:00', '2027-01-31 12:00:00Z', '2027-01-31T25:00:00Z', '2027-01-31T12:60:00Z',
     '2027-01-31T12:00:00+25:00', '2027-01-31T12:00:00+99:99', '+002027-01-31', '2027-01-31Z', '2027-01-31\n', '1800000000', '-1d'];
@@ -48,7 +48,7 @@ test('what is no time is refused, 30 February too, and a time without a zone', (
   assert.throws(() => parseTime('--flag', '12345678901s', now), refusal);
 });
 
-test('whatever is typed gives a whole number of milliseconds, or one line', () => {
+test('parseTime returns whole milliseconds or throws an error of one line', () => {
   const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/), fc.stringMatching(/^\d{1,12}[smhdw]$/));
   fc.assert(fc.property(typed, (text) => {
     try {
@@ -60,7 +60,7 @@ test('whatever is typed gives a whole number of milliseconds, or one line', () =
   }), { numRuns: 300 });
 });
 
-test('every instant reads back as itself', () => {
+test('parseTime reads the output of toISOString', () => {
   fc.assert(fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }), (date) => {
     assert.equal(parseTime('--flag', date.toISOString(), now), date.getTime());
   }));

@@ -1,4 +1,4 @@
-/** The limits as a client sees them: the service on a real port, with a clock that the test holds. */
+/** The limits as clients see them: the service on a real port, with a clock that the test sets. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -8,14 +8,14 @@ import { send } from './testing/service.ts';
 import { auth, burst, free, freePerMinute, header, limits, minute, noon, openShop, second, statuses, type Shop } from './testing/shop.ts';
 import { get, post, test } from './testing/wire.ts';
 
-test('every answer there is carries the three headers: the key\'s numbers where a key is known, else the address\'s', async (t) => {
+test('every response has the three headers: the limits of the key if one is known, otherwise those of the address', async (t) => {
   const shop = await openShop(t, { listener: { headTimeoutMs: 300, requestTimeoutMs: 400 } });
   const { secret, pets } = shop;
   await pets.create({ name: 'a', categoryId: 1n, status: 'sold' });
   const [perMinute, reset] = [limitsOf({ name: 'business' }).perMinute, noon / second + 60];
   let keyed = perMinute;
   let counted = freePerMinute;
-  /** Says a message, and what its answer's numbers must be: of the key, or of the address, which it counts for or does not. */
+  /** Sends a message and checks its response: whether its headers are those of the key or the address, and what was counted. */
   const exchange = async (message: string, status: number, by: 'key' | 'address counted' | 'address', method = 'GET', client = shop.connect()) => {
     if (by === 'key') keyed -= 1;
     if (by === 'address counted') counted -= 1;
@@ -72,7 +72,7 @@ test('every answer there is carries the three headers: the key\'s numbers where 
   await exchange(get('/readyz'), 503, 'address');
 });
 
-test('the three headers with 410, 429, and when there are too many connections', async (t) => {
+test('the three headers are also in a 410, a 429, and when there are too many connections', async (t) => {
   const late = await openShop(t, { now: Date.parse('2030-12-05T00:00:00Z') });
   const gone = await late.get(late.secret, '/v1/pets/1');
   assert.deepEqual([gone.status, ...limits(gone)], [410, 1000, 999, late.now / second + 60]);
@@ -90,7 +90,7 @@ test('the three headers with 410, 429, and when there are too many connections',
   assert.deepEqual([crowded.status, ...limits(crowded)], [503, freePerMinute, freePerMinute, noon / second + 60]);
 });
 
-test('hundreds of requests at once: exactly the plan is admitted, and Remaining takes every value once', async (t) => {
+test('of hundreds of concurrent requests exactly the limit is admitted, and each value of Remaining occurs once', async (t) => {
   const shop = await openShop(t);
   for (const name of ['free', 'pro'] as const) {
     const { perMinute } = limitsOf({ name });
@@ -103,7 +103,7 @@ test('hundreds of requests at once: exactly the plan is admitted, and Remaining 
   }
 });
 
-/** Workers, each on its connection, that send until they are refused by a window that ends at `until`; gives all answers. */
+/** Runs workers on a connection each, until each was refused by a window that ends at `until`. Returns all responses. */
 async function work(shop: Shop, secret: string, workers: number, until: number, onAnswer: (count: number) => void): Promise<HttpResponse[]> {
   const answers: HttpResponse[] = [];
   const agent = new Agent({ keepAlive: true, maxSockets: workers });
@@ -125,15 +125,15 @@ async function work(shop: Shop, secret: string, workers: number, until: number, 
   return answers;
 }
 
-/** The values of Remaining, ascending, of the admitted answers that name this end. */
+/** Returns the values of Remaining, ascending, of the admitted requests with this Reset. */
 const remaining = (answers: readonly HttpResponse[], reset: number): number[] =>
   answers.filter((answer) => answer.status === 200 && limits(answer)[2] === reset / second).map((answer) => limits(answer)[1]!).sort((a, b) => a - b);
 const countdown = (length: number): number[] => Array.from({ length }, (_, i) => i);
 
-test('across the boundary of a minute: exactly the plan in each, with 40 connections at work', async (t) => {
+test('across the boundary of a minute, exactly the limit is admitted in each, with 40 connections', async (t) => {
   const shop = await openShop(t, { now: noon + 59_999 });
   const answers = await work(shop, await shop.key(free), 40, noon + 2 * minute, (count) => {
-    if (count === 45 || count > 200) shop.now = noon + minute; // the first time while the first minute has room, too
+    if (count === 45 || count > 200) shop.now = noon + minute; // the first time while the first minute still has room
   });
   const first = remaining(answers, noon + minute);
   assert.ok(first.length >= 45 && first.length <= freePerMinute, `${first.length}`);
@@ -146,7 +146,7 @@ test('across the boundary of a minute: exactly the plan in each, with 40 connect
   for (const end of [noon + minute, noon + 2 * minute]) assert.deepEqual(remaining(exhausted, end), countdown(freePerMinute));
 });
 
-test('across the boundary of a day: exactly the plan in each, with 40 connections at work', async (t) => {
+test('across the boundary of a day, exactly the limit is admitted in each, with 40 connections', async (t) => {
   const midnight = Date.parse('2026-11-22T00:00:00Z');
   const day = 24 * 60 * minute;
   const shop = await openShop(t, { now: midnight - 1 });
@@ -159,7 +159,7 @@ test('across the boundary of a day: exactly the plan in each, with 40 connection
   assert.equal(statuses(answers, 200), 180);
 });
 
-test('a day is used up over its minutes; then a 429 names midnight', async (t) => {
+test('when the day is exhausted, the headers of a 429 name midnight', async (t) => {
   const shop = await openShop(t, { now: Date.parse('2026-11-21T23:58:30Z') });
   const secret = await shop.key({ name: 'enterprise', perMinute: 40, perDay: 70 });
   assert.equal(statuses(await burst(shop, secret, 60), 200), 40);
@@ -171,7 +171,7 @@ test('a day is used up over its minutes; then a 429 names midnight', async (t) =
   assert.match(refused.body, /"code":"rate_limited","message":"The key's 70 requests a day are used up; try again in 30 s\."/);
 });
 
-test('429: Retry-After and Reset agree; a request then is admitted, one a second earlier is not', async (t) => {
+test('Retry-After and Reset of a 429 agree: a request is admitted then, and not a second earlier', async (t) => {
   for (const offset of [0, 1, 999, 30_500, 59_000, 59_999]) {
     const shop = await openShop(t, { now: noon + offset });
     const secret = await shop.key(free);
@@ -179,7 +179,7 @@ test('429: Retry-After and Reset agree; a request then is admitted, one a second
     const refused = await shop.get(secret, '/v1/pets/1');
     const wait = header(refused, 'retry-after');
     assert.equal(refused.status, 429);
-    assert.equal(limits(refused)[2], Math.floor(shop.now / second) + wait, 'Reset is Date and Retry-After');
+    assert.equal(limits(refused)[2], Math.floor(shop.now / second) + wait, 'Reset is now plus Retry-After');
     assert.equal(refused.headers.get('deprecation'), '@1764892800');
     shop.now += (wait - 1) * second;
     assert.equal((await shop.get(secret)).status, 429);
@@ -188,14 +188,14 @@ test('429: Retry-After and Reset agree; a request then is admitted, one a second
   }
 });
 
-test('while it stops, a request is counted, and refused by its limits before it is by the stop', async (t) => {
+test('while the server stops, requests are still counted and limited first', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key({ name: 'enterprise', perMinute: 2, perDay: 9 });
   shop.service.stop();
   assert.deepEqual([(await shop.get(secret)).status, (await shop.get(secret)).status, (await shop.get(secret)).status], [503, 503, 429]);
 });
 
-test('what is broken behind a good request has its own answer, with the address\'s numbers, after that one\'s', async (t) => {
+test('a broken message after valid requests has a response of its own, with the limits of the address', async (t) => {
   const shop = await openShop(t);
   const client = shop.connect();
   await client.send(get('/v1/pets', auth(shop.secret)), get('/v1/pets', auth(shop.secret)), 'BROKEN\r\n\r\n');
@@ -206,7 +206,7 @@ test('what is broken behind a good request has its own answer, with the address\
   await client.ended();
 });
 
-test('without a valid key: 60 a minute by address, then 429 in place of 401; who has a key is not affected', async (t) => {
+test('without a valid key, 60 requests per minute and address receive 401, the others 429; keys are not affected', async (t) => {
   const shop = await openShop(t);
   const answers = await burst(shop, null, 100);
   assert.deepEqual([statuses(answers, 401), statuses(answers, 429)], [freePerMinute, 40]);
@@ -224,10 +224,10 @@ test('without a valid key: 60 a minute by address, then 429 in place of 401; who
   const broken = await client.response();
   assert.deepEqual([broken.status, ...limits(broken)], [400, freePerMinute, 0, noon / second + 60], 'a broken head keeps its status');
   shop.now += 10 * minute;
-  assert.equal((await shop.get(null)).status, 401, 'no ban, however many came');
+  assert.equal((await shop.get(null)).status, 401, 'there are no bans of addresses');
 });
 
-test('--trust-proxy: each client behind the proxy has its own minute; without it the header means nothing', async (t) => {
+test('with trusted proxies, each client has its own limit; without, X-Forwarded-For is ignored', async (t) => {
   const from = (shop: Shop, address: string): Promise<HttpResponse> => send(shop.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
   const direct = await openShop(t);
   for (let i = 0; i < freePerMinute; i += 1) assert.equal((await from(direct, `203.0.113.${i}`)).status, 401);
@@ -239,7 +239,7 @@ test('--trust-proxy: each client behind the proxy has its own minute; without it
   assert.equal(await left('2001:db8::1'), freePerMinute - 1);
   assert.equal(await left('2001:db8::2'), freePerMinute - 2);
   assert.equal(await left('2001:db8:0:1::1'), freePerMinute - 1);
-  // No Host: broken, but its sender is known. What is not counted tells of that sender, too.
+  // Messages without a Host are malformed, but their sender is known, also for requests that are not counted.
   for (const [head, lost] of [['GET /v1/pets', 3], ['GET /healthz', 4], ['CONNECT x:443', 4], ['OPTIONS *', 5]] as const) {
     const client = behind.connect();
     await client.send(`${head} HTTP/1.1\r\nX-Forwarded-For: 2001:db8::3\r\n${head.startsWith('CONNECT') ? 'Host: x\r\n' : ''}\r\n`);
@@ -249,7 +249,7 @@ test('--trust-proxy: each client behind the proxy has its own minute; without it
   assert.equal(limits(await send(behind.address, 'GET', '/healthz'))[1], freePerMinute);
 });
 
-test('a rotated key\'s secrets draw on the same limits', async (t) => {
+test('all secrets of a key share the same limits', async (t) => {
   const shop = await openShop(t);
   const old = await shop.key(free);
   assert.equal(limits(await shop.get(old))[1], freePerMinute - 1);
@@ -260,7 +260,7 @@ test('a rotated key\'s secrets draw on the same limits', async (t) => {
   assert.equal(statuses(answers, 200), freePerMinute - 3);
 });
 
-test('another plan applies from the next request on, to the running window', async (t) => {
+test('a change of plan applies from the next request on, to the current window', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);
   await burst(shop, secret, 61);
@@ -274,7 +274,7 @@ test('another plan applies from the next request on, to the running window', asy
   assert.deepEqual(limits(await shop.get(secret)), [freePerMinute, 0, noon / second + 60]);
 });
 
-test('the server does what docs/server.md says: the plans, and one minute of a Free key', async (t) => {
+test('the server behaves as the tables of docs/server.md state: the plans, and one minute of a Free key', async (t) => {
   const page = readFileSync(new URL('../docs/server.md', import.meta.url), 'utf8');
   const cells = (row: string): string[] => row.split('|').slice(1, -1).map((cell) => cell.trim());
   const rows = (head: string): string[][] => {

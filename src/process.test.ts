@@ -1,4 +1,4 @@
-/** The built server as a process: what only a real start, a real kill and a real disk can show. */
+/** The built server as a process: what needs a real start, a real kill or a real disk. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
@@ -23,7 +23,7 @@ async function allNames({ address }: RunningServer, key: string): Promise<Map<nu
   return names;
 }
 
-/** The contents of a folder's files, by name. */
+/** Returns the contents of the files in a folder, by name. */
 function contents(folder: string): Record<string, string> {
   const names = readdirSync(folder).filter((name) => statSync(join(folder, name)).isFile()).sort();
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'latin1')]));
@@ -33,7 +33,7 @@ function journalOf(folder: string): string {
   return join(folder, readdirSync(folder).find((name) => name.endsWith('.journal'))!);
 }
 
-test('the first start with --demo shows a key and curl lines that work; the second shows neither', async (t) => {
+test('the first start with --demo prints a key and curl commands that work; the second prints neither', async (t) => {
   const folder = join(temporaryFolder(t), 'new', 'store');
   const first = await startServer(t, folder, ['--demo']);
   const [, key] = await first.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
@@ -45,7 +45,7 @@ test('the first start with --demo shows a key and curl lines that work; the seco
     const { code, stdout } = await new Program(t, 'sh', ['-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
     return code === 127 ? 'no curl' : stdout;
   }));
-  if (answers.includes('no curl')) t.diagnostic('curl is not installed: its lines were not tried');
+  if (answers.includes('no curl')) t.diagnostic('curl is not installed: the commands were not tried');
   else assert.deepEqual(answers, ['200', '201', '200', '200', '200']);
   assert.equal(JSON.parse((await send(first.address, 'GET', '/v1/store/orders', { key: key! })).body).length, 8);
   assert.ok(!first.stderr.includes(key!), 'the secret is in the log');
@@ -59,7 +59,7 @@ test('the first start with --demo shows a key and curl lines that work; the seco
   assert.doesNotMatch(stderr, /API key/);
 });
 
-test('a first start with --demo that was interrupted is made good by the next', async (t) => {
+test('a start with --demo completes an interrupted one', async (t) => {
   const folder = temporaryFolder(t);
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -68,7 +68,7 @@ test('a first start with --demo that was interrupted is made good by the next', 
   const refused = await new Program(t, process.execPath, [serverPath, '--demo', '--data', folder, '--port', String(port)]).ended;
   assert.deepEqual([refused.code, refused.stdout], [1, '']);
   const samples = dirname(distFolder) + '/data/sample';
-  // As a kill between the orders and the animals leaves it, and one between the animals and the key.
+  // The folder after a kill between the orders and the animals, then after one between the animals and the key.
   cpSync(join(samples, 'orders.json'), join(folder, 'orders.json'));
   const filled = await startServer(t, folder, ['--demo']);
   const [, key] = await filled.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
@@ -80,7 +80,7 @@ test('a first start with --demo that was interrupted is made good by the next', 
   assert.equal((await allNames(again, other!)).size, 32);
 });
 
-test('without --demo nothing is invented, and one line says how to make the first key', async (t) => {
+test('without --demo the folder stays empty, and one line contains the command that makes the first key', async (t) => {
   const folder = temporaryFolder(t);
   const server = await startServer(t, folder);
   const { stdout, stderr } = await server.stop();
@@ -92,7 +92,7 @@ test('without --demo nothing is invented, and one line says how to make the firs
   assert.equal((await send(again.address, 'GET', '/v1/pets', { key: made.stdout.trimEnd() })).body, '[]');
 });
 
-test('dist/ runs copied alone to an empty place; --demo misses its samples there and says so in one line', async (t) => {
+test('a copy of dist/ alone runs, except for --demo, which reports in one line that data/sample/ is missing', async (t) => {
   const place = temporaryFolder(t);
   cpSync(distFolder, join(place, 'app'), { recursive: true });
   const run = (...args: string[]): Program => new Program(t, process.execPath, [join(place, 'app', 'server.js'), '--port', '0', '--data', join(place, 'data'), ...args]);
@@ -108,7 +108,7 @@ test('dist/ runs copied alone to an empty place; --demo misses its samples there
   assert.equal(version.stdout, `${(JSON.parse(readFileSync(join(distFolder, 'package.json'), 'utf8')) as { version: string }).version}\n`);
 });
 
-test('kill -9 in the middle of creates: nothing acknowledged is lost or changed, no id is given twice', async (t) => {
+test('after kill -9 during creates, every confirmed animal is there unchanged, and no id is used twice', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const acknowledged = new Map<number, string>();
@@ -139,14 +139,14 @@ test('kill -9 in the middle of creates: nothing acknowledged is lost or changed,
   for (const [id, name] of acknowledged) assert.equal(names.get(id), name);
 });
 
-test('a torn tail is set aside with one line in the log, and the server goes on', async (t) => {
+test('the torn end of a journal is set aside with one line in the log, and the server starts', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);
   for (const name of ['a', 'b']) await create(server, key, name);
   await server.kill();
   const journal = journalOf(folder);
-  const [lines] = readFileSync(journal, 'utf8').split('\0', 1); // behind them zeros stand
+  const [lines] = readFileSync(journal, 'utf8').split('\0', 1); // zeros follow: the reserved space
   const torn = '{"seq":3,"durable":2,"pet":{"id":3,"na';
   writeFileSync(journal, `${lines}${torn}${'\0'.repeat(10_000)}`);
 
@@ -159,7 +159,7 @@ test('a torn tail is set aside with one line in the log, and the server goes on'
   assert.equal((await allNames(await startServer(t, folder), key)).size, 3);
 });
 
-test('damage in the middle refuses the start, names file and line, and touches nothing', async (t) => {
+test('if the journal is damaged in the middle, the server refuses to start, names file and line, and changes nothing', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);
@@ -178,7 +178,7 @@ test('damage in the middle refuses the start, names file and line, and touches n
   assert.deepEqual(contents(folder), before);
 });
 
-test('a bad orders.json refuses the start and is named by its line', async (t) => {
+test('if orders.json is invalid, the server refuses to start and names the line', async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'orders.json'), '[\n{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false},\n{"id":2,"petId":1,"quantity":0,"status":"placed","complete":false}\n]\n');
   const { code, stderr } = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
@@ -186,7 +186,7 @@ test('a bad orders.json refuses the start and is named by its line', async (t) =
   assert.match(stderr, /^petstore: .+orders\.json, line 3: quantity must be .+\n$/);
 });
 
-test('a second server on the folder refuses and names the first; what a killed one left does not stand in the way', async (t) => {
+test('a second server on a folder refuses to start and names the first; after a kill it starts', async (t) => {
   const folder = temporaryFolder(t);
   const first = await startServer(t, folder);
   const second = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
@@ -197,7 +197,7 @@ test('a second server on the folder refuses and names the first; what a killed o
   await (await startServer(t, folder)).stop();
 });
 
-test('a taken port is one line and exit code 1', async (t) => {
+test('a port in use is one line and exit code 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   t.after(() => taken.close());
@@ -207,7 +207,7 @@ test('a taken port is one line and exit code 1', async (t) => {
   assert.match(stderr, new RegExp(`^petstore: cannot listen on 127\\.0\\.0\\.1, port ${port} .*--port.*\n$`));
 });
 
-test('SIGTERM, SIGINT and SIGHUP: what is in flight is finished, new requests are refused, exit code 0', async (t) => {
+test('on SIGTERM, SIGINT and SIGHUP the server finishes requests under way, refuses new ones and exits with 0', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const folder = temporaryFolder(t);
     const key = await makeKey(t, folder);
@@ -222,7 +222,7 @@ test('SIGTERM, SIGINT and SIGHUP: what is in flight is finished, new requests ar
       socket.write(text);
       return { write: (more) => socket.write(more), answer };
     };
-    // One request whose body is on its way, and one whose head is: 100 Continue shows that the first has begun.
+    // The body of one request and the head of another are incomplete. 100 Continue shows that the first has begun.
     const first = await open(`POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
     const second = await open(`GET /v1/pets HTTP/1.1\r\n${head}`);
     await send(server.address, 'GET', '/healthz');
@@ -237,7 +237,7 @@ test('SIGTERM, SIGINT and SIGHUP: what is in flight is finished, new requests ar
   }
 });
 
-test('keys change under a running server, from the next request on', async (t) => {
+test('changes of keys apply to a running server from the next request on', async (t) => {
   const folder = temporaryFolder(t);
   const server = await startServer(t, folder);
   const status = async (key: string): Promise<number> => (await send(server.address, 'GET', '/v1/pets', { key })).status;
@@ -249,10 +249,10 @@ test('keys change under a running server, from the next request on', async (t) =
   assert.deepEqual([await status(key), await status(rotated)], [401, 401]);
 });
 
-test('a full disk: 503 storage_unavailable and /readyz says no; with room again both recover, and nothing is lost', async (t) => {
+test('on a full disk creates receive 503 and /readyz too; with room again both recover, and nothing is lost', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
-  // A limit on the size of files (soft, so that it can be raised again) makes writes fail as a full disk does.
+  // A limit on the size of files makes writes fail as a full disk does. A soft limit can be raised again.
   const limited = new Program(t, 'bash', ['-c', `ulimit -S -f 8; exec "$0" "$@"`, process.execPath, serverPath, '--port', '0', '--data', folder]);
   const [, address] = await limited.printed(/listening on (\S+)\n/);
   const server = Object.assign(limited, { address: address! });
@@ -288,7 +288,7 @@ test('an unusable data folder is one line', async (t) => {
   }
 });
 
-test('a clean stop leaves all animals in one JSON document that a person can read', async (t) => {
+test('after a clean stop all animals are in one JSON document, one per line', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);
@@ -302,7 +302,7 @@ test('a clean stop leaves all animals in one JSON document that a person can rea
   assert.equal(JSON.parse((await create(again, key, 'c')).body).id, 3);
 });
 
-test('--trust-proxy: the address is taken from X-Forwarded-For', async (t) => {
+test('with --trust-proxy the address is taken from X-Forwarded-For', async (t) => {
   const left = async (server: RunningServer, address: string): Promise<string | undefined> =>
     (await send(server.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': address } })).headers.get('x-ratelimit-remaining');
   for (const [args, seen] of [[['--trust-proxy', '1'], '60'], [[], '59']] as const) {

@@ -1,4 +1,4 @@
-/** What keys have used, with the built programs: over stops and kills, on a disk that fails, and as `petstore usage` and `unban` tell it. */
+/** The usage of keys with the built programs: after stops and kills, on a failing disk, and in `petstore usage` and `unban`. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
@@ -13,20 +13,20 @@ const list = ({ address }: RunningServer, key: string): Promise<HttpResponse> =>
 const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>
   send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
 
-/** What `petstore usage --json` says of the day of the key k1. */
+/** Returns how much of its day key k1 has used, from `petstore usage --json`. */
 async function usedToday(t: TestContext, folder: string): Promise<number> {
   const { stdout } = await petstore(t, folder, 'usage', 'k1', '--json');
   return (JSON.parse(stdout) as { day: { used: number } }[])[0]!.day.used;
 }
 
-/** Whether a test that counts a day's requests would run into the next day. */
+/** Skips a test that counts the requests of a day if the next day is about to begin. Returns whether it did. */
 function nearMidnight(t: TestContext): boolean {
   const near = Date.now() % 86_400_000 > 86_400_000 - 60_000;
-  if (near) t.skip('it is about to be midnight UTC: the day that is counted here would end');
+  if (near) t.skip('midnight UTC is less than a minute away, and this test counts the requests of one day');
   return near;
 }
 
-test('what keys have used survives a clean stop exactly, and kill -9 up to the last write', async (t) => {
+test('usage survives a clean stop exactly, and kill -9 as of the last write', async (t) => {
   if (nearMidnight(t)) return;
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
@@ -50,7 +50,7 @@ test('what keys have used survives a clean stop exactly, and kill -9 up to the l
   assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('usage.json')), ['usage.json']);
 });
 
-test('kill -9 while the usage file is written: it is whole, and what it holds is not forgiven', async (t) => {
+test('kill -9 while usage.json is written leaves a complete file, and its usage stays in force', async (t) => {
   if (nearMidnight(t)) return;
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1000000', '--per-day', '1000000');
@@ -69,7 +69,7 @@ test('kill -9 while the usage file is written: it is whole, and what it holds is
     await server.ended;
     const after = await usedToday(t, folder);
     assert.ok(after >= before && after <= before + admitted + 8, `${after}, ${before} before, ${admitted} admitted`);
-    if (file === 'usage.json') assert.ok(after > before, 'the write that was complete counts');
+    if (file === 'usage.json') assert.ok(after > before, 'the completed write is in force');
   }
   const used = await usedToday(t, folder);
   await petstore(t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1000000', '--per-day', String(used + 20));
@@ -83,12 +83,12 @@ test('kill -9 while the usage file is written: it is whole, and what it holds is
   assert.equal((await list(again, key)).status, 429);
 });
 
-test('a client that goes on regardless is banned; the ban survives kill -9, until it is lifted', async (t) => {
+test('a client that ignores 429 is banned; the ban survives kill -9, until it is lifted', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1', '--per-day', '100000');
   const isBanned = async (server: RunningServer): Promise<boolean> => (await list(server, key)).body.includes('key_banned');
   const server = await startServer(t, folder);
-  while (!(await isBanned(server))); // for the 2 s that are forgiven, and 60 more
+  while (!(await isBanned(server))); // refusals in the 2 s of grace, then 60 more
   const [banned] = JSON.parse((await petstore(t, folder, 'usage', '--json')).stdout) as { ban: { end: string; active: boolean } }[];
   assert.equal(banned!.ban.active, true);
   const path = join(folder, 'usage.json');
@@ -101,7 +101,7 @@ test('a client that goes on regardless is banned; the ban survives kill -9, unti
   assert.equal(await isBanned(again), false);
 });
 
-test('a broken usage file is set aside with one line in the log, and the server starts', async (t) => {
+test('a damaged usage.json is set aside with one line in the log, and the server starts', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   writeFileSync(join(folder, 'usage.json'), '{"format":"petstore-usage","ver');
@@ -116,7 +116,7 @@ test('a broken usage file is set aside with one line in the log, and the server 
   assert.equal(readFileSync(join(folder, 'usage.json.broken-1'), 'utf8'), '{"format":"petstore-usage","ver');
 });
 
-test('where usage cannot be saved, the log says so once, requests go on, and the stop says so, too, after the animals are saved', async (t) => {
+test('if usage cannot be saved, the server logs it once, goes on serving, saves the animals when it stops, and exits with 1', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);
@@ -131,7 +131,7 @@ test('where usage cannot be saved, the log says so once, requests go on, and the
   assert.match(readFileSync(join(folder, 'pets.json'), 'utf8'), /"Rex"[^]*"Mia"/);
 });
 
-/** A folder with a Free key that has used 7 of its day and is banned until the end of 2035, and a Pro key that has used nothing. */
+/** Returns a folder with a Free key, which has used 7 of its day and is banned until the end of 2035, and an unused Pro key. */
 async function bannedFolder(t: TestContext): Promise<{ folder: string; secret: string }> {
   const folder = temporaryFolder(t);
   const secret = await makeKey(t, folder, 'free');
@@ -149,7 +149,7 @@ k1  test  free  0 of 60      7 of 1000   until 2035-12-31T00:00:00.000Z
 k2  test  pro   0 of 300     0 of 10000  -
 `;
 
-test('usage and unban without a server', async (t) => {
+test('usage and unban work without a server', async (t) => {
   if (nearMidnight(t)) return;
   const { folder } = await bannedFolder(t);
   assert.deepEqual(await petstore(t, folder, 'usage'), { code: 0, stdout: table, stderr: '' });
@@ -158,14 +158,14 @@ test('usage and unban without a server', async (t) => {
   assert.deepEqual((await petstore(t, folder, 'usage', 'k1')).stdout.split('\n')[1], 'k1  test  free  0 of 60      7 of 1000  -');
 });
 
-test('usage and unban of a running server: live, and in force from the next request on', async (t) => {
+test('usage and unban work with a running server: current values, and a change from the next request on', async (t) => {
   if (nearMidnight(t)) return;
   const { folder, secret } = await bannedFolder(t);
   const server = await startServer(t, folder);
   assert.equal((await list(server, secret)).status, 429);
   assert.equal((await petstore(t, folder, 'usage')).stdout, table);
   assert.equal((await petstore(t, folder, 'keys', 'unban', 'k1')).stderr, 'lifted the ban of key k1 (test, plan free)\n');
-  await server.kill(); // what was told is on the disk
+  await server.kill(); // the unban is already on disk
   const again = await startServer(t, folder);
   for (let i = 0; i < 3; i += 1) assert.equal((await list(again, secret)).status, 200);
   const { stdout } = await petstore(t, folder, 'usage', '--json');
@@ -182,7 +182,7 @@ test('usage and unban of a running server: live, and in force from the next requ
   assert.doesNotMatch((await petstore(t, folder, 'usage')).stdout, /^k2/m);
 });
 
-test('an unban that cannot be saved says so', async (t) => {
+test('an unban that cannot be saved is an error', async (t) => {
   const { folder, secret } = await bannedFolder(t);
   const server = await startServer(t, folder);
   rmSync(join(folder, 'usage.json'));
@@ -193,7 +193,7 @@ test('an unban that cannot be saved says so', async (t) => {
   assert.equal((await list(server, secret)).status, 200);
 });
 
-test('usage and unban: mistakes are one line', async (t) => {
+test('wrong arguments of usage and unban are one line', async (t) => {
   const { folder } = await bannedFolder(t);
   for (const [args, code, message] of [
     [['usage', 'k9'], 1, 'there is no key k9; "petstore keys list" shows all keys'],

@@ -10,7 +10,7 @@ import { Channel, ChannelClosedError, sendMessage } from './channel.ts';
 
 const patienceMs = 30_000;
 
-/** A channel that keeps the messages it gets and gives each back, or what `respond` makes of it. */
+/** Opens a channel that records its messages and responds with `respond`; by default each response is the message. */
 async function openChannel(t: TestContext, respond = async (message: unknown): Promise<unknown> => message) {
   const path = join(temporaryFolder(t), 'socket');
   const messages: unknown[] = [];
@@ -23,12 +23,12 @@ async function openChannel(t: TestContext, respond = async (message: unknown): P
   return { path, channel, messages };
 }
 
-/** What comes back until the other side closes, when exactly these bytes are sent. */
+/** Sends exactly these bytes, and returns all that is received until the other side closes the connection. */
 async function exchange(path: string, ...pieces: (string | Buffer)[]): Promise<string> {
   const socket = connect(path);
   let received = '';
   socket.setEncoding('utf8').on('data', (text: string) => (received += text));
-  socket.on('error', () => {}); // a connection may be dropped with bytes unread
+  socket.on('error', () => {}); // a connection may be reset with bytes unread
   const closed = new Promise((resolve) => socket.once('close', resolve));
   for (const piece of pieces) {
     await new Promise((resolve) => socket.write(piece, resolve));
@@ -38,7 +38,7 @@ async function exchange(path: string, ...pieces: (string | Buffer)[]): Promise<s
   return received;
 }
 
-test('a message gets its response, whatever JSON the two are', async (t) => {
+test('a message and its response can be any JSON value', async (t) => {
   const { path } = await openChannel(t);
   await fc.assert(fc.asyncProperty(fc.jsonValue(), async (value) => {
     const same = JSON.parse(JSON.stringify(value)) as unknown;
@@ -46,32 +46,32 @@ test('a message gets its response, whatever JSON the two are', async (t) => {
   }), { numRuns: 100 });
 });
 
-test('a response may be of any length: ten thousand keys do not fit in a megabyte', async (t) => {
+test('a response can have any length: ten thousand keys exceed a megabyte', async (t) => {
   const long = Array.from({ length: 10_000 }, (_, i) => ({ id: `k${i}`, name: 'é'.repeat(150) }));
   const { path } = await openChannel(t, async () => long);
   assert.deepEqual(await sendMessage(path, { op: 'list' }, patienceMs), long);
 });
 
-test('many ask at once, and each gets its own response', async (t) => {
+test('each of many concurrent messages receives its own response', async (t) => {
   const { path } = await openChannel(t);
   const numbers = Array.from({ length: 100 }, (_, i) => i);
   assert.deepEqual(await Promise.all(numbers.map((number) => sendMessage(path, number, patienceMs))), numbers);
 });
 
-test('a message may come in pieces, cut inside of a character', async (t) => {
+test('a message can arrive in pieces, even split within a character', async (t) => {
   const { path, messages } = await openChannel(t);
   const bytes = Buffer.from('{"name":"Zoë 🐕"}\n');
   assert.equal(await exchange(path, ...[...bytes].map((byte) => Buffer.of(byte))), '{"name":"Zoë 🐕"}\n');
   assert.deepEqual(messages, [{ name: 'Zoë 🐕' }]);
 });
 
-test('a connection has one message: what follows is not looked at', async (t) => {
+test('a connection carries one message: the rest is ignored', async (t) => {
   const { path, messages } = await openChannel(t);
   assert.equal(await exchange(path, '1\n2\n3\n'), '1\n');
   assert.deepEqual(messages, [1]);
 });
 
-test('garbage is not answered: the connection is closed, and the next one served', async (t) => {
+test('invalid JSON receives no response: its connection is closed, and the next one is served', async (t) => {
   const { path, messages } = await openChannel(t);
   for (const garbage of ['\n', 'x\n', '{"op":\n', '\u0000\n', Buffer.from([0xff, 0xfe, 0x0a]), 'GET / HTTP/1.1\r\n\r\n', '[1]]\n']) {
     assert.equal(await exchange(path, garbage), '', String(garbage));
@@ -80,7 +80,7 @@ test('garbage is not answered: the connection is closed, and the next one served
   assert.equal(await sendMessage(path, 'next', patienceMs), 'next');
 });
 
-test('half a line is no message', async (t) => {
+test('a line without its line feed is not a message', async (t) => {
   const { path, messages } = await openChannel(t);
   const socket = connect(path);
   await once(socket, 'connect');
@@ -90,7 +90,7 @@ test('half a line is no message', async (t) => {
   assert.deepEqual(messages, [1]);
 });
 
-test('a message that is too long is never acted on, also where its end arrives', async (t) => {
+test('a message that is too long is ignored, even if its end arrives', async (t) => {
   const { path, messages } = await openChannel(t);
   assert.equal(await exchange(path, `"${'x'.repeat(200_000)}"\n`), '');
   assert.equal(await exchange(path, `"${'x'.repeat(65_000)}`, `${'x'.repeat(65_000)}"\n`), '');
@@ -98,7 +98,7 @@ test('a message that is too long is never acted on, also where its end arrives',
   assert.equal(await sendMessage(path, 'x'.repeat(60_000), patienceMs), 'x'.repeat(60_000));
 });
 
-test('who goes away without waiting for the response does no harm', async (t) => {
+test('a client that does not wait for the response does no harm', async (t) => {
   let respondNow = (): void => {};
   const waiting = new Promise<void>((resolve) => (respondNow = resolve));
   const { path, messages } = await openChannel(t, async (message) => (message === 'slow' ? waiting : message));
@@ -112,7 +112,7 @@ test('who goes away without waiting for the response does no harm', async (t) =>
   assert.equal(await sendMessage(path, 'next', patienceMs), 'next');
 });
 
-test('no response within the time, or none at all, is told apart from nobody being there', async (t) => {
+test('a missing or late response is a ChannelClosedError; no listener is a system error', async (t) => {
   const { path, channel } = await openChannel(t, () => new Promise(() => {}));
   const start = Date.now();
   await assert.rejects(sendMessage(path, 1, 20), ChannelClosedError);
@@ -133,7 +133,7 @@ test('no response within the time, or none at all, is told apart from nobody bei
   }
 });
 
-test('the socket is 0600 from the moment it is bound, whatever the umask, and the umask is put back', async (t) => {
+test('the socket has mode 0600 from the moment it is bound, whatever the umask; the umask is restored', async (t) => {
   const umask = process.umask(0);
   t.after(() => process.umask(umask));
   const path = join(temporaryFolder(t), 'socket');
@@ -141,7 +141,7 @@ test('the socket is 0600 from the moment it is bound, whatever the umask, and th
   const listenOfNet = Server.prototype.listen;
   const listen = mock.method(Server.prototype, 'listen', function (this: Server, ...args: Parameters<typeof listenOfNet>) {
     const server = listenOfNet.apply(this, args);
-    modes.push(lstatSync(path).mode & 0o777); // it is bound, and nothing else could run since
+    modes.push(lstatSync(path).mode & 0o777); // it is bound, and no other code could run since
     return server;
   });
   t.after(() => listen.mock.restore());
@@ -157,7 +157,7 @@ test('the socket is 0600 from the moment it is bound, whatever the umask, and th
   assert.equal(process.umask(), 0);
 });
 
-test('closing waits for the responses under way, and not for those who never ask', async (t) => {
+test('close() waits for responses under way, but not for idle connections', async (t) => {
   let respondNow = (_: string): void => {};
   const response = new Promise<string>((resolve) => (respondNow = resolve));
   const { path, channel, messages } = await openChannel(t, () => response);

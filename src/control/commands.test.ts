@@ -19,7 +19,7 @@ const create = (name: string, more: object = {}): Command<'create'> => ({ op: 'c
 const run = async <Op extends CommandName>(ring: KeyRing, command: Command<Op>, at = now): Promise<Result<Op>> =>
   (await execute(accountsOf(ring), command, at)) as Result<Op>;
 
-test('create: a key with its secret, which nothing else shows', async (t) => {
+test('create returns the key and its secret; no other command shows the secret', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { keys, secret, ...rest } = await run(ring, create('shop', { expiresAt: now + hour }));
   assert.deepEqual(rest, {});
@@ -33,7 +33,7 @@ test('create: a key with its secret, which nothing else shows', async (t) => {
   assert.deepEqual(list, { keys });
 });
 
-test('create: enterprise with its numbers; the others without', async (t) => {
+test('create requires limits for enterprise and refuses them for other plans', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { keys } = await run(ring, create('big', { plan: 'enterprise', perMinute: 5, perDay: 9 }));
   assert.deepEqual([keys[0]?.plan, keys[0]?.perMinute, keys[0]?.perDay], ['enterprise', 5, 9]);
@@ -42,7 +42,7 @@ test('create: enterprise with its numbers; the others without', async (t) => {
   assert.equal(ring.keys.length, 1);
 });
 
-test('names: 1 to 100 characters of any script; none that moves a terminal', async (t) => {
+test('a name has 1 to 100 characters of any script, and no control characters', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const good = ['a', 'x'.repeat(100), '🐕'.repeat(100), 'Zoë "the" <b>&\\\'', 'שלום', ' a ', '__proto__', 'constructor', '-', '%s', '👩‍👩‍👧'];
   for (const [index, name] of good.entries()) {
@@ -56,7 +56,7 @@ test('names: 1 to 100 characters of any script; none that moves a terminal', asy
   assert.deepEqual(ring.keys.map(({ name }) => name), good);
 });
 
-test('an expiry must lie ahead', async (t) => {
+test('an expiry time must be in the future', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   for (const expiresAt of [now, now - 1, 0, -1]) {
     await assert.rejects(run(ring, create('a', { expiresAt })), { exitCode: 2, message: '--expires is in the past' });
@@ -65,7 +65,7 @@ test('an expiry must lie ahead', async (t) => {
   assert.equal((await run(ring, create('a', { expiresAt: now + 1 }))).keys[0]?.state, 'active');
 });
 
-test('rotate shows the secrets that are accepted now; list forgets them as their time comes', async (t) => {
+test('rotate and list show the secrets that are valid at the time', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const first = await run(ring, create('a', { expiresAt: now + 30 * hour }));
   const second = await run(ring, { op: 'rotate', id: 'k1', graceMs: 24 * hour });
@@ -79,7 +79,7 @@ test('rotate shows the secrets that are accepted now; list forgets them as their
   assert.deepEqual(await at(now + 30 * hour), [['revoked', []]]);
 });
 
-test('set-plan and revoke report the key as it is then', async (t) => {
+test('set-plan and revoke return the changed key', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   await run(ring, create('a'));
   const moved = await run(ring, { op: 'set-plan', id: 'k1', plan: 'enterprise', perMinute: 3, perDay: 4 });
@@ -91,7 +91,7 @@ test('set-plan and revoke report the key as it is then', async (t) => {
   assert.equal('secret' in moved || 'secret' in back, false);
 });
 
-test('over the socket: a result, or one line with an exit code', async (t) => {
+test('a response over the socket is a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'list' }), { result: { keys: [] } });
   assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows all keys', exitCode: 1 });
@@ -105,9 +105,8 @@ test('over the socket: a result, or one line with an exit code', async (t) => {
   }
 });
 
-// One who asks may be of another version, or no program of ours: whatever the message is, the file that it leaves
-// reads back as what the server holds, and a list can be shown.
-test('no message, however odd, makes a broken key or stops the responses', async (t) => {
+// The sender may be another version, or another program. Whatever it sends, keys.json must agree with the keys in memory.
+test('no message makes an invalid key, and each receives a response', async (t) => {
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, 0, -1, 1.5, 1e300, 8.64e15, 9e15, '', '5', 'k1', true, [], ['k1'], {}, now, now + hour, now + 0.5));
   const usual = {
     id: fc.constantFrom('k1', 'k2'), name: fc.constant('a'), plan: fc.constantFrom('free', 'enterprise'), perMinute: fc.constant(5), perDay: fc.constant(5),
@@ -141,10 +140,10 @@ test('no message, however odd, makes a broken key or stops the responses', async
     assert.ok('result' in (await respondToCommand(accountsOf(ring), { op: 'list' })));
     assert.deepEqual(readdirSync(folder), ['keys.json']);
   }), { numRuns: 150 });
-  assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: the messages are not odd, or not usual, enough`);
+  assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: too few of one kind`);
 });
 
-test('each wrong type is refused, and changes nothing', async (t) => {
+test('members of a wrong type are refused, and nothing changes', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   await run(ring, create('first'));
@@ -163,7 +162,7 @@ test('each wrong type is refused, and changes nothing', async (t) => {
   assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
 });
 
-test('a command whose server ends before it takes the message does it itself', async (t) => {
+test('a command executes itself if the server ends before it receives the message', async (t) => {
   const folder = temporaryFolder(t);
   const sent: unknown[] = [];
   const server = await FolderLock.acquire(folder, 'server', async (message) => {
@@ -177,7 +176,7 @@ test('a command whose server ends before it takes the message does it itself', a
   assert.deepEqual(readdirSync(folder).sort(), ['keys.json', 'lock.2']);
 });
 
-test('a server that ends in the middle of a command leaves it in doubt: that is said, and nothing is done twice', async (t) => {
+test('if the server ends while it executes a command, the error says so, and the command is not repeated', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   mkdirSync(folder);
   const messages: string[] = [];
@@ -196,7 +195,7 @@ test('a server that ends in the middle of a command leaves it in doubt: that is 
   assert.deepEqual(readdirSync(folder), ['lock.1']);
 });
 
-test('commands in one folder wait for each other; a secret is printed for each', async (t) => {
+test('commands on one folder wait for each other', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   const results = await Promise.all(Array.from({ length: 10 }, (_, i) => runCommand(folder, create(`n${i}`), silent)));
   const ring = new KeyRing(folder);

@@ -28,7 +28,7 @@ async function refused(folder: string): Promise<Held> {
   return held;
 }
 
-/** A folder whose lock.1 was left behind. */
+/** Returns a folder with a lock.1 whose holder has ended. */
 async function staleFolder(t: TestContext): Promise<string> {
   const folder = temporaryFolder(t);
   await (await acquired(t, folder)).release();
@@ -36,7 +36,7 @@ async function staleFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** A process that takes locks when it is told to: `{ folder }` takes one, `{ release: true }` frees it. */
+/** A process that takes and releases locks on request: `{ folder }` takes one, `{ release: true }` releases it. */
 class Taker {
   readonly child: ChildProcess;
 
@@ -46,7 +46,7 @@ class Taker {
       let lock;
       process.on('message', async ({ folder, at, release }) => {
         if (release) { await lock.release(); process.send('released'); return; }
-        while (Date.now() < at); // all at the same moment
+        while (Date.now() < at); // so that all start at the same moment
         const got = await FolderLock.acquire(folder, 'server', async () => null);
         if (got instanceof FolderLock) lock = got;
         process.send(got === lock ? 'taken' : got);
@@ -59,7 +59,7 @@ class Taker {
   async told(): Promise<unknown> {
     const ended = once(this.child, 'exit').then(([code]) => assert.fail(`the process ended with exit code ${String(code)}`));
     const [message] = (await Promise.race([once(this.child, 'message'), ended])) as [unknown];
-    ended.catch(() => {}); // it may end when all is said
+    ended.catch(() => {}); // it may end after its last message
     return message;
   }
 
@@ -88,7 +88,7 @@ async function takers(t: TestContext, count: number): Promise<Taker[]> {
   return all;
 }
 
-/** Runs `interfere` between two steps of the algorithm: before its next call of a function of node:fs. */
+/** Runs `interfere` between two steps of the algorithm: before the next call of this function of node:fs. */
 function before(t: TestContext, name: 'linkSync' | 'rmSync', interfere: () => void): void {
   const real = fs[name] as (...args: unknown[]) => unknown;
   const restore = (): void => {
@@ -104,7 +104,7 @@ function before(t: TestContext, name: 'linkSync' | 'rmSync', interfere: () => vo
   t.after(restore);
 }
 
-/** A listener of this process, to be linked to whatever name a test needs; it responds to each message with `response`. */
+/** Listens on a socket, which the test can link to any name, and responds to each message with `response`. */
 async function listener(t: TestContext, folder: string, response: object): Promise<string> {
   const path = join(temporaryFolder(t), 'listener');
   const server = createServer((socket) => socket.on('data', () => socket.end(`${JSON.stringify(response)}\n`)).on('error', () => {}));
@@ -117,7 +117,7 @@ async function listener(t: TestContext, folder: string, response: object): Promi
 
 const other: Holder = { kind: 'server', pid: 4711, address: 'http://127.0.0.1:1', since: '2026-11-21T12:00:00.000Z' };
 
-test('the holder says who it is: process, kind, address once it has one, since when', async (t) => {
+test('the holder reports its process id, its kind, its address once it has one, and since when it holds the lock', async (t) => {
   const folder = temporaryFolder(t);
   const start = Date.now();
   const lock = await acquired(t, folder);
@@ -128,10 +128,10 @@ test('the holder says who it is: process, kind, address once it has one, since w
   assert.ok(start <= since && since <= Date.now());
   lock.announce('http://127.0.0.1:8080');
   assert.deepEqual((await refused(folder)).holder, { ...holder, address: 'http://127.0.0.1:8080' });
-  assert.deepEqual(readdirSync(folder), ['lock.1']); // those refused leave nothing
+  assert.deepEqual(readdirSync(folder), ['lock.1']); // refused processes leave no files
 });
 
-test('the folder is made, with mode 0700; one that exists keeps its mode; the socket is 0600', async (t) => {
+test('a new folder has mode 0700, an existing one keeps its mode, and the socket has mode 0600', async (t) => {
   const umask = process.umask(0);
   t.after(() => process.umask(umask));
   const parent = temporaryFolder(t);
@@ -144,22 +144,22 @@ test('the folder is made, with mode 0700; one that exists keeps its mode; the so
   before(t, 'linkSync', () => modes.push(...readdirSync(there).map((name) => lstatSync(join(there, name)).mode)));
   await acquired(t, there);
   assert.equal(statSync(there).mode & 0o777, 0o755);
-  assert.deepEqual(modes.map((mode) => mode & 0o777), [0o600]); // before it has the lock's name
+  assert.deepEqual(modes.map((mode) => mode & 0o777), [0o600]); // already before it is linked to the name of the lock
   assert.equal(lstatSync(join(there, 'lock.1')).mode & 0o777, 0o600);
   assert.ok(lstatSync(join(there, 'lock.1')).isSocket());
 });
 
-test('numbers grow, lower ones go, the last stays; no temporary socket is left', async (t) => {
+test('the number grows, lower numbers are removed, the last one stays, and no temporary socket is left', async (t) => {
   const folder = temporaryFolder(t);
   for (let n = 1; n <= 12; n++) {
     const lock = await acquired(t, folder);
     assert.deepEqual(readdirSync(folder), [`lock.${n}`]);
     await lock.release();
-    assert.deepEqual(readdirSync(folder), [`lock.${n}`]); // dead, and still the highest
+    assert.deepEqual(readdirSync(folder), [`lock.${n}`]); // the holder has ended; the number stays
   }
 });
 
-test('only names that are numbers count', { timeout: 20_000 }, async (t) => {
+test('files with similar names are ignored', { timeout: 20_000 }, async (t) => {
   const folder = await staleFolder(t);
   const strangers = ['lock', 'lock.', 'lock.0', 'lock.01', 'lock.007', 'lock.-1', 'lock.1e9', 'lock.99x', 'lock.new-0', 'block.9', 'keys.json'];
   for (const name of strangers) writeFileSync(join(folder, name), '');
@@ -167,7 +167,7 @@ test('only names that are numbers count', { timeout: 20_000 }, async (t) => {
   assert.deepEqual(readdirSync(folder).sort(), [...strangers, 'lock.2'].sort());
 });
 
-test('a name with the highest number lets nobody have the folder, as no number follows it', async (t) => {
+test('the highest possible number is an error, because no number follows it', async (t) => {
   const folder = temporaryFolder(t);
   const highest = join(folder, 'lock.999999999999999');
   writeFileSync(highest, '');
@@ -184,7 +184,7 @@ test('a name with the highest number lets nobody have the folder, as no number f
   await refused(folder);
 });
 
-test('what kill -9 left does not stand in the way', async (t) => {
+test('the lock of a killed process can be taken over', async (t) => {
   const folder = temporaryFolder(t);
   const [taker] = await takers(t, 1);
   assert.equal(await taker!.take(folder), 'taken');
@@ -195,9 +195,9 @@ test('what kill -9 left does not stand in the way', async (t) => {
   assert.deepEqual(readdirSync(folder), ['lock.2']);
 });
 
-// One of them waits most of its time: side by side they take no longer than it.
-describe('other processes, side by side', { concurrency: true }, () => {
-  test('a paused holder holds, whether it keeps silent or cannot even be connected to', { skip: process.platform === 'darwin' && 'macOS refuses where Linux says EAGAIN' }, async (t) => {
+// One of these tests mostly waits, so they run concurrently.
+describe('several processes', { concurrency: true }, () => {
+  test('a paused process still holds the lock, whether it does not respond or cannot be connected to', { skip: process.platform === 'darwin' && 'macOS refuses where Linux says EAGAIN' }, async (t) => {
     const folder = temporaryFolder(t);
     const [taker] = await takers(t, 1);
     assert.equal(await taker!.take(folder), 'taken');
@@ -205,7 +205,7 @@ describe('other processes, side by side', { concurrency: true }, () => {
     const socketPath = join(folder, 'lock.1');
     assert.deepEqual(await refused(folder), { socketPath, holder: null });
 
-    // Connections that nobody accepts fill the listener's queue, until connecting gives EAGAIN.
+    // Connections that are not accepted fill the queue of the listener, until connecting fails with EAGAIN.
     for (let code: unknown; code !== 'EAGAIN'; ) {
       const socket = connect(socketPath);
       t.after(() => socket.destroy());
@@ -218,7 +218,7 @@ describe('other processes, side by side', { concurrency: true }, () => {
     await acquired(t, folder);
   });
 
-  test('fifty times two, and fifty times eight, at once on a stale lock: exactly one has it', async (t) => {
+  test('of two and of eight processes that start together on a stale lock, exactly one takes it, in fifty rounds each', async (t) => {
     const folder = await staleFolder(t);
     const all = await takers(t, 8);
     const wins = new Map<Taker, number>();
@@ -237,10 +237,10 @@ describe('other processes, side by side', { concurrency: true }, () => {
       wins.set(winner, (wins.get(winner) ?? 0) + 1);
       assert.equal(await winner.release(), 'released');
     }
-    t.diagnostic(`the lock went to ${wins.size} of them`); // if to one only, they did not start together
+    t.diagnostic(`${wins.size} different processes took the lock`); // if only one, they did not start together
   });
 
-  test('eight real servers at once on the lock of a killed one: one serves, the others name it and exit 1', async (t) => {
+  test('of eight servers that start together after one was killed, one serves, and the others name it and exit with 1', async (t) => {
     const folder = temporaryFolder(t);
     await (await startServer(t, folder)).kill();
     const servers = Array.from({ length: 8 }, () => new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]));
@@ -262,7 +262,7 @@ describe('other processes, side by side', { concurrency: true }, () => {
   });
 });
 
-test('a holder that does not say who it is holds', async (t) => {
+test('a process that does not identify itself holds the lock', async (t) => {
   for (const response of [{}, [], { pid: 1 }, { error: 'no' }]) {
     const folder = temporaryFolder(t);
     linkSync(await listener(t, folder, response), join(folder, 'lock.3'));
@@ -276,19 +276,19 @@ test('a holder that does not say who it is holds', async (t) => {
   assert.deepEqual(await refused(folder), { socketPath: path, holder: null });
 });
 
-// A slow starter saw lock.1, dead. Before it links, others come and go: that is what `before` builds.
-test('a slow starter whose number is taken finds the holder', { timeout: 20_000 }, async (t) => {
+// A slow process saw that lock.1 has no holder. Before it links its socket, `before` makes other processes act.
+test('a slow process whose number is taken finds the holder', { timeout: 20_000 }, async (t) => {
   const folder = await staleFolder(t);
   const quick = await listener(t, folder, other);
   before(t, 'linkSync', () => linkSync(quick, join(folder, 'lock.2')));
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.2'), holder: other });
 });
 
-test('a slow starter that saw an old number withdraws: the holder has a higher one', async (t) => {
+test('a slow process that saw an old number withdraws, because the holder has a higher one', async (t) => {
   const folder = await staleFolder(t);
   const quick = await listener(t, folder, other);
   before(t, 'linkSync', () => {
-    linkSync(quick, join(folder, 'lock.3')); // lock.2 came and went: its name is free again
+    linkSync(quick, join(folder, 'lock.3')); // lock.2 was taken and removed: its name is free again
     unlinkSync(join(folder, 'lock.1'));
   });
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.3'), holder: other });
@@ -296,18 +296,18 @@ test('a slow starter that saw an old number withdraws: the holder has a higher o
   assert.deepEqual(await sendMessage(join(folder, 'lock.3'), { op: 'who' }, patienceMs), other);
 });
 
-test('a slow starter that withdrew takes the lock if the holder of the higher number has died', async (t) => {
+test('a slow process that withdrew takes the lock if the holder of the higher number has ended', async (t) => {
   const folder = await staleFolder(t);
   before(t, 'linkSync', () => fs.renameSync(join(folder, 'lock.1'), join(folder, 'lock.10')));
   await acquired(t, folder);
   assert.deepEqual(readdirSync(folder), ['lock.11']);
 });
 
-test('a starter that is overtaken while it withdraws, or removes the lower numbers, still ends with one holder', async (t) => {
+test('there is one holder even if a process is overtaken while it withdraws or removes lower numbers', async (t) => {
   const folder = await staleFolder(t);
   before(t, 'linkSync', () => {
     fs.renameSync(join(folder, 'lock.1'), join(folder, 'lock.3'));
-    before(t, 'rmSync', () => rmSync(join(folder, 'lock.2'), { force: true })); // the new holder cleans up
+    before(t, 'rmSync', () => rmSync(join(folder, 'lock.2'), { force: true })); // as the new holder does
   });
   const lock = await acquired(t, folder);
   assert.deepEqual(readdirSync(folder), ['lock.4']);
@@ -317,7 +317,7 @@ test('a starter that is overtaken while it withdraws, or removes the lower numbe
   assert.deepEqual(readdirSync(folder), ['lock.5']);
 });
 
-test('a lock that goes while it is looked at is looked for again', async (t) => {
+test('if a lock disappears while it is examined, the search starts again', async (t) => {
   const folder = await staleFolder(t);
   const quick = await listener(t, folder, other);
   const real = fs.readdirSync;
@@ -337,16 +337,16 @@ test('a lock that goes while it is looked at is looked for again', async (t) => 
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.2'), holder: other });
 });
 
-test('a name that leads nowhere is not looked at for ever: it holds', { timeout: 20_000 }, async (t) => {
+test('a dangling link counts as held, and does not cause an endless loop', { timeout: 20_000 }, async (t) => {
   const folder = temporaryFolder(t);
   fs.symlinkSync(join(folder, 'nowhere'), join(folder, 'lock.1'));
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.1'), holder: null });
 });
 
-test('a holder that closes leaves its successor alone', async (t) => {
+test('a holder that closes does not remove the lock of its successor', async (t) => {
   const folder = temporaryFolder(t);
   const first = await acquired(t, folder);
-  const idle = connect(join(folder, 'lock.1')); // keeps the first from having closed for good
+  const idle = connect(join(folder, 'lock.1')); // keeps the first from closing completely
   await once(idle, 'connect');
   const released = first.release();
   let second = await FolderLock.acquire(folder, 'server', nothing);
@@ -359,7 +359,7 @@ test('a holder that closes leaves its successor alone', async (t) => {
   await second.release();
 });
 
-test('messages other than who are for the owner; nothing of the lock is given by mistake', async (t) => {
+test('messages other than who are passed to the owner of the lock', async (t) => {
   const folder = temporaryFolder(t);
   const messages: unknown[] = [];
   await acquired(t, folder, async (message) => {
@@ -374,7 +374,7 @@ test('messages other than who are for the owner; nothing of the lock is given by
   assert.equal(((await sendMessage(path, { op: 'who', more: 1 }, patienceMs)) as Holder).pid, process.pid);
 });
 
-test('the folder is freed only when the messages that arrived are answered; later ones are sent on', { timeout: 20_000 }, async (t) => {
+test('release() waits for the responses to earlier messages; later messages receive null', { timeout: 20_000 }, async (t) => {
   const folder = temporaryFolder(t);
   let respondNow = (_: string): void => {};
   const response = new Promise<string>((resolve) => (respondNow = resolve));
@@ -388,7 +388,7 @@ test('the folder is freed only when the messages that arrived are answered; late
   const sent = sendMessage(path, { op: 'create' }, patienceMs);
   while (messages.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const released = lock.release();
-  assert.equal((await refused(folder)).holder?.pid, process.pid); // a change may still be under way
+  assert.equal((await refused(folder)).holder?.pid, process.pid); // a command may still be executing
   assert.equal(await sendMessage(path, { op: 'create' }, patienceMs), null);
   respondNow('done');
   assert.equal(await sent, 'done');
@@ -397,12 +397,12 @@ test('the folder is freed only when the messages that arrived are answered; late
   await acquired(t, folder);
 });
 
-test('a path that is too long is one clear line, and nothing is made or cut; one byte less works', { skip: process.platform !== 'linux' && 'the numbers are those of Linux' }, async (t) => {
+test('a path that is too long is one line and nothing is created; one byte less works', { skip: process.platform !== 'linux' && 'the limits are those of Linux' }, async (t) => {
   const parent = temporaryFolder(t);
   const longest = 107 - '/lock.new-0123456789ab'.length;
   const rest = longest - Buffer.byteLength(parent) - 1;
   assert.ok(rest > 10, `${parent} is itself too long for this test: set TMPDIR`);
-  for (const name of ['x'.repeat(rest - 4) + 'éé', 'y'.repeat(rest - 3) + '/zz']) { // bytes count, not characters
+  for (const name of ['x'.repeat(rest - 4) + 'éé', 'y'.repeat(rest - 3) + '/zz']) { // the limit is in bytes, not characters
     const folder = join(parent, name);
     for (const excess of [1, 2, 300]) {
       const tooLong = folder + 'w'.repeat(excess);
@@ -419,7 +419,7 @@ test('a path that is too long is one clear line, and nothing is made or cut; one
   }
 });
 
-test('a folder that cannot be made or used is one line', async (t) => {
+test('a folder that cannot be created or used is one line', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'file');
   writeFileSync(file, '');
@@ -431,7 +431,7 @@ test('a folder that cannot be made or used is one line', async (t) => {
       return true;
     });
   }
-  // What cannot be linked: the socket that was made for it goes again.
+  // If linking fails, the temporary socket is removed.
   const held = join(folder, 'held');
   mkdirSync(held);
   before(t, 'linkSync', () => {

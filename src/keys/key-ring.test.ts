@@ -13,7 +13,7 @@ const hour = 3_600_000;
 const pro = { name: 'pro' } as const;
 const enterprise = { name: 'enterprise', perMinute: 7, perDay: 70 } as const;
 
-test('without a file there are no keys, and none is made', (t) => {
+test('without a file there are no keys, and reading creates no file', (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   assert.deepEqual(ring.keys, []);
@@ -21,19 +21,19 @@ test('without a file there are no keys, and none is made', (t) => {
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('a key is found by its secret, and by nothing else', async (t) => {
+test('a key is found by its secret only', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { key, secret } = await ring.create('a', pro, null, now);
   assert.deepEqual([key.id, key.name, key.plan, key.createdAt, key.expiresAt, key.revokedAt], ['k1', 'a', pro, now, null, null]);
   assert.equal(ring.find(secret, now), key);
-  assert.equal(ring.find(secret, now), key); // now it is remembered
+  assert.equal(ring.find(secret, now), key); // now among the recent secrets
   assert.equal(ring.find(secret, Number.MAX_SAFE_INTEGER), key);
   for (const other of ['', 'k1', 'a', hashSecret(secret), secret.slice(-4), `${secret} `, secret.toLowerCase(), newSecret(), '__proto__']) {
     assert.equal(ring.find(other, now), null, other);
   }
 });
 
-test('the file holds the hash and the last four characters, one key a line, for its owner only', async (t) => {
+test('the file contains the hash and the last four characters, one key per line, with mode 0600', async (t) => {
   const folder = temporaryFolder(t);
   const umask = process.umask(0);
   t.after(() => process.umask(umask));
@@ -53,7 +53,7 @@ test('the file holds the hash and the last four characters, one key a line, for 
   assert.deepEqual(readdirSync(folder), ['keys.json']);
 });
 
-test('both secrets of a rotated key stand for it, until the grace time ends', async (t) => {
+test('after a rotation both secrets are valid until the grace period ends', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { secret: first } = await ring.create('a', pro, null, now);
   assert.equal(ring.find(first, now)?.id, 'k1');
@@ -64,17 +64,17 @@ test('both secrets of a rotated key stand for it, until the grace time ends', as
   assert.equal(ring.find(second, now + 24 * hour), key);
 });
 
-test('without grace the old secret ends at once, though it was remembered', async (t) => {
+test('with a grace period of 0 the old secret is invalid at once, even if it was used recently', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { secret: first } = await ring.create('a', pro, null, now);
   assert.notEqual(ring.find(first, now), null);
   const { secret: second } = await ring.rotate('k1', 0, now);
   assert.equal(ring.find(first, now), null);
-  assert.equal(ring.find(first, now - hour), null); // and no clock that steps back brings it again
+  assert.equal(ring.find(first, now - hour), null); // also after the clock is set back
   assert.notEqual(ring.find(second, now), null);
 });
 
-test('rotating again can bring the end of a secret nearer, never put it off', async (t) => {
+test('another rotation can shorten the grace period of a secret, but not prolong it', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { secret: first } = await ring.create('a', pro, null, now);
   const { secret: second } = await ring.rotate('k1', hour, now);
@@ -87,7 +87,7 @@ test('rotating again can bring the end of a secret nearer, never put it off', as
   assert.equal(ring.find(third, now + 3 * hour), null);
 });
 
-test('an expired key is refused from its instant on, and can only be revoked', async (t) => {
+test('an expired key is invalid from its expiry time on, and can only be revoked', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { secret } = await ring.create('a', pro, now + hour, now);
   assert.notEqual(ring.find(secret, now + hour - 1), null);
@@ -100,7 +100,7 @@ test('an expired key is refused from its instant on, and can only be revoked', a
   await assert.rejects(ring.rotate('k1', hour, now), { message: 'key k1 is revoked; "petstore keys create" makes a new one' });
 });
 
-test('a revoked key is refused with all its secrets, for good', async (t) => {
+test('all secrets of a revoked key are invalid permanently', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   const { secret: first } = await ring.create('a', pro, null, now);
@@ -116,7 +116,7 @@ test('a revoked key is refused with all its secrets, for good', async (t) => {
   await assert.rejects(ring.rotate('k1', 0, now), { message: 'key k1 is revoked; "petstore keys create" makes a new one' });
 });
 
-test('a key that moved to another plan keeps its secrets', async (t) => {
+test('a key keeps its secrets when it moves to another plan', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   const { secret } = await ring.create('a', pro, null, now);
@@ -125,7 +125,7 @@ test('a key that moved to another plan keeps its secrets', async (t) => {
   assert.deepEqual(new KeyRing(folder).find(secret, now)?.plan, enterprise);
 });
 
-test('a key that does not exist cannot be changed', async (t) => {
+test('changing a key that does not exist is an error', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   await ring.create('a', pro, null, now);
   for (const id of ['k2', 'k0', 'k01', 'K1', '', 'a', '__proto__']) {
@@ -136,7 +136,7 @@ test('a key that does not exist cannot be changed', async (t) => {
   }
 });
 
-test('ten changes at once lose none', async (t) => {
+test('ten concurrent changes are all made', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   const { secret } = await ring.create('a', pro, null, now);
@@ -154,7 +154,7 @@ test('ten changes at once lose none', async (t) => {
   }
 });
 
-test('a change holds once it is on the disk, not before', async (t) => {
+test('a change takes effect when it is on disk, not before', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   const { secret } = await ring.create('a', pro, null, now);
@@ -173,7 +173,7 @@ for (const [what, obstacle] of [['the temporary file cannot be written', 'keys.j
     let secret = '';
     if (obstacle !== 'keys.json') secret = (await ring.create('a', pro, null, now)).secret;
     const before = { keys: ring.keys, file: obstacle !== 'keys.json' && readFileSync(join(folder, 'keys.json'), 'utf8') };
-    mkdirSync(join(folder, obstacle)); // a folder there stops root, too
+    mkdirSync(join(folder, obstacle)); // a folder in its place stops root too
     const attempts = [ring.create('b', pro, null, now), ring.revoke('k1', now), ring.rotate('k1', 0, now)];
     for (const attempt of await Promise.allSettled(attempts)) assert.equal(attempt.status, 'rejected');
     assert.equal(ring.keys, before.keys);
@@ -189,7 +189,7 @@ for (const [what, obstacle] of [['the temporary file cannot be written', 'keys.j
   });
 }
 
-test('what an interrupted write left does not stand in the way', async (t) => {
+test('the rest of an interrupted write does no harm', async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'keys.json.tmp'), '{"half', { mode: 0o644 });
   await new KeyRing(folder).create('a', pro, null, now);
@@ -197,7 +197,7 @@ test('what an interrupted write left does not stand in the way', async (t) => {
   assert.deepEqual(readdirSync(folder), ['keys.json']);
 });
 
-test('an id is never given twice, also where a person took a key out of the file', async (t) => {
+test('a new id is larger than all others, also after a key was removed from the file by hand', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   for (const name of ['a', 'b', 'c']) await ring.create(name, pro, null, now);
@@ -208,7 +208,7 @@ test('an id is never given twice, also where a person took a key out of the file
   assert.equal((await mended.create('d', pro, null, now)).key.id, 'k4');
 });
 
-test('a damaged file is refused by its name and line, and left alone', async (t) => {
+test('a damaged file is refused with its name and line, and not changed', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'keys.json');
   const ring = new KeyRing(folder);
@@ -266,13 +266,13 @@ test('a damaged file is refused by its name and line, and left alone', async (t)
   }
 });
 
-test('a file of another version is refused as such', (t) => {
+test('a file of another version is refused, and the error says why', (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'keys.json'), '{"format":"petstore-keys","version":2,"keys":[]}\n');
   assert.throws(() => new KeyRing(folder), /"version" is not 1: another version of petstore wrote this file/);
 });
 
-test('members that this version does not know do not matter', async (t) => {
+test('unknown members are ignored', async (t) => {
   const folder = temporaryFolder(t);
   const { secret } = await new KeyRing(folder).create('a', pro, null, now);
   const file = join(folder, 'keys.json');
@@ -280,8 +280,8 @@ test('members that this version does not know do not matter', async (t) => {
   assert.equal(new KeyRing(folder).find(secret, now)?.name, 'a');
 });
 
-// The ring against a model that knows nothing of files, hashes or memory: secrets in the clear, with the time they end.
-test('any sequence of changes, with a clock that goes both ways, does what the model says; the file reads back equal', async (t) => {
+// The model has no files, hashes or caches: it stores the secrets themselves, with their expiry times.
+test('the keys agree with a model after any sequence of changes, also if the clock is set back; so does the file', async (t) => {
   const plan = fc.oneof(fc.constantFrom({ name: 'free' as const }, pro), fc.record({ name: fc.constant('enterprise' as const), perMinute: fc.integer({ min: 1 }), perDay: fc.maxSafeNat().map((n) => Math.max(n, 1)) }, { noNullPrototype: true }));
   const which = fc.nat({ max: 3 });
   const change = fc.record({

@@ -7,7 +7,7 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const prefix = 'petstore_';
 const secrets = Array.from({ length: 2_000 }, newSecret);
 
-test('a secret is a prefix, 30 random characters and a checksum, of letters, digits and _ only', () => {
+test('a secret is a prefix, 30 random characters and a checksum, and consists of letters, digits and _', () => {
   for (const secret of secrets) {
     assert.match(secret, /^petstore_[0-9A-Za-z]{36}$/);
     assert.equal(isSecret(secret), true);
@@ -15,11 +15,11 @@ test('a secret is a prefix, 30 random characters and a checksum, of letters, dig
   assert.ok(30 * Math.log2(alphabet.length) >= 160);
 });
 
-test('no two secrets are equal', () => {
+test('secrets differ', () => {
   assert.equal(new Set(secrets.map((secret) => secret.slice(prefix.length, -6))).size, secrets.length);
 });
 
-test('every character comes equally often, at every place', () => {
+test('every character is equally frequent at every position', () => {
   const counts = new Map<string, number>();
   for (const secret of secrets) {
     for (const character of secret.slice(prefix.length, -6)) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -33,7 +33,7 @@ test('every character comes equally often, at every place', () => {
   }
 });
 
-test('the checksum is the CRC-32 of all before it, in base 62', () => {
+test('the checksum is the CRC-32 of the text before it, in base 62', () => {
   for (const secret of secrets.slice(0, 50)) {
     let rest = crc32(secret.slice(0, -6));
     const digits = Array.from({ length: 6 }, () => {
@@ -45,7 +45,7 @@ test('the checksum is the CRC-32 of all before it, in base 62', () => {
   }
 });
 
-test('one wrong character, or two that changed places, is always found', () => {
+test('the checksum detects one wrong character, and two that were exchanged', () => {
   const place = fc.integer({ min: prefix.length, max: prefix.length + 35 });
   fc.assert(fc.property(fc.constantFrom(...secrets), place, fc.constantFrom(...alphabet), (secret, at, other) => {
     const changed = secret.slice(0, at) + other + secret.slice(at + 1);
@@ -55,7 +55,7 @@ test('one wrong character, or two that changed places, is always found', () => {
   }), { numRuns: 2_000 });
 });
 
-test('what has another form is no secret', () => {
+test('a text of any other form is not a secret', () => {
   const secret = secrets[0]!;
   const others = ['', prefix, secret.slice(1), secret.slice(0, -1), `${secret}0`, `${secret}\n`, `\n${secret}`, ` ${secret}`,
     secret.replace('petstore_', 'PETSTORE_'), secret.replace('_', '-'), secret.slice(prefix.length)];
@@ -68,7 +68,7 @@ test('the hash is SHA-256 in hexadecimal (FIPS 180-2, appendix B.1)', () => {
   assert.equal(hashSecret('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });
 
-/** CRC-32 as in ISO 3309, bit by bit. */
+/** Computes the CRC-32 of ISO 3309 bit by bit. */
 function crc32(text: string): number {
   let crc = 0xffffffff;
   for (const byte of Buffer.from(text)) {

@@ -9,7 +9,7 @@ import type { LimitStatus } from './limit-status.ts';
 const noon = Date.UTC(2026, 10, 21, 12);
 const minute = 60_000;
 
-test('an address may send 60 requests in a UTC minute', () => {
+test('60 requests per address and UTC minute are admitted', () => {
   const counts = new AddressCounts();
   const send = (count: number, time: number): LimitStatus[] => Array.from({ length: count }, () => counts.admit('203.0.113.7', time));
   const sent = send(62, noon + 59_999);
@@ -19,7 +19,7 @@ test('an address may send 60 requests in a UTC minute', () => {
   assert.equal(send(1, noon + minute)[0]!.remaining, 59);
 });
 
-test('to look counts nothing, and remembers nobody', () => {
+test('status() neither counts a request nor remembers the address', () => {
   const counts = new AddressCounts();
   const before = counts.status('203.0.113.7', noon);
   assert.deepEqual(before, { window: 'minute', limit: 60, remaining: 60, reset: noon / 1000 + 60, refusedBy: null });
@@ -29,26 +29,26 @@ test('to look counts nothing, and remembers nobody', () => {
   assert.equal(counts.status('203.0.113.7', noon + minute).remaining, 60);
 });
 
-test('the clock: a minute that lies ahead by up to 60 s stays in force', () => {
+test('a minute that begins up to 60 s in the future stays in force', () => {
   const counts = new AddressCounts();
   counts.admit('203.0.113.7', noon);
   assert.equal(counts.status('203.0.113.7', noon - minute).remaining, 59);
   assert.equal(counts.status('203.0.113.7', noon - minute - 1).remaining, 60);
 });
 
-test('10,000 addresses are remembered; the one that was silent for longest goes first', () => {
+test('10,000 addresses are remembered; the one unused for longest is forgotten first', () => {
   const counts = new AddressCounts();
   const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
   const use = (n: number): number => counts.admit(address(n), noon).remaining;
   for (let n = 0; n < 10_000; n += 1) use(n);
-  assert.equal(use(0), 58); // now 1 is the oldest
-  assert.equal(use(10_000), 59); // and goes
+  assert.equal(use(0), 58); // now 1 has been unused for longest
+  assert.equal(use(10_000), 59); // 1 is forgotten
   assert.equal(use(0), 57);
   assert.equal(use(2), 58);
   assert.equal(use(1), 59);
 });
 
-test('300,000 addresses do not grow the memory', () => {
+test('300,000 addresses take no more memory than 100,000', () => {
   const counts = new AddressCounts();
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
@@ -67,7 +67,7 @@ test('300,000 addresses do not grow the memory', () => {
   assert.equal(counts.status('2001:db8:4:93df::1', noon).remaining, 59, 'the last one is remembered');
 });
 
-test('networks: IPv4 addresses themselves, of IPv6 the /64', () => {
+test('an IPv4 address is counted by itself, an IPv6 address by its /64', () => {
   for (const [address, network] of [
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
@@ -86,11 +86,11 @@ test('networks: IPv4 addresses themselves, of IPv6 the /64', () => {
   ] as const) assert.equal(networkOf(address), network, address);
 });
 
-test('one network is one text, however its addresses are written', () => {
+test('the spelling of an address does not matter', () => {
   const groups = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 });
   fc.assert(fc.property(groups, fc.boolean(), (given, upper) => {
     const full = given.map((group) => group.toString(16).padStart(4, '0')).join(':');
-    const short = new URL(`http://[${full}]`).hostname.slice(1, -1); // as RFC 5952 writes it
+    const short = new URL(`http://[${full}]`).hostname.slice(1, -1); // the spelling of RFC 5952
     assert.equal(networkOf(upper ? full.toUpperCase() : full), networkOf(short));
     if (!networkOf(short).includes('.')) assert.equal(networkOf(short), given.slice(0, 4).map((group) => group.toString(16)).join(':'));
   }));

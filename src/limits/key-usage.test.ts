@@ -14,13 +14,13 @@ const day = 24 * hour;
 const at = (text: string): number => Date.parse(`2026-11-21T${text}Z`);
 const seconds = (text: string): number => at(text) / 1000;
 
-/** That many requests at one time, none of which has waited. */
+/** Sends `count` requests at one time. By default they arrive at that time too. */
 function send(usage: KeyUsage, count: number, time: number, limits = free, arrivedAt = time): LimitStatus[] {
   return Array.from({ length: count }, () => usage.admit(limits, time, arrivedAt));
 }
 const admitted = (statuses: readonly LimitStatus[]): number => statuses.filter(({ refusedBy }) => refusedBy === null).length;
 
-test('exactly the plan is admitted in a UTC minute, not in one that begins with the first request', () => {
+test('the limit applies to a UTC minute, not to the 60 s after the first request', () => {
   const usage = new KeyUsage();
   assert.equal(admitted(send(usage, 40, at('12:00:59.999'))), 40);
   assert.equal(admitted(send(usage, 100, at('12:01:00.000'))), 60);
@@ -28,7 +28,7 @@ test('exactly the plan is admitted in a UTC minute, not in one that begins with 
   assert.equal(admitted(send(usage, 100, at('12:02:00.000'))), 60);
 });
 
-test('the headers speak of the window with fewer remaining; on a tie, of the day', () => {
+test('the status is that of the window with fewer requests remaining; on a tie, of the day', () => {
   const limits = { perMinute: 3, perDay: 5 };
   const usage = new KeyUsage();
   const [first, second, third, fourth] = send(usage, 4, at('12:00:30'), limits);
@@ -45,27 +45,30 @@ test('the headers speak of the window with fewer remaining; on a tie, of the day
   assert.deepEqual(tie.admit({ perMinute: 4, perDay: 4 }, at('12:00:00'), 0), { window: 'day', limit: 4, remaining: 3, reset: midnight, refusedBy: null });
 });
 
-test('what is refused is not counted', () => {
+test('refused requests are not counted', () => {
   const usage = new KeyUsage();
   send(usage, 1_000, at('12:00:00'));
   assert.deepEqual([usage.minute.used, usage.day.used], [60, 60]);
 });
 
-test('a smaller plan holds for the running window, also where more was used; a larger one gives room', () => {
+test('a change of plan applies to the current window: a smaller plan refuses, a larger one admits', () => {
   const usage = new KeyUsage();
   send(usage, 200, at('12:00:00'), pro);
   assert.deepEqual(usage.admit(free, at('12:00:01'), at('12:00:01')), { window: 'minute', limit: 60, remaining: 0, reset: seconds('12:01:00'), refusedBy: 'window' });
   assert.deepEqual(usage.admit(pro, at('12:00:02'), at('12:00:02')), { window: 'minute', limit: 300, remaining: 99, reset: seconds('12:01:00'), refusedBy: null });
 });
 
-test('seconds to wait are rounded up, and at least 1', () => {
+test('Retry-After is rounded up, and at least 1', () => {
   const status = send(new KeyUsage(), 61, at('12:00:00')).at(-1)!;
   for (const [now, wait] of [['12:00:00.000', 60], ['12:00:00.001', 60], ['12:00:01.000', 59], ['12:00:59.000', 1], ['12:00:59.999', 1]] as const) {
     assert.equal(keyLimited(status, at(now)).retryAfterSeconds, wait, now);
   }
 });
 
-/** Uses up the minute, waits, and goes on until a ban comes or `most` were refused. Gives how many were refused after the wait. */
+/**
+ * Exhausts the minute, waits for the grace time, and sends up to `most` more requests until one is refused by a ban.
+ * Returns their number, or Infinity if there was no ban.
+ */
 function insist(usage: KeyUsage, time: number, limits: PlanLimits, most = 2_000): number {
   send(usage, limits.perMinute + 1, time, limits);
   for (let refused = 1; refused <= most; refused += 1) {
@@ -74,7 +77,7 @@ function insist(usage: KeyUsage, time: number, limits: PlanLimits, most = 2_000)
   return Infinity;
 }
 
-test('as many refusals as the plan admits a minute, at least 60, ban for 5 minutes', () => {
+test('as many refusals as the plan admits per minute, but at least 60, ban the key for 5 minutes', () => {
   for (const [limits, refusals] of [[free, 60], [pro, 300], [{ perMinute: 1, perDay: 9 }, 60], [{ perMinute: 61, perDay: 99 }, 61]] as const) {
     const usage = new KeyUsage();
     assert.equal(insist(usage, at('12:00:00'), limits), refusals);
@@ -84,7 +87,7 @@ test('as many refusals as the plan admits a minute, at least 60, ban for 5 minut
   }
 });
 
-test('requests that arrived up to 2 s after the first 429 of the window are forgiven, however many, however late they are handled', () => {
+test('refusals of requests that arrived up to 2 s after the first 429 do not count, whenever they are handled', () => {
   const usage = new KeyUsage();
   send(usage, 61, at('12:00:00'));
   send(usage, 5_000, at('12:00:02.000'));
@@ -94,28 +97,28 @@ test('requests that arrived up to 2 s after the first 429 of the window are forg
   assert.equal(usage.admit(free, at('12:00:30'), at('12:00:02.001')).refusedBy, 'ban');
 });
 
-test('a new minute is a new window: its first refusal, its own count', () => {
+test('each minute has its own first refusal and its own count of refusals', () => {
   const usage = new KeyUsage();
   send(usage, 61, at('12:00:00'));
   send(usage, 59, at('12:00:59'));
-  send(usage, 5_000, at('12:01:00')); // all wake together
+  send(usage, 5_000, at('12:01:00')); // workers that wake up together
   send(usage, 59, at('12:01:03'));
   assert.equal(usage.ban, null);
   assert.equal(admitted(send(usage, 60, at('12:02:00'))), 60);
 });
 
-test('of two exhausted windows it is the longer one whose first refusal matters', () => {
+test('if both windows are exhausted, the first refusal of the day counts', () => {
   const limits = { perMinute: 2, perDay: 2 };
   const usage = new KeyUsage();
   send(usage, 3, at('12:00:59'), limits);
-  send(usage, 59, at('12:01:01'), limits); // a new minute has room; the day was refused 2 s ago
+  send(usage, 59, at('12:01:01'), limits); // the new minute has room; the first refusal of the day was more than 2 s ago
   assert.equal(usage.refusals, 0);
   send(usage, 59, at('12:01:01.001'), limits);
   assert.deepEqual([usage.refusals, usage.ban], [59, null]);
   assert.equal(usage.admit(limits, at('12:01:02'), at('12:01:02')).refusedBy, 'ban');
 });
 
-test('a window that a larger plan gave room, and that is used up again, forgives anew', () => {
+test('a window that is exhausted again after a change to a larger plan has a new first refusal', () => {
   const usage = new KeyUsage();
   send(usage, 61, at('12:00:00'));
   send(usage, 241, at('12:00:30'), pro);
@@ -128,14 +131,14 @@ test('a window that a larger plan gave room, and that is used up again, forgives
   assert.equal(byDay.refusals, 0);
 });
 
-test('a window that had room when another refused was not refused yet', () => {
+test('a refusal by one window is not the first refusal of the other', () => {
   const usage = new KeyUsage();
   send(usage, 3, at('12:00:00'), { perMinute: 9, perDay: 2 });
   send(usage, 5_000, at('12:00:30'), { perMinute: 2, perDay: 9 });
   assert.equal(usage.refusals, 0);
 });
 
-test('a ban is told by its end, or by that of a window that is exhausted for longer', () => {
+test('during a ban, Reset is the end of the ban, or of an exhausted window that ends later', () => {
   const usage = new KeyUsage();
   insist(usage, at('12:00:00'), free);
   assert.deepEqual(usage.admit(free, at('12:00:40'), at('12:00:40')), { window: 'minute', limit: 60, remaining: 0, reset: seconds('12:05:03'), refusedBy: 'ban' });
@@ -145,7 +148,7 @@ test('a ban is told by its end, or by that of a window that is exhausted for lon
   assert.deepEqual(spent.admit({ perMinute: 60, perDay: 60 }, at('12:00:40'), 0), { window: 'day', limit: 60, remaining: 0, reset: (at('00:00:00') + day) / 1000, refusedBy: 'ban' });
 });
 
-test('requests during a ban neither prolong it nor count', () => {
+test('requests during a ban neither prolong it nor count towards the next', () => {
   const usage = new KeyUsage();
   insist(usage, at('12:00:00'), free);
   send(usage, 5_000, at('12:05:02.999'));
@@ -154,7 +157,7 @@ test('requests during a ban neither prolong it nor count', () => {
   assert.equal(usage.refusals, 0);
 });
 
-test('each ban within 24 h of the last is twice as long, an hour at most; later ones begin anew', () => {
+test('a ban within 24 h of the previous one lasts twice as long, up to an hour; a later one lasts 5 minutes', () => {
   const usage = new KeyUsage();
   const unlimited = { perMinute: 60, perDay: 1e9 };
   let time = at('12:00:00');
@@ -177,19 +180,19 @@ test('each ban within 24 h of the last is twice as long, an hour at most; later 
   }
 });
 
-test('lifting a ban forgives what led to it', () => {
+test('lifting a ban also forgets the refusals that led to it', () => {
   const usage = new KeyUsage();
   assert.equal(usage.unban(at('12:00:00')), false);
   insist(usage, at('12:00:00'), free);
   assert.equal(usage.unban(at('12:00:03')), true);
   assert.deepEqual([usage.ban, usage.minute.used], [null, 60]);
-  send(usage, 5_000, at('12:00:05')); // refused, but news again
+  send(usage, 5_000, at('12:00:05')); // refused, within a new grace time
   assert.equal(usage.ban, null);
   insist(usage, at('12:01:00'), free);
   assert.equal(usage.ban!.lengthMs, 5 * minute);
 });
 
-test('after a large step back a first refusal that lies ahead is none', () => {
+test('after a large step back of the clock, a first refusal in the future is forgotten', () => {
   const limits = { perMinute: 99, perDay: 5 };
   const usage = new KeyUsage();
   send(usage, 6, at('12:00:00'), limits);
@@ -198,7 +201,7 @@ test('after a large step back a first refusal that lies ahead is none', () => {
   assert.deepEqual([usage.refusals, usage.ban], [59, null]);
 });
 
-test('a stored window that lies ahead is in force up to 60 s, and dropped beyond that', () => {
+test('a stored window is in force if it begins up to 60 s in the future, otherwise it is dropped', () => {
   const ahead = (time: number): number => {
     const usage = new KeyUsage();
     send(usage, 60, at('12:00:00'));
@@ -215,7 +218,7 @@ test('a stored window that lies ahead is in force up to 60 s, and dropped beyond
   assert.equal(overnight(at('00:00:00') - minute - 1), 60);
 });
 
-test('a ban ends, too, when now is more than 60 s before its start', () => {
+test('a ban ends if the time is more than 60 s before its start', () => {
   for (const [time, banned] of [['11:59:03.000', true], ['11:59:02.999', false]] as const) {
     const usage = new KeyUsage();
     insist(usage, at('12:00:00'), free);

@@ -15,7 +15,7 @@ const day = 86_400_000;
 const second = 1_000;
 const noon = Date.UTC(2026, 10, 21, 12);
 
-// What may happen, to two keys.
+// The actions of a generated sequence, on two keys.
 
 const plans: readonly Plan[] = [
   { name: 'free' },
@@ -37,7 +37,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('insist' as const), key, unban: fc.boolean() }) },
 );
 
-test('any sequence of requests, clock moves, restarts and plan changes does what a plain list of what happened says', () => {
+test('the limiter agrees with a model for any sequence of requests, clock changes, restarts and plan changes', () => {
   const seen = { admitted: 0, window: 0, ban: 0, longBan: 0, kept: 0, unbanned: 0, promised: 0 };
   const property = fc.property(fc.array(action, { minLength: 1, maxLength: 40, size: 'max' }), (actions) => {
     let now = noon;
@@ -46,7 +46,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
     const models = { k1: new LimitsModel(), k2: new LimitsModel() };
     const plan: Record<string, Plan> = { k1: plans[0]!, k2: plans[1]! };
     let saved: { text: string[]; events: KeyEvent[][] } = { text: [], events: [[], []] };
-    /** The last refusal, if nothing has happened since that could break its promise. */
+    /** The last refusal, unless something has happened since that may change when a request is admitted. */
     let promise: { key: 'k1' | 'k2'; at: number; seconds: number } | null = null;
 
     const time = (): number => {
@@ -121,7 +121,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
           break;
         case 'kill':
           start();
-          promise = null; // the refusal may be forgotten, and what it refused for
+          promise = null; // the refusal and its reason may be lost
           break;
         case 'look': {
           const usage = limiter.usageOf(one.key, now);
@@ -152,7 +152,7 @@ test('any sequence of requests, clock moves, restarts and plan changes does what
   for (const [name, count] of Object.entries(seen)) assert.ok(count > 5, `too few of ${name}: ${JSON.stringify(seen)}`);
 });
 
-test('how long a request has waited is what counts, whatever the clock does meanwhile', () => {
+test('the time that a request has waited is not affected by a step of the clock', () => {
   const limiter = new Limiter(new Map(), noon, () => {});
   const free = limitsOf({ name: 'free' });
   const send = (count: number, now: number, waitedMs: number): void => {
@@ -160,13 +160,13 @@ test('how long a request has waited is what counts, whatever the clock does mean
   };
   send(61, noon, 0);
   send(1, noon + 30 * second, 0);
-  send(500, noon - 10 * second, 29 * second); // they came 1 s after the first refusal; then the clock was stepped back
+  send(500, noon - 10 * second, 29 * second); // they arrived 1 s after the first refusal; then the clock was set back
   assert.equal(limiter.usageOf('k1', noon).refusals, 1);
   send(59, noon - 10 * second, 0);
   assert.notEqual(limiter.usageOf('k1', noon).ban, null);
 });
 
-test('of keys that have used nothing in this day no memory is kept', () => {
+test('keys that have not been used today take no memory', () => {
   const keys = new Map<string, KeyUsage>();
   const limiter = new Limiter(keys, noon, () => {});
   for (const id of ['k1', 'k2']) limiter.admitKey(id, limitsOf({ name: 'free' }), noon, 0);

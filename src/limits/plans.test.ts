@@ -10,11 +10,11 @@ const refusal = (pattern: RegExp) => (error: unknown): boolean => {
   return true;
 };
 
-test('the plans of the specification', () => {
+test('planOf knows the plans of the specification', () => {
   for (const name of ['free', 'pro', 'business']) assert.deepEqual(planOf(name, undefined, undefined), { name });
 });
 
-test('enterprise has its own two numbers, whole and from 1', () => {
+test('enterprise requires two limits, whole numbers from 1', () => {
   assert.deepEqual(planOf('enterprise', 1, 1), { name: 'enterprise', perMinute: 1, perDay: 1 });
   const most = Number.MAX_SAFE_INTEGER;
   assert.deepEqual(planOf('enterprise', most, most), { name: 'enterprise', perMinute: most, perDay: most });
@@ -24,7 +24,7 @@ test('enterprise has its own two numbers, whole and from 1', () => {
   }
 });
 
-test('the other plans take no numbers', () => {
+test('the other plans accept no limits', () => {
   for (const name of ['free', 'pro', 'business']) {
     assert.throws(() => planOf(name, 5, undefined), refusal(/^the \w+ plan has fixed limits; only enterprise takes requests per minute and per day$/));
     assert.throws(() => planOf(name, undefined, 5), refusal(/^the \w+ plan has fixed limits; only enterprise takes requests per minute and per day$/));
@@ -32,7 +32,7 @@ test('the other plans take no numbers', () => {
   }
 });
 
-test('any other name is refused', () => {
+test('planOf refuses any other name', () => {
   for (const name of ['', 'Free', ' free', 'gold', 'toString', '__proto__', null, undefined, 0, ['free'], {}]) {
     assert.throws(() => planOf(name, undefined, undefined), refusal(/^the plan must be one of free, pro, business, enterprise$/), String(name));
   }

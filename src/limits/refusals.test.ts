@@ -3,7 +3,7 @@ import test from 'node:test';
 import { keyLimited } from './refusals.ts';
 import type { LimitStatus } from './limit-status.ts';
 
-test('a refusal names the window and its limit, or the ban, and the seconds left', () => {
+test('a refusal names the window and its limit, or the ban, and the seconds to wait', () => {
   const minute: LimitStatus = { window: 'minute', limit: 60, remaining: 0, reset: 100, refusedBy: 'window' };
   const day: LimitStatus = { ...minute, window: 'day', limit: 1_000 };
   const refusals = [

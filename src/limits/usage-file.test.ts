@@ -31,7 +31,7 @@ function site(t: TestContext): Site {
 const use = ({ limiter }: UsageFile, id: string, count: number, now: number): void => {
   for (let i = 0; i < count; i += 1) limiter.admitKey(id, free, now, 0);
 };
-/** Uses a Free key's minute up at `now`, and goes on until the 60th refusal that counts, 3 s later, has banned it. */
+/** Exhausts the minute of a Free key at `now`, then sends 60 refused requests 3 s later, which ban it. */
 const ban = (file: UsageFile, id: string, now: number): void => {
   use(file, id, 61, now);
   use(file, id, 60, now + 3_000);
@@ -41,7 +41,7 @@ const used = ({ limiter }: UsageFile, id: string, now: number): number[] => {
   return [minute.used, day.used];
 };
 
-test('the file is one JSON document that a person can read', async (t) => {
+test('the file is one JSON document with one key per line', async (t) => {
   const { path, open } = site(t);
   const file = await open();
   use(file, 'k1', 61, noon);
@@ -58,7 +58,7 @@ test('the file is one JSON document that a person can read', async (t) => {
 `);
 });
 
-test('what is stored is what is read', () => {
+test('encodeUsage and decodeUsage are inverse', () => {
   const time = fc.integer({ min: -1e12, max: 4e12 });
   const window = (length: number) => fc.record({ start: time.map((ms) => Math.floor(ms / length) * length), used: fc.maxSafeNat(), firstRefusedAt: fc.option(time) });
   const ban = fc.option(fc.record({ start: time.map((ms) => Math.floor(ms / 1000) * 1000), lengthMs: fc.integer({ min: 1, max: 3_600 }).map((s) => s * 1000) }, { noNullPrototype: true }));
@@ -73,7 +73,7 @@ test('what is stored is what is read', () => {
   }));
 });
 
-test('a write begins within a second of the first change that is not saved, and not for every request', { timeout: 10_000 }, async (t) => {
+test('a write begins within a second of the first unsaved change, not for every request', { timeout: 10_000 }, async (t) => {
   const { path, open } = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = await open();
@@ -97,7 +97,7 @@ test('a write begins within a second of the first change that is not saved, and 
   await file.close();
 });
 
-test('to close waits for the write that is under way', async (t) => {
+test('close() waits for the write that is under way', async (t) => {
   const { path, open } = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = await open();
@@ -107,7 +107,7 @@ test('to close waits for the write that is under way', async (t) => {
   assert.ok(existsSync(path));
 });
 
-test('requests that come while a write is under way are in the next one', async (t) => {
+test('requests during a write are saved by the next write', async (t) => {
   const { open } = site(t);
   const file = await open();
   use(file, 'k1', 1, noon);
@@ -120,7 +120,7 @@ test('requests that come while a write is under way are in the next one', async 
   assert.deepEqual([used(again, 'k1', noon), used(again, 'k2', noon)], [[2, 2], [1, 1]]);
 });
 
-test('of a key without a request in this day nothing is kept', async (t) => {
+test('keys that have not been used today are not saved', async (t) => {
   const opened = site(t);
   const file = await opened.open();
   use(file, 'k1', 60, noon);
@@ -131,7 +131,7 @@ test('of a key without a request in this day nothing is kept', async (t) => {
   assert.deepEqual([...readFileSync(opened.path, 'utf8').matchAll(/"id":"(\w+)"/g)].map(([, id]) => id), ['k2']);
 });
 
-test('a ban is kept beyond the day it began in, and for 24 h after its end', async (t) => {
+test('a ban is saved until 24 h after its end, also on the next day', async (t) => {
   const opened = site(t);
   opened.now = Date.UTC(2026, 10, 21, 23, 58);
   const file = await opened.open();
@@ -145,7 +145,7 @@ test('a ban is kept beyond the day it began in, and for 24 h after its end', asy
   await file.close();
 });
 
-test('what is stored more than 60 s ahead is dropped when it is read, not when it is first asked for', async (t) => {
+test('windows and bans more than 60 s in the future are dropped when the file is read', async (t) => {
   const opened = site(t);
   const file = await opened.open();
   ban(file, 'k1', noon);
@@ -156,7 +156,7 @@ test('what is stored more than 60 s ahead is dropped when it is read, not when i
   await again.close();
 });
 
-test('the refusal that brings a ban is saved, also where it comes alone', async (t) => {
+test('a ban is saved even if nothing else has changed', async (t) => {
   const opened = site(t);
   const file = await opened.open();
   use(file, 'k1', 61, noon);
@@ -167,7 +167,7 @@ test('the refusal that brings a ban is saved, also where it comes alone', async 
   assert.notEqual((await opened.open()).limiter.usageOf('k1', noon).ban, null);
 });
 
-test('what a ban refuses is nothing to save', async (t) => {
+test('refusals by a ban cause no write', async (t) => {
   const opened = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = await opened.open();
@@ -178,12 +178,12 @@ test('what a ban refuses is nothing to save', async (t) => {
   t.mock.timers.tick(1_000);
   await file.close();
   assert.equal(statSync(opened.path).ino, ino);
-  use(file, 'k1', 1, noon - 120_000); // the clock was stepped to before the ban: it has ended, and this one is admitted
+  use(file, 'k1', 1, noon - 120_000); // the clock was set back to before the ban, which ends it; this request is admitted
   await file.close();
   assert.notEqual(statSync(opened.path).ino, ino);
 });
 
-test('nothing is written where nothing has changed', async (t) => {
+test('nothing is written if nothing has changed', async (t) => {
   const { folder, open } = site(t);
   const file = await open();
   file.limiter.usageOf('k1', noon);
@@ -192,7 +192,7 @@ test('nothing is written where nothing has changed', async (t) => {
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('thousands of keys: all are written, a piece at a time', async (t) => {
+test('thousands of keys are all written, in several pieces', async (t) => {
   const { open } = site(t);
   const file = await open();
   for (let n = 1; n <= 3_000; n += 1) use(file, `k${n}`, 1 + (n % 3), noon);
@@ -205,7 +205,7 @@ const line = (rest: string): string => `{"format":"petstore-usage","version":1,"
 const goodDay = '"day":{"start":"2026-11-21T00:00:00.000Z","used":1}';
 const good = `{"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":1},${goodDay}}`;
 
-test('a broken file is set aside under a name of its own, one line tells, and all counters begin anew', async (t) => {
+test('a damaged file is renamed, one line is logged, and all counters start from nothing', async (t) => {
   const opened = site(t);
   const broken = [
     '', '{', 'null', '[]', '{}', '\0\0\0\0', line(good).slice(0, -20), line(good).replace('usage"', 'keys"'), line(good).replace(':1,"keys"', ':2,"keys"'),
@@ -233,24 +233,24 @@ test('a broken file is set aside under a name of its own, one line tells, and al
   }
 });
 
-test('members that this version does not know do not matter', async (t) => {
+test('unknown members are ignored', async (t) => {
   const { path, open } = site(t);
   writeFileSync(path, line(good.replace('"used":1}', '"used":1,"hour":[]}')));
   assert.deepEqual(used(await open(), 'k1', noon), [1, 1]);
 });
 
-test('a file that cannot be read is not a broken one: it refuses the start', async (t) => {
+test('a file that cannot be read is not set aside: open() rejects', async (t) => {
   const { path, open, folder } = site(t);
   mkdirSync(path);
   await assert.rejects(open(), { message: /^cannot read .*usage\.json: EISDIR/, exitCode: 1 });
   assert.deepEqual(readdirSync(folder), ['usage.json']);
 });
 
-test('a write that fails is told once and tried again; nothing is lost in memory', async (t) => {
+test('a failed write is logged once and tried again; nothing is lost in memory', async (t) => {
   const { folder, path, logged, open } = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = await open();
-  mkdirSync(path); // nothing can be renamed over a folder
+  mkdirSync(path); // a file cannot replace a folder
   writeFileSync(join(path, 'x'), '');
   use(file, 'k1', 4, noon);
   await assert.rejects(file.save(), { message: /^cannot write .*usage\.json: / });
@@ -271,7 +271,7 @@ test('a write that fails is told once and tried again; nothing is lost in memory
   assert.deepEqual(used(again, 'k1', noon), [4, 4]);
 });
 
-test('to close says so if the last write fails', async (t) => {
+test('close() rejects if the last write fails', async (t) => {
   const { path, open } = site(t);
   const file = await open();
   use(file, 'k1', 3, noon);

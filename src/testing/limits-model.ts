@@ -1,6 +1,6 @@
 /**
- * Test support: the rules of decisions.md, section Limits, read off a plain list of what happened to one key. It keeps no
- * counter, or it would copy the code that is held against it.
+ * Test support: a model of the rules of decisions.md, "Limits". It computes everything from the list of events of one key.
+ * It has no counters, because otherwise it would copy the code that it checks.
  */
 import type { PlanLimits } from '../limits/plans.ts';
 import type { LimitStatus } from '../limits/limit-status.ts';
@@ -9,33 +9,33 @@ const minute = 60_000;
 const day = 86_400_000;
 const second = 1_000;
 
-/** One thing that happened to a key. */
+/** An event of a key. */
 export interface KeyEvent {
-  /** In the limits' time. */
+  /** In the time of the limits. */
   readonly time: number;
   readonly arrivedAt: number;
-  /** The minute and the day it fell into, by their starts. */
+  /** The starts of the minute and the day in force. */
   readonly minute: number;
   readonly day: number;
   readonly what: 'admitted' | 'refused' | 'banned' | 'seen' | 'unbanned';
-  /** The windows that had no room. */
+  /** The exhausted windows. */
   readonly exhausted: readonly ('minute' | 'day')[];
   /** Whether it is a refusal that counts towards a ban. */
   readonly counts: boolean;
-  /** The ban that this refusal brought. */
+  /** The ban that this refusal caused. */
   readonly ban: { readonly start: number; readonly end: number } | null;
 }
 
-/** The limits' time after these readings of the clock: the latest since it was last stepped back by more than 60 s. */
+/** Returns the time of the limits after these readings of the clock: the latest since the last step back of more than 60 s. */
 export function limitsTime(readings: readonly number[]): number {
   return readings.reduce((latest, reading) => (latest - reading > 60 * second ? reading : Math.max(latest, reading)), -Infinity);
 }
 
-/** What the limits are for one key, each time read off the list anew. */
+/** The limits of one key, computed from its events. */
 export class LimitsModel {
   events: KeyEvent[] = [];
 
-  /** The window in force: the clock's, unless the last one lies ahead by 60 s at most. */
+  /** The start of the window in force: that of `time`, unless the last one begins at most 60 s in the future. */
   #start(name: 'minute' | 'day', time: number): number {
     const length = name === 'minute' ? minute : day;
     const last = this.events.at(-1)?.[name] ?? -Infinity;
@@ -43,18 +43,18 @@ export class LimitsModel {
     return last > own && last <= time + 60 * second ? last : own;
   }
 
-  /** What happened in the window in force: everything since another one was. */
+  /** The events in the window in force: those since the last event in another window. */
   #within(name: 'minute' | 'day', time: number): readonly KeyEvent[] {
     const start = this.#start(name, time);
     return this.events.slice(this.events.findLastIndex((one) => one[name] !== start) + 1);
   }
 
-  /** How many requests were admitted in the window in force. */
+  /** The number of requests admitted in the window in force. */
   used(name: 'minute' | 'day', time: number): number {
     return this.#within(name, time).filter(({ what }) => what === 'admitted').length;
   }
 
-  /** The last ban, unless it was lifted, or forgotten at any time since. */
+  /** The last ban, unless it was lifted, or forgotten at the time of a later event. */
   ban(time: number): { start: number; end: number } | null {
     const index = this.events.findLastIndex(({ ban, what }) => ban !== null || what === 'unbanned');
     const ban = this.events[index]?.ban ?? null;
@@ -63,7 +63,7 @@ export class LimitsModel {
     return times.some((t) => t > ban.end + day || t < ban.start - 60 * second) ? null : ban;
   }
 
-  /** When the ban under way ends; null if there is none. */
+  /** When the ban in force ends, or null if there is none. */
   bannedUntil(time: number): number | null {
     const ban = this.ban(time);
     return ban !== null && time < ban.end ? ban.end : null;
@@ -76,7 +76,7 @@ export class LimitsModel {
     return names;
   }
 
-  /** Whether a refusal counts: its request arrived more than 2 s after the first one of the window that ends last. */
+  /** Whether a refusal counts: its request arrived more than 2 s after the first refusal of the exhausted window that ends last. */
   #counts({ exhausted, arrivedAt, time }: Pick<KeyEvent, 'exhausted' | 'arrivedAt' | 'time'>): boolean {
     const name = exhausted.at(-1)!;
     const within = this.#within(name, time);
@@ -86,7 +86,7 @@ export class LimitsModel {
     return first !== undefined && arrivedAt > first.time + 2 * second;
   }
 
-  /** What a request gets, all times in the limits' time; it is added to the list. */
+  /** Adds a request and returns the status that it must receive. All times are in the time of the limits. */
   request(limits: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
     const exhausted = this.#exhausted(limits, time);
@@ -110,7 +110,7 @@ export class LimitsModel {
     return { window, limit, remaining: 0, reset, refusedBy: until === null ? 'window' : 'ban' };
   }
 
-  /** The ban that one more counted refusal brings, if it does. */
+  /** The ban that one more counted refusal causes, or null. */
   #banNow({ perMinute }: PlanLimits, time: number): KeyEvent['ban'] {
     const thisMinute = this.#within('minute', time);
     const counted = thisMinute.slice(thisMinute.findLastIndex(({ what }) => what === 'unbanned') + 1).filter(({ counts }) => counts);
@@ -120,7 +120,7 @@ export class LimitsModel {
     return { start, end: start + (last === null ? 5 * minute : Math.min(60 * minute, 2 * (last.end - last.start))) };
   }
 
-  /** Adds to the list that somebody looked, or lifted the ban under way. */
+  /** Adds an event without a request: the usage was read, or the ban was lifted. */
   record(time: number, what: 'seen' | 'unbanned'): void {
     const starts = { minute: this.#start('minute', time), day: this.#start('day', time) };
     this.events.push({ time, arrivedAt: time, ...starts, what, exhausted: [], counts: false, ban: null });

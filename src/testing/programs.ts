@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 export const serverPath = fileURLToPath(new URL('../../dist/server.js', import.meta.url));
 export const cliPath = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
-/** A new empty folder, removed when the test has ended. */
+/** Returns a new empty folder, which is removed when the test has ended. */
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -24,12 +24,12 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A program under way. It is killed when the test ends, if it has not ended itself. */
+/** A running program. It is killed when the test ends, unless it has ended before. */
 export class Program {
   readonly child: ChildProcess;
   stdout = '';
   stderr = '';
-  /** What it printed, and how it ended. */
+  /** The exit code and the output, once the program has ended. */
   readonly ended: Promise<Ended>;
 
   constructor(t: TestContext, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
@@ -44,19 +44,19 @@ export class Program {
     t.after(() => this.kill());
   }
 
-  /** kill -9, and waits for the end. */
+  /** Sends SIGKILL and waits for the end. */
   async kill(): Promise<Ended> {
     this.child.kill('SIGKILL');
     return this.ended;
   }
 
-  /** SIGTERM, and waits for the end. */
+  /** Sends SIGTERM and waits for the end. */
   async stop(): Promise<Ended> {
     this.child.kill('SIGTERM');
     return this.ended;
   }
 
-  /** Resolves with the match as soon as stdout matches; rejects if the program ends before. */
+  /** Resolves with the match as soon as stdout matches. Rejects if the program ends before. */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
     let over = false;
     void this.ended.then(() => (over = true));
@@ -86,7 +86,7 @@ export function petstore(t: TestContext, folder: string, ...args: string[]): Pro
   return new Program(t, process.execPath, [cliPath, ...args, '--data', folder]).ended;
 }
 
-/** A new key's secret, made by the command; `more` are further flags. */
+/** Makes a key with the command and returns its secret. `more` are further flags. */
 export async function makeKey(t: TestContext, folder: string, plan = 'business', ...more: string[]): Promise<string> {
   const { code, stdout, stderr } = await petstore(t, folder, 'keys', 'create', '--name', 'test', '--plan', plan, ...more);
   if (code !== 0) throw new Error(stderr);

@@ -12,14 +12,14 @@ export const minute = 60_000;
 export const freePerMinute = limitsOf({ name: 'free' }).perMinute;
 
 export interface Shop extends TestService {
-  /** The secret of a new key. */
+  /** Makes a key and returns its secret. */
   key(plan: Plan): Promise<string>;
-  /** A connection, written to byte for byte. */
+  /** Opens a connection on which the test sends exact bytes. */
   connect(): Client;
   get(secret: string | null, path?: string): Promise<HttpResponse>;
 }
 
-/** The service with a clock that stands at noon until the test moves it. */
+/** Opens the service with a clock that shows noon until the test sets it. */
 export async function openShop(t: TestContext, options: TestServiceOptions = {}): Promise<Shop> {
   const opened = await openService(t, { now: noon, ...options });
   return Object.assign(opened, {
@@ -34,15 +34,15 @@ export async function openShop(t: TestContext, options: TestServiceOptions = {})
 }
 
 export const free: Plan = { name: 'free' };
-/** The header line that shows a key. */
+/** Returns the header line that contains a secret. */
 export const auth = (secret: string): string => `Authorization: Bearer ${secret}`;
-/** A header's number. */
+/** Returns a header as a number. */
 export const header = ({ headers }: Pick<HttpResponse, 'headers'>, name: string): number => Number(headers.get(name) ?? assert.fail(`no ${name}`));
-/** Limit, Remaining, Reset. */
+/** Returns the values of Limit, Remaining and Reset. */
 export const limits = (answer: Pick<HttpResponse, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(answer, `x-ratelimit-${name}`));
-/** How many answers have that status. */
+/** Returns how many responses have this status. */
 export const statuses = (answers: readonly Pick<HttpResponse, 'status'>[], status: number): number => answers.filter((answer) => answer.status === status).length;
 
-/** That many requests at once, each on a connection of its own. */
+/** Sends `count` concurrent requests, each on a connection of its own. */
 export const burst = (shop: Shop, secret: string | null, count: number): Promise<HttpResponse[]> =>
   Promise.all(Array.from({ length: count }, () => send(shop.address, 'GET', '/v1/pets?limit=1', { key: secret })));
