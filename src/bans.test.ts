@@ -1,19 +1,19 @@
 /** Which clients are banned, depending on when their requests arrive: over real sockets, with a clock that the test sets. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { auth, burst, free, freePerMinute, header, limits, minute, noon, openShop, second, statuses, type Shop } from './testing/shop.ts';
+import { auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop } from './testing/shop.ts';
 import { get, post, test, type Client } from './testing/wire.ts';
 
 test('requests in flight, and workers that wake together after Retry-After, cause no ban at any concurrency', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key({ name: 'enterprise', perMinute: 60, perDay: 1e6 });
   for (let round = 0; round < 3; round += 1) {
-    const answers = await burst(shop, secret, 500);
-    assert.deepEqual([statuses(answers, 200), statuses(answers, 429)], [60, 440]);
-    for (const answer of answers) if (answer.status === 429) assert.match(answer.body, /"code":"rate_limited"/);
-    const wait = header(answers.find(({ status }) => status === 429)!, 'retry-after');
+    const responses = await burst(shop, secret, 500);
+    assert.deepEqual([countStatus(responses, 200), countStatus(responses, 429)], [60, 440]);
+    for (const response of responses) if (response.status === 429) assert.match(response.body, /"code":"rate_limited"/);
+    const wait = header(responses.find(({ status }) => status === 429)!, 'retry-after');
     shop.now += second;
-    assert.equal(statuses(await burst(shop, secret, 200), 429), 200);
+    assert.equal(countStatus(await burst(shop, secret, 200), 429), 200);
     shop.now += (wait - 1) * second;
   }
 });
@@ -23,9 +23,9 @@ test('a client that ignores 429 is banned, learns for how long, and is admitted 
   const secret = await shop.key(free);
   await burst(shop, secret, freePerMinute + 1);
   shop.now += 30 * second; // more than the 2 s of grace and any stall of this machine
-  const answers = await burst(shop, secret, 60);
-  const banned = answers.filter(({ body }) => body.includes('key_banned'));
-  assert.deepEqual([statuses(answers, 429), banned.length], [60, 1]);
+  const responses = await burst(shop, secret, 60);
+  const banned = responses.filter(({ body }) => body.includes('key_banned'));
+  assert.deepEqual([countStatus(responses, 429), banned.length], [60, 1]);
   assert.deepEqual([...limits(banned[0]!), header(banned[0]!, 'retry-after')], [freePerMinute, 0, noon / second + 330, 300]);
   assert.match(banned[0]!.body, /"message":"The key is banned because too many requests were sent after a 429; try again in 300 s\."/);
   shop.now = noon + 330 * second - 1;
@@ -33,7 +33,7 @@ test('a client that ignores 429 is banned, learns for how long, and is admitted 
   assert.equal(still.filter(({ body }) => body.includes('key_banned')).length, 100);
   assert.deepEqual([header(still[0]!, 'retry-after'), limits(still[0]!)[2]], [1, noon / second + 330]);
   shop.now += 1;
-  assert.equal(statuses(await burst(shop, secret, 500), 200), freePerMinute);
+  assert.equal(countStatus(await burst(shop, secret, 500), 200), freePerMinute);
   const { key } = await shop.keys.rotate('k2', 0, shop.now);
   assert.equal(shop.usage.limiter.usageOf(key.id, shop.now).ban?.lengthMs, 5 * minute);
 });

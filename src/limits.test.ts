@@ -5,7 +5,7 @@ import { Agent, request } from 'node:http';
 import { limitsOf } from './limits/plans.ts';
 import type { HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
-import { auth, burst, free, freePerMinute, header, limits, minute, noon, openShop, second, statuses, type Shop } from './testing/shop.ts';
+import { auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop } from './testing/shop.ts';
 import { get, post, test } from './testing/wire.ts';
 
 test('every response has the three headers: the limits of the key if one is known, otherwise those of the address', async (t) => {
@@ -20,9 +20,9 @@ test('every response has the three headers: the limits of the key if one is know
     if (by === 'key') keyed -= 1;
     if (by === 'address counted') counted -= 1;
     if (message !== '') await client.send(message);
-    const answer = await client.response(method);
-    assert.equal(answer.status, status, message);
-    assert.deepEqual(limits(answer), [by === 'key' ? perMinute : freePerMinute, by === 'key' ? keyed : counted, reset], message);
+    const response = await client.response(method);
+    assert.equal(response.status, status, message);
+    assert.deepEqual(limits(response), [by === 'key' ? perMinute : freePerMinute, by === 'key' ? keyed : counted, reset], message);
     client.socket.destroy();
   };
   const as = (method: string, path: string, ...lines: string[]): string => get(path, ...lines).replace('GET', method);
@@ -95,17 +95,17 @@ test('of hundreds of concurrent requests exactly the limit is admitted, and each
   for (const name of ['free', 'pro'] as const) {
     const { perMinute } = limitsOf({ name });
     const secret = await shop.key({ name });
-    const answers = await burst(shop, secret, perMinute + 240);
-    const admitted = answers.filter(({ status }) => status === 200);
-    assert.deepEqual([admitted.length, statuses(answers, 429)], [perMinute, 240]);
-    assert.deepEqual(admitted.map((answer) => limits(answer)[1]).sort((a, b) => a! - b!), Array.from({ length: perMinute }, (_, i) => i));
-    for (const answer of answers) assert.deepEqual([limits(answer)[0], limits(answer)[2]], [perMinute, noon / second + 60]);
+    const responses = await burst(shop, secret, perMinute + 240);
+    const admitted = responses.filter(({ status }) => status === 200);
+    assert.deepEqual([admitted.length, countStatus(responses, 429)], [perMinute, 240]);
+    assert.deepEqual(admitted.map((response) => limits(response)[1]).sort((a, b) => a! - b!), Array.from({ length: perMinute }, (_, i) => i));
+    for (const response of responses) assert.deepEqual([limits(response)[0], limits(response)[2]], [perMinute, noon / second + 60]);
   }
 });
 
 /** Runs workers on a connection each, until each was refused by a window that ends at `until`. Returns all responses. */
-async function work(shop: Shop, secret: string, workers: number, until: number, onAnswer: (count: number) => void): Promise<HttpResponse[]> {
-  const answers: HttpResponse[] = [];
+async function work(shop: Shop, secret: string, workers: number, until: number, onResponse: (count: number) => void): Promise<HttpResponse[]> {
+  const responses: HttpResponse[] = [];
   const agent = new Agent({ keepAlive: true, maxSockets: workers });
   const { hostname, port } = new URL(shop.address);
   const once = (): Promise<HttpResponse> => new Promise((resolve, reject) => {
@@ -115,30 +115,30 @@ async function work(shop: Shop, secret: string, workers: number, until: number, 
   });
   await Promise.all(Array.from({ length: workers }, async () => {
     for (;;) {
-      const answer = await once();
-      answers.push(answer);
-      onAnswer(answers.length);
-      if (answer.status === 429 && limits(answer)[2]! * second >= until) return;
+      const response = await once();
+      responses.push(response);
+      onResponse(responses.length);
+      if (response.status === 429 && limits(response)[2]! * second >= until) return;
     }
   }));
   agent.destroy();
-  return answers;
+  return responses;
 }
 
 /** Returns the values of Remaining, ascending, of the admitted requests with this Reset. */
-const remaining = (answers: readonly HttpResponse[], reset: number): number[] =>
-  answers.filter((answer) => answer.status === 200 && limits(answer)[2] === reset / second).map((answer) => limits(answer)[1]!).sort((a, b) => a - b);
+const remaining = (responses: readonly HttpResponse[], reset: number): number[] =>
+  responses.filter((response) => response.status === 200 && limits(response)[2] === reset / second).map((response) => limits(response)[1]!).sort((a, b) => a - b);
 const countdown = (length: number): number[] => Array.from({ length }, (_, i) => i);
 
 test('across the boundary of a minute, exactly the limit is admitted in each, with 40 connections', async (t) => {
   const shop = await openShop(t, { now: noon + 59_999 });
-  const answers = await work(shop, await shop.key(free), 40, noon + 2 * minute, (count) => {
+  const responses = await work(shop, await shop.key(free), 40, noon + 2 * minute, (count) => {
     if (count === 45 || count > 200) shop.now = noon + minute; // the first time while the first minute still has room
   });
-  const first = remaining(answers, noon + minute);
+  const first = remaining(responses, noon + minute);
   assert.ok(first.length >= 45 && first.length <= freePerMinute, `${first.length}`);
   assert.deepEqual(first, countdown(freePerMinute).slice(-first.length));
-  assert.deepEqual(remaining(answers, noon + 2 * minute), countdown(freePerMinute));
+  assert.deepEqual(remaining(responses, noon + 2 * minute), countdown(freePerMinute));
   const again = await openShop(t, { now: noon + 59_999 });
   const exhausted = await work(again, await again.key(free), 40, noon + 2 * minute, (count) => {
     if (count === 130) again.now = noon + minute;
@@ -151,22 +151,22 @@ test('across the boundary of a day, exactly the limit is admitted in each, with 
   const day = 24 * 60 * minute;
   const shop = await openShop(t, { now: midnight - 1 });
   const secret = await shop.key({ name: 'enterprise', perMinute: 500, perDay: 90 });
-  const answers = await work(shop, secret, 40, midnight + day, (count) => {
+  const responses = await work(shop, secret, 40, midnight + day, (count) => {
     if (count === 200) shop.now = midnight;
   });
-  assert.deepEqual(remaining(answers, midnight), countdown(90));
-  assert.deepEqual(remaining(answers, midnight + day), countdown(90));
-  assert.equal(statuses(answers, 200), 180);
+  assert.deepEqual(remaining(responses, midnight), countdown(90));
+  assert.deepEqual(remaining(responses, midnight + day), countdown(90));
+  assert.equal(countStatus(responses, 200), 180);
 });
 
 test('when the day is exhausted, the headers of a 429 name midnight', async (t) => {
   const shop = await openShop(t, { now: Date.parse('2026-11-21T23:58:30Z') });
   const secret = await shop.key({ name: 'enterprise', perMinute: 40, perDay: 70 });
-  assert.equal(statuses(await burst(shop, secret, 60), 200), 40);
+  assert.equal(countStatus(await burst(shop, secret, 60), 200), 40);
   shop.now += minute;
-  const answers = await burst(shop, secret, 60);
-  assert.equal(statuses(answers, 200), 30);
-  const refused = answers.find(({ status }) => status === 429)!;
+  const responses = await burst(shop, secret, 60);
+  assert.equal(countStatus(responses, 200), 30);
+  const refused = responses.find(({ status }) => status === 429)!;
   assert.deepEqual([...limits(refused), header(refused, 'retry-after')], [70, 0, Date.parse('2026-11-22T00:00:00Z') / second, 30]);
   assert.match(refused.body, /"code":"rate_limited","message":"The key's 70 requests a day are used up; try again in 30 s\."/);
 });
@@ -208,16 +208,16 @@ test('a broken message after valid requests has a response of its own, with the 
 
 test('without a valid key, 60 requests per minute and address receive 401, the others 429; keys are not affected', async (t) => {
   const shop = await openShop(t);
-  const answers = await burst(shop, null, 100);
-  assert.deepEqual([statuses(answers, 401), statuses(answers, 429)], [freePerMinute, 40]);
-  assert.deepEqual(answers.filter(({ status }) => status === 401).map((answer) => limits(answer)[1]).sort((a, b) => a! - b!), countdown(freePerMinute));
+  const responses = await burst(shop, null, 100);
+  assert.deepEqual([countStatus(responses, 401), countStatus(responses, 429)], [freePerMinute, 40]);
+  assert.deepEqual(responses.filter(({ status }) => status === 401).map((response) => limits(response)[1]).sort((a, b) => a! - b!), countdown(freePerMinute));
   const refused = await shop.get('x');
   assert.deepEqual([refused.status, header(refused, 'retry-after'), refused.headers.has('www-authenticate')], [429, 60, false]);
   assert.match(refused.body, /"code":"rate_limited"/);
   assert.equal((await shop.get(shop.secret)).status, 200);
   for (const path of ['/healthz', '/readyz', '/openapi.json', '/nowhere']) {
-    const answer = await send(shop.address, 'GET', path);
-    assert.deepEqual([answer.status, ...limits(answer)], [path === '/nowhere' ? 404 : 200, freePerMinute, 0, noon / second + 60], path);
+    const response = await send(shop.address, 'GET', path);
+    assert.deepEqual([response.status, ...limits(response)], [path === '/nowhere' ? 404 : 200, freePerMinute, 0, noon / second + 60], path);
   }
   const client = shop.connect();
   await client.send('BROKEN\r\n\r\n');
@@ -256,8 +256,8 @@ test('all secrets of a key share the same limits', async (t) => {
   const { secret } = await shop.keys.rotate('k2', minute, shop.now);
   assert.equal(limits(await shop.get(secret))[1], freePerMinute - 2);
   assert.equal(limits(await shop.get(old))[1], freePerMinute - 3);
-  const answers = [...(await burst(shop, old, 40)), ...(await burst(shop, secret, 40))];
-  assert.equal(statuses(answers, 200), freePerMinute - 3);
+  const responses = [...(await burst(shop, old, 40)), ...(await burst(shop, secret, 40))];
+  assert.equal(countStatus(responses, 200), freePerMinute - 3);
 });
 
 test('a change of plan applies from the next request on, to the current window', async (t) => {
@@ -295,7 +295,7 @@ test('the server behaves as the tables of docs/server.md state: the plans, and o
   for (const [time, what, ...expected] of minuteRows) {
     if (what === 'the 60th') await burst(shop, secret, 56);
     shop.now = Date.parse(`2026-11-21T${time}Z`);
-    const answer = await shop.get(secret, what!.includes('does not exist') ? '/v1/pets/9' : '/v1/pets');
-    assert.deepEqual([String(answer.status), ...limits(answer).map(String), answer.headers.get('retry-after') ?? ''], expected, what);
+    const response = await shop.get(secret, what!.includes('does not exist') ? '/v1/pets/9' : '/v1/pets');
+    assert.deepEqual([String(response.status), ...limits(response).map(String), response.headers.get('retry-after') ?? ''], expected, what);
   }
 });

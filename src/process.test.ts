@@ -41,19 +41,19 @@ test('the first start with --demo prints a key and curl commands that work; the 
   assert.match(first.stdout, /^petstore listening on http:\/\/127\.0\.0\.1:\d+\n/);
   const curls = first.stdout.split('\n').filter((line) => line.startsWith('  curl '));
   assert.equal(curls.length, 5);
-  const answers = await Promise.all(curls.map(async (line) => {
+  const responses = await Promise.all(curls.map(async (line) => {
     const { code, stdout } = await new Program(t, 'sh', ['-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
     return code === 127 ? 'no curl' : stdout;
   }));
-  if (answers.includes('no curl')) t.diagnostic('curl is not installed: the commands were not tried');
-  else assert.deepEqual(answers, ['200', '201', '200', '200', '200']);
+  if (responses.includes('no curl')) t.diagnostic('curl is not installed: the commands were not tried');
+  else assert.deepEqual(responses, ['200', '201', '200', '200', '200']);
   assert.equal(JSON.parse((await send(first.address, 'GET', '/v1/store/orders', { key: key! })).body).length, 8);
   assert.ok(!first.stderr.includes(key!), 'the secret is in the log');
   assert.equal(statSync(folder).mode & 0o777, 0o700);
   assert.deepEqual((await first.stop()).code, 0);
 
   const second = await startServer(t, folder, ['--demo']);
-  assert.equal((await allNames(second, key!)).size, answers.includes('no curl') ? 32 : 33);
+  assert.equal((await allNames(second, key!)).size, responses.includes('no curl') ? 32 : 33);
   const { stdout, stderr } = await second.stop();
   assert.equal(stdout, `petstore listening on ${second.address}\n`);
   assert.doesNotMatch(stderr, /API key/);
@@ -118,18 +118,18 @@ test('after kill -9 during creates, every confirmed animal is there unchanged, a
     const before = await allNames(server, key);
     for (const [id, name] of acknowledged) assert.equal(before.get(id), name, `animal ${id}`);
     for (const name of before.values()) assert.ok(sent.has(name), `${name} was never sent`);
-    let answered = 0;
+    let confirmed = 0;
     const worker = async (number: number): Promise<void> => {
       for (let i = 0; ; i++) {
         const name = `round ${round} worker ${number} animal ${i}`;
         sent.add(name);
-        const answer = await create(server, key, name).catch(() => null);
-        if (answer === null) return;
-        assert.equal(answer.status, 201);
-        const { id } = JSON.parse(answer.body) as { id: number };
+        const response = await create(server, key, name).catch(() => null);
+        if (response === null) return;
+        assert.equal(response.status, 201);
+        const { id } = JSON.parse(response.body) as { id: number };
         assert.equal(acknowledged.has(id), false, `id ${id} was given twice`);
         acknowledged.set(id, name);
-        if (++answered === 150) void server.kill();
+        if (++confirmed === 150) void server.kill();
       }
     };
     await Promise.all(Array.from({ length: 16 }, (_, number) => worker(number)));
@@ -214,13 +214,13 @@ test('on SIGTERM, SIGINT and SIGHUP the server finishes requests under way, refu
     const server = await startServer(t, folder);
     const { port, hostname } = new URL(server.address);
     const [body, head] = ['{"name":"late","categoryId":1}', `Host: x\r\nAuthorization: Bearer ${key}\r\n`];
-    const open = async (text: string): Promise<{ write: (more: string) => void; answer: Promise<string> }> => {
+    const open = async (text: string): Promise<{ write: (more: string) => void; response: Promise<string> }> => {
       const socket = connect(Number(port), hostname);
       let received = '';
       socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
-      const answer = once(socket, 'end').then(() => received);
+      const response = once(socket, 'end').then(() => received);
       socket.write(text);
-      return { write: (more) => socket.write(more), answer };
+      return { write: (more) => socket.write(more), response };
     };
     // The body of one request and the head of another are incomplete. 100 Continue shows that the first has begun.
     const first = await open(`POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
@@ -229,9 +229,9 @@ test('on SIGTERM, SIGINT and SIGHUP the server finishes requests under way, refu
     server.child.kill(signal);
     while ((await send(server.address, 'GET', '/healthz').catch(() => null)) !== null);
     second.write('\r\n');
-    assert.match(await second.answer, /^HTTP\/1\.1 503 [^]*"code":"shutting_down"/);
+    assert.match(await second.response, /^HTTP\/1\.1 503 [^]*"code":"shutting_down"/);
     first.write(body);
-    assert.match(await first.answer, /HTTP\/1\.1 201 [^]*Connection: close/i);
+    assert.match(await first.response, /HTTP\/1\.1 201 [^]*Connection: close/i);
     assert.equal((await server.ended).code, 0, signal);
     assert.deepEqual([...(await allNames(await startServer(t, folder), key)).values()], ['late']);
   }
@@ -259,9 +259,9 @@ test('on a full disk creates receive 503 and /readyz too; with room again both r
   const saved: string[] = [];
   let refused: HttpResponse | null = null;
   for (let i = 0; refused === null; i++) {
-    const answer = await create(server, key, `animal ${i} ${'x'.repeat(500)}`);
-    if (answer.status === 201) saved.push(`animal ${i}`);
-    else refused = answer;
+    const response = await create(server, key, `animal ${i} ${'x'.repeat(500)}`);
+    if (response.status === 201) saved.push(`animal ${i}`);
+    else refused = response;
   }
   assert.deepEqual([refused.status, codeOf(refused), refused.headers.has('retry-after')], [503, 'storage_unavailable', true]);
   const notReady = await send(address!, 'GET', '/readyz');

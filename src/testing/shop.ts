@@ -39,9 +39,9 @@ export const auth = (secret: string): string => `Authorization: Bearer ${secret}
 /** Returns a header as a number. */
 export const header = ({ headers }: Pick<HttpResponse, 'headers'>, name: string): number => Number(headers.get(name) ?? assert.fail(`no ${name}`));
 /** Returns the values of Limit, Remaining and Reset. */
-export const limits = (answer: Pick<HttpResponse, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(answer, `x-ratelimit-${name}`));
+export const limits = (response: Pick<HttpResponse, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(response, `x-ratelimit-${name}`));
 /** Returns how many responses have this status. */
-export const statuses = (answers: readonly Pick<HttpResponse, 'status'>[], status: number): number => answers.filter((answer) => answer.status === status).length;
+export const countStatus = (responses: readonly Pick<HttpResponse, 'status'>[], status: number): number => responses.filter((response) => response.status === status).length;
 
 /** Sends `count` concurrent requests, each on a connection of its own. */
 export const burst = (shop: Shop, secret: string | null, count: number): Promise<HttpResponse[]> =>
