@@ -1,10 +1,12 @@
-/** Which clients are banned, depending on when their requests arrive: over real sockets, with a clock that the test sets. */
+/** Which clients are banned, depending on when their requests arrive: over real sockets, with a settable clock. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop } from './testing/shop.ts';
+import {
+  auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop,
+} from './testing/shop.ts';
 import { get, post, test, type Client } from './testing/wire.ts';
 
-test('requests in flight, and workers that wake together after Retry-After, cause no ban at any concurrency', async (t) => {
+test('requests in flight, and workers that wake together after Retry-After, cause no ban', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key({ name: 'enterprise', perMinute: 60, perDay: 1e6 });
   for (let round = 0; round < 3; round += 1) {
@@ -26,8 +28,14 @@ test('a client that ignores 429 is banned, learns for how long, and is admitted 
   const responses = await burst(shop, secret, 60);
   const banned = responses.filter(({ body }) => body.includes('key_banned'));
   assert.deepEqual([countStatus(responses, 429), banned.length], [60, 1]);
-  assert.deepEqual([...limits(banned[0]!), header(banned[0]!, 'retry-after')], [freePerMinute, 0, noon / second + 330, 300]);
-  assert.match(banned[0]!.body, /"message":"The key is banned because too many requests were sent after a 429; try again in 300 s\."/);
+  assert.deepEqual(
+    [...limits(banned[0]!), header(banned[0]!, 'retry-after')],
+    [freePerMinute, 0, noon / second + 330, 300],
+  );
+  assert.match(
+    banned[0]!.body,
+    /"message":"The key is banned because too many requests were sent after a 429; try again in 300 s\."/,
+  );
   shop.now = noon + 330 * second - 1;
   const still = await burst(shop, secret, 100);
   assert.equal(still.filter(({ body }) => body.includes('key_banned')).length, 100);
@@ -38,8 +46,12 @@ test('a client that ignores 429 is banned, learns for how long, and is admitted 
   assert.equal(shop.usage.limiter.usageOf(key.id, shop.now).ban?.lengthMs, 5 * minute);
 });
 
-/** Opens a connection whose first request, a create, waits until `release`. The requests `behind` it are sent with it. */
-async function busyConnection(t: TestContext, shop: Shop, ...behind: string[]): Promise<{ client: Client; release: () => Promise<void> }> {
+/** Opens a connection whose first request, a create, waits until `release`. The requests `behind` follow at once. */
+async function busyConnection(
+  t: TestContext,
+  shop: Shop,
+  ...behind: string[]
+): Promise<{ client: Client; release: () => Promise<void> }> {
   const { pets } = shop;
   let release = (): void => {};
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -50,7 +62,11 @@ async function busyConnection(t: TestContext, shop: Shop, ...behind: string[]): 
   });
   const body = '{"name":"a","categoryId":1}';
   const client = shop.connect();
-  await client.send(post('/v1/pets', auth(shop.secret), 'Content-Type: application/json', `Content-Length: ${body.length}`), body, ...behind);
+  await client.send(
+    post('/v1/pets', auth(shop.secret), 'Content-Type: application/json', `Content-Length: ${body.length}`),
+    body,
+    ...behind,
+  );
   return {
     client,
     release: async () => {
@@ -75,7 +91,7 @@ test('the arrival of a pipelined request is when its head arrives, not when its 
   assert.match((await client.response()).body, /key_banned/);
 });
 
-test('requests that a stalled server read more than 2 s after the first refusal count, earlier ones do not', async (t) => {
+test('requests that a stalled server reads more than 2 s after the first refusal count', async (t) => {
   for (const [stalledMs, banned] of [[2 * second, false], [2 * second + 1, true]] as const) {
     const shop = await openShop(t);
     const secret = await shop.key(free);
@@ -89,7 +105,9 @@ test('requests that a stalled server read more than 2 s after the first refusal 
       const [id, limits, , waitedMs] = args;
       return admit(id, limits, shop.now, waitedMs);
     });
-    const codes = await Promise.all(clients.map(async (client) => (await (await client.send(get('/v1/pets', auth(secret)))).response()).body));
+    const codes = await Promise.all(
+      clients.map(async (client) => (await (await client.send(get('/v1/pets', auth(secret)))).response()).body),
+    );
     assert.equal(codes.filter((body) => body.includes('rate_limited')).length, 60);
     const next = await shop.get(secret);
     assert.match(next.body, banned ? /key_banned/ : /rate_limited/);

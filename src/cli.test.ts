@@ -6,7 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
 import type { KeyReport } from './control/commands.ts';
 import { hashSecret } from './keys/secret.ts';
-import { cliPath, petstore, Program, startServer, temporaryFolder, type Ended, type RunningServer } from './testing/programs.ts';
+import {
+  cliPath, petstore, Program, startServer, temporaryFolder, type Ended, type RunningServer,
+} from './testing/programs.ts';
 
 const secretLine = /^petstore_[0-9A-Za-z]{36}\n$/;
 const oneLine = /^petstore: [^\n]+\n$/;
@@ -57,7 +59,10 @@ for (const running of [false, true]) {
       assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
     }
     process.umask(umask);
-    const big = await issued(t, folder, 'create', '--name', 'big', '--plan', 'enterprise', '--per-minute', '5000', '--per-day', '1000000', '--expires', '2999-12-31');
+    const big = await issued(
+      t, folder, 'create', '--name', 'big', '--plan', 'enterprise', '--per-minute', '5000', '--per-day', '1000000',
+      '--expires', '2999-12-31',
+    );
     await accepted(big, 200);
 
     const second = await issued(t, folder, 'rotate', 'k1');
@@ -66,7 +71,15 @@ for (const running of [false, true]) {
     const third = await issued(t, folder, 'rotate', 'k1', '--grace', '2h');
     const [shop, other] = await listed(t, folder);
     const { createdAt, secrets, ...rest } = shop!;
-    assert.deepEqual(rest, { id: 'k1', name: 'shop', plan: 'pro', perMinute: null, perDay: null, state: 'active', expiresAt: null });
+    assert.deepEqual(rest, {
+      id: 'k1',
+      name: 'shop',
+      plan: 'pro',
+      perMinute: null,
+      perDay: null,
+      state: 'active',
+      expiresAt: null,
+    });
     assert.equal(new Date(createdAt).toISOString(), createdAt);
     assert.deepEqual(secrets.map(({ last4 }) => last4), [first, second, third].map((secret) => secret.slice(-4)));
     const graceMs = Date.parse(secrets[1]!.expiresAt!) - before;
@@ -81,7 +94,9 @@ for (const running of [false, true]) {
     for (const secret of [first, second, third]) await accepted(secret, 401);
     await accepted(fourth, 200);
 
-    const moved = await succeeded(petstore(t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '7', '--per-day', '8'));
+    const moved = await succeeded(
+      petstore(t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '7', '--per-day', '8'),
+    );
     assert.deepEqual([moved.stdout, moved.stderr], ['', 'moved key k1 (shop, plan enterprise 7/min 8/day)\n']);
     await accepted(fourth, 200);
     const back = await succeeded(petstore(t, folder, 'keys', 'set-plan', 'k2', 'free'));
@@ -102,7 +117,9 @@ for (const running of [false, true]) {
     const text = readFileSync(join(folder, 'keys.json'), 'utf8');
     const ended = await server?.stop();
     for (const secret of [first, second, third, fourth, big]) {
-      for (const place of [text, table, ended?.stdout ?? '', ended?.stderr ?? '']) assert.ok(!place.includes(secret.slice(9, 29)));
+      for (const place of [text, table, ended?.stdout ?? '', ended?.stderr ?? '']) {
+        assert.ok(!place.includes(secret.slice(9, 29)));
+      }
     }
     assert.equal(readdirSync(folder).some((name) => name.startsWith('lock.new') || name.endsWith('.tmp')), false);
   });
@@ -124,9 +141,17 @@ for (const running of [false, true]) {
       [1, /key k2 is revoked; "petstore keys create" makes a new one/, 'rotate', 'k2'],
       [2, /the plan must be one of free, pro, business, enterprise/, ...create, 'gold'],
       [2, /the plan must be one of/, 'set-plan', 'k1', 'Free'],
-      [2, /the enterprise plan needs its requests per minute and per day/, ...create, 'enterprise', '--per-minute', '5'],
+      [
+        2,
+        /the enterprise plan needs its requests per minute and per day/,
+        ...create, 'enterprise', '--per-minute', '5',
+      ],
       [2, /the pro plan has fixed limits; /, 'set-plan', 'k1', 'pro', '--per-day', '5'],
-      [2, /--name must have 1 to 100 characters, at least one visible, and no control characters/, 'create', '--plan', 'pro', '--name', 'a\u001b[31m'],
+      [
+        2,
+        /--name must have 1 to 100 characters, at least one visible, and no control characters/,
+        'create', '--plan', 'pro', '--name', 'a\u001b[31m',
+      ],
       [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name='],
       [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', ' '],
       [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', 'a\u202eb'],
@@ -145,7 +170,9 @@ for (const running of [false, true]) {
   test(`ten concurrent commands are all carried out ${where}`, async (t) => {
     const folder = join(temporaryFolder(t), 'store');
     const server = running ? await startServer(t, folder) : null;
-    const made = await Promise.all(Array.from({ length: 10 }, (_, i) => issued(t, folder, 'create', '--name', `n${i}`, '--plan', 'pro')));
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => issued(t, folder, 'create', '--name', `n${i}`, '--plan', 'pro')),
+    );
     const keys = await listed(t, folder);
     assert.deepEqual(keys.map(({ id }) => id), made.map((_, i) => `k${i + 1}`));
     assert.deepEqual(keys.map(({ name }) => name).sort(), made.map((_, i) => `n${i}`));
@@ -159,12 +186,18 @@ for (const running of [false, true]) {
       issued(t, folder, 'create', '--name', 'late', '--plan', 'free'),
     ] as const);
     const after = await listed(t, folder);
-    assert.deepEqual([0, 1, 2, 3].map((i) => after.find((key) => key.name === `n${i}`)!.state), ['revoked', 'revoked', 'revoked', 'active']);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((i) => after.find((key) => key.name === `n${i}`)!.state),
+      ['revoked', 'revoked', 'revoked', 'active'],
+    );
     assert.equal(after.find((key) => key.name === 'n3')!.secrets.length, 2);
     assert.equal(after.find((key) => key.name === 'n4')!.plan, 'business');
     assert.equal(after.length, 11);
     if (server !== null) {
-      assert.deepEqual(await Promise.all(made.map((secret) => statusFor(server, secret))), [401, 401, 401, 200, 200, 200, 200, 200, 200, 200]);
+      assert.deepEqual(
+        await Promise.all(made.map((secret) => statusFor(server, secret))),
+        [401, 401, 401, 200, 200, 200, 200, 200, 200, 200],
+      );
       assert.equal(await statusFor(server, rotated as string), 200);
     }
   });
@@ -175,7 +208,10 @@ describe('with a running server, concurrently', { concurrency: true }, () => {
   test('a key is refused from its expiry time on', async (t) => {
     const folder = temporaryFolder(t);
     const server = await startServer(t, folder);
-    const secret = await issued(t, folder, 'create', '--name', 'a', '--plan', 'enterprise', '--per-minute', '100000', '--per-day', '100000', '--expires', '2s');
+    const secret = await issued(
+      t, folder, 'create', '--name', 'a', '--plan', 'enterprise', '--per-minute', '100000', '--per-day', '100000',
+      '--expires', '2s',
+    );
     const [key] = await listed(t, folder);
     const end = Date.parse(key!.expiresAt!);
     for (let status = 200, started = 0; status === 200; ) {
@@ -204,7 +240,10 @@ describe('with a running server, concurrently', { concurrency: true }, () => {
   test('names are shown as they were given, and contain no control characters', async (t) => {
     const folder = temporaryFolder(t);
     await startServer(t, folder);
-    const names = ['Zoë "the" <b>&\\\'', '🐕🐈‍⬛', 'שלום', '__proto__', '$(id) `id` %s', '--name', 'x'.repeat(100), '鰐'.repeat(100), ' a '];
+    const names = [
+      'Zoë "the" <b>&\\\'', '🐕🐈‍⬛', 'שלום', '__proto__', '$(id) `id` %s', '--name', 'x'.repeat(100), '鰐'.repeat(100),
+      ' a ',
+    ];
     for (const name of names) await issued(t, folder, 'create', `--name=${name}`, '--plan', 'free');
     assert.deepEqual((await listed(t, folder)).map((key) => key.name), names);
     const { stdout } = await succeeded(petstore(t, folder, 'keys', 'list'));
@@ -234,7 +273,10 @@ test('commands that run while servers start and stop are either complete or have
       assert.ok(file.includes(hashSecret(stdout.trim())));
     } else {
       assert.equal(stdout, '');
-      assert.match(stderr, /^petstore: the server \(process \d+\) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made\n$/);
+      assert.match(
+        stderr,
+        /^petstore: the server \(process \d+\) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made\n$/,
+      );
     }
   }
   t.diagnostic(`${ended.filter(({ code }) => code !== 0).length} of ${ended.length} received no response`);
@@ -248,7 +290,10 @@ async function startServerBetweenCommands(t: TestContext, folder: string): Promi
     try {
       return await startServer(t, folder);
     } catch (error) {
-      assert.match(String(error), /is in use by (process \d+ \((command|server), |a process that does not identify itself)/);
+      assert.match(
+        String(error),
+        /is in use by (process \d+ \((command|server), |a process that does not identify itself)/,
+      );
     }
   }
 }
@@ -276,11 +321,26 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
     [/keys list does not accept --name/, 'keys', 'list', '--name', 'a'],
     [/Unknown option '--what'/, 'keys', 'list', '--what'],
     [/Option '--name' argument is ambiguous/, 'keys', 'create', '--name', '--plan', 'pro'],
-    [/--per-minute must be a whole number from 1 to 9007199254740991, not "0"/, ...create, '--per-minute', '0', '--per-day', '1'],
-    [/--per-day must be a whole number from 1 to 9007199254740991, not "1e3"/, ...create, '--per-minute', '1', '--per-day', '1e3'],
-    [/--per-day must be a whole number from 1 to 9007199254740991, not "9007199254740992"/, ...create, '--per-minute', '1', '--per-day', '9007199254740992'],
-    [/--per-day must be a whole number from 1 to 9007199254740991, not "\\n5"/, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1', '--per-day', '\n5'],
-    [/--grace must be a duration like 90s, 30m, 24h or 7d, at most 100 years, not "1w"/, 'keys', 'rotate', 'k1', '--grace', '1w'],
+    [
+      /--per-minute must be a whole number from 1 to 9007199254740991, not "0"/,
+      ...create, '--per-minute', '0', '--per-day', '1',
+    ],
+    [
+      /--per-day must be a whole number from 1 to 9007199254740991, not "1e3"/,
+      ...create, '--per-minute', '1', '--per-day', '1e3',
+    ],
+    [
+      /--per-day must be a whole number from 1 to 9007199254740991, not "9007199254740992"/,
+      ...create, '--per-minute', '1', '--per-day', '9007199254740992',
+    ],
+    [
+      /--per-day must be a whole number from 1 to 9007199254740991, not "\\n5"/,
+      'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1', '--per-day', '\n5',
+    ],
+    [
+      /--grace must be a duration like 90s, 30m, 24h or 7d, at most 100 years, not "1w"/,
+      'keys', 'rotate', 'k1', '--grace', '1w',
+    ],
     [/--grace must be a duration/, 'keys', 'rotate', 'k1', '--grace', '999999999d'],
     [/--expires must be a date like 2027-01-31, .* not "tomorrow"/, ...create, '--expires', 'tomorrow'],
     [/--expires must be a date .* not "2027-02-30"/, ...create, '--expires', '2027-02-30'],
@@ -300,26 +360,38 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
 
 test('--help, --version and no arguments', async (t) => {
   const run = (...args: string[]): Promise<Ended> => new Program(t, process.execPath, [cliPath, ...args]).ended;
-  const [bare, help, late, version] = await Promise.all([run(), run('--help'), run('keys', 'create', '-h'), run('--version')]);
+  const [bare, help, late, version] = await Promise.all([
+    run(),
+    run('--help'),
+    run('keys', 'create', '-h'),
+    run('--version'),
+  ]);
   for (const ended of [bare, help, late]) {
     assert.deepEqual([ended.code, ended.stderr], [0, '']);
     assert.match(ended.stdout, /^Usage: petstore keys COMMAND/);
   }
-  for (const word of ['create', 'list', 'rotate', 'revoke', 'set-plan', 'unban', 'usage', '--name', '--plan', '--per-minute', '--per-day', '--expires', '--json', '--grace', '--data', 'DATA_DIR', '--help', '--version']) {
+  for (const word of [
+    'create', 'list', 'rotate', 'revoke', 'set-plan', 'unban', 'usage', '--name', '--plan', '--per-minute', '--per-day',
+    '--expires', '--json', '--grace', '--data', 'DATA_DIR', '--help', '--version',
+  ]) {
     assert.ok(help.stdout.includes(word), word);
   }
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-test('the data folder is --data or DATA_DIR, an empty --data is an error, and only create makes the folder', async (t) => {
+test('the data folder is --data or DATA_DIR, an empty --data is an error; only create makes it', async (t) => {
   const parent = temporaryFolder(t);
   const [named, missing] = [join(parent, 'named'), join(parent, 'missing')];
-  const run = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<Ended> => new Program(t, process.execPath, [cliPath, 'keys', ...args], env).ended;
+  const run = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<Ended> =>
+    new Program(t, process.execPath, [cliPath, 'keys', ...args], env).ended;
   await succeeded(run({ DATA_DIR: named }, 'create', '--name', 'a', '--plan', 'free'));
   assert.match((await succeeded(run({ DATA_DIR: missing }, 'list', '--data', named))).stdout, /^k1 /m);
   for (const args of [['list'], ['rotate', 'k1'], ['revoke', 'k1'], ['set-plan', 'k1', 'pro'], ['unban', 'k1']]) {
     const { code, stdout, stderr } = await run({ DATA_DIR: missing }, ...args);
-    assert.deepEqual([code, stdout, stderr], [1, '', `petstore: there is no data folder ${missing}; name the folder of the server with --data\n`]);
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [1, '', `petstore: there is no data folder ${missing}; name the folder of the server with --data\n`],
+    );
   }
   assert.equal(existsSync(missing), false);
   const empty = await run({}, 'list', '--data', '');
@@ -344,7 +416,13 @@ test('an unusable folder or a damaged keys.json is one line that names it', asyn
   const long = join(parent, 'l'.repeat(100));
   const feed = join(parent, 'line\nfeed');
   const create = ['keys', 'create', '--name', 'a', '--plan', 'free'];
-  for (const [folder, message] of [[file, 'file'], [bad, `${join(bad, 'keys.json')}, line 2: `], [newer, 'another version of petstore'], [long, 'bytes too long'], [join(feed, 'x'.repeat(100)), 'line\\u{a}feed']] as const) {
+  for (const [folder, message] of [
+    [file, 'file'],
+    [bad, `${join(bad, 'keys.json')}, line 2: `],
+    [newer, 'another version of petstore'],
+    [long, 'bytes too long'],
+    [join(feed, 'x'.repeat(100)), 'line\\u{a}feed'],
+  ] as const) {
     const { code, stdout, stderr } = await petstore(t, folder, ...create);
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, oneLine);
@@ -354,19 +432,29 @@ test('an unusable folder or a damaged keys.json is one line that names it', asyn
   assert.match(await issued(t, feed, 'create', '--name', 'a', '--plan', 'free'), /^petstore_/);
 });
 
-test('a secret that cannot be printed is reported in one line', { skip: !existsSync('/dev/full') && 'there is no /dev/full' }, async (t) => {
-  const folder = temporaryFolder(t);
-  const command = `exec "${process.execPath}" "${cliPath}" keys create --name a --plan free --data "${folder}" >/dev/full`;
-  const { code, stderr } = await new Program(t, '/bin/sh', ['-c', command]).ended;
-  assert.equal(code, 1);
-  assert.match(stderr, /^made key k1 \(a, plan free\); .*\npetstore: cannot write to stdout: ENOSPC[^\n]*\n$/);
-  assert.deepEqual((await listed(t, folder)).map(({ id }) => id), ['k1']);
-});
+test(
+  'a secret that cannot be printed is reported in one line',
+  { skip: !existsSync('/dev/full') && 'there is no /dev/full' },
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const command = `exec "${process.execPath}" "${cliPath}" keys create --name a --plan free --data "${folder}" >/dev/full`;
+    const { code, stderr } = await new Program(t, '/bin/sh', ['-c', command]).ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /^made key k1 \(a, plan free\); .*\npetstore: cannot write to stdout: ENOSPC[^\n]*\n$/);
+    assert.deepEqual(
+      (await listed(t, folder)).map(({ id }) => id),
+      ['k1'],
+    );
+  },
+);
 
 test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {
   const folder = temporaryFolder(t);
   const root = dirname(dirname(cliPath));
-  const run = (...args: string[]): Promise<Ended> => new Program(t, 'npm', ['--prefix', root, 'run', '-s', 'petstore', '--', 'keys', ...args, '--data', folder], { HOME: folder }).ended;
+  const run = (...args: string[]): Promise<Ended> =>
+    new Program(t, 'npm', ['--prefix', root, 'run', '-s', 'petstore', '--', 'keys', ...args, '--data', folder], {
+      HOME: folder,
+    }).ended;
   assert.match((await succeeded(run('create', '--name', 'with space', '--plan', 'pro'))).stdout, secretLine);
   assert.equal((JSON.parse((await succeeded(run('list', '--json'))).stdout) as KeyReport[])[0]?.name, 'with space');
   assert.equal(statSync(cliPath).mode & 0o111, 0o111);

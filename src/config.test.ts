@@ -7,7 +7,15 @@ import { OperatorError } from './domain/operator-error.ts';
 import { dataFolder } from './flags.ts';
 import { Program, serverPath, temporaryFolder } from './testing/programs.ts';
 
-const defaults: Config = { host: '127.0.0.1', port: 8080, folder: resolve('data/store'), basePath: '/v1', maxConnections: 10_000, trustedProxies: 0, demo: false };
+const defaults: Config = {
+  host: '127.0.0.1',
+  port: 8080,
+  folder: resolve('data/store'),
+  basePath: '/v1',
+  maxConnections: 10_000,
+  trustedProxies: 0,
+  demo: false,
+};
 
 function read(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Config {
   const config = readConfig(args, environment);
@@ -32,11 +40,40 @@ test('by default only this machine can reach the server', () => {
 });
 
 test('flags take precedence over variables, variables over defaults; an empty variable counts as unset', () => {
-  const environment = { HOST: '::1', PORT: '81', DATA_DIR: '/env', BASE_PATH: '/env/v1', MAX_CONNECTIONS: '7', TRUST_PROXY: '2' };
-  assert.deepEqual(read([], environment), { host: '::1', port: 81, folder: '/env', basePath: '/env/v1', maxConnections: 7, trustedProxies: 2, demo: false });
-  const flags = ['--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9', '--trust-proxy', '1', '--demo'];
-  assert.deepEqual(read(flags, environment), { host: '0.0.0.0', port: 0, folder: '/flag', basePath: '/flag/v1', maxConnections: 9, trustedProxies: 1, demo: true });
-  assert.deepEqual(read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '' }), defaults);
+  const environment = {
+    HOST: '::1',
+    PORT: '81',
+    DATA_DIR: '/env',
+    BASE_PATH: '/env/v1',
+    MAX_CONNECTIONS: '7',
+    TRUST_PROXY: '2',
+  };
+  assert.deepEqual(read([], environment), {
+    host: '::1',
+    port: 81,
+    folder: '/env',
+    basePath: '/env/v1',
+    maxConnections: 7,
+    trustedProxies: 2,
+    demo: false,
+  });
+  const flags = [
+    '--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9',
+    '--trust-proxy', '1', '--demo',
+  ];
+  assert.deepEqual(read(flags, environment), {
+    host: '0.0.0.0',
+    port: 0,
+    folder: '/flag',
+    basePath: '/flag/v1',
+    maxConnections: 9,
+    trustedProxies: 1,
+    demo: true,
+  });
+  assert.deepEqual(
+    read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '' }),
+    defaults,
+  );
   assert.equal(read(['--port', '1'], { PORT: 'bad' }).port, 1);
   assert.equal(read(['--port', '1', '--port', '2']).port, 2);
   assert.equal(read([], { DEMO: '1' }).demo, false);
@@ -45,12 +82,16 @@ test('flags take precedence over variables, variables over defaults; an empty va
 test('numbers must be whole and within their bounds', () => {
   for (const port of [0, 1, 65_535]) assert.equal(read(['--port', String(port)]).port, port);
   for (const count of [1, 1_000_000]) assert.equal(read(['--max-connections', String(count)]).maxConnections, count);
-  for (const bad of ['', ' ', '65536', '-0', '1.0', '1e3', '0x50', '80 ', '٨٠', '99999999', 'http', '80\n', '+80', 'Infinity']) {
+  for (const bad of [
+    '', ' ', '65536', '-0', '1.0', '1e3', '0x50', '80 ', '٨٠', '99999999', 'http', '80\n', '+80', 'Infinity',
+  ]) {
     refused([`--port=${bad}`], {}, /^--port must be a whole number from 0 to 65535, not "/);
     if (bad !== '') refused([], { PORT: bad }, /^PORT must be a whole number from 0 to 65535, not "/);
   }
   for (const count of [0, 100]) assert.equal(read(['--trust-proxy', String(count)]).trustedProxies, count);
-  for (const bad of ['', '-1', '101', 'true', '10.0.0.0/8']) refused([`--trust-proxy=${bad}`], {}, /^--trust-proxy must be a whole number from 0 to 100, not "/);
+  for (const bad of ['', '-1', '101', 'true', '10.0.0.0/8']) {
+    refused([`--trust-proxy=${bad}`], {}, /^--trust-proxy must be a whole number from 0 to 100, not "/);
+  }
   for (const bad of ['0', '1000001', 'many']) {
     refused([`--max-connections=${bad}`], {}, /^--max-connections must be a whole number from 1 to 1000000, not "/);
     refused([], { MAX_CONNECTIONS: bad }, /^MAX_CONNECTIONS must be/);
@@ -58,9 +99,20 @@ test('numbers must be whole and within their bounds', () => {
 });
 
 test('a host is an IP address, with or without brackets, or a name', () => {
-  for (const host of ['0.0.0.0', '::', 'fe80::1%eth0', 'localhost', 'a', 'pets.example.com', 'x-1.local']) assert.equal(read([`--host=${host}`]).host, host);
+  for (const host of ['0.0.0.0', '::', 'fe80::1%eth0', 'localhost', 'a', 'pets.example.com', 'x-1.local']) {
+    assert.equal(read([`--host=${host}`]).host, host);
+  }
   assert.equal(read(['--host', '[::1]']).host, '::1');
-  for (const bad of ['', ' ', 'a b', '-a', 'a-', 'a_b', 'http://a', 'a:80', '127.0.0.1:80', '[::1', '[]', 'a/b', 'a\nb', '*']) {
+  for (const bad of [
+    '',
+    ' ',
+    'a b',
+    '-a',
+    'a-',
+    'a_b',
+    'http://a',
+    'a:80', '127.0.0.1:80', '[::1', '[]', 'a/b', 'a\nb', '*',
+  ]) {
     refused([`--host=${bad}`], {}, /^--host must be an IP address or a host name, not "/);
     if (bad !== '') refused([], { HOST: bad }, /^HOST must be/);
   }
@@ -75,10 +127,36 @@ test('the data folder becomes an absolute path, and must not be empty', () => {
 });
 
 test('the base path ends in /v1 and needs no percent-encoding', () => {
-  for (const path of ['/v1', '/shop/v1', '/a/b/v1', '/v1/v1', '/a.b_c~d-e/v1', '/.../v1', '/..a/v1']) assert.equal(read(['--base-path', path]).basePath, path);
-  const bad = ['', '/', 'v1', '/v2', '/v1/', '/shop/v1/', '//v1', '/shop//v1', '/shopv1', '/a b/v1', '/%61/v1', '/ä/v1', '/../v1', '/./v1', '/a/../v1', '/a?b/v1', '/v1#', '/v1\n', 'http://a/v1'];
+  for (const path of ['/v1', '/shop/v1', '/a/b/v1', '/v1/v1', '/a.b_c~d-e/v1', '/.../v1', '/..a/v1']) {
+    assert.equal(read(['--base-path', path]).basePath, path);
+  }
+  const bad = [
+    '',
+    '/',
+    'v1',
+    '/v2',
+    '/v1/',
+    '/shop/v1/',
+    '//v1',
+    '/shop//v1',
+    '/shopv1',
+    '/a b/v1',
+    '/%61/v1',
+    '/ä/v1',
+    '/../v1',
+    '/./v1',
+    '/a/../v1',
+    '/a?b/v1',
+    '/v1#',
+    '/v1\n',
+    'http://a/v1',
+  ];
   for (const path of bad) {
-    refused([`--base-path=${path}`], {}, /^--base-path must be a path that starts with \/, ends in \/v1 and consists of letters, digits and \. _ ~ -, not "/);
+    refused(
+      [`--base-path=${path}`],
+      {},
+      /^--base-path must be a path that starts with \/, ends in \/v1 and consists of letters, digits and \. _ ~ -, not "/,
+    );
     if (path !== '') refused([], { BASE_PATH: path }, /^BASE_PATH must be/);
   }
 });
@@ -91,7 +169,10 @@ test('--help and --version take precedence over everything but an unknown flag',
 });
 
 test('the help names every flag and variable', () => {
-  for (const name of ['--host', '--port', '--data', '--base-path', '--max-connections', '--demo', '--help', '--version', 'HOST', 'PORT', 'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS']) {
+  for (const name of [
+    '--host', '--port', '--data', '--base-path', '--max-connections', '--demo', '--help', '--version', 'HOST', 'PORT',
+    'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS',
+  ]) {
     assert.match(serverHelp, new RegExp(`(^|\\s)${name}\\b`, 'm'));
   }
 });
@@ -109,7 +190,10 @@ test('an unknown flag or argument is one line', () => {
 });
 
 test('any command line results in a configuration or one line', () => {
-  const word = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('--port', '--data', '--host', '--demo', '--base-path', '--', '-', '80', '/v1', '--port='));
+  const word = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom('--port', '--data', '--host', '--demo', '--base-path', '--', '-', '80', '/v1', '--port='),
+  );
   fc.assert(fc.property(fc.array(word, { maxLength: 4 }), (args) => {
     try {
       readConfig(args, {});
@@ -122,8 +206,16 @@ test('any command line results in a configuration or one line', () => {
 
 test('the built server prints requested texts to stdout and errors in one line to stderr', async (t) => {
   const folder = temporaryFolder(t);
-  const run = (...args: string[]) => new Program(t, process.execPath, [serverPath, ...args], { DATA_DIR: `${folder}/never` }).ended;
-  const [help, version, ...bad] = await Promise.all([run('--help'), run('--version'), run('--port', '-1'), run('--what\nelse'), run('--host', 'a\nb'), run('--base-path', '/shop')]);
+  const run = (...args: string[]) =>
+    new Program(t, process.execPath, [serverPath, ...args], { DATA_DIR: `${folder}/never` }).ended;
+  const [help, version, ...bad] = await Promise.all([
+    run('--help'),
+    run('--version'),
+    run('--port', '-1'),
+    run('--what\nelse'),
+    run('--host', 'a\nb'),
+    run('--base-path', '/shop'),
+  ]);
   assert.deepEqual(help, { code: 0, stdout: serverHelp, stderr: '' });
   assert.equal(version.code, 0);
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);

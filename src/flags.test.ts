@@ -23,7 +23,10 @@ test('parseDuration accepts seconds, minutes, hours and days', () => {
 });
 
 test('parseDuration refuses any other text, and more than 100 years', () => {
-  for (const text of ['', 's', '1', '1 s', ' 1s', '1s\n', '-1s', '+1s', '1.5h', '1e3s', '1S', '1w', '1ms', '1h30m', '٣s', '36501d', '9999999999s', '0x1s']) {
+  for (const text of [
+    '', 's', '1', '1 s', ' 1s', '1s\n', '-1s', '+1s', '1.5h', '1e3s', '1S', '1w', '1ms', '1h30m', '٣s', '36501d',
+    '9999999999s', '0x1s',
+  ]) {
     assert.throws(() => parseDuration('--flag', text), refusal, text);
   }
 });
@@ -40,16 +43,23 @@ test('parseTime accepts a date (its start in UTC), a time with a zone, and a dur
 });
 
 test('parseTime refuses any other text, dates that do not exist, and times without a zone', () => {
-  const bad = ['', 'tomorrow', '2027', '2027-01', '27-01-31', '2027-1-31', '2027-02-30', '2027-02-30T00:00:00Z', '2027-02-29', '2027-13-01', '2027-00-10',
-    '2027-01-32', '0008-20-00', '0012-31-99', '2027-01-00', '2027-01-31T12:00:00', '2027-01-31 12:00:00Z', '2027-01-31T25:00:00Z', '2027-01-31T12:60:00Z',
-    '2027-01-31T12:00:00+25:00', '2027-01-31T12:00:00+99:99', '+002027-01-31', '2027-01-31Z', '2027-01-31\n', '1800000000', '-1d'];
+  const bad = [
+    '', 'tomorrow', '2027', '2027-01', '27-01-31', '2027-1-31', '2027-02-30', '2027-02-30T00:00:00Z', '2027-02-29',
+    '2027-13-01', '2027-00-10', '2027-01-32', '0008-20-00', '0012-31-99', '2027-01-00', '2027-01-31T12:00:00',
+    '2027-01-31 12:00:00Z', '2027-01-31T25:00:00Z', '2027-01-31T12:60:00Z', '2027-01-31T12:00:00+25:00',
+    '2027-01-31T12:00:00+99:99', '+002027-01-31', '2027-01-31Z', '2027-01-31\n', '1800000000', '-1d',
+  ];
   for (const text of bad) assert.throws(() => parseTime('--flag', text, now), refusal, text);
   assert.throws(() => parseTime('--flag', '999999999d', now), refusal);
   assert.throws(() => parseTime('--flag', '12345678901s', now), refusal);
 });
 
 test('parseTime returns whole milliseconds or throws an error of one line', () => {
-  const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/), fc.stringMatching(/^\d{1,12}[smhdw]$/));
+  const typed = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.stringMatching(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/),
+    fc.stringMatching(/^\d{1,12}[smhdw]$/),
+  );
   fc.assert(fc.property(typed, (text) => {
     try {
       assert.ok(Number.isInteger(parseTime('--flag', text, now)));
@@ -61,7 +71,12 @@ test('parseTime returns whole milliseconds or throws an error of one line', () =
 });
 
 test('parseTime reads the output of toISOString', () => {
-  fc.assert(fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }), (date) => {
-    assert.equal(parseTime('--flag', date.toISOString(), now), date.getTime());
-  }));
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }),
+      (date) => {
+        assert.equal(parseTime('--flag', date.toISOString(), now), date.getTime());
+      },
+    ),
+  );
 });

@@ -5,24 +5,36 @@ import { Agent, request } from 'node:http';
 import { limitsOf } from './limits/plans.ts';
 import type { HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
-import { auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop } from './testing/shop.ts';
+import {
+  auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop,
+} from './testing/shop.ts';
 import { get, post, test } from './testing/wire.ts';
 
-test('every response has the three headers: the limits of the key if one is known, otherwise those of the address', async (t) => {
+test('every response has the three headers, with the limits of the key or else of the address', async (t) => {
   const shop = await openShop(t, { listener: { headTimeoutMs: 300, requestTimeoutMs: 400 } });
   const { secret, pets } = shop;
   await pets.create({ name: 'a', categoryId: 1n, status: 'sold' });
   const [perMinute, reset] = [limitsOf({ name: 'business' }).perMinute, noon / second + 60];
   let keyed = perMinute;
   let counted = freePerMinute;
-  /** Sends a message and checks its response: whether its headers are those of the key or the address, and what was counted. */
-  const exchange = async (message: string, status: number, by: 'key' | 'address counted' | 'address', method = 'GET', client = shop.connect()) => {
+  /** Sends a message and checks whether its response shows the key or the address, and whether it was counted. */
+  const exchange = async (
+    message: string,
+    status: number,
+    by: 'key' | 'address counted' | 'address',
+    method = 'GET',
+    client = shop.connect(),
+  ) => {
     if (by === 'key') keyed -= 1;
     if (by === 'address counted') counted -= 1;
     if (message !== '') await client.send(message);
     const response = await client.response(method);
     assert.equal(response.status, status, message);
-    assert.deepEqual(limits(response), [by === 'key' ? perMinute : freePerMinute, by === 'key' ? keyed : counted, reset], message);
+    assert.deepEqual(
+      limits(response),
+      [by === 'key' ? perMinute : freePerMinute, by === 'key' ? keyed : counted, reset],
+      message,
+    );
     client.socket.destroy();
   };
   const as = (method: string, path: string, ...lines: string[]): string => get(path, ...lines).replace('GET', method);
@@ -85,12 +97,15 @@ test('the three headers are also in a 410, a 429, and when there are too many co
   }
   await client.send(get('/v1/pets', auth(key)));
   const refused = await client.response();
-  assert.deepEqual([refused.status, ...limits(refused), header(refused, 'retry-after')], [429, freePerMinute, 0, noon / second + 60, 60]);
+  assert.deepEqual(
+    [refused.status, ...limits(refused), header(refused, 'retry-after')],
+    [429, freePerMinute, 0, noon / second + 60, 60],
+  );
   const crowded = await shop.connect().response();
   assert.deepEqual([crowded.status, ...limits(crowded)], [503, freePerMinute, freePerMinute, noon / second + 60]);
 });
 
-test('of hundreds of concurrent requests exactly the limit is admitted, and each value of Remaining occurs once', async (t) => {
+test('of hundreds of concurrent requests exactly the limit is admitted, each with its own Remaining', async (t) => {
   const shop = await openShop(t);
   for (const name of ['free', 'pro'] as const) {
     const { perMinute } = limitsOf({ name });
@@ -98,36 +113,64 @@ test('of hundreds of concurrent requests exactly the limit is admitted, and each
     const responses = await burst(shop, secret, perMinute + 240);
     const admitted = responses.filter(({ status }) => status === 200);
     assert.deepEqual([admitted.length, countStatus(responses, 429)], [perMinute, 240]);
-    assert.deepEqual(admitted.map((response) => limits(response)[1]).sort((a, b) => a! - b!), Array.from({ length: perMinute }, (_, i) => i));
-    for (const response of responses) assert.deepEqual([limits(response)[0], limits(response)[2]], [perMinute, noon / second + 60]);
+    assert.deepEqual(
+      admitted.map((response) => limits(response)[1]).sort((a, b) => a! - b!),
+      Array.from({ length: perMinute }, (_, i) => i),
+    );
+    for (const response of responses) {
+      assert.deepEqual([limits(response)[0], limits(response)[2]], [perMinute, noon / second + 60]);
+    }
   }
 });
 
-/** Runs workers on a connection each, until each was refused by a window that ends at `until`. Returns all responses. */
-async function work(shop: Shop, secret: string, workers: number, until: number, onResponse: (count: number) => void): Promise<HttpResponse[]> {
+/** Runs workers with a connection each until a window that ends at `until` refuses them. Returns all responses. */
+async function work(
+  shop: Shop,
+  secret: string,
+  workers: number,
+  until: number,
+  onResponse: (count: number) => void,
+): Promise<HttpResponse[]> {
   const responses: HttpResponse[] = [];
   const agent = new Agent({ keepAlive: true, maxSockets: workers });
   const { hostname, port } = new URL(shop.address);
-  const once = (): Promise<HttpResponse> => new Promise((resolve, reject) => {
-    request({ hostname, port, agent, path: '/v1/pets', headers: { authorization: `Bearer ${secret}` } }, (response) => {
-      response.resume().on('end', () => resolve({ status: response.statusCode!, body: '', headers: new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)])) }));
-    }).on('error', reject).end();
-  });
-  await Promise.all(Array.from({ length: workers }, async () => {
-    for (;;) {
-      const response = await once();
-      responses.push(response);
-      onResponse(responses.length);
-      if (response.status === 429 && limits(response)[2]! * second >= until) return;
-    }
-  }));
+  const once = (): Promise<HttpResponse> =>
+    new Promise((resolve, reject) => {
+      request(
+        { hostname, port, agent, path: '/v1/pets', headers: { authorization: `Bearer ${secret}` } },
+        (response) => {
+          response.resume().on('end', () =>
+            resolve({
+              status: response.statusCode!,
+              body: '',
+              headers: new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
+            }),
+          );
+        },
+      )
+        .on('error', reject)
+        .end();
+    });
+  await Promise.all(
+    Array.from({ length: workers }, async () => {
+      for (;;) {
+        const response = await once();
+        responses.push(response);
+        onResponse(responses.length);
+        if (response.status === 429 && limits(response)[2]! * second >= until) return;
+      }
+    }),
+  );
   agent.destroy();
   return responses;
 }
 
 /** Returns the values of Remaining, ascending, of the admitted requests with this Reset. */
 const remaining = (responses: readonly HttpResponse[], reset: number): number[] =>
-  responses.filter((response) => response.status === 200 && limits(response)[2] === reset / second).map((response) => limits(response)[1]!).sort((a, b) => a - b);
+  responses
+    .filter((response) => response.status === 200 && limits(response)[2] === reset / second)
+    .map((response) => limits(response)[1]!)
+    .sort((a, b) => a - b);
 const countdown = (length: number): number[] => Array.from({ length }, (_, i) => i);
 
 test('across the boundary of a minute, exactly the limit is admitted in each, with 40 connections', async (t) => {
@@ -143,7 +186,9 @@ test('across the boundary of a minute, exactly the limit is admitted in each, wi
   const exhausted = await work(again, await again.key(free), 40, noon + 2 * minute, (count) => {
     if (count === 130) again.now = noon + minute;
   });
-  for (const end of [noon + minute, noon + 2 * minute]) assert.deepEqual(remaining(exhausted, end), countdown(freePerMinute));
+  for (const end of [noon + minute, noon + 2 * minute]) {
+    assert.deepEqual(remaining(exhausted, end), countdown(freePerMinute));
+  }
 });
 
 test('across the boundary of a day, exactly the limit is admitted in each, with 40 connections', async (t) => {
@@ -167,8 +212,14 @@ test('when the day is exhausted, the headers of a 429 name midnight', async (t) 
   const responses = await burst(shop, secret, 60);
   assert.equal(countStatus(responses, 200), 30);
   const refused = responses.find(({ status }) => status === 429)!;
-  assert.deepEqual([...limits(refused), header(refused, 'retry-after')], [70, 0, Date.parse('2026-11-22T00:00:00Z') / second, 30]);
-  assert.match(refused.body, /"code":"rate_limited","message":"The key's 70 requests a day are used up; try again in 30 s\."/);
+  assert.deepEqual(
+    [...limits(refused), header(refused, 'retry-after')],
+    [70, 0, Date.parse('2026-11-22T00:00:00Z') / second, 30],
+  );
+  assert.match(
+    refused.body,
+    /"code":"rate_limited","message":"The key's 70 requests a day are used up; try again in 30 s\."/,
+  );
 });
 
 test('Retry-After and Reset of a 429 agree: a request is admitted then, and not a second earlier', async (t) => {
@@ -192,7 +243,10 @@ test('while the server stops, requests are still counted and limited first', asy
   const shop = await openShop(t);
   const secret = await shop.key({ name: 'enterprise', perMinute: 2, perDay: 9 });
   shop.service.stop();
-  assert.deepEqual([(await shop.get(secret)).status, (await shop.get(secret)).status, (await shop.get(secret)).status], [503, 503, 429]);
+  assert.deepEqual(
+    [(await shop.get(secret)).status, (await shop.get(secret)).status, (await shop.get(secret)).status],
+    [503, 503, 429],
+  );
 });
 
 test('a broken message after valid requests has a response of its own, with the limits of the address', async (t) => {
@@ -206,29 +260,47 @@ test('a broken message after valid requests has a response of its own, with the 
   await client.ended();
 });
 
-test('without a valid key, 60 requests per minute and address receive 401, the others 429; keys are not affected', async (t) => {
+test('without a valid key, 60 requests per minute and address receive 401, the others 429', async (t) => {
   const shop = await openShop(t);
   const responses = await burst(shop, null, 100);
   assert.deepEqual([countStatus(responses, 401), countStatus(responses, 429)], [freePerMinute, 40]);
-  assert.deepEqual(responses.filter(({ status }) => status === 401).map((response) => limits(response)[1]).sort((a, b) => a! - b!), countdown(freePerMinute));
+  assert.deepEqual(
+    responses
+      .filter(({ status }) => status === 401)
+      .map((response) => limits(response)[1])
+      .sort((a, b) => a! - b!),
+    countdown(freePerMinute),
+  );
   const refused = await shop.get('x');
-  assert.deepEqual([refused.status, header(refused, 'retry-after'), refused.headers.has('www-authenticate')], [429, 60, false]);
+  assert.deepEqual(
+    [refused.status, header(refused, 'retry-after'), refused.headers.has('www-authenticate')],
+    [429, 60, false],
+  );
   assert.match(refused.body, /"code":"rate_limited"/);
   assert.equal((await shop.get(shop.secret)).status, 200);
   for (const path of ['/healthz', '/readyz', '/openapi.json', '/nowhere']) {
     const response = await send(shop.address, 'GET', path);
-    assert.deepEqual([response.status, ...limits(response)], [path === '/nowhere' ? 404 : 200, freePerMinute, 0, noon / second + 60], path);
+    assert.deepEqual(
+      [response.status, ...limits(response)],
+      [path === '/nowhere' ? 404 : 200, freePerMinute, 0, noon / second + 60],
+      path,
+    );
   }
   const client = shop.connect();
   await client.send('BROKEN\r\n\r\n');
   const broken = await client.response();
-  assert.deepEqual([broken.status, ...limits(broken)], [400, freePerMinute, 0, noon / second + 60], 'a broken head keeps its status');
+  assert.deepEqual(
+    [broken.status, ...limits(broken)],
+    [400, freePerMinute, 0, noon / second + 60],
+    'a broken head keeps its status',
+  );
   shop.now += 10 * minute;
   assert.equal((await shop.get(null)).status, 401, 'there are no bans of addresses');
 });
 
 test('with trusted proxies, each client has its own limit; without, X-Forwarded-For is ignored', async (t) => {
-  const from = (shop: Shop, address: string): Promise<HttpResponse> => send(shop.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
+  const from = (shop: Shop, address: string): Promise<HttpResponse> =>
+    send(shop.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
   const direct = await openShop(t);
   for (let i = 0; i < freePerMinute; i += 1) assert.equal((await from(direct, `203.0.113.${i}`)).status, 401);
   assert.equal((await from(direct, '203.0.113.99')).status, 429);
@@ -240,12 +312,22 @@ test('with trusted proxies, each client has its own limit; without, X-Forwarded-
   assert.equal(await left('2001:db8::2'), freePerMinute - 2);
   assert.equal(await left('2001:db8:0:1::1'), freePerMinute - 1);
   // Messages without a Host are malformed, but their sender is known, also for requests that are not counted.
-  for (const [head, lost] of [['GET /v1/pets', 3], ['GET /healthz', 4], ['CONNECT x:443', 4], ['OPTIONS *', 5]] as const) {
+  for (const [head, lost] of [
+    ['GET /v1/pets', 3],
+    ['GET /healthz', 4],
+    ['CONNECT x:443', 4],
+    ['OPTIONS *', 5],
+  ] as const) {
     const client = behind.connect();
-    await client.send(`${head} HTTP/1.1\r\nX-Forwarded-For: 2001:db8::3\r\n${head.startsWith('CONNECT') ? 'Host: x\r\n' : ''}\r\n`);
+    await client.send(
+      `${head} HTTP/1.1\r\nX-Forwarded-For: 2001:db8::3\r\n${head.startsWith('CONNECT') ? 'Host: x\r\n' : ''}\r\n`,
+    );
     assert.equal(limits(await client.response())[1], freePerMinute - lost, head);
   }
-  assert.equal(limits(await send(behind.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': '2001:db8::4' } }))[1], freePerMinute - 5);
+  assert.equal(
+    limits(await send(behind.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': '2001:db8::4' } }))[1],
+    freePerMinute - 5,
+  );
   assert.equal(limits(await send(behind.address, 'GET', '/healthz'))[1], freePerMinute);
 });
 
@@ -286,7 +368,10 @@ test('the server behaves as the tables of docs/server.md state: the plans, and o
   assert.deepEqual(plans.map(([name]) => name), ['Free', 'Pro', 'Business', 'Enterprise']);
   for (const [name, perMinute, perDay] of plans.slice(0, 3)) {
     const plan = { name: name!.toLowerCase() as 'free' };
-    assert.deepEqual(limitsOf(plan), { perMinute: Number(perMinute!.replace(',', '')), perDay: Number(perDay!.replace(',', '')) });
+    assert.deepEqual(limitsOf(plan), {
+      perMinute: Number(perMinute!.replace(',', '')),
+      perDay: Number(perDay!.replace(',', '')),
+    });
   }
   const shop = await openShop(t);
   const secret = await shop.key(free);
@@ -296,6 +381,10 @@ test('the server behaves as the tables of docs/server.md state: the plans, and o
     if (what === 'the 60th') await burst(shop, secret, 56);
     shop.now = Date.parse(`2026-11-21T${time}Z`);
     const response = await shop.get(secret, what!.includes('does not exist') ? '/v1/pets/9' : '/v1/pets');
-    assert.deepEqual([String(response.status), ...limits(response).map(String), response.headers.get('retry-after') ?? ''], expected, what);
+    assert.deepEqual(
+      [String(response.status), ...limits(response).map(String), response.headers.get('retry-after') ?? ''],
+      expected,
+      what,
+    );
   }
 });

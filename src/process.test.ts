@@ -5,7 +5,9 @@ import { createServer, connect } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
-import { makeKey, petstore, Program, serverPath, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
+import {
+  makeKey, petstore, Program, serverPath, startServer, temporaryFolder, type RunningServer,
+} from './testing/programs.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
@@ -65,7 +67,10 @@ test('a start with --demo completes an interrupted one', async (t) => {
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  const refused = await new Program(t, process.execPath, [serverPath, '--demo', '--data', folder, '--port', String(port)]).ended;
+  const refused = await new Program(t, process.execPath, [
+    serverPath, '--demo', '--data', folder, '--port',
+    String(port),
+  ]).ended;
   assert.deepEqual([refused.code, refused.stdout], [1, '']);
   const samples = dirname(distFolder) + '/data/sample';
   // The folder after a kill between the orders and the animals, then after one between the animals and the key.
@@ -92,10 +97,18 @@ test('without --demo the folder stays empty, and one line contains the command t
   assert.equal((await send(again.address, 'GET', '/v1/pets', { key: made.stdout.trimEnd() })).body, '[]');
 });
 
-test('a copy of dist/ alone runs, except for --demo, which reports in one line that data/sample/ is missing', async (t) => {
+test('a copy of dist/ alone runs; --demo reports in one line that data/sample/ is missing', async (t) => {
   const place = temporaryFolder(t);
   cpSync(distFolder, join(place, 'app'), { recursive: true });
-  const run = (...args: string[]): Program => new Program(t, process.execPath, [join(place, 'app', 'server.js'), '--port', '0', '--data', join(place, 'data'), ...args]);
+  const run = (...args: string[]): Program =>
+    new Program(t, process.execPath, [
+      join(place, 'app', 'server.js'),
+      '--port',
+      '0',
+      '--data',
+      join(place, 'data'),
+      ...args,
+    ]);
   const demo = await run('--demo').ended;
   assert.deepEqual([demo.code, demo.stdout], [1, '']);
   assert.match(demo.stderr, /^petstore: --demo needs data\/sample\/ beside dist\/: .+\n$/);
@@ -105,7 +118,10 @@ test('a copy of dist/ alone runs, except for --demo, which reports in one line t
   assert.equal((await send(address!, 'GET', '/openapi.json')).status, 200);
   assert.equal((await server.stop()).code, 0);
   const version = await run('--version').ended;
-  assert.equal(version.stdout, `${(JSON.parse(readFileSync(join(distFolder, 'package.json'), 'utf8')) as { version: string }).version}\n`);
+  assert.equal(
+    version.stdout,
+    `${(JSON.parse(readFileSync(join(distFolder, 'package.json'), 'utf8')) as { version: string }).version}\n`,
+  );
 });
 
 test('after kill -9 during creates, every confirmed animal is there unchanged, and no id is used twice', async (t) => {
@@ -159,7 +175,7 @@ test('the torn end of a journal is set aside with one line in the log, and the s
   assert.equal((await allNames(await startServer(t, folder), key)).size, 3);
 });
 
-test('if the journal is damaged in the middle, the server refuses to start, names file and line, and changes nothing', async (t) => {
+test('if the journal is damaged in the middle, the server names file and line and changes nothing', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);
@@ -180,7 +196,10 @@ test('if the journal is damaged in the middle, the server refuses to start, name
 
 test('if orders.json is invalid, the server refuses to start and names the line', async (t) => {
   const folder = temporaryFolder(t);
-  writeFileSync(join(folder, 'orders.json'), '[\n{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false},\n{"id":2,"petId":1,"quantity":0,"status":"placed","complete":false}\n]\n');
+  writeFileSync(
+    join(folder, 'orders.json'),
+    '[\n{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false},\n{"id":2,"petId":1,"quantity":0,"status":"placed","complete":false}\n]\n',
+  );
   const { code, stderr } = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
   assert.equal(code, 1);
   assert.match(stderr, /^petstore: .+orders\.json, line 3: quantity must be .+\n$/);
@@ -202,12 +221,18 @@ test('a port in use is one line and exit code 1', async (t) => {
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  const { code, stderr } = await new Program(t, process.execPath, [serverPath, '--port', String(port), '--data', temporaryFolder(t)]).ended;
+  const { code, stderr } = await new Program(t, process.execPath, [
+    serverPath,
+    '--port',
+    String(port),
+    '--data',
+    temporaryFolder(t),
+  ]).ended;
   assert.equal(code, 1);
   assert.match(stderr, new RegExp(`^petstore: cannot listen on 127\\.0\\.0\\.1, port ${port} .*--port.*\n$`));
 });
 
-test('on SIGTERM, SIGINT and SIGHUP the server finishes requests under way, refuses new ones and exits with 0', async (t) => {
+test('on a signal the server finishes requests under way, refuses new ones and exits with 0', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const folder = temporaryFolder(t);
     const key = await makeKey(t, folder);
@@ -223,7 +248,9 @@ test('on SIGTERM, SIGINT and SIGHUP the server finishes requests under way, refu
       return { write: (more) => socket.write(more), response };
     };
     // The body of one request and the head of another are incomplete. 100 Continue shows that the first has begun.
-    const first = await open(`POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
+    const first = await open(
+      `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+    );
     const second = await open(`GET /v1/pets HTTP/1.1\r\n${head}`);
     await send(server.address, 'GET', '/healthz');
     server.child.kill(signal);
@@ -240,7 +267,8 @@ test('on SIGTERM, SIGINT and SIGHUP the server finishes requests under way, refu
 test('changes of keys apply to a running server from the next request on', async (t) => {
   const folder = temporaryFolder(t);
   const server = await startServer(t, folder);
-  const status = async (key: string): Promise<number> => (await send(server.address, 'GET', '/v1/pets', { key })).status;
+  const status = async (key: string): Promise<number> =>
+    (await send(server.address, 'GET', '/v1/pets', { key })).status;
   const key = await makeKey(t, folder);
   assert.equal(await status(key), 200);
   const rotated = (await petstore(t, folder, 'keys', 'rotate', 'k1')).stdout.trimEnd();
@@ -249,11 +277,13 @@ test('changes of keys apply to a running server from the next request on', async
   assert.deepEqual([await status(key), await status(rotated)], [401, 401]);
 });
 
-test('on a full disk creates receive 503 and /readyz too; with room again both recover, and nothing is lost', async (t) => {
+test('on a full disk creates and /readyz are 503; with room again both recover, and nothing is lost', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   // A limit on the size of files makes writes fail as a full disk does. A soft limit can be raised again.
-  const limited = new Program(t, 'bash', ['-c', `ulimit -S -f 8; exec "$0" "$@"`, process.execPath, serverPath, '--port', '0', '--data', folder]);
+  const limited = new Program(t, 'bash', [
+    '-c', `ulimit -S -f 8; exec "$0" "$@"`, process.execPath, serverPath, '--port', '0', '--data', folder,
+  ]);
   const [, address] = await limited.printed(/listening on (\S+)\n/);
   const server = Object.assign(limited, { address: address! });
   const saved: string[] = [];
@@ -263,12 +293,17 @@ test('on a full disk creates receive 503 and /readyz too; with room again both r
     if (response.status === 201) saved.push(`animal ${i}`);
     else refused = response;
   }
-  assert.deepEqual([refused.status, codeOf(refused), refused.headers.has('retry-after')], [503, 'storage_unavailable', true]);
+  assert.deepEqual(
+    [refused.status, codeOf(refused), refused.headers.has('retry-after')],
+    [503, 'storage_unavailable', true],
+  );
   const notReady = await send(address!, 'GET', '/readyz');
   assert.deepEqual([notReady.status, codeOf(notReady)], [503, 'not_ready']);
   assert.equal((await send(address!, 'GET', '/healthz')).status, 200);
   assert.equal((await allNames(server, key)).size, saved.length);
-  const raised = await new Program(t, 'prlimit', ['--pid', String(server.child.pid), '--fsize=unlimited']).ended.catch(() => null);
+  const raised = await new Program(t, 'prlimit', ['--pid', String(server.child.pid), '--fsize=unlimited']).ended.catch(
+    () => null,
+  );
   if (raised?.code !== 0) return t.diagnostic('prlimit is not installed: recovery was not tried');
   assert.equal((await send(address!, 'GET', '/readyz')).status, 200);
   assert.equal((await create(server, key, 'after')).status, 201);
@@ -281,8 +316,15 @@ test('an unusable data folder is one line', async (t) => {
   const place = temporaryFolder(t);
   writeFileSync(join(place, 'file'), '');
   mkdirSync(join(place, 'x'));
-  for (const folder of [join(place, 'file'), join(place, 'file', 'below'), '/proc/petstore', join(place, 'x'.repeat(120))]) {
-    const { code, stderr, stdout } = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+  for (const folder of [
+    join(place, 'file'),
+    join(place, 'file', 'below'),
+    '/proc/petstore',
+    join(place, 'x'.repeat(120)),
+  ]) {
+    const { code, stderr, stdout } = await new Program(t, process.execPath, [
+      serverPath, '--port', '0', '--data', folder,
+    ]).ended;
     assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2], stderr);
     assert.match(stderr, /^petstore: .+data folder/);
   }
@@ -296,7 +338,10 @@ test('after a clean stop all animals are in one JSON document, one per line', as
   await server.stop();
   const text = readFileSync(join(folder, 'pets.json'), 'utf8');
   const { pets } = JSON.parse(text) as { pets: unknown[] };
-  assert.deepEqual(pets, ['a', 'b'].map((name, index) => ({ id: index + 1, name, categoryId: 1, status: 'available' })));
+  assert.deepEqual(
+    pets,
+    ['a', 'b'].map((name, index) => ({ id: index + 1, name, categoryId: 1, status: 'available' })),
+  );
   assert.ok(text.includes('\n{"id":2,"name":"b","categoryId":1,"status":"available"}\n'));
   const again = await startServer(t, folder);
   assert.equal(JSON.parse((await create(again, key, 'c')).body).id, 3);
@@ -304,7 +349,9 @@ test('after a clean stop all animals are in one JSON document, one per line', as
 
 test('with --trust-proxy the address is taken from X-Forwarded-For', async (t) => {
   const left = async (server: RunningServer, address: string): Promise<string | undefined> =>
-    (await send(server.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': address } })).headers.get('x-ratelimit-remaining');
+    (await send(server.address, 'GET', '/healthz', { headers: { 'x-forwarded-for': address } })).headers.get(
+      'x-ratelimit-remaining',
+    );
   for (const [args, seen] of [[['--trust-proxy', '1'], '60'], [[], '59']] as const) {
     const server = await startServer(t, temporaryFolder(t), args);
     await send(server.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': '203.0.113.7' } });

@@ -1,4 +1,4 @@
-/** The usage of keys with the built programs: after stops and kills, on a failing disk, and in `petstore usage` and `unban`. */
+/** The usage of keys with the built programs: after stops and kills, on a failing disk, and in `petstore`. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
@@ -9,7 +9,8 @@ import { makeKey, petstore, startServer, temporaryFolder, type RunningServer } f
 import type { HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
-const list = ({ address }: RunningServer, key: string): Promise<HttpResponse> => send(address, 'GET', '/v1/pets?limit=1', { key });
+const list = ({ address }: RunningServer, key: string): Promise<HttpResponse> =>
+  send(address, 'GET', '/v1/pets?limit=1', { key });
 const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>
   send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
 
@@ -39,7 +40,9 @@ test('usage survives a clean stop exactly, and kill -9 as of the last write', as
   const second = await startServer(t, folder);
   assert.equal(await usedToday(t, folder), 7);
   for (let i = 0; i < 5; i += 1) await list(second, key);
-  while (!readFileSync(join(folder, 'usage.json'), 'utf8').includes('"used":12}}')) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!readFileSync(join(folder, 'usage.json'), 'utf8').includes('"used":12}}')) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   for (let i = 0; i < 3; i += 1) await list(second, key);
   await second.kill();
   const kept = await usedToday(t, folder);
@@ -72,7 +75,10 @@ test('kill -9 while usage.json is written leaves a complete file, and its usage 
     if (file === 'usage.json') assert.ok(after > before, 'the completed write is in force');
   }
   const used = await usedToday(t, folder);
-  await petstore(t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1000000', '--per-day', String(used + 20));
+  await petstore(
+    t, folder, 'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1000000', '--per-day',
+    String(used + 20),
+  );
   const last = await startServer(t, folder);
   let more = 0;
   while ((await list(last, key)).status === 200) more += 1;
@@ -86,13 +92,18 @@ test('kill -9 while usage.json is written leaves a complete file, and its usage 
 test('a client that ignores 429 is banned; the ban survives kill -9, until it is lifted', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1', '--per-day', '100000');
-  const isBanned = async (server: RunningServer): Promise<boolean> => (await list(server, key)).body.includes('key_banned');
+  const isBanned = async (server: RunningServer): Promise<boolean> =>
+    (await list(server, key)).body.includes('key_banned');
   const server = await startServer(t, folder);
   while (!(await isBanned(server))); // refusals in the 2 s of grace, then 60 more
-  const [banned] = JSON.parse((await petstore(t, folder, 'usage', '--json')).stdout) as { ban: { end: string; active: boolean } }[];
+  const [banned] = JSON.parse((await petstore(t, folder, 'usage', '--json')).stdout) as {
+    ban: { end: string; active: boolean };
+  }[];
   assert.equal(banned!.ban.active, true);
   const path = join(folder, 'usage.json');
-  while (!existsSync(path) || !readFileSync(path, 'utf8').includes(banned!.ban.end)) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!existsSync(path) || !readFileSync(path, 'utf8').includes(banned!.ban.end)) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   await server.kill();
   const again = await startServer(t, folder);
   const { status, headers } = await list(again, key);
@@ -112,11 +123,14 @@ test('a damaged usage.json is set aside with one line in the log, and the server
   assert.equal(code, 0);
   const lines = stderr.split('\n').filter((text) => text.includes('usage'));
   assert.equal(lines.length, 1);
-  assert.match(lines[0]!, /^petstore: .*usage\.json, line 1: .*; the file was renamed to .*usage\.json\.broken-1, and all counters and bans start from nothing$/);
+  assert.match(
+    lines[0]!,
+    /^petstore: .*usage\.json, line 1: .*; the file was renamed to .*usage\.json\.broken-1, and all counters and bans start from nothing$/,
+  );
   assert.equal(readFileSync(join(folder, 'usage.json.broken-1'), 'utf8'), '{"format":"petstore-usage","ver');
 });
 
-test('if usage cannot be saved, the server logs it once, goes on serving, saves the animals when it stops, and exits with 1', async (t) => {
+test('if usage cannot be saved, the server logs it once, goes on serving, and exits with 1', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);
@@ -126,21 +140,27 @@ test('if usage cannot be saved, the server logs it once, goes on serving, saves 
   assert.equal((await create(server, key, 'Mia')).status, 201);
   const { code, stderr } = await server.stop();
   assert.equal(code, 1);
-  assert.match(stderr, /cannot write .*usage\.json: [^\n]*; a restart would lose recent usage and bans\n(?:[^\n]*\n)*petstore: stopping failed: cannot write .*usage\.json: [^\n]+\n$/);
+  assert.match(
+    stderr,
+    /cannot write .*usage\.json: [^\n]*; a restart would lose recent usage and bans\n(?:[^\n]*\n)*petstore: stopping failed: cannot write .*usage\.json: [^\n]+\n$/,
+  );
   assert.equal(stderr.match(/a restart would lose/g)?.length, 1);
   assert.match(readFileSync(join(folder, 'pets.json'), 'utf8'), /"Rex"[^]*"Mia"/);
 });
 
-/** Returns a folder with a Free key, which has used 7 of its day and is banned until the end of 2035, and an unused Pro key. */
+/** Returns a folder with an unused Pro key and a Free key that has used 7 of its day and is banned until 2035. */
 async function bannedFolder(t: TestContext): Promise<{ folder: string; secret: string }> {
   const folder = temporaryFolder(t);
   const secret = await makeKey(t, folder, 'free');
   await makeKey(t, folder, 'pro');
   const now = Date.now();
   const start = (lengthMs: number): string => new Date(now - (now % lengthMs)).toISOString();
-  writeFileSync(join(folder, 'usage.json'), `{"format":"petstore-usage","version":1,"keys":[
+  writeFileSync(
+    join(folder, 'usage.json'),
+    `{"format":"petstore-usage","version":1,"keys":[
 {"id":"k1","minute":{"start":"${start(60_000)}","used":0},"day":{"start":"${start(86_400_000)}","used":7},"ban":{"start":"${start(1_000)}","end":"2035-12-31T00:00:00.000Z"}}
-]}\n`);
+]}\n`,
+  );
   return { folder, secret };
 }
 
@@ -153,9 +173,20 @@ test('usage and unban work without a server', async (t) => {
   if (nearMidnight(t)) return;
   const { folder } = await bannedFolder(t);
   assert.deepEqual(await petstore(t, folder, 'usage'), { code: 0, stdout: table, stderr: '' });
-  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k2'), { code: 0, stdout: '', stderr: 'key k2 (test, plan pro) is not banned\n' });
-  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k1'), { code: 0, stdout: '', stderr: 'lifted the ban of key k1 (test, plan free)\n' });
-  assert.deepEqual((await petstore(t, folder, 'usage', 'k1')).stdout.split('\n')[1], 'k1  test  free  0 of 60      7 of 1000  -');
+  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k2'), {
+    code: 0,
+    stdout: '',
+    stderr: 'key k2 (test, plan pro) is not banned\n',
+  });
+  assert.deepEqual(await petstore(t, folder, 'keys', 'unban', 'k1'), {
+    code: 0,
+    stdout: '',
+    stderr: 'lifted the ban of key k1 (test, plan free)\n',
+  });
+  assert.deepEqual(
+    (await petstore(t, folder, 'usage', 'k1')).stdout.split('\n')[1],
+    'k1  test  free  0 of 60      7 of 1000  -',
+  );
 });
 
 test('usage and unban work with a running server: current values, and a change from the next request on', async (t) => {
@@ -164,7 +195,10 @@ test('usage and unban work with a running server: current values, and a change f
   const server = await startServer(t, folder);
   assert.equal((await list(server, secret)).status, 429);
   assert.equal((await petstore(t, folder, 'usage')).stdout, table);
-  assert.equal((await petstore(t, folder, 'keys', 'unban', 'k1')).stderr, 'lifted the ban of key k1 (test, plan free)\n');
+  assert.equal(
+    (await petstore(t, folder, 'keys', 'unban', 'k1')).stderr,
+    'lifted the ban of key k1 (test, plan free)\n',
+  );
   await server.kill(); // the unban is already on disk
   const again = await startServer(t, folder);
   for (let i = 0; i < 3; i += 1) assert.equal((await list(again, secret)).status, 200);
@@ -189,7 +223,10 @@ test('an unban that cannot be saved is an error', async (t) => {
   mkdirSync(join(folder, 'usage.json', 'x'), { recursive: true });
   const { code, stderr } = await petstore(t, folder, 'keys', 'unban', 'k1');
   assert.equal(code, 1);
-  assert.match(stderr, /^petstore: could not save that the ban of key k1 was lifted: cannot write .*usage\.json: [^\n]+\n$/);
+  assert.match(
+    stderr,
+    /^petstore: could not save that the ban of key k1 was lifted: cannot write .*usage\.json: [^\n]+\n$/,
+  );
   assert.equal((await list(server, secret)).status, 200);
 });
 

@@ -73,7 +73,9 @@ test('a connection carries one message: the rest is ignored', async (t) => {
 
 test('invalid JSON receives no response: its connection is closed, and the next one is served', async (t) => {
   const { path, messages } = await openChannel(t);
-  for (const garbage of ['\n', 'x\n', '{"op":\n', '\u0000\n', Buffer.from([0xff, 0xfe, 0x0a]), 'GET / HTTP/1.1\r\n\r\n', '[1]]\n']) {
+  for (const garbage of [
+    '\n', 'x\n', '{"op":\n', '\u0000\n', Buffer.from([0xff, 0xfe, 0x0a]), 'GET / HTTP/1.1\r\n\r\n', '[1]]\n',
+  ]) {
     assert.equal(await exchange(path, garbage), '', String(garbage));
   }
   assert.deepEqual(messages, []);
@@ -139,11 +141,15 @@ test('the socket has mode 0600 from the moment it is bound, whatever the umask; 
   const path = join(temporaryFolder(t), 'socket');
   const modes: number[] = [];
   const listenOfNet = Server.prototype.listen;
-  const listen = mock.method(Server.prototype, 'listen', function (this: Server, ...args: Parameters<typeof listenOfNet>) {
-    const server = listenOfNet.apply(this, args);
-    modes.push(lstatSync(path).mode & 0o777); // it is bound, and no other code could run since
-    return server;
-  });
+  const listen = mock.method(
+    Server.prototype,
+    'listen',
+    function (this: Server, ...args: Parameters<typeof listenOfNet>) {
+      const server = listenOfNet.apply(this, args);
+      modes.push(lstatSync(path).mode & 0o777); // it is bound, and no other code could run since
+      return server;
+    },
+  );
   t.after(() => listen.mock.restore());
   const channel = new Channel(async () => null);
   await channel.listen(path);

@@ -11,11 +11,20 @@ import { FolderLock } from './folder-lock.ts';
 import { runCommand } from './command-client.ts';
 import { execute, respondToCommand, type Accounts, type Command, type CommandName, type Result } from './commands.ts';
 
-const accountsOf = (keys: KeyRing): Accounts => ({ keys, openUsage: () => assert.fail('no key command asks for usage') });
+const accountsOf = (keys: KeyRing): Accounts => ({
+  keys,
+  openUsage: () => assert.fail('no key command asks for usage'),
+});
 const silent = (line: string): never => assert.fail(line);
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
-const create = (name: string, more: object = {}): Command<'create'> => ({ op: 'create', name, plan: 'pro', expiresAt: null, ...more });
+const create = (name: string, more: object = {}): Command<'create'> => ({
+  op: 'create',
+  name,
+  plan: 'pro',
+  expiresAt: null,
+  ...more,
+});
 const run = async <Op extends CommandName>(ring: KeyRing, command: Command<Op>, at = now): Promise<Result<Op>> =>
   (await execute(accountsOf(ring), command, at)) as Result<Op>;
 
@@ -44,14 +53,24 @@ test('create requires limits for enterprise and refuses them for other plans', a
 
 test('a name has 1 to 100 characters of any script, and no control characters', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  const good = ['a', 'x'.repeat(100), '🐕'.repeat(100), 'Zoë "the" <b>&\\\'', 'שלום', ' a ', '__proto__', 'constructor', '-', '%s', '👩‍👩‍👧'];
+  const good = [
+    'a', 'x'.repeat(100), '🐕'.repeat(100), 'Zoë "the" <b>&\\\'', 'שלום', ' a ', '__proto__', 'constructor', '-', '%s',
+    '👩‍👩‍👧',
+  ];
   for (const [index, name] of good.entries()) {
     const { keys } = await run(ring, create(name));
     assert.deepEqual([keys[0]?.id, keys[0]?.name], [`k${index + 1}`, name]);
   }
-  const bad = ['', 'x'.repeat(101), 'a\nb', 'a\n', '\r', '\t', '\0', '\u001b[2J', '\u007f', '\u0085', '\u009b31m', '\ud800', 'a\udc00', ' ', '\u00a0\u3000', 'a\u202eb', '\u2066a', 'a\u2028b', 'a\u2029'];
+  const bad = [
+    '', 'x'.repeat(101), 'a\nb', 'a\n', '\r', '\t', '\0', '\u001b[2J', '\u007f', '\u0085', '\u009b31m', '\ud800',
+    'a\udc00', ' ', '\u00a0\u3000', 'a\u202eb', '\u2066a', 'a\u2028b', 'a\u2029',
+  ];
   for (const name of bad) {
-    await assert.rejects(run(ring, create(name)), { exitCode: 2, message: /^--name must have 1 to 100 characters/ }, JSON.stringify(name));
+    await assert.rejects(
+      run(ring, create(name)),
+      { exitCode: 2, message: /^--name must have 1 to 100 characters/ },
+      JSON.stringify(name),
+    );
   }
   assert.deepEqual(ring.keys.map(({ name }) => name), good);
 });
@@ -70,8 +89,15 @@ test('rotate and list show the secrets that are valid at the time', async (t) =>
   const first = await run(ring, create('a', { expiresAt: now + 30 * hour }));
   const second = await run(ring, { op: 'rotate', id: 'k1', graceMs: 24 * hour });
   const last4 = [first, second].map(({ secret }) => secret!.slice(-4));
-  assert.deepEqual(second.keys[0]?.secrets, [{ last4: last4[0], expiresAt: '2026-11-22T12:00:00.000Z' }, { last4: last4[1], expiresAt: null }]);
-  const at = async (time: number) => (await run(ring, { op: 'list' }, time)).keys.map(({ state, secrets }) => [state, secrets.map((secret) => secret.last4)]);
+  assert.deepEqual(second.keys[0]?.secrets, [
+    { last4: last4[0], expiresAt: '2026-11-22T12:00:00.000Z' },
+    { last4: last4[1], expiresAt: null },
+  ]);
+  const at = async (time: number) =>
+    (await run(ring, { op: 'list' }, time)).keys.map(({ state, secrets }) => [
+      state,
+      secrets.map((secret) => secret.last4),
+    ]);
   assert.deepEqual(await at(now + 24 * hour - 1), [['active', last4]]);
   assert.deepEqual(await at(now + 24 * hour), [['active', [last4[1]]]]);
   assert.deepEqual(await at(now + 30 * hour), [['expired', []]]);
@@ -94,7 +120,10 @@ test('set-plan and revoke return the changed key', async (t) => {
 test('a response over the socket is a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'list' }), { result: { keys: [] } });
-  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), { error: 'there is no key k9; "petstore keys list" shows all keys', exitCode: 1 });
+  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), {
+    error: 'there is no key k9; "petstore keys list" shows all keys',
+    exitCode: 1,
+  });
   assert.deepEqual(await respondToCommand(accountsOf(ring), create('')), {
     error: '--name must have 1 to 100 characters, at least one visible, and no control characters', exitCode: 2,
   });
@@ -105,16 +134,33 @@ test('a response over the socket is a result, or one line with an exit code', as
   }
 });
 
-// The sender may be another version, or another program. Whatever it sends, keys.json must agree with the keys in memory.
+// The sender may be another version, or another program. Whatever it sends, keys.json must agree with the keys in
+// memory.
 test('no message makes an invalid key, and each receives a response', async (t) => {
-  const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, 0, -1, 1.5, 1e300, 8.64e15, 9e15, '', '5', 'k1', true, [], ['k1'], {}, now, now + hour, now + 0.5));
+  const odd = fc.oneof(
+    fc.jsonValue({ maxDepth: 2 }),
+    fc.constantFrom(
+      null, 0, -1, 1.5, 1e300, 8.64e15, 9e15, '', '5', 'k1', true, [], ['k1'], {}, now, now + hour, now + 0.5,
+    ),
+  );
   const usual = {
-    id: fc.constantFrom('k1', 'k2'), name: fc.constant('a'), plan: fc.constantFrom('free', 'enterprise'), perMinute: fc.constant(5), perDay: fc.constant(5),
-    expiresAt: fc.constantFrom(null, now + hour), graceMs: fc.constantFrom(0, hour),
+    id: fc.constantFrom('k1', 'k2'),
+    name: fc.constant('a'),
+    plan: fc.constantFrom('free', 'enterprise'),
+    perMinute: fc.constant(5),
+    perDay: fc.constant(5),
+    expiresAt: fc.constantFrom(null, now + hour),
+    graceMs: fc.constantFrom(0, hour),
   };
   const members = Object.fromEntries(Object.entries(usual).map(([name, good]) => [name, fc.oneof(good, odd)]));
-  const op = fc.oneof({ weight: 9, arbitrary: fc.constantFrom('create', 'rotate', 'revoke', 'set-plan', 'list') }, { weight: 1, arbitrary: odd });
-  const message = fc.oneof({ weight: 1, arbitrary: odd }, { weight: 9, arbitrary: fc.record({ op, ...members }, { requiredKeys: ['op'], noNullPrototype: true }) });
+  const op = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom('create', 'rotate', 'revoke', 'set-plan', 'list') },
+    { weight: 1, arbitrary: odd },
+  );
+  const message = fc.oneof(
+    { weight: 1, arbitrary: odd },
+    { weight: 9, arbitrary: fc.record({ op, ...members }, { requiredKeys: ['op'], noNullPrototype: true }) },
+  );
   let made = 0;
   let refused = 0;
   await fc.assert(fc.asyncProperty(fc.array(message, { maxLength: 12 }), async (messages) => {
@@ -151,14 +197,26 @@ test('members of a wrong type are refused, and nothing changes', async (t) => {
   const good = { op: 'create', name: 'a', plan: 'enterprise', perMinute: 5, perDay: 5, expiresAt: null };
   const rotate = { op: 'rotate', id: 'k1', graceMs: 0 };
   const wrong = [
-    null, 5, 'create', [], {}, { op: null }, { op: ['create'] }, { op: 'toString' },
+    null, 5, 'create', [], {},
+    { op: null },
+    { op: ['create'] },
+    { op: 'toString' },
     ...[5, null, ['a'], {}, undefined].map((name) => ({ ...good, name })),
-    ...['5', null, [5], 0, 1.5].flatMap((count) => [{ ...good, perMinute: count }, { ...good, perDay: count }]),
+    ...['5', null, [5], 0, 1.5].flatMap((count) => [
+      { ...good, perMinute: count },
+      { ...good, perDay: count },
+    ]),
     ...[undefined, '2027-01-31', true, [], {}, now + 1e15 + 0.5, 9e15].map((expiresAt) => ({ ...good, expiresAt })),
     ...[undefined, null, '0', true, [], {}, -1, 0.5, 9e15, 1e300].map((graceMs) => ({ ...rotate, graceMs })),
-    ...[undefined, null, 1, ['k1'].concat('k2'), {}, { toString: 1 }].flatMap((id) => [{ ...rotate, id }, { op: 'revoke', id }, { op: 'set-plan', id, plan: 'free' }]),
+    ...[undefined, null, 1, ['k1'].concat('k2'), {}, { toString: 1 }].flatMap((id) => [
+      { ...rotate, id },
+      { op: 'revoke', id },
+      { op: 'set-plan', id, plan: 'free' },
+    ]),
   ];
-  for (const message of wrong) assert.ok('error' in (await respondToCommand(accountsOf(ring), message)), JSON.stringify(message));
+  for (const message of wrong) {
+    assert.ok('error' in (await respondToCommand(accountsOf(ring), message)), JSON.stringify(message));
+  }
   assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
 });
 
@@ -176,20 +234,25 @@ test('a command executes itself if the server ends before it receives the messag
   assert.deepEqual(readdirSync(folder).sort(), ['keys.json', 'lock.2']);
 });
 
-test('if the server ends while it executes a command, the error says so, and the command is not repeated', async (t) => {
+test('if the server ends while it executes a command, the command is an error and not repeated', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   mkdirSync(folder);
   const messages: string[] = [];
   const server = createServer((socket) => socket.setEncoding('utf8').once('data', (text: string) => {
     messages.push(text);
-    if (text.includes('who')) socket.end(`${JSON.stringify({ kind: 'server', pid: 4711, address: null, since: '' })}\n`);
-    else socket.destroy();
+    if (text.includes('who')) {
+      socket.end(`${JSON.stringify({ kind: 'server', pid: 4711, address: null, since: '' })}\n`);
+    } else {
+      socket.destroy();
+    }
   }));
   server.listen(join(folder, 'lock.1'));
   await once(server, 'listening');
   t.after(() => server.close());
   await assert.rejects(runCommand(folder, create('a'), silent), {
-    message: 'the server (process 4711) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made', exitCode: 1,
+    message:
+      'the server (process 4711) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made',
+    exitCode: 1,
   });
   assert.equal(messages.length, 2);
   assert.deepEqual(readdirSync(folder), ['lock.1']);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import fs, { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import fs, {
+  existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -15,7 +17,11 @@ const patienceMs = 30_000;
 const builtLock = new URL('../../dist/control/folder-lock.js', import.meta.url).href;
 const nothing = async (): Promise<null> => null;
 
-async function acquired(t: TestContext, folder: string, respond: (message: unknown) => Promise<unknown> = nothing): Promise<FolderLock> {
+async function acquired(
+  t: TestContext,
+  folder: string,
+  respond: (message: unknown) => Promise<unknown> = nothing,
+): Promise<FolderLock> {
   const lock = await FolderLock.acquire(folder, 'server', respond);
   assert.ok(lock instanceof FolderLock, 'the folder is held');
   t.after(() => lock.release());
@@ -52,12 +58,16 @@ class Taker {
         process.send(got === lock ? 'taken' : got);
       });
       process.send('ready');`;
-    this.child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     t.after(() => this.kill());
   }
 
   async told(): Promise<unknown> {
-    const ended = once(this.child, 'exit').then(([code]) => assert.fail(`the process ended with exit code ${String(code)}`));
+    const ended = once(this.child, 'exit').then(([code]) =>
+      assert.fail(`the process ended with exit code ${String(code)}`),
+    );
     const [message] = (await Promise.race([once(this.child, 'message'), ended])) as [unknown];
     ended.catch(() => {}); // it may end after its last message
     return message;
@@ -107,7 +117,9 @@ function before(t: TestContext, name: 'linkSync' | 'rmSync', interfere: () => vo
 /** Listens on a socket, which the test can link to any name, and responds to each message with `response`. */
 async function listener(t: TestContext, folder: string, response: object): Promise<string> {
   const path = join(temporaryFolder(t), 'listener');
-  const server = createServer((socket) => socket.on('data', () => socket.end(`${JSON.stringify(response)}\n`)).on('error', () => {}));
+  const server = createServer((socket) =>
+    socket.on('data', () => socket.end(`${JSON.stringify(response)}\n`)).on('error', () => {}),
+  );
   server.listen(path);
   await once(server, 'listening');
   t.after(() => server.close());
@@ -117,7 +129,7 @@ async function listener(t: TestContext, folder: string, response: object): Promi
 
 const other: Holder = { kind: 'server', pid: 4711, address: 'http://127.0.0.1:1', since: '2026-11-21T12:00:00.000Z' };
 
-test('the holder reports its process id, its kind, its address once it has one, and since when it holds the lock', async (t) => {
+test('the holder reports its process id, its kind, its address once it has one, and its start', async (t) => {
   const folder = temporaryFolder(t);
   const start = Date.now();
   const lock = await acquired(t, folder);
@@ -161,7 +173,10 @@ test('the number grows, lower numbers are removed, the last one stays, and no te
 
 test('files with similar names are ignored', { timeout: 20_000 }, async (t) => {
   const folder = await staleFolder(t);
-  const strangers = ['lock', 'lock.', 'lock.0', 'lock.01', 'lock.007', 'lock.-1', 'lock.1e9', 'lock.99x', 'lock.new-0', 'block.9', 'keys.json'];
+  const strangers = [
+    'lock', 'lock.', 'lock.0', 'lock.01', 'lock.007', 'lock.-1', 'lock.1e9', 'lock.99x', 'lock.new-0', 'block.9',
+    'keys.json',
+  ];
   for (const name of strangers) writeFileSync(join(folder, name), '');
   await acquired(t, folder);
   assert.deepEqual(readdirSync(folder).sort(), [...strangers, 'lock.2'].sort());
@@ -197,28 +212,34 @@ test('the lock of a killed process can be taken over', async (t) => {
 
 // One of these tests mostly waits, so they run concurrently.
 describe('several processes', { concurrency: true }, () => {
-  test('a paused process still holds the lock, whether it does not respond or cannot be connected to', { skip: process.platform === 'darwin' && 'macOS refuses where Linux says EAGAIN' }, async (t) => {
-    const folder = temporaryFolder(t);
-    const [taker] = await takers(t, 1);
-    assert.equal(await taker!.take(folder), 'taken');
-    taker!.child.kill('SIGSTOP');
-    const socketPath = join(folder, 'lock.1');
-    assert.deepEqual(await refused(folder), { socketPath, holder: null });
+  test(
+    'a paused process still holds the lock, whether it does not respond or cannot be connected to',
+    { skip: process.platform === 'darwin' && 'macOS refuses where Linux says EAGAIN' },
+    async (t) => {
+      const folder = temporaryFolder(t);
+      const [taker] = await takers(t, 1);
+      assert.equal(await taker!.take(folder), 'taken');
+      taker!.child.kill('SIGSTOP');
+      const socketPath = join(folder, 'lock.1');
+      assert.deepEqual(await refused(folder), { socketPath, holder: null });
 
-    // Connections that are not accepted fill the queue of the listener, until connecting fails with EAGAIN.
-    for (let code: unknown; code !== 'EAGAIN'; ) {
-      const socket = connect(socketPath);
-      t.after(() => socket.destroy());
-      code = await new Promise((resolve) => socket.once('connect', resolve).once('error', (error: NodeJS.ErrnoException) => resolve(error.code)));
-    }
-    assert.deepEqual(await refused(folder), { socketPath, holder: null });
-    assert.deepEqual(readdirSync(folder), ['lock.1']);
+      // Connections that are not accepted fill the queue of the listener, until connecting fails with EAGAIN.
+      for (let code: unknown; code !== 'EAGAIN';) {
+        const socket = connect(socketPath);
+        t.after(() => socket.destroy());
+        code = await new Promise((resolve) =>
+          socket.once('connect', resolve).once('error', (error: NodeJS.ErrnoException) => resolve(error.code)),
+        );
+      }
+      assert.deepEqual(await refused(folder), { socketPath, holder: null });
+      assert.deepEqual(readdirSync(folder), ['lock.1']);
 
-    await taker!.kill();
-    await acquired(t, folder);
-  });
+      await taker!.kill();
+      await acquired(t, folder);
+    },
+  );
 
-  test('of two and of eight processes that start together on a stale lock, exactly one takes it, in fifty rounds each', async (t) => {
+  test('of two or eight processes that start together on a stale lock, exactly one takes it', async (t) => {
     const folder = await staleFolder(t);
     const all = await takers(t, 8);
     const wins = new Map<Taker, number>();
@@ -240,11 +261,18 @@ describe('several processes', { concurrency: true }, () => {
     t.diagnostic(`${wins.size} different processes took the lock`); // if only one, they did not start together
   });
 
-  test('of eight servers that start together after one was killed, one serves, and the others name it and exit with 1', async (t) => {
+  test('of eight servers that start together after a kill, one serves, the others exit with 1', async (t) => {
     const folder = temporaryFolder(t);
     await (await startServer(t, folder)).kill();
-    const servers = Array.from({ length: 8 }, () => new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]));
-    const outcomes = await Promise.all(servers.map((server) => Promise.race([server.ended, server.printed(/listening on (\S+)\n/).catch(() => server.ended)])));
+    const servers = Array.from(
+      { length: 8 },
+      () => new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]),
+    );
+    const outcomes = await Promise.all(
+      servers.map((server) =>
+        Promise.race([server.ended, server.printed(/listening on (\S+)\n/).catch(() => server.ended)]),
+      ),
+    );
     const winners = servers.filter((_, i) => Array.isArray(outcomes[i]));
     assert.equal(winners.length, 1, servers.map(({ stderr }) => stderr).join(''));
     const { pid } = winners[0]!.child;
@@ -252,7 +280,12 @@ describe('several processes', { concurrency: true }, () => {
       if (server === winners[0]) continue;
       const { code, stdout, stderr } = await server.ended;
       assert.deepEqual([code, stdout], [1, '']);
-      assert.match(stderr, new RegExp(`^petstore: the data folder ${folder} is in use by process ${pid} \\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that process, or .*\n$`));
+      assert.match(
+        stderr,
+        new RegExp(
+          `^petstore: the data folder ${folder} is in use by process ${pid} \\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that process, or .*\n$`,
+        ),
+      );
     }
     const [, address] = await winners[0]!.printed(/listening on (\S+)\n/);
     const late = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
@@ -374,50 +407,65 @@ test('messages other than who are passed to the owner of the lock', async (t) =>
   assert.equal(((await sendMessage(path, { op: 'who', more: 1 }, patienceMs)) as Holder).pid, process.pid);
 });
 
-test('release() waits for the responses to earlier messages; later messages receive null', { timeout: 20_000 }, async (t) => {
-  const folder = temporaryFolder(t);
-  let respondNow = (_: string): void => {};
-  const response = new Promise<string>((resolve) => (respondNow = resolve));
-  t.after(() => respondNow(''));
-  const messages: unknown[] = [];
-  const lock = await acquired(t, folder, (message) => {
-    messages.push(message);
-    return response;
-  });
-  const path = join(folder, 'lock.1');
-  const sent = sendMessage(path, { op: 'create' }, patienceMs);
-  while (messages.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  const released = lock.release();
-  assert.equal((await refused(folder)).holder?.pid, process.pid); // a command may still be executing
-  assert.equal(await sendMessage(path, { op: 'create' }, patienceMs), null);
-  respondNow('done');
-  assert.equal(await sent, 'done');
-  await released;
-  assert.equal(messages.length, 1);
-  await acquired(t, folder);
-});
-
-test('a path that is too long is one line and nothing is created; one byte less works', { skip: process.platform !== 'linux' && 'the limits are those of Linux' }, async (t) => {
-  const parent = temporaryFolder(t);
-  const longest = 107 - '/lock.new-0123456789ab'.length;
-  const rest = longest - Buffer.byteLength(parent) - 1;
-  assert.ok(rest > 10, `${parent} is itself too long for this test: set TMPDIR`);
-  for (const name of ['x'.repeat(rest - 4) + 'éé', 'y'.repeat(rest - 3) + '/zz']) { // the limit is in bytes, not characters
-    const folder = join(parent, name);
-    for (const excess of [1, 2, 300]) {
-      const tooLong = folder + 'w'.repeat(excess);
-      await assert.rejects(FolderLock.acquire(tooLong, 'server', nothing), (error) => {
-        assert.ok(error instanceof OperatorError);
-        assert.equal(error.message, `the data folder's path is ${excess} bytes too long for the lock's socket: ${tooLong}; choose a shorter one with --data`);
-        return true;
-      });
-    }
-    assert.deepEqual(readdirSync(parent).filter((there) => name.startsWith(there) || there.endsWith('w')), []);
+test(
+  'release() waits for the responses to earlier messages; later messages receive null',
+  { timeout: 20_000 },
+  async (t) => {
+    const folder = temporaryFolder(t);
+    let respondNow = (_: string): void => {};
+    const response = new Promise<string>((resolve) => (respondNow = resolve));
+    t.after(() => respondNow(''));
+    const messages: unknown[] = [];
+    const lock = await acquired(t, folder, (message) => {
+      messages.push(message);
+      return response;
+    });
+    const path = join(folder, 'lock.1');
+    const sent = sendMessage(path, { op: 'create' }, patienceMs);
+    while (messages.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const released = lock.release();
+    assert.equal((await refused(folder)).holder?.pid, process.pid); // a command may still be executing
+    assert.equal(await sendMessage(path, { op: 'create' }, patienceMs), null);
+    respondNow('done');
+    assert.equal(await sent, 'done');
+    await released;
+    assert.equal(messages.length, 1);
     await acquired(t, folder);
-    assert.deepEqual(readdirSync(folder), ['lock.1']);
-    assert.equal((await refused(folder)).holder?.pid, process.pid);
-  }
-});
+  },
+);
+
+test(
+  'a path that is too long is one line and nothing is created; one byte less works',
+  { skip: process.platform !== 'linux' && 'the limits are those of Linux' },
+  async (t) => {
+    const parent = temporaryFolder(t);
+    const longest = 107 - '/lock.new-0123456789ab'.length;
+    const rest = longest - Buffer.byteLength(parent) - 1;
+    assert.ok(rest > 10, `${parent} is itself too long for this test: set TMPDIR`);
+    for (const name of ['x'.repeat(rest - 4) + 'éé', 'y'.repeat(rest - 3) + '/zz']) {
+      // the limit is in bytes, not characters
+      const folder = join(parent, name);
+      for (const excess of [1, 2, 300]) {
+        const tooLong = folder + 'w'.repeat(excess);
+        await assert.rejects(FolderLock.acquire(tooLong, 'server', nothing), (error) => {
+          assert.ok(error instanceof OperatorError);
+          assert.equal(
+            error.message,
+            `the data folder's path is ${excess} bytes too long for the lock's socket: ${tooLong}; choose a shorter one with --data`,
+          );
+          return true;
+        });
+      }
+      assert.deepEqual(
+        readdirSync(parent).filter((there) => name.startsWith(there) || there.endsWith('w')),
+        [],
+      );
+      await acquired(t, folder);
+      assert.deepEqual(readdirSync(folder), ['lock.1']);
+      assert.equal((await refused(folder)).holder?.pid, process.pid);
+    }
+  },
+);
 
 test('a folder that cannot be created or used is one line', async (t) => {
   const folder = temporaryFolder(t);

@@ -24,11 +24,24 @@ test('without a file there are no keys, and reading creates no file', (t) => {
 test('a key is found by its secret only', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { key, secret } = await ring.create('a', pro, null, now);
-  assert.deepEqual([key.id, key.name, key.plan, key.createdAt, key.expiresAt, key.revokedAt], ['k1', 'a', pro, now, null, null]);
+  assert.deepEqual(
+    [key.id, key.name, key.plan, key.createdAt, key.expiresAt, key.revokedAt],
+    ['k1', 'a', pro, now, null, null],
+  );
   assert.equal(ring.find(secret, now), key);
   assert.equal(ring.find(secret, now), key); // now among the recent secrets
   assert.equal(ring.find(secret, Number.MAX_SAFE_INTEGER), key);
-  for (const other of ['', 'k1', 'a', hashSecret(secret), secret.slice(-4), `${secret} `, secret.toLowerCase(), newSecret(), '__proto__']) {
+  for (const other of [
+    '',
+    'k1',
+    'a',
+    hashSecret(secret),
+    secret.slice(-4),
+    `${secret} `,
+    secret.toLowerCase(),
+    newSecret(),
+    '__proto__',
+  ]) {
     assert.equal(ring.find(other, now), null, other);
   }
 });
@@ -38,7 +51,10 @@ test('the file contains the hash and the last four characters, one key per line,
   const umask = process.umask(0);
   t.after(() => process.umask(umask));
   const ring = new KeyRing(folder);
-  const secrets = [(await ring.create('a', pro, null, now)).secret, (await ring.create('b', enterprise, now + hour, now)).secret];
+  const secrets = [
+    (await ring.create('a', pro, null, now)).secret,
+    (await ring.create('b', enterprise, now + hour, now)).secret,
+  ];
   secrets.push((await ring.rotate('k1', hour, now)).secret);
 
   const text = readFileSync(join(folder, 'keys.json'), 'utf8');
@@ -97,7 +113,9 @@ test('an expired key is invalid from its expiry time on, and can only be revoked
   await assert.rejects(ring.setPlan('k1', enterprise, now + hour), refusal);
   await ring.revoke('k1', now + hour);
   assert.equal(ring.find(secret, now), null); // also when the clock is set back
-  await assert.rejects(ring.rotate('k1', hour, now), { message: 'key k1 is revoked; "petstore keys create" makes a new one' });
+  await assert.rejects(ring.rotate('k1', hour, now), {
+    message: 'key k1 is revoked; "petstore keys create" makes a new one',
+  });
 });
 
 test('all secrets of a revoked key are invalid permanently', async (t) => {
@@ -112,8 +130,13 @@ test('all secrets of a revoked key are invalid permanently', async (t) => {
     for (const ringNow of [ring, new KeyRing(folder)]) assert.equal(ringNow.find(secret, now - hour), null);
   }
   assert.notEqual(ring.find(other, now), null);
-  await assert.rejects(ring.revoke('k1', now), { message: 'key k1 is revoked; "petstore keys create" makes a new one', exitCode: 1 });
-  await assert.rejects(ring.rotate('k1', 0, now), { message: 'key k1 is revoked; "petstore keys create" makes a new one' });
+  await assert.rejects(ring.revoke('k1', now), {
+    message: 'key k1 is revoked; "petstore keys create" makes a new one',
+    exitCode: 1,
+  });
+  await assert.rejects(ring.rotate('k1', 0, now), {
+    message: 'key k1 is revoked; "petstore keys create" makes a new one',
+  });
 });
 
 test('a key keeps its secrets when it moves to another plan', async (t) => {
@@ -149,7 +172,9 @@ test('ten concurrent changes are all made', async (t) => {
   const issued = [...made, ...changed].flatMap((one) => ('secret' in one ? [[one.secret, one.key.id] as const] : []));
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.equal(keys.keys.length, 12);
-    for (const [issuedSecret, id] of [...issued, [secret, 'k1'] as const]) assert.equal(keys.find(issuedSecret, now)?.id, id);
+    for (const [issuedSecret, id] of [...issued, [secret, 'k1'] as const]) {
+      assert.equal(keys.find(issuedSecret, now)?.id, id);
+    }
     assert.deepEqual(keys.keys[0]?.plan, enterprise);
   }
 });
@@ -166,13 +191,19 @@ test('a change takes effect when it is on disk, not before', async (t) => {
   await revoked;
 });
 
-for (const [what, obstacle] of [['the temporary file cannot be written', 'keys.json.tmp'], ['the file cannot be replaced', 'keys.json']] as const) {
+for (const [what, obstacle] of [
+  ['the temporary file cannot be written', 'keys.json.tmp'],
+  ['the file cannot be replaced', 'keys.json'],
+] as const) {
   test(`a failed write changes nothing, and the next one works: ${what}`, async (t) => {
     const folder = temporaryFolder(t);
     const ring = new KeyRing(folder);
     let secret = '';
     if (obstacle !== 'keys.json') secret = (await ring.create('a', pro, null, now)).secret;
-    const before = { keys: ring.keys, file: obstacle !== 'keys.json' && readFileSync(join(folder, 'keys.json'), 'utf8') };
+    const before = {
+      keys: ring.keys,
+      file: obstacle !== 'keys.json' && readFileSync(join(folder, 'keys.json'), 'utf8'),
+    };
     mkdirSync(join(folder, obstacle)); // a folder in its place stops root too
     const attempts = [ring.create('b', pro, null, now), ring.revoke('k1', now), ring.rotate('k1', 0, now)];
     for (const attempt of await Promise.allSettled(attempts)) assert.equal(attempt.status, 'rejected');
@@ -281,13 +312,28 @@ test('unknown members are ignored', async (t) => {
 });
 
 // The model has no files, hashes or caches: it stores the secrets themselves, with their expiry times.
-test('the keys agree with a model after any sequence of changes, also if the clock is set back; so does the file', async (t) => {
-  const plan = fc.oneof(fc.constantFrom({ name: 'free' as const }, pro), fc.record({ name: fc.constant('enterprise' as const), perMinute: fc.integer({ min: 1 }), perDay: fc.maxSafeNat().map((n) => Math.max(n, 1)) }, { noNullPrototype: true }));
+test('the keys and the file agree with a model after any changes, also if the clock is set back', async (t) => {
+  const plan = fc.oneof(
+    fc.constantFrom({ name: 'free' as const }, pro),
+    fc.record(
+      {
+        name: fc.constant('enterprise' as const),
+        perMinute: fc.integer({ min: 1 }),
+        perDay: fc.maxSafeNat().map((n) => Math.max(n, 1)),
+      },
+      { noNullPrototype: true },
+    ),
+  );
   const which = fc.nat({ max: 3 });
   const change = fc.record({
     step: fc.constantFrom(0, 1, hour, 5 * hour, -hour),
     op: fc.oneof(
-      fc.record({ op: fc.constant('create' as const), name: fc.string({ unit: 'grapheme', minLength: 1 }), plan, lifeMs: fc.option(fc.integer({ min: 1, max: 10 * hour })) }),
+      fc.record({
+        op: fc.constant('create' as const),
+        name: fc.string({ unit: 'grapheme', minLength: 1 }),
+        plan,
+        lifeMs: fc.option(fc.integer({ min: 1, max: 10 * hour })),
+      }),
       fc.record({ op: fc.constant('rotate' as const), which, graceMs: fc.constantFrom(0, 1, hour, 24 * hour) }),
       fc.record({ op: fc.constant('revoke' as const), which }),
       fc.record({ op: fc.constant('plan' as const), which, plan }),
@@ -296,18 +342,29 @@ test('the keys agree with a model after any sequence of changes, also if the clo
   await fc.assert(fc.asyncProperty(fc.array(change, { maxLength: 8 }), async (changes) => {
     const folder = temporaryFolder(t);
     const ring = new KeyRing(folder);
-    const model: { plan: object; name: string; end: number; secrets: Map<string, number> }[] = []; // end -Infinity: revoked
+    // `end` is -Infinity if the key is revoked.
+    const model: { plan: object; name: string; end: number; secrets: Map<string, number> }[] = [];
     let time = now;
     for (const { step, op } of changes) {
       time += step;
       if (op.op === 'create') {
         const expiresAt = op.lifeMs === null ? null : time + op.lifeMs;
         const { secret } = await ring.create(op.name, op.plan, expiresAt, time);
-        model.push({ plan: op.plan, name: op.name, end: expiresAt ?? Infinity, secrets: new Map([[secret, Infinity]]) });
+        model.push({
+          plan: op.plan,
+          name: op.name,
+          end: expiresAt ?? Infinity,
+          secrets: new Map([[secret, Infinity]]),
+        });
       } else {
         const key = model[op.which];
         const id = `k${op.which + 1}`;
-        const done = op.op === 'rotate' ? ring.rotate(id, op.graceMs, time) : op.op === 'revoke' ? ring.revoke(id, time) : ring.setPlan(id, op.plan, time);
+        const done =
+          op.op === 'rotate'
+            ? ring.rotate(id, op.graceMs, time)
+            : op.op === 'revoke'
+              ? ring.revoke(id, time)
+              : ring.setPlan(id, op.plan, time);
         const refused = key === undefined || key.end === -Infinity || (time >= key.end && op.op !== 'revoke');
         if (refused) {
           await assert.rejects(done, OperatorError);
@@ -315,16 +372,25 @@ test('the keys agree with a model after any sequence of changes, also if the clo
           const result = await done;
           if (op.op === 'plan') key.plan = op.plan;
           else if (op.op === 'revoke') key.end = -Infinity;
-          else for (const [secret, end] of key.secrets) key.secrets.set(secret, end <= time ? -Infinity : Math.min(end, time + op.graceMs));
+          else {
+            for (const [secret, end] of key.secrets) {
+              key.secrets.set(secret, end <= time ? -Infinity : Math.min(end, time + op.graceMs));
+            }
+          }
           if ('secret' in result) key.secrets.set(result.secret, Infinity);
         }
-        for (const [secret, end] of key?.secrets ?? []) if (op.op === 'rotate' && end <= time) key?.secrets.set(secret, -Infinity);
+        for (const [secret, end] of key?.secrets ?? []) {
+          if (op.op === 'rotate' && end <= time) key?.secrets.set(secret, -Infinity);
+        }
       }
     }
     const read = new KeyRing(folder);
     assert.deepEqual(read.keys, ring.keys);
     for (const keys of [ring, read]) {
-      assert.deepEqual(keys.keys.map(({ id, name, plan }) => ({ id, name, plan })), model.map(({ name, plan }, i) => ({ id: `k${i + 1}`, name, plan })));
+      assert.deepEqual(
+        keys.keys.map(({ id, name, plan }) => ({ id, name, plan })),
+        model.map(({ name, plan }, i) => ({ id: `k${i + 1}`, name, plan })),
+      );
       for (const [i, key] of model.entries()) {
         for (const [secret, end] of key.secrets) {
           for (const at of [time, time + 1, time + hour, time + 5 * hour, time + 30 * hour]) {

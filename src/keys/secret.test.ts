@@ -57,11 +57,26 @@ test('the checksum detects one wrong character, and two that were exchanged', ()
 
 test('a text of any other form is not a secret', () => {
   const secret = secrets[0]!;
-  const others = ['', prefix, secret.slice(1), secret.slice(0, -1), `${secret}0`, `${secret}\n`, `\n${secret}`, ` ${secret}`,
-    secret.replace('petstore_', 'PETSTORE_'), secret.replace('_', '-'), secret.slice(prefix.length)];
+  const others = [
+    '',
+    prefix,
+    secret.slice(1),
+    secret.slice(0, -1),
+    `${secret}0`, `${secret}\n`, `\n${secret}`, ` ${secret}`,
+    secret.replace('petstore_', 'PETSTORE_'),
+    secret.replace('_', '-'),
+    secret.slice(prefix.length),
+  ];
   for (const other of others) assert.equal(isSecret(other), false, JSON.stringify(other));
-  fc.assert(fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...alphabet), minLength: 36, maxLength: 36 }).map((text) => prefix + text)),
-    (text) => assert.equal(isSecret(text), false)));
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.string({ unit: fc.constantFrom(...alphabet), minLength: 36, maxLength: 36 }).map((text) => prefix + text),
+      ),
+      (text) => assert.equal(isSecret(text), false),
+    ),
+  );
 });
 
 test('the hash is SHA-256 in hexadecimal (FIPS 180-2, appendix B.1)', () => {

@@ -11,7 +11,8 @@ const minute = 60_000;
 
 test('60 requests per address and UTC minute are admitted', () => {
   const counts = new AddressCounts();
-  const send = (count: number, time: number): LimitStatus[] => Array.from({ length: count }, () => counts.admit('203.0.113.7', time));
+  const send = (count: number, time: number): LimitStatus[] =>
+    Array.from({ length: count }, () => counts.admit('203.0.113.7', time));
   const sent = send(62, noon + 59_999);
   assert.deepEqual(sent[0], { window: 'minute', limit: 60, remaining: 59, reset: noon / 1000 + 60, refusedBy: null });
   assert.deepEqual(sent.map(({ remaining }) => remaining), [...Array.from({ length: 60 }, (_, i) => 59 - i), 0, 0]);
@@ -57,7 +58,9 @@ test('300,000 addresses take no more memory than 100,000', () => {
     return process.memoryUsage().heapUsed;
   };
   const fill = (from: number): void => {
-    for (let n = from; n < from + 100_000; n += 1) counts.admit(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`, noon);
+    for (let n = from; n < from + 100_000; n += 1) {
+      counts.admit(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`, noon);
+    }
   };
   fill(0);
   const before = used();
@@ -87,11 +90,15 @@ test('an IPv4 address is counted by itself, an IPv6 address by its /64', () => {
 });
 
 test('the spelling of an address does not matter', () => {
-  const groups = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 });
+  const groups = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), {
+    minLength: 8,
+    maxLength: 8,
+  });
   fc.assert(fc.property(groups, fc.boolean(), (given, upper) => {
     const full = given.map((group) => group.toString(16).padStart(4, '0')).join(':');
     const short = new URL(`http://[${full}]`).hostname.slice(1, -1); // the spelling of RFC 5952
     assert.equal(networkOf(upper ? full.toUpperCase() : full), networkOf(short));
-    if (!networkOf(short).includes('.')) assert.equal(networkOf(short), given.slice(0, 4).map((group) => group.toString(16)).join(':'));
+    const prefix = given.slice(0, 4).map((group) => group.toString(16)).join(':');
+    if (!networkOf(short).includes('.')) assert.equal(networkOf(short), prefix);
   }));
 });

@@ -18,7 +18,8 @@ const seconds = (text: string): number => at(text) / 1000;
 function send(usage: KeyUsage, count: number, time: number, limits = free, arrivedAt = time): LimitStatus[] {
   return Array.from({ length: count }, () => usage.admit(limits, time, arrivedAt));
 }
-const admitted = (statuses: readonly LimitStatus[]): number => statuses.filter(({ refusedBy }) => refusedBy === null).length;
+const admitted = (statuses: readonly LimitStatus[]): number =>
+  statuses.filter(({ refusedBy }) => refusedBy === null).length;
 
 test('the limit applies to a UTC minute, not to the 60 s after the first request', () => {
   const usage = new KeyUsage();
@@ -34,7 +35,13 @@ test('the status is that of the window with fewer requests remaining; on a tie, 
   const [first, second, third, fourth] = send(usage, 4, at('12:00:30'), limits);
   assert.deepEqual(first, { window: 'minute', limit: 3, remaining: 2, reset: seconds('12:01:00'), refusedBy: null });
   assert.deepEqual([second?.remaining, third?.remaining], [1, 0]);
-  assert.deepEqual(fourth, { window: 'minute', limit: 3, remaining: 0, reset: seconds('12:01:00'), refusedBy: 'window' });
+  assert.deepEqual(fourth, {
+    window: 'minute',
+    limit: 3,
+    remaining: 0,
+    reset: seconds('12:01:00'),
+    refusedBy: 'window',
+  });
   const midnight = (at('00:00:00') + day) / 1000;
   const later = send(usage, 3, at('12:01:00'), limits);
   assert.deepEqual(later[0], { window: 'day', limit: 5, remaining: 1, reset: midnight, refusedBy: null });
@@ -42,7 +49,13 @@ test('the status is that of the window with fewer requests remaining; on a tie, 
   assert.equal(admitted(send(usage, 9, at('00:00:00') + day - 1, limits)), 0);
   assert.equal(admitted(send(usage, 9, at('00:00:00') + day, limits)), 3);
   const tie = new KeyUsage();
-  assert.deepEqual(tie.admit({ perMinute: 4, perDay: 4 }, at('12:00:00'), 0), { window: 'day', limit: 4, remaining: 3, reset: midnight, refusedBy: null });
+  assert.deepEqual(tie.admit({ perMinute: 4, perDay: 4 }, at('12:00:00'), 0), {
+    window: 'day',
+    limit: 4,
+    remaining: 3,
+    reset: midnight,
+    refusedBy: null,
+  });
 });
 
 test('refused requests are not counted', () => {
@@ -54,13 +67,31 @@ test('refused requests are not counted', () => {
 test('a change of plan applies to the current window: a smaller plan refuses, a larger one admits', () => {
   const usage = new KeyUsage();
   send(usage, 200, at('12:00:00'), pro);
-  assert.deepEqual(usage.admit(free, at('12:00:01'), at('12:00:01')), { window: 'minute', limit: 60, remaining: 0, reset: seconds('12:01:00'), refusedBy: 'window' });
-  assert.deepEqual(usage.admit(pro, at('12:00:02'), at('12:00:02')), { window: 'minute', limit: 300, remaining: 99, reset: seconds('12:01:00'), refusedBy: null });
+  assert.deepEqual(usage.admit(free, at('12:00:01'), at('12:00:01')), {
+    window: 'minute',
+    limit: 60,
+    remaining: 0,
+    reset: seconds('12:01:00'),
+    refusedBy: 'window',
+  });
+  assert.deepEqual(usage.admit(pro, at('12:00:02'), at('12:00:02')), {
+    window: 'minute',
+    limit: 300,
+    remaining: 99,
+    reset: seconds('12:01:00'),
+    refusedBy: null,
+  });
 });
 
 test('Retry-After is rounded up, and at least 1', () => {
   const status = send(new KeyUsage(), 61, at('12:00:00')).at(-1)!;
-  for (const [now, wait] of [['12:00:00.000', 60], ['12:00:00.001', 60], ['12:00:01.000', 59], ['12:00:59.000', 1], ['12:00:59.999', 1]] as const) {
+  for (const [now, wait] of [
+    ['12:00:00.000', 60],
+    ['12:00:00.001', 60],
+    ['12:00:01.000', 59],
+    ['12:00:59.000', 1],
+    ['12:00:59.999', 1],
+  ] as const) {
     assert.equal(keyLimited(status, at(now)).retryAfterSeconds, wait, now);
   }
 });
@@ -78,7 +109,12 @@ function insist(usage: KeyUsage, time: number, limits: PlanLimits, most = 2_000)
 }
 
 test('as many refusals as the plan admits per minute, but at least 60, ban the key for 5 minutes', () => {
-  for (const [limits, refusals] of [[free, 60], [pro, 300], [{ perMinute: 1, perDay: 9 }, 60], [{ perMinute: 61, perDay: 99 }, 61]] as const) {
+  for (const [limits, refusals] of [
+    [free, 60],
+    [pro, 300],
+    [{ perMinute: 1, perDay: 9 }, 60],
+    [{ perMinute: 61, perDay: 99 }, 61],
+  ] as const) {
     const usage = new KeyUsage();
     assert.equal(insist(usage, at('12:00:00'), limits), refusals);
     assert.deepEqual(usage.ban, { start: at('12:00:03'), lengthMs: 5 * minute });
@@ -111,7 +147,7 @@ test('if both windows are exhausted, the first refusal of the day counts', () =>
   const limits = { perMinute: 2, perDay: 2 };
   const usage = new KeyUsage();
   send(usage, 3, at('12:00:59'), limits);
-  send(usage, 59, at('12:01:01'), limits); // the new minute has room; the first refusal of the day was more than 2 s ago
+  send(usage, 59, at('12:01:01'), limits); // room in the minute; the first refusal of the day is over 2 s ago
   assert.equal(usage.refusals, 0);
   send(usage, 59, at('12:01:01.001'), limits);
   assert.deepEqual([usage.refusals, usage.ban], [59, null]);
@@ -141,11 +177,23 @@ test('a refusal by one window is not the first refusal of the other', () => {
 test('during a ban, Reset is the end of the ban, or of an exhausted window that ends later', () => {
   const usage = new KeyUsage();
   insist(usage, at('12:00:00'), free);
-  assert.deepEqual(usage.admit(free, at('12:00:40'), at('12:00:40')), { window: 'minute', limit: 60, remaining: 0, reset: seconds('12:05:03'), refusedBy: 'ban' });
+  assert.deepEqual(usage.admit(free, at('12:00:40'), at('12:00:40')), {
+    window: 'minute',
+    limit: 60,
+    remaining: 0,
+    reset: seconds('12:05:03'),
+    refusedBy: 'ban',
+  });
   assert.equal(admitted(send(usage, 61, at('12:05:03'))), 60);
   const spent = new KeyUsage();
   insist(spent, at('12:00:00'), { perMinute: 60, perDay: 60 });
-  assert.deepEqual(spent.admit({ perMinute: 60, perDay: 60 }, at('12:00:40'), 0), { window: 'day', limit: 60, remaining: 0, reset: (at('00:00:00') + day) / 1000, refusedBy: 'ban' });
+  assert.deepEqual(spent.admit({ perMinute: 60, perDay: 60 }, at('12:00:40'), 0), {
+    window: 'day',
+    limit: 60,
+    remaining: 0,
+    reset: (at('00:00:00') + day) / 1000,
+    refusedBy: 'ban',
+  });
 });
 
 test('requests during a ban neither prolong it nor count towards the next', () => {

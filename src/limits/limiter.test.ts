@@ -26,10 +26,47 @@ const plans: readonly Plan[] = [
 const key = fc.constantFrom('k1', 'k2');
 const step = (...ms: number[]) => fc.constantFrom(...ms);
 const action = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('request' as const), key, count: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(59, 60, 61, 64, 70, 130)), waitedMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 3_000 })) }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.oneof(step(1, 1_999, 2_000, 2_001, 5_000, 60_000, 301_000, 601_000, 3_600_000, day - minute, day), fc.integer({ min: 0, max: 90_000 })) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('passTo' as const), length: step(minute, day), ms: step(-1, 0, 1, -30_000, 30_000) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('step' as const), ms: step(-1, -1_500, -30_000, -59_999, -60_000, -60_001, -90_000, -120_000, -3_600_000, -day, -2 * day, 120_000, 3_600_000, day, 3 * day) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('request' as const),
+      key,
+      count: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(59, 60, 61, 64, 70, 130)),
+      waitedMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 3_000 })),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('pass' as const),
+      ms: fc.oneof(
+        step(1, 1_999, 2_000, 2_001, 5_000, 60_000, 301_000, 601_000, 3_600_000, day - minute, day),
+        fc.integer({ min: 0, max: 90_000 }),
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('passTo' as const),
+      length: step(minute, day),
+      ms: step(-1, 0, 1, -30_000, 30_000),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('step' as const),
+      ms: step(
+        -1, -1_500, -30_000, -59_999, -60_000, -60_001, -90_000, -120_000, -3_600_000, -day,
+        -2 * day,
+        120_000,
+        3_600_000,
+        day,
+        3 * day,
+      ),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('retry' as const), early: step(0, 1) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('plan' as const), key, plan: fc.constantFrom(...plans) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('save' as const, 'stop' as const, 'kill' as const) }) },
@@ -61,12 +98,17 @@ test('the limiter agrees with a model for any sequence of requests, clock change
       seen[status.refusedBy ?? 'admitted'] += 1;
       if (status.refusedBy === 'ban' && status.reset * second - now > 5 * minute + 2 * second) seen.longBan += 1;
       const windowEnd = status.window === 'minute' ? minute : day;
-      if (Math.floor(at / windowEnd) * windowEnd + windowEnd < status.reset * second && status.refusedBy === null) seen.kept += 1;
-      promise = status.refusedBy === null ? null : { key: id, at: now, seconds: keyLimited(status, now).retryAfterSeconds! };
+      if (Math.floor(at / windowEnd) * windowEnd + windowEnd < status.reset * second && status.refusedBy === null) {
+        seen.kept += 1;
+      }
+      promise =
+        status.refusedBy === null ? null : { key: id, at: now, seconds: keyLimited(status, now).retryAfterSeconds! };
       return status;
     };
     const save = (): void => {
-      const text = [...limiter.usages(() => now)].map(([id, usage]) => encodeUsage(id, usage, (time) => new Date(time).toISOString()));
+      const text = [...limiter.usages(() => now)].map(([id, usage]) =>
+        encodeUsage(id, usage, (time) => new Date(time).toISOString()),
+      );
       for (const model of Object.values(models)) {
         if (model.events.length === 0) continue;
         const at = time();
@@ -105,7 +147,11 @@ test('the limiter agrees with a model for any sequence of requests, clock change
           if (then < now) break;
           now = then;
           seen.promised += 1;
-          assert.equal(request(id, 0).refusedBy === null, one.early === 0, `${seconds} s after the refusal, less ${one.early}`);
+          assert.equal(
+            request(id, 0).refusedBy === null,
+            one.early === 0,
+            `${seconds} s after the refusal, less ${one.early}`,
+          );
           break;
         }
         case 'plan':
@@ -128,7 +174,10 @@ test('the limiter agrees with a model for any sequence of requests, clock change
           const at = time();
           const model = models[one.key as 'k1'];
           if (model.events.length > 0) model.record(at, 'seen');
-          assert.deepEqual([usage.minute.used, usage.day.used, usage.bannedUntil(at)], [model.used('minute', at), model.used('day', at), model.bannedUntil(at)]);
+          assert.deepEqual(
+            [usage.minute.used, usage.day.used, usage.bannedUntil(at)],
+            [model.used('minute', at), model.used('day', at), model.bannedUntil(at)],
+          );
           break;
         }
         case 'insist': {

@@ -24,7 +24,18 @@ interface Site {
 function site(t: TestContext): Site {
   const folder = temporaryFolder(t);
   const logged: string[] = [];
-  const opened: Site = { folder, path: join(folder, 'usage.json'), now: noon, logged, open: () => UsageFile.open(folder, () => opened.now, (line) => logged.push(line)) };
+  const opened: Site = {
+    folder,
+    path: join(folder, 'usage.json'),
+    now: noon,
+    logged,
+    open: () =>
+      UsageFile.open(
+        folder,
+        () => opened.now,
+        (line) => logged.push(line),
+      ),
+  };
   return opened;
 }
 
@@ -50,52 +61,87 @@ test('the file is one JSON document with one key per line', async (t) => {
   use(file, 'k1', 60, noon + 3_000);
   use(file, 'k3', 2, noon + 3_000);
   await file.close();
-  assert.equal(readFileSync(path, 'utf8'), `{"format":"petstore-usage","version":1,"keys":[
+  assert.equal(
+    readFileSync(path, 'utf8'),
+    `{"format":"petstore-usage","version":1,"keys":[
 {"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":60},"day":{"start":"2026-11-21T00:00:00.000Z","used":60},"ban":{"start":"2026-11-21T12:00:03.000Z","end":"2026-11-21T12:05:03.000Z"}},
 {"id":"k2","minute":{"start":"2026-11-21T12:00:00.000Z","used":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":2}},
 {"id":"k3","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":60}}
 ]}
-`);
+`,
+  );
 });
 
 test('encodeUsage and decodeUsage are inverse', () => {
   const time = fc.integer({ min: -1e12, max: 4e12 });
-  const window = (length: number) => fc.record({ start: time.map((ms) => Math.floor(ms / length) * length), used: fc.maxSafeNat(), firstRefusedAt: fc.option(time) });
-  const ban = fc.option(fc.record({ start: time.map((ms) => Math.floor(ms / 1000) * 1000), lengthMs: fc.integer({ min: 1, max: 3_600 }).map((s) => s * 1000) }, { noNullPrototype: true }));
+  const window = (length: number) =>
+    fc.record({
+      start: time.map((ms) => Math.floor(ms / length) * length),
+      used: fc.maxSafeNat(),
+      firstRefusedAt: fc.option(time),
+    });
+  const ban = fc.option(
+    fc.record(
+      {
+        start: time.map((ms) => Math.floor(ms / 1000) * 1000),
+        lengthMs: fc.integer({ min: 1, max: 3_600 }).map((s) => s * 1000),
+      },
+      { noNullPrototype: true },
+    ),
+  );
   fc.assert(fc.property(window(minute), window(86_400_000), fc.nat(), ban, (minuteUsed, dayUsed, refusals, stored) => {
     const id = 'k7';
-    const { usage } = decodeUsage(readJson(Buffer.from('{"id":"k7","minute":{"start":"1970-01-01T00:00:00Z","used":0},"day":{"start":"1970-01-01T00:00:00Z","used":0}}')) as JsonObject);
+    const { usage } = decodeUsage(
+      readJson(
+        Buffer.from(
+          '{"id":"k7","minute":{"start":"1970-01-01T00:00:00Z","used":0},"day":{"start":"1970-01-01T00:00:00Z","used":0}}',
+        ),
+      ) as JsonObject,
+    );
     Object.assign(usage.minute, minuteUsed);
     Object.assign(usage.day, dayUsed);
     usage.refusals = refusals;
     usage.ban = stored;
-    assert.deepEqual(decodeUsage(readJson(Buffer.from(encodeUsage(id, usage, (time) => new Date(time).toISOString()))) as JsonObject), { id, usage });
+    assert.deepEqual(
+      decodeUsage(readJson(Buffer.from(encodeUsage(id, usage, (time) => new Date(time).toISOString()))) as JsonObject),
+      { id, usage },
+    );
   }));
 });
 
-test('a write begins within a second of the first unsaved change, not for every request', { timeout: 10_000 }, async (t) => {
-  const { path, open } = site(t);
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const file = await open();
-  const saved = async (id: string, count: number): Promise<void> => {
-    while (!existsSync(path) || !readFileSync(path, 'utf8').includes(`{"id":"${id}","minute":{"start":"2026-11-21T12:00:00.000Z","used":${count}}`)) await new Promise(setImmediate);
-  };
-  use(file, 'k1', 1, noon);
-  t.mock.timers.tick(700);
-  use(file, 'k1', 1, noon);
-  assert.equal(existsSync(path), false);
-  t.mock.timers.tick(300);
-  await saved('k1', 2);
-  t.mock.timers.tick(100_000);
-  await new Promise(setImmediate);
-  const { mtimeMs } = statSync(path);
-  t.mock.timers.tick(100_000);
-  assert.equal(statSync(path).mtimeMs, mtimeMs);
-  use(file, 'k1', 1, noon);
-  t.mock.timers.tick(1_000);
-  await saved('k1', 3);
-  await file.close();
-});
+test(
+  'a write begins within a second of the first unsaved change, not for every request',
+  { timeout: 10_000 },
+  async (t) => {
+    const { path, open } = site(t);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const file = await open();
+    const saved = async (id: string, count: number): Promise<void> => {
+      while (
+        !existsSync(path) ||
+        !readFileSync(path, 'utf8').includes(
+          `{"id":"${id}","minute":{"start":"2026-11-21T12:00:00.000Z","used":${count}}`,
+        )
+      )
+        await new Promise(setImmediate);
+    };
+    use(file, 'k1', 1, noon);
+    t.mock.timers.tick(700);
+    use(file, 'k1', 1, noon);
+    assert.equal(existsSync(path), false);
+    t.mock.timers.tick(300);
+    await saved('k1', 2);
+    t.mock.timers.tick(100_000);
+    await new Promise(setImmediate);
+    const { mtimeMs } = statSync(path);
+    t.mock.timers.tick(100_000);
+    assert.equal(statSync(path).mtimeMs, mtimeMs);
+    use(file, 'k1', 1, noon);
+    t.mock.timers.tick(1_000);
+    await saved('k1', 3);
+    await file.close();
+  },
+);
 
 test('close() waits for the write that is under way', async (t) => {
   const { path, open } = site(t);
@@ -137,7 +183,11 @@ test('a ban is saved until 24 h after its end, also on the next day', async (t) 
   const file = await opened.open();
   ban(file, 'k1', opened.now);
   const end = opened.now + 3_000 + 5 * minute;
-  for (const [now, kept] of [[opened.now + 3 * minute, true], [end + 24 * 60 * minute, true], [end + 24 * 60 * minute + 1, false]] as const) {
+  for (const [now, kept] of [
+    [opened.now + 3 * minute, true],
+    [end + 24 * 60 * minute, true],
+    [end + 24 * 60 * minute + 1, false],
+  ] as const) {
     opened.now = now;
     await file.save();
     assert.equal((await opened.open()).limiter.usageOf('k1', now).ban !== null, kept);
@@ -178,7 +228,7 @@ test('refusals by a ban cause no write', async (t) => {
   t.mock.timers.tick(1_000);
   await file.close();
   assert.equal(statSync(opened.path).ino, ino);
-  use(file, 'k1', 1, noon - 120_000); // the clock was set back to before the ban, which ends it; this request is admitted
+  use(file, 'k1', 1, noon - 120_000); // setting the clock back to before the ban ends it
   await file.close();
   assert.notEqual(statSync(opened.path).ino, ino);
 });
@@ -208,11 +258,22 @@ const good = `{"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":1},
 test('a damaged file is renamed, one line is logged, and all counters start from nothing', async (t) => {
   const opened = site(t);
   const broken = [
-    '', '{', 'null', '[]', '{}', '\0\0\0\0', line(good).slice(0, -20), line(good).replace('usage"', 'keys"'), line(good).replace(':1,"keys"', ':2,"keys"'),
-    line('5'), line('{}'), line(`${good},\n${good}`), line(good.replace('"used":1', '"used":-1')), line(good.replace('"used":1', '"used":1.5')),
-    line(good.replace('"used":1', '"used":"1"')), line(good.replace('12:00:00', '12:00:01')), line(good.replace('T00:00:00', 'T12:00:00')),
-    line(good.replace('2026-11-21T12:00:00.000Z', 'noon')), line(good.replace('"used":1}', '"used":1,"firstRefusedAt":null}')),
-    line(good.replace('"used":1}', '"used":1,"refusals":-1}')), line(good.replace(goodDay, `${goodDay},"ban":null`)),
+    '', '{', 'null', '[]', '{}', '\0\0\0\0',
+    line(good).slice(0, -20),
+    line(good).replace('usage"', 'keys"'),
+    line(good).replace(':1,"keys"', ':2,"keys"'),
+    line('5'),
+    line('{}'),
+    line(`${good},\n${good}`),
+    line(good.replace('"used":1', '"used":-1')),
+    line(good.replace('"used":1', '"used":1.5')),
+    line(good.replace('"used":1', '"used":"1"')),
+    line(good.replace('12:00:00', '12:00:01')),
+    line(good.replace('T00:00:00', 'T12:00:00')),
+    line(good.replace('2026-11-21T12:00:00.000Z', 'noon')),
+    line(good.replace('"used":1}', '"used":1,"firstRefusedAt":null}')),
+    line(good.replace('"used":1}', '"used":1,"refusals":-1}')),
+    line(good.replace(goodDay, `${goodDay},"ban":null`)),
     line(good.replace(goodDay, `${goodDay},"ban":{"start":"2026-11-21T12:00:00Z","end":"2026-11-21T12:00:00Z"}`)),
     line(good.replace(goodDay, `${goodDay},"ban":{"start":"2026-11-21T12:00:00.5Z","end":"2026-11-21T12:00:01.5Z"}`)),
     line(good.replace('"k1"', '1')),
@@ -223,7 +284,10 @@ test('a damaged file is renamed, one line is logged, and all counters start from
     assert.deepEqual(used(file, 'k1', noon), [0, 0], text);
     assert.equal(opened.logged.length, index + 1, text);
     const aside = `${opened.path}.broken-${index + 1}`;
-    assert.match(opened.logged.at(-1)!, /^[^\n]+usage\.json, line \d+: [^\n]+; the file was renamed to [^\n]+, and all counters and bans start from nothing$/);
+    assert.match(
+      opened.logged.at(-1)!,
+      /^[^\n]+usage\.json, line \d+: [^\n]+; the file was renamed to [^\n]+, and all counters and bans start from nothing$/,
+    );
     assert.ok(opened.logged.at(-1)!.includes(aside));
     assert.equal(readFileSync(aside, 'utf8'), text);
     assert.equal(existsSync(opened.path), false);
@@ -260,7 +324,10 @@ test('a failed write is logged once and tried again; nothing is lost in memory',
   };
   await failAgain();
   await failAgain();
-  assert.deepEqual(logged.map((text) => /^cannot write .*usage\.json: .*; a restart would lose recent usage and bans$/.test(text)), [true]);
+  assert.deepEqual(
+    logged.map((text) => /^cannot write .*usage\.json: .*; a restart would lose recent usage and bans$/.test(text)),
+    [true],
+  );
   rmSync(path, { recursive: true });
   t.mock.timers.tick(1_000);
   await file.save();

@@ -12,12 +12,15 @@ test('the time of the limits follows the clock, and stands still after a step ba
 
 test('the time of the limits follows a larger step back and any step forward', () => {
   const time = new LimitsTime();
-  const said = [0, -60_000, -60_001, -60_000, 10 * dayMs, 10 * dayMs - 60_000, -dayMs].map((ms) => time.at(noon + ms) - noon);
+  const said = [0, -60_000, -60_001, -60_000, 10 * dayMs, 10 * dayMs - 60_000, -dayMs].map(
+    (ms) => time.at(noon + ms) - noon,
+  );
   assert.deepEqual(said, [0, 0, -60_001, -60_000, 10 * dayMs, 10 * dayMs, -dayMs]);
 });
 
 test('windows start with the UTC minute and day', () => {
-  const iso = (text: string, lengthMs: number): string => new Date(windowStart(Date.parse(text), lengthMs)).toISOString();
+  const iso = (text: string, lengthMs: number): string =>
+    new Date(windowStart(Date.parse(text), lengthMs)).toISOString();
   assert.equal(iso('2026-11-21T12:34:56.789Z', minuteMs), '2026-11-21T12:34:00.000Z');
   assert.equal(iso('2026-11-21T12:34:00.000Z', minuteMs), '2026-11-21T12:34:00.000Z');
   assert.equal(iso('2026-11-21T23:59:59.999Z', dayMs), '2026-11-21T00:00:00.000Z');

@@ -1,6 +1,6 @@
 /**
- * Test support: a model of the rules of decisions.md, "Limits". It computes everything from the list of events of one key.
- * It has no counters, because otherwise it would copy the code that it checks.
+ * Test support: a model of the rules of decisions.md, "Limits". It computes everything from the list of events of one
+ * key. It has no counters, because otherwise it would copy the code that it checks.
  */
 import type { PlanLimits } from '../limits/plans.ts';
 import type { LimitStatus } from '../limits/limit-status.ts';
@@ -26,9 +26,12 @@ export interface KeyEvent {
   readonly ban: { readonly start: number; readonly end: number } | null;
 }
 
-/** Returns the time of the limits after these readings of the clock: the latest since the last step back of more than 60 s. */
+/** Returns the time of the limits after these readings of the clock: the latest since the last large step back. */
 export function limitsTime(readings: readonly number[]): number {
-  return readings.reduce((latest, reading) => (latest - reading > 60 * second ? reading : Math.max(latest, reading)), -Infinity);
+  return readings.reduce(
+    (latest, reading) => (latest - reading > 60 * second ? reading : Math.max(latest, reading)),
+    -Infinity,
+  );
 }
 
 /** The limits of one key, computed from its events. */
@@ -76,7 +79,7 @@ export class LimitsModel {
     return names;
   }
 
-  /** Whether a refusal counts: its request arrived more than 2 s after the first refusal of the exhausted window that ends last. */
+  /** Whether a refusal counts: its request arrived over 2 s after the first refusal of the window that ends last. */
   #counts({ exhausted, arrivedAt, time }: Pick<KeyEvent, 'exhausted' | 'arrivedAt' | 'time'>): boolean {
     const name = exhausted.at(-1)!;
     const within = this.#within(name, time);
@@ -104,7 +107,9 @@ export class LimitsModel {
     const window = Math.max(left.minute, 0) < Math.max(left.day, 0) ? 'minute' : 'day';
     const limit = window === 'minute' ? limits.perMinute : limits.perDay;
     const ends = { minute: starts.minute + minute, day: starts.day + day };
-    if (!banned && exhausted.length === 0) return { window, limit, remaining: left[window], reset: ends[window] / second, refusedBy: null };
+    if (!banned && exhausted.length === 0) {
+      return { window, limit, remaining: left[window], reset: ends[window] / second, refusedBy: null };
+    }
     const until = this.bannedUntil(time);
     const reset = Math.max(until ?? 0, ...exhausted.map((name) => ends[name])) / second;
     return { window, limit, remaining: 0, reset, refusedBy: until === null ? 'window' : 'ban' };
@@ -113,7 +118,9 @@ export class LimitsModel {
   /** The ban that one more counted refusal causes, or null. */
   #banNow({ perMinute }: PlanLimits, time: number): KeyEvent['ban'] {
     const thisMinute = this.#within('minute', time);
-    const counted = thisMinute.slice(thisMinute.findLastIndex(({ what }) => what === 'unbanned') + 1).filter(({ counts }) => counts);
+    const counted = thisMinute
+      .slice(thisMinute.findLastIndex(({ what }) => what === 'unbanned') + 1)
+      .filter(({ counts }) => counts);
     if (counted.length + 1 < Math.max(60, perMinute)) return null;
     const start = Math.ceil(time / second) * second;
     const last = this.ban(time);

@@ -33,7 +33,10 @@ export class Program {
   readonly ended: Promise<Ended>;
 
   constructor(t: TestContext, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.child = spawn(command, args, { env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child = spawn(command, args, {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     this.ended = once(this.child, 'close').then(([code]) => ({
@@ -75,7 +78,11 @@ export interface RunningServer extends Program {
 }
 
 /** Starts `node dist/server.js --port 0 --data folder …` and waits until it listens. */
-export async function startServer(t: TestContext, folder: string, args: readonly string[] = []): Promise<RunningServer> {
+export async function startServer(
+  t: TestContext,
+  folder: string,
+  args: readonly string[] = [],
+): Promise<RunningServer> {
   const program = new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder, ...args]);
   const [, address] = await program.printed(/petstore listening on (http:\S+)\n/);
   return Object.assign(program, { address: address! });
@@ -88,7 +95,9 @@ export function petstore(t: TestContext, folder: string, ...args: string[]): Pro
 
 /** Makes a key with the command and returns its secret. `more` are further flags. */
 export async function makeKey(t: TestContext, folder: string, plan = 'business', ...more: string[]): Promise<string> {
-  const { code, stdout, stderr } = await petstore(t, folder, 'keys', 'create', '--name', 'test', '--plan', plan, ...more);
+  const { code, stdout, stderr } = await petstore(
+    t, folder, 'keys', 'create', '--name', 'test', '--plan', plan, ...more,
+  );
   if (code !== 0) throw new Error(stderr);
   return stdout.trimEnd();
 }

@@ -37,11 +37,14 @@ export const free: Plan = { name: 'free' };
 /** Returns the header line that contains a secret. */
 export const auth = (secret: string): string => `Authorization: Bearer ${secret}`;
 /** Returns a header as a number. */
-export const header = ({ headers }: Pick<HttpResponse, 'headers'>, name: string): number => Number(headers.get(name) ?? assert.fail(`no ${name}`));
+export const header = ({ headers }: Pick<HttpResponse, 'headers'>, name: string): number =>
+  Number(headers.get(name) ?? assert.fail(`no ${name}`));
 /** Returns the values of Limit, Remaining and Reset. */
-export const limits = (response: Pick<HttpResponse, 'headers'>): number[] => ['limit', 'remaining', 'reset'].map((name) => header(response, `x-ratelimit-${name}`));
+export const limits = (response: Pick<HttpResponse, 'headers'>): number[] =>
+  ['limit', 'remaining', 'reset'].map((name) => header(response, `x-ratelimit-${name}`));
 /** Returns how many responses have this status. */
-export const countStatus = (responses: readonly Pick<HttpResponse, 'status'>[], status: number): number => responses.filter((response) => response.status === status).length;
+export const countStatus = (responses: readonly Pick<HttpResponse, 'status'>[], status: number): number =>
+  responses.filter((response) => response.status === status).length;
 
 /** Sends `count` concurrent requests, each on a connection of its own. */
 export const burst = (shop: Shop, secret: string | null, count: number): Promise<HttpResponse[]> =>
