@@ -64,7 +64,7 @@ class Taker {
     t.after(() => this.kill());
   }
 
-  async told(): Promise<unknown> {
+  async nextMessage(): Promise<unknown> {
     const ended = once(this.child, 'exit').then(([code]) =>
       assert.fail(`the process ended with exit code ${String(code)}`),
     );
@@ -74,15 +74,15 @@ class Taker {
   }
 
   take(folder: string, at = 0): Promise<unknown> {
-    const told = this.told();
+    const message = this.nextMessage();
     this.child.send({ folder, at });
-    return told;
+    return message;
   }
 
   release(): Promise<unknown> {
-    const told = this.told();
+    const message = this.nextMessage();
     this.child.send({ release: true });
-    return told;
+    return message;
   }
 
   async kill(): Promise<void> {
@@ -94,7 +94,7 @@ class Taker {
 
 async function takers(t: TestContext, count: number): Promise<Taker[]> {
   const all = Array.from({ length: count }, () => new Taker(t));
-  for (const message of await Promise.all(all.map((taker) => taker.told()))) assert.equal(message, 'ready');
+  for (const message of await Promise.all(all.map((taker) => taker.nextMessage()))) assert.equal(message, 'ready');
   return all;
 }
 
