@@ -5,18 +5,10 @@ import { OperatorError } from './domain/operator-error.ts';
 import { readNewPet } from './domain/pet.ts';
 import { replaceFile } from './files/replace.ts';
 import { readJson, type JsonArray } from './json/read.ts';
-import type { KeyRing } from './keys/key-ring.ts';
-import { ordersName, type OrderStore } from './store/order-store.ts';
-import type { PetStore } from './store/pet-store.ts';
+import type { ServiceOptions } from './service.ts';
+import { ordersName } from './store/order-store.ts';
 
-interface Stores {
-  readonly folder: string;
-  readonly basePath: string;
-  readonly address: string;
-  readonly keys: KeyRing;
-  readonly orders: OrderStore;
-  readonly pets: PetStore;
-}
+type Stores = Pick<ServiceOptions, 'basePath' | 'keys' | 'orders' | 'pets'> & { folder: string; address: string };
 
 /** Reads the sample data. Throws an OperatorError if it is missing. */
 export function readSamples(samples: URL) {

@@ -26,10 +26,6 @@ export interface PlanRequest {
   readonly perDay?: number;
 }
 
-interface KeyId {
-  readonly id: string;
-}
-
 /**
  * What each command does. Times and durations are in milliseconds. A function rejects with an OperatorError if the
  * command is invalid or the change cannot be saved.
@@ -48,17 +44,17 @@ const commands = {
     return { keys: [keyReport(key, now)], secret };
   },
 
-  async rotate({ keys }: Accounts, { id, graceMs }: KeyId & { graceMs: number }, now: number) {
+  async rotate({ keys }: Accounts, { id, graceMs }: { id: string; graceMs: number }, now: number) {
     check(typeof graceMs === 'number' && graceMs >= 0 && isTime(now + graceMs), '--grace must be a duration');
     const { key, secret } = await keys.rotate(id, graceMs, now);
     return { keys: [keyReport(key, now)], secret };
   },
 
-  async revoke({ keys }: Accounts, { id }: KeyId, now: number) {
+  async revoke({ keys }: Accounts, { id }: { id: string }, now: number) {
     return { keys: [keyReport(await keys.revoke(id, now), now)] };
   },
 
-  async 'set-plan'({ keys }: Accounts, { id, plan, perMinute, perDay }: KeyId & PlanRequest, now: number) {
+  async 'set-plan'({ keys }: Accounts, { id, plan, perMinute, perDay }: PlanRequest & { id: string }, now: number) {
     return { keys: [keyReport(await keys.setPlan(id, planOf(plan, perMinute, perDay), now), now)] };
   },
 
@@ -70,7 +66,7 @@ const commands = {
   },
 
   /** Lifts a ban. `unbanned` is whether there was one. */
-  async unban({ keys, openUsage }: Accounts, { id }: KeyId, now: number) {
+  async unban({ keys, openUsage }: Accounts, { id }: { id: string }, now: number) {
     const usage = await openUsage();
     const key = keys.get(id);
     const unbanned = usage.limiter.unban(id, now);
