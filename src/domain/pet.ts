@@ -42,6 +42,13 @@ export function readNewPet(value: JsonValue): NewPet {
   return { name, categoryId, status };
 }
 
+/** A Pet in the form in which it is stored. `line` is its `petLine`. */
+export interface StoredPet {
+  readonly id: number;
+  readonly line: string;
+  readonly status: PetStatus;
+}
+
 /** A Pet as one line of JSON: its form in memory, on the disk and on the wire. `status` is always its last member. */
 export function petLine(id: number, pet: NewPet): string {
   // JSON.stringify escapes lone surrogates, so that they survive UTF-8.

@@ -293,8 +293,8 @@ test('a disk that takes no more: a real failure in the middle of a write', { ski
   const folder = temporaryFolder(t);
   const script = `
     import { Journal } from ${JSON.stringify(new URL('journal.ts', import.meta.url).href)};
-    const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, apply: () => true, log: console.error });
-    const pet = (id, bytes) => Buffer.from(\`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`);
+    const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, table: { append() {} }, log: console.error });
+    const pet = (id, bytes) => ({ id, line: \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`, status: 'sold' });
     const said = [];
     const settle = async (...promises) => said.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
     await settle(journal.append(pet(1, 100)), journal.append(pet(2, 40_000)));

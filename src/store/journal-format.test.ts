@@ -18,7 +18,7 @@ test('records are whole whatever the room for them, in which they are if it is l
       for (const [index, line] of lines.entries()) {
         const end = start + Buffer.byteLength(line);
         const [from, to] = places.slice(2 * index);
-        assert.equal(bytes.toString('utf8', from, to), pets[index]);
+        assert.equal(bytes.toString('utf8', from, to), pets[index]!.line);
         assert.deepEqual(decodeLine(bytes, start, end), { seq: durable + index + 1, durable, pet: { start: from, end: to } });
         start = end + 1;
       }

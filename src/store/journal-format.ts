@@ -1,3 +1,4 @@
+import type { StoredPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { decimal } from '../json/decimal.ts';
 
@@ -42,18 +43,17 @@ export interface EncodedRecords {
 }
 
 /** The lines of records numbered from `durable` + 1 on: in `room`, if they are sure to fit, else in memory of their own. */
-export function encodeRecords(pets: readonly string[], durable: number, room: Buffer): EncodedRecords {
-  const mostBytes = (bytesOf: (pet: string) => number): number => pets.reduce((sum, pet) => sum + maxHeadBytes + bytesOf(pet) + tailBytes + 1, 0);
+export function encodeRecords(pets: readonly StoredPet[], durable: number, room: Buffer): EncodedRecords {
   // In UTF-8, a UTF-16 unit takes three bytes at most.
-  const fits = mostBytes((pet) => 3 * pet.length) <= room.length;
-  const bytes = fits ? room : Buffer.allocUnsafeSlow(mostBytes((pet) => Buffer.byteLength(pet)));
+  const mostBytes = pets.reduce((sum, { line }) => sum + maxHeadBytes + 3 * line.length + tailBytes + 1, 0);
+  const bytes = mostBytes <= room.length ? room : Buffer.allocUnsafeSlow(mostBytes);
   const afterSeq = `,"durable":${durable},"pet":`;
   const places: number[] = [];
   let end = 0;
   for (let index = 0; index < pets.length; index++) {
     const start = end;
     const head = `{"seq":${decimal(durable + 1 + index)}${afterSeq}`;
-    end += bytes.write(head + pets[index]!, end);
+    end += bytes.write(head + pets[index]!.line, end);
     places.push(start + head.length, end);
     end += bytes.write(tail(bytes, start, end), end, 'latin1');
   }

@@ -13,20 +13,19 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { rm, truncate } from 'node:fs/promises';
 import { damaged } from '../domain/operator-error.ts';
+import { statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile, syncFolder } from '../files/replace.ts';
 import { decodeLine, segmentFirst, segmentPath, type Segment } from './journal-format.ts';
+import type { LineTable } from './line-table.ts';
 
 export interface RecoveryOptions {
   readonly folder: string;
   /** The number of the last record that the snapshot holds; 0 without one. */
   readonly snapshotSequence: number;
-  /**
-   * Is given the animal's line of each record behind the snapshot, in order, from `start` to `end` of `bytes`: to be copied, for what is
-   * there changes after the call. Says whether it is one.
-   */
-  readonly apply: (bytes: Buffer, start: number, end: number) => boolean;
+  /** Is given the animal of each record behind the snapshot, in order. It must copy the bytes, which change after the call. */
+  readonly table: Pick<LineTable, 'append'>;
   readonly log: (line: string) => void;
 }
 
@@ -40,11 +39,11 @@ export interface Recovery {
 }
 
 /**
- * Gives each record behind the snapshot to `apply`, and sets a torn tail aside with one line in the log.
+ * Adds each record behind the snapshot to the table, and sets a torn tail aside with one line in the log.
  * Throws OperatorError where the journal is damaged, or does not fit the snapshot.
  */
 export async function recoverJournal(options: RecoveryOptions): Promise<Recovery> {
-  const { folder, snapshotSequence, apply, log } = options;
+  const { folder, snapshotSequence, table, log } = options;
   const segments = listSegments(folder);
   if (segments.length === 0 && snapshotSequence > 0) {
     log(`${folder} has a snapshot but no journal; if that was lost, so are the animals added since the snapshot`);
@@ -72,8 +71,10 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovery
           }
           if (entry.pet === null) continue;
           last = entry.seq;
-          const isPet = last <= snapshotSequence || apply(bytes, entry.pet.start, entry.pet.end);
-          if (!isPet) throw damaged(path, number, 'this is not the line of an animal');
+          if (last <= snapshotSequence) continue;
+          const status = statusOfLine(bytes, entry.pet.start, entry.pet.end);
+          if (status === null) throw damaged(path, number, 'this is not the line of an animal');
+          table.append(bytes, status, entry.pet.start, entry.pet.end);
           continue;
         }
         torn = { number, offset };

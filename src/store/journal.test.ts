@@ -38,7 +38,7 @@ test('every line is JSON with a sequence number, what is durable, and a checksum
     const [, before, crc] = /^(.*),"crc":"([0-9a-f]{8})"\}$/.exec(line) ?? [];
     assert.equal(crc, crcByDefinition(before!));
   }
-  assert(readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800')},"crc"`), 'the animal stands in it byte for byte');
+  assert(readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800').line},"crc"`), 'the animal stands in it byte for byte');
 });
 
 test('while it runs, zeros stand behind the last line; a close and a rotation cut them off, and a killed process leaves no tear', async (t) => {

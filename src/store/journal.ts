@@ -22,6 +22,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
+import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords, type EncodedRecords, type Segment } from './journal-format.ts';
@@ -38,7 +39,7 @@ const maxQuietTurns = 4;
 
 export class Journal {
   readonly #folder: string;
-  readonly #apply: RecoveryOptions['apply'];
+  readonly #table: RecoveryOptions['table'];
   /** Where records are encoded. */
   readonly #room = Buffer.allocUnsafeSlow(256 * 1024);
   /** The segments before the one that grows. */
@@ -57,7 +58,7 @@ export class Journal {
   /** Whether the end of the file and the names in the folder must be settled before more is written. */
   #unsettled = true;
 
-  /** Reads the journal back, giving each record behind the snapshot to `apply`. Throws OperatorError on damage. */
+  /** Reads the journal back, adding each record behind the snapshot to the table. Throws OperatorError on damage. */
   static async open(options: RecoveryOptions): Promise<Journal> {
     const { segments, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
@@ -70,9 +71,9 @@ export class Journal {
     return journal;
   }
 
-  private constructor({ folder, apply }: RecoveryOptions, closed: Segment[], { segment, file }: OpenSegment, last: number) {
+  private constructor({ folder, table }: RecoveryOptions, closed: Segment[], { segment, file }: OpenSegment, last: number) {
     this.#folder = folder;
-    this.#apply = apply;
+    this.#table = table;
     this.#closed = closed;
     this.#active = segment;
     this.#file = file;
@@ -80,7 +81,7 @@ export class Journal {
     this.#durable = last;
   }
 
-  /** The number of the last record on the disk: everything up to it has been given to `apply`. */
+  /** The number of the last record on the disk: everything up to it is in the table. */
   get durable(): number {
     return this.#durable;
   }
@@ -90,8 +91,8 @@ export class Journal {
     return this.#closed.reduce((sum, segment) => sum + segment.bytes, this.#file.size);
   }
 
-  /** Resolves when the animal's line is on the disk and applied. Rejects with what the disk reports. */
-  append(pet: string): Promise<void> {
+  /** Resolves when the animal is on the disk and in the table. Rejects with what the disk reports. */
+  append(pet: StoredPet): Promise<void> {
     const group = (this.#waiting ??= new JournalGroup());
     group.pets.push(pet);
     this.#start();
@@ -201,7 +202,7 @@ export class Journal {
     }
     const { bytes, places } = records;
     this.#syncedBytes = this.#file.size;
-    for (let i = 0; i < places.length; i += 2) this.#apply(bytes, places[i]!, places[i + 1]!);
+    for (let i = 0; i < pets.length; i++) this.#table.append(bytes, pets[i]!.status, places[2 * i]!, places[2 * i + 1]!);
     this.#durable += pets.length;
     this.#expected = pets.length + this.#count;
     resolve();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ApiError } from '../domain/api-error.ts';
-import { petLine, statusOfLine, type NewPet } from '../domain/pet.ts';
+import { petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { Journal } from './journal.ts';
 import { LineTable, type Page, type PageQuery } from './line-table.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
@@ -8,12 +8,6 @@ import { readSnapshot, writeSnapshot } from './snapshot.ts';
 const snapshotName = 'pets.json';
 /** A smaller journal is not worth a snapshot: to read it back takes a fraction of a second, to write one makes creates wait. */
 const defaultMinFoldBytes = 32 * 1024 * 1024;
-
-export interface CreatedPet {
-  readonly id: number;
-  /** The Pet in JSON. */
-  readonly line: string;
-}
 
 /** The animals: in memory for reading, in a snapshot and a journal for good. */
 export class PetStore {
@@ -37,11 +31,10 @@ export class PetStore {
    */
   static async open(folder: string, log: (line: string) => void, minFoldBytes = defaultMinFoldBytes): Promise<PetStore> {
     const store = new PetStore(folder, log, minFoldBytes);
-    const apply = (bytes: Buffer, start: number, end: number): boolean => store.#apply(bytes, start, end);
-    const snapshot = readSnapshot(store.#path, apply);
+    const snapshot = readSnapshot(store.#path, store.#table);
     store.#snapshotBytes = snapshot?.bytes ?? 0;
     store.#snapshotSequence = snapshot?.sequence ?? 0;
-    store.#journal = await Journal.open({ folder, snapshotSequence: snapshot?.sequence ?? 0, apply, log });
+    store.#journal = await Journal.open({ folder, snapshotSequence: snapshot?.sequence ?? 0, table: store.#table, log });
     store.#lastId = Math.max(snapshot?.lastId ?? 0, Number(store.#table.lastId ?? 0));
     return store;
   }
@@ -73,18 +66,18 @@ export class PetStore {
    * Adds an animal. Resolves when it is on the disk.
    * Throws ApiError `storage_unavailable` if it could not be made durable: then its id stays unused.
    */
-  async create(pet: NewPet): Promise<CreatedPet> {
+  async create(pet: NewPet): Promise<StoredPet> {
     const id = ++this.#lastId;
-    const line = petLine(id, pet);
+    const stored = { id, line: petLine(id, pet), status: pet.status };
     try {
-      await this.#journal.append(line);
+      await this.#journal.append(stored);
     } catch (error) {
       this.#noteFailed(error);
       throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', { retryAfterSeconds: 5 });
     }
     this.#noteWritten();
     this.#foldIfDue();
-    return { id, line };
+    return stored;
   }
 
   /** Whether animals can be added: after a failed write, tries whether the disk is back. */
@@ -110,12 +103,6 @@ export class PetStore {
     this.#closing = true;
     await this.#folding;
     await this.#journal.close();
-  }
-
-  #apply(bytes: Buffer, start: number, end: number): boolean {
-    const status = statusOfLine(bytes, start, end);
-    if (status !== null) this.#table.append(bytes, status, start, end);
-    return status !== null;
   }
 
   #noteWritten(): void {

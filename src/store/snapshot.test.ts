@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { OperatorError } from '../domain/operator-error.ts';
-import { petLine, petStatuses, statusOfLine, type NewPet } from '../domain/pet.ts';
+import { petLine, petStatuses, type NewPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { onSync } from '../testing/file-handle.ts';
+import { recordingTable } from '../testing/journal.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
@@ -38,11 +39,7 @@ async function write(path: string, list: readonly NewPet[], count = list.length)
 /** What is read, as lines; `null` for a snapshot that is not there. */
 function read(path: string): { head: ReturnType<typeof readSnapshot>; lines: string[] } {
   const lines: string[] = [];
-  const head = readSnapshot(path, (bytes, start, end) => {
-    const pet = bytes.subarray(start, end);
-    lines.push(pet.toString());
-    return statusOfLine(pet) !== null;
-  });
+  const head = readSnapshot(path, recordingTable((line) => lines.push(line)));
   return { head, lines };
 }
 

@@ -14,6 +14,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { damaged } from '../domain/operator-error.ts';
+import { statusOfLine } from '../domain/pet.ts';
 import { crc32, crcHex, isCrcHex } from '../files/crc32.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
@@ -88,13 +89,13 @@ export async function writeSnapshot(path: string, table: LineTable, count: numbe
 }
 
 /**
- * Reads the snapshot, giving each animal's line, from `start` to `end` of `bytes`, to `apply`, which says whether it is one.
+ * Reads the snapshot, adding each animal to the table, which must copy the bytes it is given.
  * Gives the head and the length in bytes, or null if there is no snapshot.
- * Throws OperatorError that names the damaged line; what `apply` was given is worthless then.
+ * Throws OperatorError that names the damaged line; what was added to the table is worthless then.
  */
 export function readSnapshot(
   path: string,
-  apply: (bytes: Buffer, start: number, end: number) => boolean,
+  table: Pick<LineTable, 'append'>,
 ): (SnapshotHead & { readonly bytes: number }) | null {
   if (!existsSync(path)) return null;
   const lines = readLines(path);
@@ -119,7 +120,9 @@ export function readSnapshot(
       const { bytes, start, end } = take();
       const hasComma = bytes[end - 1] === comma;
       const petEnd = hasComma ? end - 1 : end;
-      if (hasComma !== row < count || !apply(bytes, start, petEnd)) throw bad(unsound(path) ?? number, 'this is not the line of an animal');
+      const status = statusOfLine(bytes, start, petEnd);
+      if (hasComma !== row < count || status === null) throw bad(unsound(path) ?? number, 'this is not the line of an animal');
+      table.append(bytes, status, start, petEnd);
       checksums[row] = crc32(bytes, start, petEnd);
     }
     if (textOf(take()) !== petsEnd) throw bad(unsound(path) ?? number, `here the line ${petsEnd} is due`);

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
+import type { StoredPet } from '../domain/pet.ts';
 import { Journal } from '../store/journal.ts';
+import type { LineTable } from '../store/line-table.ts';
 import { onSync } from './file-handle.ts';
 
 export interface Opened {
   readonly journal: Journal;
-  /** The records that `apply` was given, by their ids. */
+  /** The ids of the animals in its table. */
   readonly applied: number[];
   readonly logged: string[];
 }
@@ -16,13 +18,22 @@ export interface Opened {
 export async function openJournal(folder: string, snapshotSequence = 0): Promise<Opened> {
   const applied: number[] = [];
   const logged: string[] = [];
-  const apply = (bytes: Buffer, start: number, end: number): boolean => applied.push((JSON.parse(bytes.toString('utf8', start, end)) as { id: number }).id) > 0;
-  return { journal: await Journal.open({ folder, snapshotSequence, apply, log: (line) => logged.push(line) }), applied, logged };
+  const table = recordingTable((line) => applied.push((JSON.parse(line) as { id: number }).id));
+  return { journal: await Journal.open({ folder, snapshotSequence, table, log: (line) => logged.push(line) }), applied, logged };
 }
 
-/** An animal's line. */
-export function pet(id: number, name = 'Rex'): string {
-  return `{"id":${id},"name":"${name}","categoryId":9223372036854775807,"status":"sold"}`;
+/** In place of a LineTable: gives each line that is added to `add`. */
+export function recordingTable(add: (line: string, status: string) => void): Pick<LineTable, 'append'> {
+  return {
+    append(bytes, status, start, end) {
+      add(Buffer.from(bytes.subarray(start, end)).toString(), status);
+    },
+  };
+}
+
+export function pet(id: number, name = 'Rex'): StoredPet {
+  const line = `{"id":${id},"name":"${name}","categoryId":9223372036854775807,"status":"sold"}`;
+  return { id, line, status: 'sold' };
 }
 
 export interface Line {
