@@ -169,6 +169,21 @@ test('a probe writes more than any record and leaves nothing', async (t) => {
   assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2]);
 });
 
+test('concurrent probes share one write, and the marker that it cut off is written again', async (t) => {
+  const folder = temporaryFolder(t);
+  const { journal } = await openJournal(folder);
+  await journal.append(pet(1));
+  await turns(6);
+  const lines = linesOf(join(folder, 'pets.1.journal'));
+  const append = t.mock.method(AppendFile.prototype, 'append');
+  await Promise.all(numbers(1, 50).map(() => journal.probe()));
+  assert.equal(append.mock.callCount(), 1);
+  await turns(6);
+  assert.deepEqual(lines.map(({ seq, durable }) => [seq, durable]), [[0, 0], [1, 0], [1, 1]]);
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')), lines);
+  await journal.close();
+});
+
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'fold' | 'crash' | 'reopen'];
 
 test('whatever fails, and whenever it is killed: what was acknowledged is there, and it starts again', async (t) => {

@@ -26,7 +26,6 @@ import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords, type EncodedRecords, type Segment } from './journal-format.ts';
-import { JournalGroup } from './journal-group.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
 import { firstSegment, openSegment, startSegment, type OpenSegment } from './journal-segment.ts';
 
@@ -47,16 +46,20 @@ export class Journal {
   #active: Segment;
   #file: AppendFile;
   #durable: number;
-  /** What waits for its turn: `#count` records. */
-  #waiting: JournalGroup | null = null;
+  /** The records that wait for their turn. */
+  #waiting: Group | null = null;
   /** How many records are likely to come for the next group: those that wait, and one of each client that has just been answered. */
   #expected = 0;
-  #rotation: (() => Promise<void>) | null = null;
+  /** What waits to be done between two groups. None of them rejects. */
+  readonly #tasks: (() => Promise<void>)[] = [];
+  #probing: Promise<void> | null = null;
   #running: Promise<void> | null = null;
   /** The length of the file's part that is on the disk. */
   #syncedBytes: number;
   /** Whether the end of the file and the names in the folder must be settled before more is written. */
   #unsettled = true;
+  /** Whether the last group was synced, and no line says so yet. */
+  #markerDue = false;
 
   /** Reads the journal back, adding each record behind the snapshot to the table. Throws OperatorError on damage. */
   static async open(options: RecoveryOptions): Promise<Journal> {
@@ -93,7 +96,7 @@ export class Journal {
 
   /** Resolves when the animal is on the disk and in the table. Rejects with what the disk reports. */
   append(pet: StoredPet): Promise<void> {
-    const group = (this.#waiting ??= new JournalGroup());
+    const group = (this.#waiting ??= new Group());
     group.pets.push(pet);
     this.#start();
     return group.written;
@@ -101,17 +104,13 @@ export class Journal {
 
   /** Resolves if the disk takes writes, with room for a record of any animal. Rejects with what it reports. */
   probe(): Promise<void> {
-    const { written } = (this.#waiting ??= new JournalGroup());
-    this.#start();
-    return written;
+    this.#probing ??= this.#betweenGroups(() => this.#probe()).finally(() => (this.#probing = null));
+    return this.#probing;
   }
 
   /** Starts a new segment, between two groups. Rejects with what the disk reports; the old segment goes on then. */
   rotate(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#rotation = () => this.#rotate().then(resolve, reject);
-      this.#start();
-    });
+    return this.#betweenGroups(() => this.#rotate());
   }
 
   /** Removes the segments before the current one that hold no record behind number `sequence`. */
@@ -137,30 +136,31 @@ export class Journal {
     }
   }
 
+  #betweenGroups(work: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#tasks.push(() => work().then(resolve, reject));
+      this.#start();
+    });
+  }
+
   #start(): void {
     this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {
-    let synced = false;
-    let group: JournalGroup | null;
-    do {
+    for (;;) {
       await this.#gather();
-      const rotate = this.#rotation;
-      this.#rotation = null;
-      if (rotate !== null) {
-        if (synced) this.#appendMarker();
-        synced = false;
-        await rotate();
-      }
-      group = this.#waiting;
+      const task = this.#tasks.shift();
+      if (task !== undefined) await task();
+      const group = this.#waiting;
       this.#waiting = null;
-      if (group !== null) synced = await this.#commit(group);
-    } while (group !== null || this.#waiting !== null || this.#rotation !== null);
-    // Nothing waits: let the file itself say that its last record has been synced.
-    if (synced) this.#appendMarker();
+      if (group !== null) await this.#commit(group);
+      else if (task === undefined) break;
+    }
+    // There was no await since #gather: whoever comes from now on starts anew.
+    this.#appendMarker();
     this.#expected = 0;
-    this.#running = null; // no await since the loop ended: whoever comes from now on starts anew
+    this.#running = null;
   }
 
   /**
@@ -182,52 +182,65 @@ export class Journal {
     return this.#waiting?.pets.length ?? 0;
   }
 
-  async #commit({ pets, resolve, reject }: JournalGroup): Promise<boolean> {
+  async #commit({ pets, resolve, reject }: Group): Promise<void> {
     let records: EncodedRecords;
     try {
-      await this.#settle();
       records = encodeRecords(pets, this.#durable, this.#room);
-      this.#file.append(pets.length === 0 ? Buffer.alloc(probeBytes) : records.bytes);
-      await this.#file.sync();
-      if (pets.length === 0) {
-        this.#unsettled = true; // the probe goes again
-        await this.#settle();
-      }
+      await this.#write(records.bytes);
     } catch (error) {
-      this.#unsettled = true;
-      await this.#settle().catch(() => {}); // then before the next write
       this.#expected = 0;
-      reject(error);
-      return false;
+      return reject(error);
     }
     const { bytes, places } = records;
     this.#syncedBytes = this.#file.size;
     for (let i = 0; i < pets.length; i++) this.#table.append(bytes, pets[i]!.status, places[2 * i]!, places[2 * i + 1]!);
     this.#durable += pets.length;
+    this.#markerDue = true;
     this.#expected = pets.length + this.#count;
     resolve();
-    if (pets.length === 0 || !this.#file.runsShort) return true;
+    if (!this.#file.runsShort) return;
     await nextTurn(); // the answers leave first
     try {
       await this.#file.replenish();
-      return true;
     } catch {
       this.#unsettled = true; // the next write tells of the fault
-      return false;
     }
+  }
+
+  /** Appends and syncs. What it leaves if it fails is cut off at once or, if that fails too, before the next write. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    try {
+      await this.#settle();
+      this.#file.append(bytes);
+      await this.#file.sync();
+    } catch (error) {
+      this.#unsettled = true;
+      await this.#settle().catch(() => {});
+      throw error;
+    }
+  }
+
+  async #probe(): Promise<void> {
+    await this.#write(Buffer.alloc(probeBytes));
+    this.#unsettled = true; // the zeros, and with them a marker, are cut off again
+    await this.#settle();
+    this.#markerDue = true;
   }
 
   /** Cuts off what no sync has reached, and makes that and the folder's names durable. Rejects with what the disk reports. */
   async #settle(): Promise<void> {
     if (!this.#unsettled) return;
+    this.#markerDue = false;
     this.#file.truncate(this.#syncedBytes);
     await syncFolder(this.#folder);
     await this.#file.sync();
     this.#unsettled = false;
   }
 
-  /** It may be missing: if it cannot be written, the next write tells of the fault. */
+  /** Lets the file itself say that its last group has been synced. If that cannot be written, the next write tells of the fault. */
   #appendMarker(): void {
+    if (!this.#markerDue || this.#unsettled) return;
+    this.#markerDue = false;
     try {
       this.#file.append(encodeMarker(this.#durable));
     } catch {
@@ -237,6 +250,7 @@ export class Journal {
 
   async #rotate(): Promise<void> {
     if (this.#active.first === this.#durable + 1) return; // it holds no record yet
+    this.#appendMarker();
     await this.#settle();
     this.#unsettled = true; // until the last marker is on the disk, and then the new segment's name
     this.#file.trim();
@@ -251,6 +265,18 @@ export class Journal {
     this.#syncedBytes = file.size;
     await this.#settle();
   }
+}
+
+/** The records that are written and synced together. One promise for all: what lives until the disk has answered is what garbage collections copy. */
+class Group {
+  readonly pets: StoredPet[] = [];
+  resolve!: () => void;
+  reject!: (error: unknown) => void;
+  /** Settled once the disk has answered. */
+  readonly written = new Promise<void>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
 }
 
 function nextTurn(): Promise<void> {
