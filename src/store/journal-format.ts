@@ -2,15 +2,6 @@ import type { StoredPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { decimal } from '../json/decimal.ts';
 
-/** One file of the journal. */
-export interface Segment {
-  readonly path: string;
-  /** The number of the first record in it. */
-  readonly first: number;
-  /** The length of what stood in it when it was opened. */
-  readonly bytes: number;
-}
-
 /** A whole line of the journal. `pet` is where in the line's buffer the animal's line stands; null for a marker. */
 export interface Entry {
   readonly seq: number;
@@ -18,22 +9,11 @@ export interface Entry {
   readonly pet: { readonly start: number; readonly end: number } | null;
 }
 
-const segmentName = /^pets\.([1-9][0-9]{0,14})\.journal$/;
 const headPattern = /^\{"seq":([0-9]{1,15}),"durable":([0-9]{1,15})(,"pet":)?/;
 /** No head is longer, its two numbers of 15 digits each. */
 const maxHeadBytes = 60;
 const crcPrefix = ',"crc":"';
 const tailBytes = crcPrefix.length + '01234567"}'.length;
-
-export function segmentPath(folder: string, first: number): string {
-  return `${folder}/pets.${first}.journal`;
-}
-
-/** The number of the first record in the segment of this name, or null for another file's name. */
-export function segmentFirst(name: string): number | null {
-  const digits = segmentName.exec(name)?.[1];
-  return digits === undefined ? null : Number(digits);
-}
 
 /** The lines of some records. */
 export interface EncodedRecords {

@@ -10,14 +10,15 @@
  * it: all before a later segment, all that the snapshot holds, and every record whose number a line behind it knows as
  * `durable`. If the first damaged line is there, the start is refused and nothing is touched.
  */
-import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { rm, truncate } from 'node:fs/promises';
 import { damaged } from '../domain/operator-error.ts';
 import { statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile, syncFolder } from '../files/replace.ts';
-import { decodeLine, segmentFirst, segmentPath, type Segment } from './journal-format.ts';
+import { decodeLine } from './journal-format.ts';
+import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
 export interface RecoveryOptions {
@@ -50,17 +51,17 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovery
   }
   let last = Math.min(snapshotSequence, (segments[0]?.first ?? Infinity) - 1);
   let provenBytes = 0;
-  for (const [index, segment] of segments.entries()) {
-    const { path, first } = segment;
+  for (const [index, { first, bytes: length }] of segments.entries()) {
+    const path = segmentPath(folder, first);
     if (first !== last + 1) throw damaged(path, 1, `it begins with record ${first}, but ${last + 1} comes next`);
-    if (segment.bytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been saved for good');
-    let torn: { readonly number: number; readonly offset: number } | null = null;
-    let contentBytes = segment.bytes;
+    if (length === 0) throw damaged(path, 1, 'the file is empty, but its first line had been saved for good');
+    let torn: Line | null = null;
+    let contentEnd = length;
     let durable = -1;
     for (const line of readLines(path)) {
       const { bytes, start, number, offset, complete } = line;
       const end = complete ? line.end : endWithoutZeros(line);
-      if (!complete) contentBytes = offset + end - start;
+      if (!complete) contentEnd = offset + end - start;
       if (!complete && end === start && number > 1) break;
       if (torn === null) {
         const entry = decodeLine(bytes, start, end);
@@ -77,21 +78,20 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovery
           table.append(bytes, status, entry.pet.start, entry.pet.end);
           continue;
         }
-        torn = { number, offset };
+        torn = line;
       }
       // A segment has its name only once its first line has been synced, and a next one once it has been as a whole.
       const proven = torn.number === 1 || index < segments.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableIn(bytes, start, end));
       if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been saved for good');
     }
-    segments[index] = { ...segment, bytes: contentBytes };
-    if (torn !== null) segments[index] = await tearOff(segments[index], torn, log);
+    if (torn !== null) log(await tearOff(path, torn, contentEnd));
+    segments[index] = { first, bytes: torn?.offset ?? contentEnd };
   }
   if (last < snapshotSequence && segments.length > 0) {
     // They end before the snapshot does: they have nothing to add, and their numbers do not lead on.
-    for (const { path } of segments) await rm(path);
+    for (const { first } of segments.splice(0)) await rm(segmentPath(folder, first));
     await syncFolder(folder);
-    segments.length = 0;
   }
   return { segments, last: Math.max(last, snapshotSequence), provenBytes };
 }
@@ -107,29 +107,14 @@ function endWithoutZeros({ bytes, start, end }: Line): number {
   return end;
 }
 
-function listSegments(folder: string): Segment[] {
-  return readdirSync(folder)
-    .map(segmentFirst)
-    .filter((first) => first !== null)
-    .sort((a, b) => a - b)
-    .map((first) => {
-      const path = segmentPath(folder, first);
-      return { path, first, bytes: statSync(path).size };
-    });
-}
-
-/** Moves everything from the torn line on to a file of another name. Gives the segment that is left. */
-async function tearOff(
-  segment: Segment,
-  { number, offset }: { readonly number: number; readonly offset: number },
-  log: (line: string) => void,
-): Promise<Segment> {
-  const { path } = segment;
+/** Moves everything from the torn line to `end` to a file of another name. Gives the line for the log. */
+async function tearOff(path: string, { number, offset }: Line, end: number): Promise<string> {
   const aside = asideName(path, 'torn');
   await replaceFile(aside, async (copy) => {
-    for await (const piece of createReadStream(path, { start: offset, end: segment.bytes - 1 })) await copy.writeFile(piece as Buffer);
+    for await (const piece of createReadStream(path, { start: offset, end: end - 1 })) {
+      await copy.writeFile(piece as Buffer);
+    }
   });
   await truncate(path, offset);
-  log(`${path}: a crash tore off the end, from line ${number} on; nothing acknowledged was in it. It is kept as ${aside}.`);
-  return { ...segment, bytes: offset };
+  return `${path}: a crash tore off the end, from line ${number} on; nothing acknowledged was in it. It is kept as ${aside}.`;
 }

@@ -1,31 +1,36 @@
-/** The files of the journal, one after the other. */
+/** The files of the journal: `pets.<n>.journal`, n being the number of the first record in it. */
+import { readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
-import { diskError } from '../files/disk-error.ts';
-import { encodeMarker, segmentPath, type Segment } from './journal-format.ts';
+import { encodeMarker } from './journal-format.ts';
 
-/** A segment and its file, to be appended to. */
-export interface OpenSegment {
-  readonly segment: Segment;
-  readonly file: AppendFile;
+export interface Segment {
+  /** The number of the first record in it. */
+  readonly first: number;
+  /** The length of its content. */
+  readonly bytes: number;
 }
 
-/** Opens a segment that is there. Throws what the disk reports. */
-export function openSegment(segment: Segment): OpenSegment {
-  return { segment, file: new AppendFile(segment.path, segment.bytes) };
+const segmentName = /^pets\.([1-9][0-9]{0,14})\.journal$/;
+
+export function segmentPath(folder: string, first: number): string {
+  return `${folder}/pets.${first}.journal`;
 }
 
-/** `startSegment` where nobody but the operator is there to be told. Throws OperatorError. */
-export async function firstSegment(folder: string, first: number): Promise<OpenSegment> {
-  try {
-    return await startSegment(folder, first);
-  } catch (error) {
-    throw diskError('write', segmentPath(folder, first), error);
-  }
+/** The segments in a folder, the oldest first; `bytes` is the length of the file. Throws what the disk reports. */
+export function listSegments(folder: string): Segment[] {
+  return readdirSync(folder)
+    .flatMap((name) => segmentName.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b)
+    .map((first) => ({ first, bytes: statSync(segmentPath(folder, first)).size }));
 }
 
-/** Makes a new segment that begins by telling how far the journal reached. Only its name is not durable yet. */
-export async function startSegment(folder: string, first: number): Promise<OpenSegment> {
+/**
+ * Makes a new segment that begins by telling how far the journal reached. Only its name is not durable yet.
+ * Rejects with what the disk reports.
+ */
+export async function startSegment(folder: string, first: number): Promise<AppendFile> {
   const path = segmentPath(folder, first);
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true }); // what an attempt left that did not get this far
@@ -39,5 +44,5 @@ export async function startSegment(folder: string, first: number): Promise<OpenS
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
-  return { segment: { path, first, bytes: file.size }, file };
+  return file;
 }

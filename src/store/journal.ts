@@ -24,10 +24,11 @@ import { rm } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
 import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
+import { diskError } from '../files/disk-error.ts';
 import { syncFolder } from '../files/replace.ts';
-import { encodeMarker, encodeRecords, type EncodedRecords, type Segment } from './journal-format.ts';
+import { encodeMarker, encodeRecords, type EncodedRecords } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
-import { firstSegment, openSegment, startSegment, type OpenSegment } from './journal-segment.ts';
+import { segmentPath, startSegment, type Segment } from './journal-segment.ts';
 
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
 const probeBytes = 128 * 1024;
@@ -43,7 +44,8 @@ export class Journal {
   readonly #room = Buffer.allocUnsafeSlow(256 * 1024);
   /** The segments before the one that grows. */
   readonly #closed: Segment[];
-  #active: Segment;
+  /** The number of the first record in the segment that grows. */
+  #first: number;
   #file: AppendFile;
   #durable: number;
   /** The records that wait for their turn. */
@@ -65,8 +67,15 @@ export class Journal {
   static async open(options: RecoveryOptions): Promise<Journal> {
     const { segments, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
-    const end = active === undefined ? await firstSegment(options.folder, last + 1) : openSegment(active);
-    const journal = new Journal(options, segments, end, last);
+    const first = active?.first ?? last + 1;
+    const path = segmentPath(options.folder, first);
+    let file: AppendFile;
+    try {
+      file = active === undefined ? await startSegment(options.folder, first) : new AppendFile(path, active.bytes);
+    } catch (error) {
+      throw diskError('write', path, error);
+    }
+    const journal = new Journal(options, segments, first, file, last);
     // What a process had written that was killed, or whose syncs failed, may not be on the disk; from now on it counts as durable.
     if (active !== undefined) journal.#file.rewrite(provenBytes);
     await journal.#settle();
@@ -74,11 +83,11 @@ export class Journal {
     return journal;
   }
 
-  private constructor({ folder, table }: RecoveryOptions, closed: Segment[], { segment, file }: OpenSegment, last: number) {
-    this.#folder = folder;
-    this.#table = table;
+  private constructor(options: RecoveryOptions, closed: Segment[], first: number, file: AppendFile, last: number) {
+    this.#folder = options.folder;
+    this.#table = options.table;
     this.#closed = closed;
-    this.#active = segment;
+    this.#first = first;
     this.#file = file;
     this.#syncedBytes = file.size;
     this.#durable = last;
@@ -116,9 +125,9 @@ export class Journal {
   /** Removes the segments before the current one that hold no record behind number `sequence`. */
   async removeClosed(sequence: number): Promise<void> {
     for (;;) {
-      const [oldest, next = this.#active] = this.#closed;
-      if (oldest === undefined || next.first > sequence + 1) return;
-      await rm(oldest.path, { force: true });
+      const [oldest, next] = this.#closed;
+      if (oldest === undefined || (next?.first ?? this.#first) > sequence + 1) return;
+      await rm(segmentPath(this.#folder, oldest.first), { force: true });
       await syncFolder(this.#folder); // or a power cut might bring back this one and not the next
       this.#closed.shift();
     }
@@ -249,19 +258,20 @@ export class Journal {
   }
 
   async #rotate(): Promise<void> {
-    if (this.#active.first === this.#durable + 1) return; // it holds no record yet
+    const first = this.#durable + 1;
+    if (first === this.#first) return; // it holds no record yet
     this.#appendMarker();
     await this.#settle();
     this.#unsettled = true; // until the last marker is on the disk, and then the new segment's name
     this.#file.trim();
     await this.#file.sync();
     this.#syncedBytes = this.#file.size;
-    const { segment, file } = await startSegment(this.#folder, this.#durable + 1);
+    const file = await startSegment(this.#folder, first);
     // Its name stands: from here on the old segment must not grow, whatever fails.
-    this.#closed.push({ ...this.#active, bytes: this.#file.size });
+    this.#closed.push({ first: this.#first, bytes: this.#file.size });
     this.#file.close();
+    this.#first = first;
     this.#file = file;
-    this.#active = segment;
     this.#syncedBytes = file.size;
     await this.#settle();
   }
