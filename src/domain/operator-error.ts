@@ -9,7 +9,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** The refusal to go on with a file that is damaged: names the file and the line. */
-export function damaged(path: string, line: number, why: string): OperatorError {
-  return new OperatorError(`${path}, line ${line}: ${why}. Nothing was changed; restore the data folder from a backup.`);
+/** The message of what was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

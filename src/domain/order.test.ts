@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as fc from 'fast-check';
-import { readJson } from '../json/read.ts';
+import { readJson, type JsonObject } from '../json/read.ts';
 import { orderLine, orderStatuses, readOrder, type Order } from './order.ts';
 
 const good = { id: '1', petId: '2', quantity: '3', shipDate: '"2026-01-02T03:04:05Z"', status: '"placed"', complete: 'false' };
 type Fields = Partial<Record<keyof typeof good, string | undefined>>;
 
+function parse(line: string): JsonObject {
+  return readJson(Buffer.from(line)) as JsonObject;
+}
+
+/** The order, or the message of what is thrown. */
 function read(fields: Fields): Order | string {
   const members = Object.entries({ ...good, ...fields }).filter(([, value]) => value !== undefined);
-  return readOrder(readJson(Buffer.from(`{${members.map(([name, value]) => `"${name}":${value}`).join(',')}}`)));
+  const object = parse(`{${members.map(([name, value]) => `"${name}":${value}`).join(',')}}`);
+  try {
+    return readOrder(object);
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 function shipDateIsGood(text: string): boolean {
@@ -47,7 +57,6 @@ test('every field at fault is named with its rule, and no other', () => {
       else assert.equal(order, wrong.map((name) => rules[name].rule).join('; '));
     }),
   );
-  for (const json of ['null', '1', '"x"', '[]', 'true']) assert.equal(readOrder(readJson(Buffer.from(json))), 'an order must be a JSON object');
 });
 
 test('int64 and int32 are exact at their ends', () => {
@@ -102,7 +111,7 @@ test('the line of an order gives back every field', () => {
   fc.assert(
     fc.property(orders, (order) => {
       const line = orderLine(order);
-      assert.deepEqual(readOrder(readJson(Buffer.from(line))), { ...order });
+      assert.deepEqual(readOrder(parse(line)), { ...order });
       assert.equal('shipDate' in (JSON.parse(line) as object), order.shipDate !== undefined);
     }),
   );

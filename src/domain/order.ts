@@ -1,4 +1,4 @@
-import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
+import { JsonNumber, type JsonObject, type JsonValue } from '../json/read.ts';
 import { int64OfJsonNumber } from './int64.ts';
 
 export const orderStatuses = ['placed', 'approved', 'delivered'] as const;
@@ -18,12 +18,11 @@ export interface Order {
 const maxQuantity = 2n ** 31n - 1n;
 const dateTime = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** The order in a JSON value, or what is wrong with it: every field at fault, with its rule. */
-export function readOrder(value: JsonValue): Order | string {
-  if (!(value instanceof JsonObject)) return 'an order must be a JSON object';
+/** The order in a JSON object. Throws an Error that names every field at fault and its rule. */
+export function readOrder(object: JsonObject): Order {
   const faults: string[] = [];
   const field = <T>(name: string, rule: string, read: (given: JsonValue | undefined) => T | null): T | null => {
-    const result = read(value.get(name));
+    const result = read(object.get(name));
     if (result === null) faults.push(`${name} must be ${rule}`);
     return result;
   };
@@ -37,10 +36,12 @@ export function readOrder(value: JsonValue): Order | string {
     if (given === undefined) return { text: undefined };
     return typeof given === 'string' && isDateTime(given) ? { text: given } : null;
   });
-  const status = field('status', `one of ${orderStatuses.join(', ')}`, (given) => orderStatuses.find((known) => known === given) ?? null);
+  const status = field('status', `one of ${orderStatuses.join(', ')}`, (given) => {
+    return orderStatuses.find((known) => known === given) ?? null;
+  });
   const complete = field('complete', 'true or false', (given) => (typeof given === 'boolean' ? given : null));
   if (id === null || petId === null || quantity === null || shipDate === null || status === null || complete === null) {
-    return faults.join('; ');
+    throw new Error(faults.join('; '));
   }
   return { id, petId, quantity, shipDate: shipDate.text, status, complete };
 }

@@ -5,7 +5,8 @@ import test from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { JsonArray } from '../json/read.ts';
 import { temporaryFolder } from '../testing/programs.ts';
-import { badLine, readJsonFile } from './read-json.ts';
+import { DamagedFileError } from './damaged-file.ts';
+import { readJsonFile } from './read-json.ts';
 
 test('a JSON file is read; one that is not there is null', (t) => {
   const path = join(temporaryFolder(t), 'f.json');
@@ -39,8 +40,8 @@ test('what the disk reports is told, with the file', (t) => {
 });
 
 test('a bad line is one line for the operator', () => {
-  const error = badLine('/d/f.json', 7, 'it is odd');
+  const error = new DamagedFileError('/d/f.json', 7, 'it is odd');
   assert(error instanceof OperatorError);
   assert.equal(error.exitCode, 1);
-  assert.equal(error.message, '/d/f.json, line 7: it is odd; mend the file, or restore it from a backup');
+  assert.equal(error.message, '/d/f.json, line 7: it is odd; correct the file, or restore it from a backup');
 });

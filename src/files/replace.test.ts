@@ -6,15 +6,15 @@ import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { replaceFile, syncFolder } from './replace.ts';
 
-test('a file is made, and replaced, with its mode', async (t) => {
+test('a file is made, and replaced, for its owner only', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   await replaceFile(path, (file) => file.writeFile('one'));
   assert.equal(readFileSync(path, 'utf8'), 'one');
   assert.equal(statSync(path).mode & 0o777, 0o600);
-  await replaceFile(path, (file) => file.writeFile('2'), 0o640);
+  await replaceFile(path, (file) => file.writeFile('2'));
   assert.equal(readFileSync(path, 'utf8'), '2');
-  assert.equal(statSync(path).mode & 0o777, 0o640);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(readdirSync(folder), ['f']);
 });
 

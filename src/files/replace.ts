@@ -14,19 +14,15 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /**
  * Replaces a file in one step: whoever opens it, also after a power cut, finds the old content or the new one, whole.
- * `write` fills a temporary file in the same folder; `mode` is the new file's (0600 unless told).
+ * `write` fills a temporary file in the same folder, of mode 0600.
  * Throws OperatorError with what the disk reports; what the file holds is whole then, too.
  */
-export async function replaceFile(
-  path: string,
-  write: (file: FileHandle) => Promise<void>,
-  mode = 0o600,
-): Promise<void> {
+export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const temporary = `${path}.tmp`;
   let file: FileHandle | undefined;
   try {
     await rm(temporary, { force: true }); // what an interrupted replacement left, with whatever mode it had
-    file = await open(temporary, 'wx', mode);
+    file = await open(temporary, 'wx', 0o600);
     await write(file);
     await file.sync();
     await file.close();

@@ -289,7 +289,7 @@ test('a damaged file is refused with its name and line, and not changed', async 
       assert.ok(error instanceof OperatorError, String(error));
       assert.ok(error.message.startsWith(`${file}, line ${line}: `), `${error.message} for ${text}`);
       assert.equal(error.message.includes('\n'), false);
-      assert.match(error.message, /; mend the file, or restore it from a backup$/);
+      assert.match(error.message, /; correct the file, or restore it from a backup$/);
       assert.equal(error.exitCode, 1);
       return true;
     });

@@ -16,7 +16,7 @@ interface KnownSecret {
   readonly secret: KeySecret;
 }
 
-const format = 'petstore-keys';
+const format = { name: 'petstore-keys', member: 'keys' };
 /** The number of recently used secrets that are found without hashing them. */
 const maxRecent = 10_000;
 

@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { setAside } from '../files/aside.ts';
-import { DamagedFileError } from '../files/read-json.ts';
+import { DamagedFileError } from '../files/damaged-file.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
 import { optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
@@ -16,7 +16,7 @@ import { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
 import { windowStart, type Window } from './windows.ts';
 
-const format = 'petstore-usage';
+const format = { name: 'petstore-usage', member: 'keys' };
 /** The time from the first unsaved change to the write. It is less than 1 s, because a busy event loop adds to it. */
 const saveDelayMs = 800;
 
@@ -41,7 +41,7 @@ export class UsageFile {
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
       const aside = await setAside(path, 'broken');
-      log(`${error.fault}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
+      log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
       return new UsageFile(path, [], now, log);
     }
   }

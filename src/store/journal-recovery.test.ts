@@ -52,7 +52,7 @@ async function refusal(folder: string, snapshotSequence = 0): Promise<{ name: st
     assert.deepEqual(filesOf(folder), before, 'a refusal touches nothing');
     assert(error instanceof OperatorError, String(error));
     assert(!error.message.includes('\n'));
-    const place = /^(.*)\/(pets\.\d+\.journal), line (\d+): .*Nothing was changed/.exec(error.message);
+    const place = /^(.*)\/(pets\.\d+\.journal), line (\d+): .*nothing was changed/.exec(error.message);
     assert.equal(place?.[1], folder);
     return { name: place[2]!, line: Number(place[3]) };
   }

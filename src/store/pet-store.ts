@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ApiError } from '../domain/api-error.ts';
+import { messageOf } from '../domain/operator-error.ts';
 import { petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { Journal } from './journal.ts';
 import { LineTable, type Page, type PageQuery } from './line-table.ts';
@@ -111,7 +112,7 @@ export class PetStore {
   }
 
   #noteFailed(error: unknown): void {
-    if (!this.#writeFailed) this.#log(`cannot write the journal of ${this.#path}: ${reason(error)}; creates are refused until it can`);
+    if (!this.#writeFailed) this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it can`);
     this.#writeFailed = true;
   }
 
@@ -126,7 +127,7 @@ export class PetStore {
       this.#foldAbove = this.#minFoldBytes;
     } catch (error) {
       this.#foldAbove = this.#journal.bytes + this.#minFoldBytes;
-      this.#log(`no new snapshot: ${reason(error)}; the journal keeps the animals instead`);
+      this.#log(`no new snapshot: ${messageOf(error)}; the journal keeps the animals instead`);
     }
   }
 
@@ -138,8 +139,4 @@ export class PetStore {
     this.#snapshotSequence = sequence;
     await this.#journal.removeClosed(sequence);
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

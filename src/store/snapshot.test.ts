@@ -51,7 +51,7 @@ function refusal(path: string): { line: number; message: string } {
     assert(error instanceof OperatorError, String(error));
     const line = /^(.*), line (\d+): /.exec(error.message);
     assert.equal(line?.[1], path);
-    assert(error.message.includes('Nothing was changed') && !error.message.includes('\n'));
+    assert(error.message.includes('nothing was changed') && !error.message.includes('\n'));
     return { line: Number(line[2]), message: error.message };
   }
   assert.fail('the snapshot was read');

@@ -13,9 +13,9 @@
  * it without its comma and line feed.
  */
 import { existsSync, statSync } from 'node:fs';
-import { damaged } from '../domain/operator-error.ts';
 import { statusOfLine } from '../domain/pet.ts';
 import { crc32, crcHex, isCrcHex } from '../files/crc32.ts';
+import { damaged } from '../files/damaged-file.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
 import type { LineTable } from './line-table.ts';

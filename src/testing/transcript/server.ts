@@ -117,7 +117,7 @@ async function writeKeys(folder: string, secrets: TranscriptServer['secrets'], c
     id: `k${index + 1}`, name: 'test', plan: plans[index]!, createdAt, expiresAt: null, revokedAt: null,
     secrets: [{ sha256: hashSecret(secret), last4: secret.slice(-4), expiresAt: null }],
   }));
-  await writeRecords(join(folder, 'keys.json'), 'petstore-keys', keys.map(encodeKey));
+  await writeRecords(join(folder, 'keys.json'), { name: 'petstore-keys', member: 'keys' }, keys.map(encodeKey));
 }
 
 /** Writes a usage.json in which the keys with the free plan have been banned for 10 s. */
@@ -126,6 +126,6 @@ async function writeBans(folder: string, keys: number, now: number): Promise<voi
   const iso = (time: number): string => new Date(time).toISOString();
   const window = (lengthMs: number): string => `{"start":"${iso(Math.floor(now / lengthMs) * lengthMs)}","used":60}`;
   const ban = `{"start":"${iso(second - 10_000)}","end":"${iso(second + 290_000)}"}`;
-  await writeRecords(join(folder, 'usage.json'), 'petstore-usage', Array.from({ length: keys }, (_, index) =>
+  await writeRecords(join(folder, 'usage.json'), { name: 'petstore-usage', member: 'keys' }, Array.from({ length: keys }, (_, index) =>
     `{"id":"k${keys + index + 1}","minute":${window(60_000)},"day":${window(86_400_000)},"ban":${ban}}`));
 }
