@@ -49,7 +49,7 @@ export class Journal {
   #file: AppendFile;
   #durable: number;
   /** The records that wait for their turn. */
-  #waiting: Group | null = null;
+  #waiting = new Group();
   /** How many records are likely to come for the next group: those that wait, and one of each client that has just been answered. */
   #expected = 0;
   /** What waits to be done between two groups. None of them rejects. */
@@ -105,10 +105,9 @@ export class Journal {
 
   /** Resolves when the animal is on the disk and in the table. Rejects with what the disk reports. */
   append(pet: StoredPet): Promise<void> {
-    const group = (this.#waiting ??= new Group());
-    group.pets.push(pet);
+    this.#waiting.pets.push(pet);
     this.#start();
-    return group.written;
+    return this.#waiting.written;
   }
 
   /** Resolves if the disk takes writes, with room for a record of any animal. Rejects with what it reports. */
@@ -162,9 +161,10 @@ export class Journal {
       const task = this.#tasks.shift();
       if (task !== undefined) await task();
       const group = this.#waiting;
-      this.#waiting = null;
-      if (group !== null) await this.#commit(group);
-      else if (task === undefined) break;
+      if (group.pets.length > 0) {
+        this.#waiting = new Group();
+        await this.#commit(group);
+      } else if (task === undefined) break;
     }
     // There was no await since #gather: whoever comes from now on starts anew.
     this.#appendMarker();
@@ -179,16 +179,13 @@ export class Journal {
   async #gather(): Promise<void> {
     await nextTurn();
     if (this.#expected === 1) return; // it would go alone all the same
+    const { pets } = this.#waiting;
     const until = performance.now() + maxGatherMs;
-    for (let quiet = 0; this.#count < this.#expected && quiet < maxQuietTurns && performance.now() < until; ) {
-      const before = this.#count;
+    for (let quiet = 0; pets.length < this.#expected && quiet < maxQuietTurns && performance.now() < until; ) {
+      const before = pets.length;
       await nextTurn();
-      if (this.#count === before) quiet++;
+      if (pets.length === before) quiet++;
     }
-  }
-
-  get #count(): number {
-    return this.#waiting?.pets.length ?? 0;
   }
 
   async #commit({ pets, resolve, reject }: Group): Promise<void> {
@@ -202,10 +199,12 @@ export class Journal {
     }
     const { bytes, places } = records;
     this.#syncedBytes = this.#file.size;
-    for (let i = 0; i < pets.length; i++) this.#table.append(bytes, pets[i]!.status, places[2 * i]!, places[2 * i + 1]!);
+    for (let i = 0; i < pets.length; i++) {
+      this.#table.append(bytes, pets[i]!.status, places[2 * i]!, places[2 * i + 1]!);
+    }
     this.#durable += pets.length;
     this.#markerDue = true;
-    this.#expected = pets.length + this.#count;
+    this.#expected = pets.length + this.#waiting.pets.length;
     resolve();
     if (!this.#file.runsShort) return;
     await nextTurn(); // the answers leave first

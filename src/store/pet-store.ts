@@ -4,22 +4,20 @@ import { messageOf } from '../domain/operator-error.ts';
 import { petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { Journal } from './journal.ts';
 import { LineTable, type Page, type PageQuery } from './line-table.ts';
-import { readSnapshot, writeSnapshot } from './snapshot.ts';
+import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 
-const snapshotName = 'pets.json';
 /** A smaller journal is not worth a snapshot: to read it back takes a fraction of a second, to write one makes creates wait. */
 const defaultMinFoldBytes = 32 * 1024 * 1024;
 
 /** The animals: in memory for reading, in a snapshot and a journal for good. */
 export class PetStore {
-  readonly #table: LineTable;
+  readonly #table = new LineTable();
   readonly #path: string;
   readonly #log: (line: string) => void;
   readonly #minFoldBytes: number;
   #journal!: Journal;
+  #snapshot: Snapshot;
   #lastId = 0;
-  #snapshotBytes = 0;
-  #snapshotSequence = 0;
   /** The journal's length below which no snapshot is written. */
   #foldAbove: number;
   #folding: Promise<void> | null = null;
@@ -30,22 +28,24 @@ export class PetStore {
    * Reads the store in `folder`. Throws OperatorError that names file and line where it is damaged.
    * A journal of up to `minFoldBytes` is not folded into a snapshot before the end.
    */
-  static async open(folder: string, log: (line: string) => void, minFoldBytes = defaultMinFoldBytes): Promise<PetStore> {
+  static async open(
+    folder: string,
+    log: (line: string) => void,
+    minFoldBytes = defaultMinFoldBytes,
+  ): Promise<PetStore> {
     const store = new PetStore(folder, log, minFoldBytes);
-    const snapshot = readSnapshot(store.#path, store.#table);
-    store.#snapshotBytes = snapshot?.bytes ?? 0;
-    store.#snapshotSequence = snapshot?.sequence ?? 0;
-    store.#journal = await Journal.open({ folder, snapshotSequence: snapshot?.sequence ?? 0, table: store.#table, log });
-    store.#lastId = Math.max(snapshot?.lastId ?? 0, Number(store.#table.lastId ?? 0));
+    const { sequence, lastId } = store.#snapshot;
+    store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table: store.#table, log });
+    store.#lastId = Math.max(lastId, Number(store.#table.lastId ?? 0));
     return store;
   }
 
   private constructor(folder: string, log: (line: string) => void, minFoldBytes: number) {
+    this.#path = join(folder, 'pets.json');
+    this.#log = log;
     this.#minFoldBytes = minFoldBytes;
     this.#foldAbove = minFoldBytes;
-    this.#table = new LineTable();
-    this.#path = join(folder, snapshotName);
-    this.#log = log;
+    this.#snapshot = readSnapshot(this.#path, this.#table);
   }
 
   /** How many animals there are. */
@@ -74,7 +74,8 @@ export class PetStore {
       await this.#journal.append(stored);
     } catch (error) {
       this.#noteFailed(error);
-      throw new ApiError('storage_unavailable', 'The animal could not be saved. Try again later.', { retryAfterSeconds: 5 });
+      const message = 'The animal could not be saved. Try again later.';
+      throw new ApiError('storage_unavailable', message, { retryAfterSeconds: 5 });
     }
     this.#noteWritten();
     this.#foldIfDue();
@@ -96,7 +97,7 @@ export class PetStore {
   /** Brings the snapshot up to date, for a person to read. If it cannot, that is logged: the journal has the animals. */
   async snapshot(): Promise<void> {
     await this.#folding;
-    if (this.#journal.durable > this.#snapshotSequence) await this.#tryFold();
+    if (this.#journal.durable > this.#snapshot.sequence) await this.#tryFold();
   }
 
   /** Finishes what is being written. No call may follow. */
@@ -112,31 +113,29 @@ export class PetStore {
   }
 
   #noteFailed(error: unknown): void {
-    if (!this.#writeFailed) this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it can`);
+    if (this.#writeFailed) return;
     this.#writeFailed = true;
+    this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it can`);
   }
 
   #foldIfDue(): void {
-    if (this.#closing || this.#folding !== null || this.#journal.bytes <= Math.max(this.#foldAbove, this.#snapshotBytes)) return;
+    if (this.#closing || this.#folding !== null) return;
+    if (this.#journal.bytes <= Math.max(this.#foldAbove, this.#snapshot.bytes)) return;
     this.#folding = this.#tryFold().finally(() => (this.#folding = null));
   }
 
+  /** Writes the snapshot while requests go on: animals never change, so those there are now are the table's first rows. */
   async #tryFold(): Promise<void> {
     try {
-      await this.#fold();
+      await this.#journal.rotate();
+      const sequence = this.#journal.durable;
+      const head = { sequence, lastId: this.#lastId, count: this.count };
+      this.#snapshot = await writeSnapshot(this.#path, this.#table, head);
+      await this.#journal.removeClosed(sequence);
       this.#foldAbove = this.#minFoldBytes;
     } catch (error) {
       this.#foldAbove = this.#journal.bytes + this.#minFoldBytes;
       this.#log(`no new snapshot: ${messageOf(error)}; the journal keeps the animals instead`);
     }
-  }
-
-  /** Writes the snapshot while requests go on: animals never change, so those there are now are the table's first rows. */
-  async #fold(): Promise<void> {
-    await this.#journal.rotate();
-    const sequence = this.#journal.durable;
-    this.#snapshotBytes = await writeSnapshot(this.#path, this.#table, this.#table.count, { sequence, lastId: this.#lastId });
-    this.#snapshotSequence = sequence;
-    await this.#journal.removeClosed(sequence);
   }
 }

@@ -10,7 +10,7 @@ import { onSync } from '../testing/file-handle.ts';
 import { recordingTable } from '../testing/journal.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { LineTable } from './line-table.ts';
-import { readSnapshot, writeSnapshot } from './snapshot.ts';
+import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 
 interface Document {
   readonly format: string;
@@ -32,15 +32,14 @@ function tableOf(list: readonly NewPet[]): LineTable {
   return table;
 }
 
-async function write(path: string, list: readonly NewPet[], count = list.length): Promise<number> {
-  return writeSnapshot(path, tableOf(list), count, { sequence: count + 3, lastId: list.length + 7 });
+async function write(path: string, list: readonly NewPet[], count = list.length): Promise<Snapshot> {
+  return writeSnapshot(path, tableOf(list), { sequence: count + 3, lastId: list.length + 7, count });
 }
 
-/** What is read, as lines; `null` for a snapshot that is not there. */
-function read(path: string): { head: ReturnType<typeof readSnapshot>; lines: string[] } {
+function read(path: string): { snapshot: Snapshot; lines: string[] } {
   const lines: string[] = [];
-  const head = readSnapshot(path, recordingTable((line) => lines.push(line)));
-  return { head, lines };
+  const snapshot = readSnapshot(path, recordingTable((line) => lines.push(line)));
+  return { snapshot, lines };
 }
 
 /** The line and the message of the refusal. */
@@ -61,9 +60,9 @@ test('a snapshot is one JSON document, one animal a line, for its owner only, an
   const path = join(temporaryFolder(t), 'pets.json');
   for (const count of [0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 1000, 4095, 4096]) {
     const list = pets(count);
-    const bytes = await write(path, list);
+    const snapshot = await write(path, list);
     const text = readFileSync(path, 'utf8');
-    assert.equal(bytes, Buffer.byteLength(text));
+    assert.deepEqual(snapshot, { sequence: count + 3, lastId: count + 7, bytes: Buffer.byteLength(text) });
     assert.equal(statSync(path).mode & 0o777, 0o600);
 
     const expected = list.map((pet, index) => petLine(index + 1, pet));
@@ -77,12 +76,12 @@ test('a snapshot is one JSON document, one animal a line, for its owner only, an
     assert.equal(document.crc32.join(''), sums.join(''));
     assert(document.crc32.slice(0, -1).every((sum) => sum.length === 8 * 64));
 
-    assert.deepEqual(read(path), { head: { sequence: count + 3, lastId: count + 7, bytes }, lines: expected });
+    assert.deepEqual(read(path), { snapshot, lines: expected });
   }
 });
 
-test('no snapshot is null', (t) => {
-  assert.deepEqual(read(join(temporaryFolder(t), 'pets.json')), { head: null, lines: [] });
+test('no snapshot is an empty one', (t) => {
+  assert.deepEqual(read(join(temporaryFolder(t), 'pets.json')), { snapshot: { sequence: 0, lastId: 0, bytes: 0 }, lines: [] });
 });
 
 test('only the first rows asked for are in it', async (t) => {
@@ -128,7 +127,7 @@ test('it is synced a mebibyte at a time', async (t) => {
       const stat = await handle.stat();
       if (stat.isFile()) synced.push(stat.size);
     }, name);
-  const size = await write(path, pets(50_000));
+  const { bytes: size } = await write(path, pets(50_000));
   assert(size > 3e6);
   assert.equal(synced.pop(), size);
   const mebibytes = synced.slice(1).map((bytes, i) => Math.floor(((bytes - synced[i]!) / 1024 / 1024) * 10) / 10);
@@ -232,7 +231,7 @@ test('a snapshot that could not be written leaves the old one', async (t) => {
     throw new Error('EIO');
   });
   const refused = { message: new RegExp(`^cannot write ${path}: EIO;`) };
-  await assert.rejects(writeSnapshot(path, table, 5, { sequence: 1, lastId: 5 }), refused);
+  await assert.rejects(writeSnapshot(path, table, { sequence: 1, lastId: 5, count: 5 }), refused);
   await onSync(t, () => Promise.reject(new Error('EIO')), 'datasync');
   await assert.rejects(write(path, pets(20_000)), refused);
   assert.equal(read(path).lines.length, 3);

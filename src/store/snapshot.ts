@@ -12,7 +12,7 @@
  * before it, the first line's first, many to a string: damage is found, and found by its line. A line's checksum covers
  * it without its comma and line feed.
  */
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { statusOfLine } from '../domain/pet.ts';
 import { crc32, crcHex, isCrcHex } from '../files/crc32.ts';
 import { damaged } from '../files/damaged-file.ts';
@@ -20,11 +20,13 @@ import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
 import type { LineTable } from './line-table.ts';
 
-export interface SnapshotHead {
+export interface Snapshot {
   /** The number of the journal's last record in the snapshot. */
   readonly sequence: number;
   /** The largest id ever given to an animal. */
   readonly lastId: number;
+  /** The length of the file; 0 without a file. */
+  readonly bytes: number;
 }
 
 /** Bounds how long the event loop stands still for one piece: its checksums are computed at one go. */
@@ -40,15 +42,22 @@ const documentEnd = ']}';
 const comma = 0x2c;
 const quote = 0x22;
 const lineFeed = 0x0a;
-const headPattern = /^\{"format":"petstore","version":1,"sequence":([0-9]{1,15}),"lastId":([0-9]{1,15}),"count":([0-9]{1,15}),"pets":\[$/;
+const digits = '([0-9]{1,15})';
+const headPattern = new RegExp(
+  `^\\{"format":"petstore","version":1,"sequence":${digits},"lastId":${digits},"count":${digits},"pets":\\[$`,
+);
 
 /**
  * Replaces the snapshot by one of the table's first `count` rows, a piece at a time between requests.
- * Gives its length in bytes. Rejects with what the disk reports; the old snapshot is untouched then.
+ * Rejects with what the disk reports; the old snapshot is untouched then.
  */
-export async function writeSnapshot(path: string, table: LineTable, count: number, head: SnapshotHead): Promise<number> {
-  const { sequence, lastId } = head;
-  const headLine = `{"format":"petstore","version":1,"sequence":${sequence},"lastId":${lastId},"count":${count},"pets":[`;
+export async function writeSnapshot(
+  path: string,
+  table: LineTable,
+  { sequence, lastId, count }: { readonly sequence: number; readonly lastId: number; readonly count: number },
+): Promise<Snapshot> {
+  const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
+  const headLine = `{"format":"petstore","version":1,${numbers},"pets":[`;
   const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
   checksums.writeUInt32BE(crc32(Buffer.from(headLine)));
   let size = 0;
@@ -75,45 +84,40 @@ export async function writeSnapshot(path: string, table: LineTable, count: numbe
       else await write(Buffer.concat([bytes.subarray(0, -2), Buffer.from('\n')])); // no comma behind the last
     }
     await write(Buffer.from(`${petsEnd}\n`));
-    for (let start = 0; start < checksums.length; ) {
-      let strings = '';
-      for (const end = start + pieceBytes / 2 /* twice as long in hex */; start < end && start < checksums.length; start += stringBytes) {
-        const hex = checksums.toString('hex', start, start + stringBytes);
-        strings += start + stringBytes < checksums.length ? `"${hex}",\n` : `"${hex}"\n`;
-      }
+    let strings = '';
+    for (let start = 0; start < checksums.length; start += stringBytes) {
+      const separator = start + stringBytes < checksums.length ? ',' : '';
+      strings += `"${checksums.toString('hex', start, start + stringBytes)}"${separator}\n`;
+      if (strings.length < pieceBytes) continue;
       await write(Buffer.from(strings));
+      strings = '';
     }
-    await write(Buffer.from(`${documentEnd}\n`));
+    await write(Buffer.from(`${strings}${documentEnd}\n`));
   });
-  return size;
+  return { sequence, lastId, bytes: size };
 }
 
 /**
  * Reads the snapshot, adding each animal to the table, which must copy the bytes it is given.
- * Gives the head and the length in bytes, or null if there is no snapshot.
+ * Without a file the snapshot is empty.
  * Throws OperatorError that names the damaged line; what was added to the table is worthless then.
  */
-export function readSnapshot(
-  path: string,
-  table: Pick<LineTable, 'append'>,
-): (SnapshotHead & { readonly bytes: number }) | null {
-  if (!existsSync(path)) return null;
+export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Snapshot {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) return { sequence: 0, lastId: 0, bytes: 0 };
   const lines = readLines(path);
-  let size = 0;
   let number = 0;
-  const bad = (line: number, why: string): Error => damaged(path, line, why);
   const take = (): Line => {
     number++;
     const { done, value: line } = lines.next();
-    if (done === true || !line.complete) throw bad(number, 'the file ends here, before its time');
-    size += line.end - line.start + 1;
+    if (done === true || !line.complete) throw damaged(path, number, 'the file ends here, before its time');
     return line;
   };
   try {
     const headLine = take();
     const head = headPattern.exec(textOf(headLine));
     const count = Number(head?.[3]);
-    if (head === null || count > statSync(path).size) throw bad(1, 'this is not how a snapshot of this program begins');
+    if (head === null || count > size) throw damaged(path, 1, 'this is not how a snapshot of this program begins');
     const checksums = new Uint32Array(count + 1);
     checksums[0] = crc32(headLine.bytes, headLine.start, headLine.end);
     for (let row = 1; row <= count; row++) {
@@ -121,25 +125,28 @@ export function readSnapshot(
       const hasComma = bytes[end - 1] === comma;
       const petEnd = hasComma ? end - 1 : end;
       const status = statusOfLine(bytes, start, petEnd);
-      if (hasComma !== row < count || status === null) throw bad(unsound(path) ?? number, 'this is not the line of an animal');
+      if (hasComma !== row < count || status === null) {
+        throw damaged(path, unsound(path) ?? number, 'this is not the line of an animal');
+      }
       table.append(bytes, status, start, petEnd);
       checksums[row] = crc32(bytes, start, petEnd);
     }
-    if (textOf(take()) !== petsEnd) throw bad(unsound(path) ?? number, `here the line ${petsEnd} is due`);
+    if (textOf(take()) !== petsEnd) throw damaged(path, unsound(path) ?? number, `here the line ${petsEnd} is due`);
     for (let row = 0; row <= count; ) {
       const { bytes, start, end } = take();
       const behind = Math.min(row + checksumsPerString, count + 1);
       let at = start + 1;
       const hexEnd = at + 8 * (behind - row);
       if (bytes[start] !== quote || bytes.toString('latin1', hexEnd, end) !== (behind <= count ? '",' : '"')) {
-        throw bad(number, 'this is not a line of checksums');
+        throw damaged(path, number, 'this is not a line of checksums');
       }
       for (; row < behind; row++, at += 8) {
-        if (!isCrcHex(bytes, at, checksums[row]!)) throw bad(row + 1, `it does not match its checksum (in line ${number})`);
+        if (isCrcHex(bytes, at, checksums[row]!)) continue;
+        throw damaged(path, row + 1, `it does not match its checksum (in line ${number})`);
       }
     }
-    if (textOf(take()) !== documentEnd) throw bad(number, `here the line ${documentEnd} is due`);
-    if (lines.next().done !== true) throw bad(number + 1, 'something follows the end of the document');
+    if (textOf(take()) !== documentEnd) throw damaged(path, number, `here the line ${documentEnd} is due`);
+    if (lines.next().done !== true) throw damaged(path, number + 1, 'something follows the end of the document');
     return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
   } finally {
     lines.return();
