@@ -28,13 +28,3 @@ export function crcHex(crc: number): string {
 
 /** The digits of each byte. `toString(16)` of so large a number takes five times as long. */
 const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
-/** Whether `crcHex(crc)` stands in `bytes` at `start`. */
-export function isCrcHex(bytes: Uint8Array, start: number, crc: number): boolean {
-  for (let digit = 0; digit < 8; digit++) {
-    if (bytes[start + digit] !== hexDigits[(crc >>> (28 - 4 * digit)) & 15]) return false;
-  }
-  return true;
-}
-
-const hexDigits = Buffer.from('0123456789abcdef');

@@ -95,54 +95,45 @@ export class LineTable {
   /** A page in ascending id. Its cost depends on its own size, not on how many records there are. */
   page({ limit, after, status }: PageQuery): Page {
     const begin = after === undefined ? 0 : this.#rowAfter(after);
-    if (status === undefined) return this.#pageOf(begin, Math.min(limit, this.count - begin), this.count, (n) => n);
+    if (status === undefined) return this.#pageOf(begin, limit, this.count, (entry) => entry);
     const rows = this.#rowsByStatus.get(status);
     if (rows === undefined) return emptyPage;
     const first = firstIndex(rows.length, (index) => rows.at(index) >= begin);
-    return this.#pageOf(first, Math.min(limit, rows.length - first), rows.length, (n) => rows.at(n));
+    return this.#pageOf(first, limit, rows.length, (entry) => rows.at(entry));
   }
 
   /**
    * The bytes of the first `count` records, each followed by a comma and a line feed, in pieces of at most `maxBytes`
-   * (more only for a single longer record), with the number of records in each piece.
+   * (more only for a single longer record).
    */
-  *pieces(count: number, maxBytes: number): Generator<{ bytes: Buffer; rows: number }> {
-    let row = 0;
-    while (row < count) {
+  *pieces(count: number, maxBytes: number): Generator<Buffer> {
+    for (let row = 0; row < count; ) {
       const block = this.#blockOf(row);
       const start = this.#places.at(row);
-      const first = row;
       let end = start;
       while (row < count && this.#isIn(row, block)) {
         const next = this.#endOf(row, block);
-        if (next - start > maxBytes && row > first) break;
+        if (next - start > maxBytes && end > start) break;
         end = next;
         row++;
       }
-      yield { bytes: block.bytes.subarray(start, end), rows: row - first };
+      yield block.bytes.subarray(start, end);
     }
   }
 
-  /** The page of `count` entries from `first` on, of a list of `length` entries that `rowAt` turns into rows. */
-  #pageOf(first: number, count: number, length: number, rowAt: (entry: number) => number): Page {
-    if (count <= 0) return emptyPage;
-    const runs: Run[] = [];
-    let size = 0;
-    for (let entry = first; entry < first + count; ) {
-      const row = rowAt(entry);
+  /** The page of at most `limit` entries from `first` on, of a list of `length` entries that `rowAt` turns into rows. */
+  #pageOf(first: number, limit: number, length: number, rowAt: (entry: number) => number): Page {
+    const end = Math.min(first + limit, length);
+    if (first >= end) return emptyPage;
+    const runs: Buffer[] = [];
+    for (let entry = first; entry < end; ) {
+      const row = rowAt(entry++);
       const block = this.#blockOf(row);
       let last = row;
-      entry++;
-      while (entry < first + count && rowAt(entry) === last + 1 && this.#isIn(last + 1, block)) {
-        last++;
-        entry++;
-      }
-      const run = { bytes: block.bytes, start: this.#places.at(row), end: this.#endOf(last, block) };
-      size += run.end - run.start;
-      runs.push(run);
+      for (; entry < end && rowAt(entry) === last + 1 && this.#isIn(last + 1, block); entry++) last++;
+      runs.push(block.bytes.subarray(this.#places.at(row), this.#endOf(last, block)));
     }
-    const more = first + count < length;
-    return { body: bodyOf(runs, size), next: more ? this.#digitsAt(rowAt(first + count - 1)) : null };
+    return { body: bodyOf(runs), next: end < length ? this.#digitsAt(rowAt(end - 1)) : null };
   }
 
   /** The first row whose id is larger than `id`. */
@@ -189,22 +180,15 @@ export class LineTable {
   }
 }
 
-/** A stretch of a block: lines, each with its separator. */
-interface Run {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
-
 /** Up to this size, a copy is cheaper than several writes; above, a copy for each slow reader would fill the memory. */
 const maxTextBytes = 16 * 1024;
 const openBracket = Buffer.from('[');
 const closeBracket = Buffer.from(']');
 const emptyPage: Page = { body: '[]', next: null };
 
-/** The JSON array of the lines in `runs`, which are `size` bytes long: a bracket before them, and one in place of the last separator. */
-function bodyOf(runs: readonly Run[], size: number): string | readonly Buffer[] {
-  const lines = runs.map(({ bytes, start, end }) => bytes.subarray(start, end));
-  const pieces = [openBracket, ...lines.slice(0, -1), lines.at(-1)!.subarray(0, -separator.length), closeBracket];
-  return size > maxTextBytes ? pieces : Buffer.concat(pieces).toString('latin1');
+/** The JSON array of the lines in `runs`: a bracket before them, and one in place of the last separator. */
+function bodyOf(runs: readonly Buffer[]): string | readonly Buffer[] {
+  const pieces = [openBracket, ...runs.slice(0, -1), runs.at(-1)!.subarray(0, -separator.length), closeBracket];
+  const size = pieces.reduce((sum, { length }) => sum + length, 0);
+  return size > maxTextBytes ? pieces : Buffer.concat(pieces, size).toString('latin1');
 }

@@ -14,7 +14,7 @@
  */
 import { statSync } from 'node:fs';
 import { statusOfLine } from '../domain/pet.ts';
-import { crc32, crcHex, isCrcHex } from '../files/crc32.ts';
+import { crc32, crcHex } from '../files/crc32.ts';
 import { damaged } from '../files/damaged-file.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
@@ -33,14 +33,13 @@ export interface Snapshot {
 const pieceBytes = 32 * 1024;
 /** After so much it is synced: behind one sync of it all, those of the journal would wait for long. */
 const syncBytes = 1024 * 1024;
-const checksumsPerString = 64;
 const checksumBytes = 4;
-const stringBytes = checksumBytes * checksumsPerString;
+/** Of 64 checksums. */
+const stringBytes = 64 * checksumBytes;
 const petStart = '{"id":';
 const petsEnd = '],"crc32":[';
 const documentEnd = ']}';
 const comma = 0x2c;
-const quote = 0x22;
 const lineFeed = 0x0a;
 const digits = '([0-9]{1,15})';
 const headPattern = new RegExp(
@@ -73,9 +72,8 @@ export async function writeSnapshot(
     };
     await write(Buffer.from(`${headLine}\n`));
     let row = 0;
-    for (const { bytes, rows } of table.pieces(count, pieceBytes)) {
-      let start = 0;
-      for (const end = row + rows; row < end; ) {
+    for (const bytes of table.pieces(count, pieceBytes)) {
+      for (let start = 0; start < bytes.length; ) {
         const next = bytes.indexOf(lineFeed, start) + 1;
         checksums.writeUInt32BE(crc32(bytes, start, next - 2), checksumBytes * ++row);
         start = next;
@@ -86,8 +84,7 @@ export async function writeSnapshot(
     await write(Buffer.from(`${petsEnd}\n`));
     let strings = '';
     for (let start = 0; start < checksums.length; start += stringBytes) {
-      const separator = start + stringBytes < checksums.length ? ',' : '';
-      strings += `"${checksums.toString('hex', start, start + stringBytes)}"${separator}\n`;
+      strings += `${checksumLine(checksums, start)}\n`;
       if (strings.length < pieceBytes) continue;
       await write(Buffer.from(strings));
       strings = '';
@@ -118,8 +115,8 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
     const head = headPattern.exec(textOf(headLine));
     const count = Number(head?.[3]);
     if (head === null || count > size) throw damaged(path, 1, 'this is not how a snapshot of this program begins');
-    const checksums = new Uint32Array(count + 1);
-    checksums[0] = crc32(headLine.bytes, headLine.start, headLine.end);
+    const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
+    checksums.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
     for (let row = 1; row <= count; row++) {
       const { bytes, start, end } = take();
       const hasComma = bytes[end - 1] === comma;
@@ -129,21 +126,20 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
         throw damaged(path, unsound(path) ?? number, 'this is not the line of an animal');
       }
       table.append(bytes, status, start, petEnd);
-      checksums[row] = crc32(bytes, start, petEnd);
+      checksums.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * row);
     }
     if (textOf(take()) !== petsEnd) throw damaged(path, unsound(path) ?? number, `here the line ${petsEnd} is due`);
-    for (let row = 0; row <= count; ) {
-      const { bytes, start, end } = take();
-      const behind = Math.min(row + checksumsPerString, count + 1);
-      let at = start + 1;
-      const hexEnd = at + 8 * (behind - row);
-      if (bytes[start] !== quote || bytes.toString('latin1', hexEnd, end) !== (behind <= count ? '",' : '"')) {
+    for (let start = 0; start < checksums.length; start += stringBytes) {
+      const found = textOf(take());
+      const expected = checksumLine(checksums, start);
+      if (found === expected) continue;
+      let at = 0;
+      while (found[at] === expected[at]) at++;
+      if (found.length !== expected.length || !/[0-9a-f]/.test(expected[at]!)) {
         throw damaged(path, number, 'this is not a line of checksums');
       }
-      for (; row < behind; row++, at += 8) {
-        if (isCrcHex(bytes, at, checksums[row]!)) continue;
-        throw damaged(path, row + 1, `it does not match its checksum (in line ${number})`);
-      }
+      const row = start / checksumBytes + Math.floor((at - 1) / 8);
+      throw damaged(path, row + 1, `it does not match its checksum (in line ${number})`);
     }
     if (textOf(take()) !== documentEnd) throw damaged(path, number, `here the line ${documentEnd} is due`);
     if (lines.next().done !== true) throw damaged(path, number + 1, 'something follows the end of the document');
@@ -151,6 +147,12 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
   } finally {
     lines.return();
   }
+}
+
+/** The line of checksums that begins at `start` of them all, without its line feed. */
+function checksumLine(checksums: Buffer, start: number): string {
+  const end = start + stringBytes;
+  return `"${checksums.toString('hex', start, end)}"${end < checksums.length ? ',' : ''}`;
 }
 
 function textOf({ bytes, start, end }: Line): string {
