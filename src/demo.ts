@@ -6,7 +6,7 @@ import { readNewPet } from './domain/pet.ts';
 import { replaceFile } from './files/replace.ts';
 import { readJson, type JsonArray } from './json/read.ts';
 import type { ServiceOptions } from './service.ts';
-import { ordersName } from './store/order-store.ts';
+import { ordersName, readOrders } from './store/orders.ts';
 
 type Stores = Pick<ServiceOptions, 'basePath' | 'keys' | 'orders' | 'pets'> & { folder: string; address: string };
 
@@ -29,8 +29,10 @@ export function readSamples(samples: URL) {
 export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {
   if (stores.keys.keys.length > 0) return '';
   const ordersPath = join(stores.folder, ordersName);
-  if (!existsSync(ordersPath)) await replaceFile(ordersPath, (file) => file.writeFile(samples.ordersFile));
-  stores.orders.load();
+  if (!existsSync(ordersPath)) {
+    await replaceFile(ordersPath, (file) => file.writeFile(samples.ordersFile));
+    readOrders(stores.folder, stores.orders);
+  }
   if (stores.pets.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));
   const { secret } = await stores.keys.create('demo', { name: 'business' }, null, Date.now());
 

@@ -12,7 +12,8 @@ import { isActive } from './keys/key.ts';
 import { UsageFile } from './limits/usage-file.ts';
 import { log, runProgram, version } from './program.ts';
 import { Service } from './service.ts';
-import { OrderStore } from './store/order-store.ts';
+import { LineTable } from './store/line-table.ts';
+import { readOrders } from './store/orders.ts';
 import { PetStore } from './store/pet-store.ts';
 
 const headTimeoutMs = 10_000;
@@ -43,7 +44,8 @@ async function serve(config: Config): Promise<void> {
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
   }
   const keys = new KeyRing(folder);
-  const orders = new OrderStore(folder);
+  const orders = new LineTable();
+  readOrders(folder, orders);
   const usage = await UsageFile.open(folder, Date.now, log);
   const pets = await PetStore.open(folder, log);
   opened({ keys, openUsage: async () => usage });

@@ -24,7 +24,7 @@ import { listOrders } from './operations/list-orders.ts';
 import { listPets } from './operations/list-pets.ts';
 import { openApi } from './operations/openapi.ts';
 import type { Operation } from './operations/operation.ts';
-import type { OrderStore } from './store/order-store.ts';
+import type { LineTable } from './store/line-table.ts';
 import type { PetStore } from './store/pet-store.ts';
 
 export interface ServiceOptions {
@@ -35,7 +35,7 @@ export interface ServiceOptions {
   readonly keys: KeyRing;
   readonly limiter: Limiter;
   readonly pets: PetStore;
-  readonly orders: OrderStore;
+  readonly orders: LineTable;
   /** The time in milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: (line: string) => void;

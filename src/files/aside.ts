@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
-import { diskError } from './disk-error.ts';
+import { diskError } from './errors.ts';
 
 /** A name that no file has yet, for what is kept of a file and no longer used: `pets.1.journal.torn-1`, where `what` is "torn". */
 export function asideName(path: string, what: string): string {

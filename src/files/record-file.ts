@@ -6,11 +6,12 @@
  *     {"id":"k2","name":"web", …}
  *     ]}
  */
+import { readFileSync } from 'node:fs';
 import { messageOf } from '../domain/operator-error.ts';
 import { optionalNumberMember } from '../json/members.ts';
-import { JsonArray, JsonObject, type JsonValue } from '../json/read.ts';
-import { DamagedFileError } from './damaged-file.ts';
-import { readJsonFile } from './read-json.ts';
+import { JsonArray, JsonObject, readJson, type JsonValue } from '../json/read.ts';
+import { JsonSyntaxError } from '../json/source.ts';
+import { DamagedFileError, diskError } from './errors.ts';
 import { replaceFile } from './replace.ts';
 
 export interface RecordFormat {
@@ -25,43 +26,19 @@ const version = 1;
 const pieceLength = 64 * 1024;
 
 /**
- * The records of a file, each as `decode` reads it; none where there is no file. What `decode` throws is told with its
- * line. Throws DamagedFileError that names the line, and OperatorError if the file cannot be read.
+ * The records of a file, each as `decode` reads it; none where there is no file. `format` is null for a file that is
+ * just an array of records. What `decode` throws is told with its line.
+ * Throws DamagedFileError that names the line, and OperatorError if the file cannot be read.
  */
-export function readRecords<Item extends { readonly id: string }>(
+export function readRecords<Item extends { readonly id: unknown }>(
   path: string,
-  { name, member }: RecordFormat,
+  format: RecordFormat | null,
   decode: (record: JsonObject) => Item,
 ): Item[] {
-  const document = readJsonFile(path);
-  if (document === null) return [];
-  if (!(document instanceof JsonObject) || document.get('format') !== name) {
-    throw new DamagedFileError(path, 1, `this is not a ${name} file`);
-  }
-  const { line } = document;
-  if (optionalNumberMember(document, 'version') !== version) {
-    const why = `"version" is not ${version}: another version of petstore wrote this file`;
-    throw new DamagedFileError(path, line, why);
-  }
-  const records = document.get(member);
-  if (!(records instanceof JsonArray)) throw new DamagedFileError(path, line, `"${member}" must be an array`);
-  return decodeRecords(path, line, records.items, decode);
-}
-
-/**
- * Decodes an array of records with different ids, which begins in line `line` of a file.
- * Throws DamagedFileError that names the line of a record that is no object, whose id is not new, or at which `decode`
- * throws.
- */
-export function decodeRecords<Item extends { readonly id: unknown }>(
-  path: string,
-  line: number,
-  records: readonly JsonValue[],
-  decode: (record: JsonObject) => Item,
-): Item[] {
+  let line = 1;
   const lines = new Map<unknown, number>();
-  return records.map((record) => {
-    try {
+  try {
+    return recordsIn(readJson(readFileSync(path)), format).map((record) => {
       if (!(record instanceof JsonObject)) throw new Error('the next record is not a JSON object');
       line = record.line;
       const item = decode(record);
@@ -69,10 +46,14 @@ export function decodeRecords<Item extends { readonly id: unknown }>(
       if (other !== undefined) throw new Error(`the id ${item.id} is already in line ${other}`);
       lines.set(item.id, line);
       return item;
-    } catch (error) {
-      throw new DamagedFileError(path, line, messageOf(error));
+    });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) {
+      if (error.code === 'ENOENT') return [];
+      throw diskError('read', path, error);
     }
-  });
+    throw new DamagedFileError(path, error instanceof JsonSyntaxError ? error.line : line, messageOf(error));
+  }
 }
 
 /**
@@ -96,4 +77,20 @@ export async function writeRecords(
     }
     await file.writeFile(`${piece}\n]}\n`);
   });
+}
+
+/** The array of records in a document. Throws an Error that says why this is not the format. */
+function recordsIn(document: JsonValue, format: RecordFormat | null): readonly JsonValue[] {
+  let records: JsonValue | undefined = document;
+  if (format !== null) {
+    if (!(document instanceof JsonObject) || document.get('format') !== format.name) {
+      throw new Error(`this is not a ${format.name} file`);
+    }
+    if (optionalNumberMember(document, 'version') !== version) {
+      throw new Error(`"version" is not ${version}: another version of petstore wrote this file`);
+    }
+    records = document.get(format.member);
+  }
+  if (!(records instanceof JsonArray)) throw new Error('the records must be a JSON array');
+  return records.items;
 }

@@ -1,6 +1,6 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { diskError } from './disk-error.ts';
+import { diskError } from './errors.ts';
 
 /** Makes the names in a folder durable: what was created, renamed or removed in it. Throws what the disk reports. */
 export async function syncFolder(folder: string): Promise<void> {

@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { setAside } from '../files/aside.ts';
-import { DamagedFileError } from '../files/damaged-file.ts';
+import { DamagedFileError } from '../files/errors.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
 import { optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';

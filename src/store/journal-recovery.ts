@@ -14,7 +14,7 @@ import { createReadStream } from 'node:fs';
 import { rm, truncate } from 'node:fs/promises';
 import { statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
-import { damaged } from '../files/damaged-file.ts';
+import { damaged } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile, syncFolder } from '../files/replace.ts';
 import { decodeLine } from './journal-format.ts';

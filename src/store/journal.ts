@@ -24,7 +24,7 @@ import { rm } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
 import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
-import { diskError } from '../files/disk-error.ts';
+import { diskError } from '../files/errors.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords, type EncodedRecords } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';

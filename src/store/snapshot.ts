@@ -15,7 +15,7 @@
 import { statSync } from 'node:fs';
 import { statusOfLine } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
-import { damaged } from '../files/damaged-file.ts';
+import { damaged } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
 import type { LineTable } from './line-table.ts';

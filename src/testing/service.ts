@@ -8,7 +8,8 @@ import { readJson } from '../json/read.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
 import { Service } from '../service.ts';
-import { OrderStore } from '../store/order-store.ts';
+import { LineTable } from '../store/line-table.ts';
+import { readOrders } from '../store/orders.ts';
 import { PetStore } from '../store/pet-store.ts';
 import type { HttpResponse } from './http-response.ts';
 import { OpenApiDocument } from './openapi.ts';
@@ -65,7 +66,8 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const pets = await PetStore.open(folder, log);
   const clock = (): number => time.now;
   const usage = await UsageFile.open(folder, clock, log);
-  const orders = new OrderStore(folder);
+  const orders = new LineTable();
+  readOrders(folder, orders);
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: clock, log });
   const listener = await Listener.open(service, {

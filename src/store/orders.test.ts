@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { OperatorError } from '../domain/operator-error.ts';
 import { temporaryFolder } from '../testing/programs.ts';
-import { OrderStore, ordersName } from './order-store.ts';
 import { bytesOfBody } from '../testing/bytes.ts';
+import { LineTable } from './line-table.ts';
+import { ordersName, readOrders } from './orders.ts';
 
 const all = { limit: 100, after: undefined, status: undefined };
+
+function read(folder: string): LineTable {
+  const table = new LineTable();
+  readOrders(folder, table);
+  return table;
+}
 
 function order(id: bigint | number | string, status = 'placed', more = ''): string {
   return `{"id":${id},"petId":${id},"quantity":1,${more}"status":"${status}","complete":false}`;
@@ -16,9 +23,9 @@ function order(id: bigint | number | string, status = 'placed', more = ''): stri
 
 test('no file is no orders; an empty list is none either', (t) => {
   const folder = temporaryFolder(t);
-  assert.equal(bytesOfBody(new OrderStore(folder).page(all).body).toString(), '[]');
+  assert.equal(bytesOfBody(read(folder).page(all).body).toString(), '[]');
   writeFileSync(join(folder, ordersName), ' [ ] ');
-  assert.equal(bytesOfBody(new OrderStore(folder).page(all).body).toString(), '[]');
+  assert.equal(bytesOfBody(read(folder).page(all).body).toString(), '[]');
 });
 
 test('orders come in ascending id, by pages and by status, every int64 digit for digit', (t) => {
@@ -27,7 +34,7 @@ test('orders come in ascending id, by pages and by status, every int64 digit for
   const sorted = ['-9223372036854775808', '-1', '0', '5', '9007199254740992', '9007199254740993', '9223372036854775807'];
   const status = (id: string): string => (id.endsWith('7') ? 'delivered' : 'placed');
   writeFileSync(join(folder, ordersName), `[${ids.map((id) => order(id, status(id))).join(',\n')}]`);
-  const store = new OrderStore(folder);
+  const store = read(folder);
   assert.equal(bytesOfBody(store.page(all).body).toString(), `[${sorted.map((id) => order(id, status(id))).join(',\n')}]`);
   for (const [index, id] of sorted.entries()) {
     const page = store.page({ ...all, limit: 1, after: index === 0 ? undefined : BigInt(sorted[index - 1]!) });
@@ -45,7 +52,7 @@ test('any order of ids in the file gives the ascending list', (t) => {
     fc.property(lists, (ids) => {
       writeFileSync(join(folder, ordersName), `[${ids.map((id) => order(id)).join(',')}]`);
       const expected = [...ids].sort((a, b) => (a < b ? -1 : 1)).map((id) => order(id));
-      assert.equal(bytesOfBody(new OrderStore(folder).page(all).body).toString(), `[${expected.join(',\n')}]`);
+      assert.equal(bytesOfBody(read(folder).page(all).body).toString(), `[${expected.join(',\n')}]`);
     }),
     { numRuns: 50 },
   );
@@ -65,29 +72,24 @@ test('a bad order refuses the start, naming file, line and fault', (t) => {
     ['[7]', 1, 'the next record is not a JSON object'],
     ['[null]', 1, 'the next record is not a JSON object'],
     [`[\n${order(1)},\n7]`, 2, 'the next record is not a JSON object'],
-    ['{"orders":[]}', 1, 'the orders must be a JSON array'],
+    ['{"orders":[]}', 1, 'the records must be a JSON array'],
     ['null', 1, ''],
     ['', 1, ''],
   ];
   for (const [text, line, why] of cases) {
     writeFileSync(path, text);
     assert.throws(
-      () => new OrderStore(folder),
+      () => read(folder),
       (error) => error instanceof OperatorError && error.message.startsWith(`${path}, line ${line}: ${why}`) && !error.message.includes('\n'),
       text,
     );
   }
 });
 
-test('load reads the file again; a bad one changes nothing', (t) => {
+test('a bad file adds nothing', (t) => {
   const folder = temporaryFolder(t);
-  const path = join(folder, ordersName);
-  const store = new OrderStore(folder);
-  writeFileSync(path, `[${order(1)}]`);
-  store.load();
-  assert.equal(bytesOfBody(store.page(all).body).toString(), `[${order(1)}]`);
-  writeFileSync(path, `[${order(2)},${order(2)}]`);
-  assert.throws(() => store.load(), OperatorError);
-  assert.equal(bytesOfBody(store.page(all).body).toString(), `[${order(1)}]`);
-  rmSync(path);
+  const table = new LineTable();
+  writeFileSync(join(folder, ordersName), `[${order(2)},${order(2)}]`);
+  assert.throws(() => readOrders(folder, table), OperatorError);
+  assert.equal(table.count, 0);
 });
