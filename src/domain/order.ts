@@ -33,8 +33,7 @@ export function readOrder(object: JsonObject): Order {
     return number !== null && number >= 1n && number <= maxQuantity ? number : null;
   });
   const shipDate = field('shipDate', 'an RFC 3339 date-time, or left out', (given) => {
-    if (given === undefined) return { text: undefined };
-    return typeof given === 'string' && isDateTime(given) ? { text: given } : null;
+    return given === undefined || (typeof given === 'string' && isDateTime(given)) ? given : null;
   });
   const status = field('status', `one of ${orderStatuses.join(', ')}`, (given) => {
     return orderStatuses.find((known) => known === given) ?? null;
@@ -43,7 +42,7 @@ export function readOrder(object: JsonObject): Order {
   if (id === null || petId === null || quantity === null || shipDate === null || status === null || complete === null) {
     throw new Error(faults.join('; '));
   }
-  return { id, petId, quantity, shipDate: shipDate.text, status, complete };
+  return { id, petId, quantity, shipDate, status, complete };
 }
 
 /** An order as one line of JSON. */

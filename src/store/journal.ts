@@ -106,7 +106,7 @@ export class Journal {
   /** Resolves when the animal is on the disk and in the table. Rejects with what the disk reports. */
   append(pet: StoredPet): Promise<void> {
     this.#waiting.pets.push(pet);
-    this.#start();
+    this.#running ??= this.#run();
     return this.#waiting.written;
   }
 
@@ -147,12 +147,8 @@ export class Journal {
   #betweenGroups(work: () => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#tasks.push(() => work().then(resolve, reject));
-      this.#start();
+      this.#running ??= this.#run();
     });
-  }
-
-  #start(): void {
-    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {

@@ -18,8 +18,8 @@ export class PetStore {
   #journal!: Journal;
   #snapshot: Snapshot;
   #lastId = 0;
-  /** The journal's length below which no snapshot is written. */
-  #foldAbove: number;
+  /** The journal's length when a snapshot could not be written last; 0 if it could. */
+  #failedAt = 0;
   #folding: Promise<void> | null = null;
   #writeFailed = false;
   #closing = false;
@@ -44,7 +44,6 @@ export class PetStore {
     this.#path = join(folder, 'pets.json');
     this.#log = log;
     this.#minFoldBytes = minFoldBytes;
-    this.#foldAbove = minFoldBytes;
     this.#snapshot = readSnapshot(this.#path, this.#table);
   }
 
@@ -120,7 +119,7 @@ export class PetStore {
 
   #foldIfDue(): void {
     if (this.#closing || this.#folding !== null) return;
-    if (this.#journal.bytes <= Math.max(this.#foldAbove, this.#snapshot.bytes)) return;
+    if (this.#journal.bytes <= Math.max(this.#failedAt + this.#minFoldBytes, this.#snapshot.bytes)) return;
     this.#folding = this.#tryFold().finally(() => (this.#folding = null));
   }
 
@@ -132,9 +131,9 @@ export class PetStore {
       const head = { sequence, lastId: this.#lastId, count: this.count };
       this.#snapshot = await writeSnapshot(this.#path, this.#table, head);
       await this.#journal.removeClosed(sequence);
-      this.#foldAbove = this.#minFoldBytes;
+      this.#failedAt = 0;
     } catch (error) {
-      this.#foldAbove = this.#journal.bytes + this.#minFoldBytes;
+      this.#failedAt = this.#journal.bytes;
       this.#log(`no new snapshot: ${messageOf(error)}; the journal keeps the animals instead`);
     }
   }
