@@ -48,9 +48,9 @@ test('every field at fault is named with its rule, and no other', () => {
   };
   const names = Object.keys(rules) as (keyof typeof good)[];
   for (const name of names) for (const bad of rules[name].bad) assert.equal(read({ [name]: bad }), rules[name].rule, `${name} ${bad}`);
-  const atFault = fc.record(Object.fromEntries(names.map((name) => [name, fc.option(fc.constantFrom(...rules[name].bad.map((value) => ({ value }))))])));
+  const invalid = fc.record(Object.fromEntries(names.map((name) => [name, fc.option(fc.constantFrom(...rules[name].bad.map((value) => ({ value }))))])));
   fc.assert(
-    fc.property(atFault, (chosen) => {
+    fc.property(invalid, (chosen) => {
       const wrong = names.filter((name) => chosen[name] !== null);
       const order = read(Object.fromEntries(wrong.map((name) => [name, chosen[name]!.value])));
       if (wrong.length === 0) assert.notEqual(typeof order, 'string');

@@ -20,10 +20,10 @@ const dateTime = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.
 
 /** The order in a JSON object. Throws an Error that names every field at fault and its rule. */
 export function readOrder(object: JsonObject): Order {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const field = <T>(name: string, rule: string, read: (given: JsonValue | undefined) => T | null): T | null => {
     const result = read(object.get(name));
-    if (result === null) faults.push(`${name} must be ${rule}`);
+    if (result === null) errors.push(`${name} must be ${rule}`);
     return result;
   };
   const id = field('id', 'an int64', int64);
@@ -40,7 +40,7 @@ export function readOrder(object: JsonObject): Order {
   });
   const complete = field('complete', 'true or false', (given) => (typeof given === 'boolean' ? given : null));
   if (id === null || petId === null || quantity === null || shipDate === null || status === null || complete === null) {
-    throw new Error(faults.join('; '));
+    throw new Error(errors.join('; '));
   }
   return { id, petId, quantity, shipDate, status, complete };
 }

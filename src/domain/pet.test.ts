@@ -29,7 +29,7 @@ test('both ends of int64 are categories, their neighbours are not', () => {
   for (const categoryId of [min - 1n, max + 1n]) assert.throws(() => read(`{"name":"","categoryId":${categoryId}}`), ApiError);
 });
 
-test('every field at fault is named with its rule, and no other', () => {
+test('every field at error is named with its rule, and no other', () => {
   const rules = {
     name: { 'name is required': [undefined], 'name must be a string': ['null', '1', '{}', '[]', 'true'] },
     categoryId: {
@@ -39,17 +39,17 @@ test('every field at fault is named with its rule, and no other', () => {
     status: { 'status must be one of available, pending, sold': ['null', '"Sold"', '"sold "', '""', '0', '["sold"]', '{}', '"toString"'] },
   };
   const good = { name: '"Rex"', categoryId: '1', status: '"sold"' };
-  type Choice = readonly [value: string | undefined, fault: string | null];
+  type Choice = readonly [value: string | undefined, error: string | null];
   const choices = (field: keyof typeof rules): Choice[] => [
     [good[field], null],
-    ...Object.entries(rules[field]).flatMap(([fault, values]) => values.map((value): Choice => [value, fault])),
+    ...Object.entries(rules[field]).flatMap(([error, values]) => values.map((value): Choice => [value, error])),
   ];
   for (const name of choices('name')) for (const categoryId of choices('categoryId')) for (const status of choices('status')) {
     const fields = Object.entries({ name, categoryId, status });
     const json = `{${fields.flatMap(([field, [value]]) => (value === undefined ? [] : [`"${field}":${value}`])).join(',')}}`;
-    const faults = fields.flatMap(([, [, fault]]) => (fault === null ? [] : [fault]));
-    if (faults.length === 0) assert.equal(read(json).name, 'Rex');
-    else assert.throws(() => read(json), { code: 'invalid_body', status: 400, message: `The body is not a NewPet: ${faults.join('; ')}.` }, json);
+    const errors = fields.flatMap(([, [, error]]) => (error === null ? [] : [error]));
+    if (errors.length === 0) assert.equal(read(json).name, 'Rex');
+    else assert.throws(() => read(json), { code: 'invalid_body', status: 400, message: `The body is not a NewPet: ${errors.join('; ')}.` }, json);
   }
 });
 

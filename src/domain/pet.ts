@@ -20,24 +20,24 @@ export interface NewPet {
  */
 export function readNewPet(value: JsonValue): NewPet {
   if (!(value instanceof JsonObject)) throw new ApiError('invalid_body', 'The body must be a JSON object: a NewPet.');
-  const faults: string[] = [];
+  const errors: string[] = [];
   const name = value.get('name');
-  if (name === undefined) faults.push('name is required');
-  else if (typeof name !== 'string') faults.push('name must be a string');
+  if (name === undefined) errors.push('name is required');
+  else if (typeof name !== 'string') errors.push('name must be a string');
 
   const category = value.get('categoryId');
   const categoryId = category instanceof JsonNumber ? int64OfJsonNumber(category.text) : null;
-  if (category === undefined) faults.push('categoryId is required');
+  if (category === undefined) errors.push('categoryId is required');
   else if (categoryId === null) {
-    faults.push('categoryId must be an integer from -9223372036854775808 to 9223372036854775807');
+    errors.push('categoryId must be an integer from -9223372036854775808 to 9223372036854775807');
   }
 
   const given = value.get('status');
   const status = given === undefined ? 'available' : petStatuses.find((known) => known === given);
-  if (status === undefined) faults.push(`status must be one of ${petStatuses.join(', ')}`);
+  if (status === undefined) errors.push(`status must be one of ${petStatuses.join(', ')}`);
 
   if (typeof name !== 'string' || categoryId === null || status === undefined) {
-    throw new ApiError('invalid_body', `The body is not a NewPet: ${faults.join('; ')}.`);
+    throw new ApiError('invalid_body', `The body is not a NewPet: ${errors.join('; ')}.`);
   }
   return { name, categoryId, status };
 }

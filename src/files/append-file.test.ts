@@ -42,15 +42,15 @@ test('zeros that run short are replenished, and are then on the disk', async (t)
   const file = AppendFile.create(path);
   file.append(Buffer.from('a'));
   const { size: length } = statSync(path);
-  assert.equal(file.runsShort, false);
+  assert.equal(file.isReserveLow, false);
   file.append(Buffer.alloc(length * 0.6, 'b'));
-  assert.equal(file.runsShort, true);
+  assert.equal(file.isReserveLow, true);
   const sync = t.mock.method(file, 'sync');
-  await file.replenish();
-  assert.deepEqual([statSync(path).size > length + 100_000, sync.mock.callCount(), file.runsShort], [true, 1, false]);
+  await file.extendReserve();
+  assert.deepEqual([statSync(path).size > length + 100_000, sync.mock.callCount(), file.isReserveLow], [true, 1, false]);
   assert.equal(readFileSync(path, 'utf8').replace(/\0+$/, ''), `a${'b'.repeat(length * 0.6)}`);
   sync.mock.mockImplementation(() => Promise.reject(new Error('EIO')));
-  await assert.rejects(file.replenish(), { message: 'EIO' });
+  await assert.rejects(file.extendReserve(), { message: 'EIO' });
   file.close();
 });
 
@@ -119,7 +119,7 @@ test('a large append is written whole', (t) => {
 
 test('what the disk reports comes through, and the size is what it was', { skip: process.platform !== 'linux' }, async () => {
   const full = new AppendFile('/dev/full', 0);
-  await full.replenish(); // it goes without
+  await full.extendReserve(); // it goes without
   assert.throws(() => full.append(Buffer.from('x')), { code: 'ENOSPC' });
   assert.equal(full.size, 0);
   full.close();

@@ -39,7 +39,7 @@ export class AppendFile {
   append(bytes: Uint8Array): void {
     this.#write(bytes, this.#size);
     this.#size += bytes.length;
-    if (this.#size > this.#length) this.#lengthen();
+    if (this.#size > this.#length) this.#extend();
   }
 
   /**
@@ -56,8 +56,8 @@ export class AppendFile {
     this.#write(bytes, from);
   }
 
-  /** Whether it is time to `replenish`. */
-  get runsShort(): boolean {
+  /** Whether it is time to `extendReserve`. */
+  get isReserveLow(): boolean {
     return this.#length - this.#size < reserve.length / 2;
   }
 
@@ -65,8 +65,8 @@ export class AppendFile {
    * Writes more zeros and makes them durable, ahead of the append that would have to. Without room for them the file goes without.
    * Rejects with what the disk reports of the sync.
    */
-  async replenish(): Promise<void> {
-    if (this.#lengthen()) await this.sync();
+  async extendReserve(): Promise<void> {
+    if (this.#extend()) await this.sync();
   }
 
   /** Makes durable what was appended. Rejects with what the disk reports. */
@@ -91,7 +91,7 @@ export class AppendFile {
   }
 
   /** Gives whether there was room. It can go without; if the disk is at fault, and not just full, the next sync tells. */
-  #lengthen(): boolean {
+  #extend(): boolean {
     this.#length = Math.max(this.#length, this.#size);
     try {
       this.#write(reserve, this.#length);

@@ -38,13 +38,13 @@ function read(path: string): Expected[] {
 
 test('lines are what split makes of the file', (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const hold = (content: string): void => {
+  const check = (content: string): void => {
     writeFileSync(path, content, 'latin1');
     assert.deepEqual(read(path), linesOf(content), JSON.stringify(content.slice(0, 40)));
   };
-  for (const content of ['', '\n', '\n\n', 'a', 'a\n', '\na', 'a\r\nb\n', '\u00ff\u0000\n\u0080']) hold(content);
+  for (const content of ['', '\n', '\n\n', 'a', 'a\n', '\na', 'a\r\nb\n', '\u00ff\u0000\n\u0080']) check(content);
   const lines = fc.array(fc.constantFrom('', 'a', 'bc', '\u0000', '\u00ff\r', 'x'.repeat(500)), { maxLength: 20 });
-  fc.assert(fc.property(lines, fc.boolean(), (parts, ended) => hold(parts.join('\n') + (ended ? '\n' : ''))));
+  fc.assert(fc.property(lines, fc.boolean(), (parts, ended) => check(parts.join('\n') + (ended ? '\n' : ''))));
 });
 
 test('lines across and longer than the pieces in which a file is read', (t) => {

@@ -40,7 +40,7 @@ test('a failed write rejects its group alone; what it left is cut off', async (t
   const before = contentOf(path);
   const marker = before.subarray(0, -1).lastIndexOf('\n') + 1;
 
-  const faults: Record<string, () => void> = {
+  const failures: Record<string, () => void> = {
     'half a write': () => {
       const append = AppendFile.prototype.append;
       t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Uint8Array) {
@@ -50,7 +50,7 @@ test('a failed write rejects its group alone; what it left is cut off', async (t
     },
     'no sync': () => void t.mock.method(AppendFile.prototype, 'sync', () => Promise.reject(new Error('EIO'))),
   };
-  for (const [name, begin] of Object.entries(faults)) {
+  for (const [name, begin] of Object.entries(failures)) {
     begin();
     const results = await Promise.allSettled([journal.append(pet(8)), journal.append(pet(9)), journal.probe()]);
     assert(results.every(({ status }) => status === 'rejected'), name);
@@ -184,18 +184,18 @@ test('concurrent probes share one write, and the marker that it cut off is writt
   await journal.close();
 });
 
-type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'fold' | 'crash' | 'reopen'];
+type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];
 
 test('whatever fails, and whenever it is killed: what was acknowledged is there, and it starts again', async (t) => {
-  const plans = fc.array(
+  const stepLists = fc.array(
     fc.oneof(
       fc.tuple(fc.constant('append' as const), fc.integer({ min: 1, max: 3 })),
-      fc.tuple(fc.constantFrom('probe' as const, 'rotate' as const, 'fold' as const, 'crash' as const, 'reopen' as const)),
+      fc.tuple(fc.constantFrom('probe' as const, 'rotate' as const, 'snapshot' as const, 'crash' as const, 'reopen' as const)),
     ),
     { minLength: 3, maxLength: 10 },
   );
   /** From which of the calls that can fail, how many do, and how much of a write is done then. */
-  const faults = fc.array(fc.record({ first: fc.nat(40), count: fc.integer({ min: 1, max: 6 }), part: fc.nat(150) }), { maxLength: 4 });
+  const failures = fc.array(fc.record({ first: fc.nat(40), count: fc.integer({ min: 1, max: 6 }), part: fc.nat(150) }), { maxLength: 4 });
   let injecting: { first: number; count: number; part: number }[] | null = null;
   let calls = 0;
   let failed = 0;
@@ -230,7 +230,7 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
   const root = temporaryFolder(t);
 
   await fc.assert(
-    fc.asyncProperty(plans, faults, async (plan: Step[], faults) => {
+    fc.asyncProperty(stepLists, failures, async (steps: Step[], failures) => {
       const folder = mkdtempSync(join(root, 'store-'));
       const killed = `${folder}-killed`;
       let lastId = 0;
@@ -241,10 +241,10 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
       const end = async (opened: Opened | undefined): Promise<void> => {
         injecting = null;
         await opened?.journal.close();
-        injecting = faults;
+        injecting = failures;
       };
       /** What a start finds in a copy of the folder, as kill -9 would leave it; the copy stays. */
-      const hold = async (): Promise<void> => {
+      const checkCopy = async (): Promise<void> => {
         injecting = null;
         rmSync(killed, { recursive: true, force: true });
         cpSync(folder, killed, { recursive: true });
@@ -260,14 +260,14 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
         assert.deepEqual([again.applied, again.logged], [applied, []]);
         await again.journal.close();
         rmSync(copy, { recursive: true });
-        injecting = faults;
+        injecting = failures;
       };
 
       calls = 0;
-      injecting = faults;
+      injecting = failures;
       let opened = await start();
-      await hold();
-      for (const [what, count = 0] of plan) {
+      await checkCopy();
+      for (const [what, count = 0] of steps) {
         if (opened === undefined) opened = await start();
         else if (what === 'append') {
           const ids = numbers(lastId + 1, (lastId += count));
@@ -278,11 +278,11 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
           }
         } else if (what === 'probe') await opened.journal.probe().catch(expected);
         else if (what === 'rotate') await opened.journal.rotate().catch(expected);
-        else if (what === 'fold') {
+        else if (what === 'snapshot') {
           if (await opened.journal.rotate().then(() => true, expected)) {
             snapshot = opened.journal.durable;
             for (const id of opened.applied) inSnapshot.add(id);
-            await opened.journal.removeClosed(snapshot).catch(expected);
+            await opened.journal.removeSegments(snapshot).catch(expected);
           }
         } else {
           if (what === 'reopen') await opened.journal.close().catch(expected);
@@ -293,15 +293,15 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
           }
           opened = await start();
         }
-        await hold();
+        await checkCopy();
       }
       await end(opened);
-      await hold();
+      await checkCopy();
       rmSync(folder, { recursive: true });
     }),
     { numRuns: 40 },
   );
-  assert(failed > 20, `faults must be among what is tried: ${failed}`);
+  assert(failed > 20, `failures must be among what is tried: ${failed}`);
 });
 
 test('a disk that takes no more: a real failure in the middle of a write', { skip: process.platform === 'win32' }, async (t) => {
@@ -310,14 +310,14 @@ test('a disk that takes no more: a real failure in the middle of a write', { ski
     import { Journal } from ${JSON.stringify(new URL('journal.ts', import.meta.url).href)};
     const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, table: { append() {} }, log: console.error });
     const pet = (id, bytes) => ({ id, line: \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`, status: 'sold' });
-    const said = [];
-    const settle = async (...promises) => said.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
+    const results = [];
+    const settle = async (...promises) => results.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
     await settle(journal.append(pet(1, 100)), journal.append(pet(2, 40_000)));
     await settle(journal.append(pet(3, 10)), journal.append(pet(4, 40_000)), journal.append(pet(5, 10)));
     await settle(journal.probe());
     await settle(journal.append(pet(6, 10)));
     await settle(journal.append(pet(7, 40_000)));
-    process.stdout.write(JSON.stringify(said), () => process.kill(process.pid, 'SIGKILL'));
+    process.stdout.write(JSON.stringify(results), () => process.kill(process.pid, 'SIGKILL'));
   `;
   const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, folder];
   const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node], {

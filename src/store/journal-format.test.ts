@@ -9,7 +9,7 @@ test('records are whole whatever the room for them, in which they are if it is l
   for (const durable of [0, 999_999_999_999_990]) {
     let inRoom = 0;
     for (let size = 0; size <= room.length; size++) {
-      const { bytes, places } = encodeRecords(pets, durable, room.subarray(0, size));
+      const { bytes, offsets } = encodeRecords(pets, durable, room.subarray(0, size));
       inRoom += Number(bytes.buffer === room.buffer);
       const lines = bytes.toString().split('\n');
       assert.equal(lines.pop(), '');
@@ -17,7 +17,7 @@ test('records are whole whatever the room for them, in which they are if it is l
       let start = 0;
       for (const [index, line] of lines.entries()) {
         const end = start + Buffer.byteLength(line);
-        const [from, to] = places.slice(2 * index);
+        const [from, to] = offsets.slice(2 * index);
         assert.equal(bytes.toString('utf8', from, to), pets[index]!.line);
         assert.deepEqual(decodeLine(bytes, start, end), { seq: durable + index + 1, durable, pet: { start: from, end: to } });
         start = end + 1;

@@ -16,7 +16,7 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
   const disk = new PowerCut(folder, () => random());
   const { numbers, openJournal, pet, turns } = await import('../testing/journal.ts');
   const { AppendFile } = await import('../files/append-file.ts');
-  const replenish = t.mock.method(AppendFile.prototype, 'replenish');
+  const extendReserve = t.mock.method(AppendFile.prototype, 'extendReserve');
   const manyBytes = { weight: 2, arbitrary: fc.constant(70_000) }; // so that the zeros behind the content run short
   const some = [fc.integer({ min: 1, max: 3 }), fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 500 }) }, manyBytes)] as const;
   const steps = fc.array(
@@ -28,7 +28,7 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
   );
   const seen = { acknowledged: 0, refused: 0, torn: 0, cuts: 0 };
   await fc.assert(
-    fc.asyncProperty(steps, fc.nat(), async (plan: Step[], seed) => {
+    fc.asyncProperty(steps, fc.nat(), async (stepList: Step[], seed) => {
       random = mulberry32(seed);
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder);
@@ -52,7 +52,7 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
       };
       const refused = (): void => void seen.refused++;
       let { journal } = await start();
-      for (const [what, count = 0, bytes = 0] of plan) {
+      for (const [what, count = 0, bytes = 0] of stepList) {
         if (what === 'fail') failures = 1 + Math.floor(random() * 3);
         else if (what === 'rotate') await journal.rotate().catch(refused);
         else if (what === 'reopen') {
@@ -77,7 +77,7 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
     }),
     { numRuns: 60, includeErrorInReport: true },
   );
-  for (const [what, count] of Object.entries({ ...seen, replenished: replenish.mock.callCount() })) assert(count > 20, `${what}: ${count}`);
+  for (const [what, count] of Object.entries({ ...seen, extended: extendReserve.mock.callCount() })) assert(count > 20, `${what}: ${count}`);
 });
 
 /** Numbers from 0 to 1, the same for the same seed (Tommy Ettinger's Mulberry32). */

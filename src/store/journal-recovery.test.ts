@@ -17,7 +17,7 @@ function filesOf(folder: string): Files {
   return Object.fromEntries(readdirSync(folder).sort().map((name) => [name, readFileSync(join(folder, name))]));
 }
 
-function fill(folder: string, files: Files): void {
+function writeFiles(folder: string, files: Files): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
@@ -60,12 +60,12 @@ async function refusal(folder: string, snapshotSequence = 0): Promise<{ name: st
 }
 
 /** A journal as the Journal writes it: groups of so many records, 0 for a new segment, -1 for a restart. Its records are 1, 2, 3, … */
-async function written(folder: string, plan: readonly number[]): Promise<Files> {
-  fill(folder, {});
+async function written(folder: string, steps: readonly number[]): Promise<Files> {
+  writeFiles(folder, {});
   const open = (): Promise<Journal> => Journal.open({ folder, snapshotSequence: 0, table: noTable, log: assert.fail });
   let journal = await open();
   let last = 0;
-  for (const step of plan) {
+  for (const step of steps) {
     if (step === 0) await journal.rotate();
     else if (step === -1) {
       await journal.close();
@@ -112,7 +112,7 @@ test('cut at any byte of the last group: whole lines stay, the rest is set aside
   const lines = linesOf(good!);
   const lastGroup = lines.findLastIndex(({ isRecord, durable }) => isRecord && durable === 3) - 2;
   for (let length = lines[lastGroup]!.start; length <= good!.length; length++) {
-    fill(folder, { [only]: good!.subarray(0, length) });
+    writeFiles(folder, { [only]: good!.subarray(0, length) });
     const whole = lines.filter(({ end }) => end <= length);
     const end = whole.at(-1)!.end;
     const expected = pets(whole.filter(({ isRecord }) => isRecord).length);
@@ -132,7 +132,7 @@ test('cut at any byte: every whole record stays; only within its first line, whi
   const { [only]: good } = await written(folder, [2]);
   const lines = linesOf(good!);
   for (let length = 0; length <= good!.length; length++) {
-    fill(folder, { [only]: good!.subarray(0, length) });
+    writeFiles(folder, { [only]: good!.subarray(0, length) });
     if (length < lines[0]!.end) await assert.rejects(recover(folder), { message: /pets\.1\.journal, line 1: / });
     else assert.deepEqual((await recover(folder)).pets, pets(lines.filter(({ end, isRecord }) => isRecord && end <= length).length));
   }
@@ -179,7 +179,7 @@ test('a hole in a group that no sync had reached is set aside with what stands b
   ];
   for (const [from, to] of holes) {
     const holed = Buffer.from(good!).fill(0, from, to);
-    fill(folder, { [only]: holed.subarray(0, groupEnd) });
+    writeFiles(folder, { [only]: holed.subarray(0, groupEnd) });
     const kept = lines.filter(({ end }) => end <= from);
     const keptEnd = kept.at(-1)!.end;
     const torn = withoutZeros(holed.subarray(keptEnd, groupEnd));
@@ -188,7 +188,7 @@ test('a hole in a group that no sync had reached is set aside with what stands b
     assert.equal(logged.length, torn.length > 0 ? 1 : 0);
     const expected = torn.length > 0 ? { [only]: good!.subarray(0, keptEnd), [`${only}.torn-1`]: torn } : { [only]: holed.subarray(0, groupEnd) };
     assert.deepEqual(filesOf(folder), expected);
-    fill(folder, { [only]: holed }); // with the marker behind
+    writeFiles(folder, { [only]: holed }); // with the marker behind
     assert.deepEqual(await refusal(folder), { name: only, line: kept.length + 1 });
   }
 });
@@ -199,14 +199,14 @@ test('zeros behind the last line are no tear, however many; those behind a tear 
   const lines = linesOf(good!);
   const zeros = Buffer.alloc(2_000_000);
   for (const count of [1, 100, zeros.length]) {
-    fill(folder, { [only]: Buffer.concat([good!, zeros.subarray(0, count)]) });
+    writeFiles(folder, { [only]: Buffer.concat([good!, zeros.subarray(0, count)]) });
     const { segments, last } = await recoverJournal({ folder, snapshotSequence: 0, table: noTable, log: assert.fail });
     assert.deepEqual([segments.map(({ bytes }) => bytes), last], [[good!.length], 5]);
     assert.deepEqual(readdirSync(folder), [only]);
   }
   const record = lines.findLast(({ isRecord }) => isRecord)!;
   for (const length of [record.end - 1, record.end - 9, record.start + 1]) {
-    fill(folder, { [only]: Buffer.concat([good!.subarray(0, length), zeros]) });
+    writeFiles(folder, { [only]: Buffer.concat([good!.subarray(0, length), zeros]) });
     const { pets: found, logged } = await recover(folder);
     assert.deepEqual([found, logged.length], [pets(4), 1]);
     assert.deepEqual(filesOf(folder), { [only]: good!.subarray(0, record.start), [`${only}.torn-1`]: good!.subarray(record.start, length) });
@@ -216,10 +216,10 @@ test('zeros behind the last line are no tear, however many; those behind a tear 
 test('zeros in the place of what had been synced are damage', async (t) => {
   const folder = folderOf(t);
   const { [only]: good, ...others } = await written(folder, [2, 0, 1]);
-  fill(folder, { [only]: Buffer.alloc(good!.length), ...others });
+  writeFiles(folder, { [only]: Buffer.alloc(good!.length), ...others });
   assert.deepEqual(await refusal(folder), { name: only, line: 1 });
   const second = linesOf(good!).filter(({ isRecord }) => isRecord)[1]!;
-  fill(folder, { [only]: Buffer.from(good!).fill(0, second.start), ...others });
+  writeFiles(folder, { [only]: Buffer.from(good!).fill(0, second.start), ...others });
   assert.deepEqual(await refusal(folder), { name: 'pets.3.journal', line: 1 }); // the first that shows it
 });
 
@@ -234,7 +234,7 @@ test('a record behind a damaged line feed still shows what had been synced', asy
     // All between the damaged record and the last one become one line with it.
     for (const line of lines) if (line.start > start && line.end < last.end) bad[line.end - 1] = 0x20;
     for (const file of [bad, Buffer.concat([bad.subarray(0, -1), Buffer.alloc(9)])]) {
-      fill(folder, { [only]: file });
+      writeFiles(folder, { [only]: file });
       assert.equal((await refusal(folder)).line, lines.findIndex((line) => line.start === start) + 1);
     }
   }
@@ -244,7 +244,7 @@ test('what the snapshot holds had been synced: damage to it is refused', async (
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [4]);
   const [, , second, third] = linesOf(good!);
-  fill(folder, { [only]: good!.subarray(0, third!.end - 5) }); // the record 3 is torn
+  writeFiles(folder, { [only]: good!.subarray(0, third!.end - 5) }); // the record 3 is torn
   assert.deepEqual(await refusal(folder, 3), { name: only, line: 4 });
   assert.deepEqual(await refusal(folder, 4), { name: only, line: 4 });
   assert.deepEqual(await recover(folder, 2), { pets: [], logged: [`${join(folder, only)}: a crash tore off the end, from line 4 on; nothing acknowledged was in it. It is kept as ${join(folder, only)}.torn-1.`] });
@@ -263,7 +263,7 @@ test('a segment behind shows that all before it had been synced', async (t) => {
   ];
   for (const [what, bytes, line] of damages) {
     for (const next of [good['pets.3.journal']!, good['pets.3.journal']!.subarray(0, 7), Buffer.alloc(0)]) {
-      fill(folder, { ...good, [only]: bytes, 'pets.3.journal': next });
+      writeFiles(folder, { ...good, [only]: bytes, 'pets.3.journal': next });
       assert.deepEqual(await refusal(folder), { name: only, line }, what);
     }
   }
@@ -279,23 +279,23 @@ test('records and segments that are missing, twice or in another place are refus
     for (const [index, { start, end, isRecord }] of lines.entries()) {
       // The very end of the journal may be missing: a crash can do that. A last record has nobody to speak for it.
       if (!isRecord || (name === 'pets.6.journal' && index === lastRecord)) continue;
-      fill(folder, { ...good, [name]: Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]) });
+      writeFiles(folder, { ...good, [name]: Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]) });
       await refusal(folder);
-      fill(folder, { ...good, [name]: Buffer.concat([bytes.subarray(0, end), bytes.subarray(start)]) });
+      writeFiles(folder, { ...good, [name]: Buffer.concat([bytes.subarray(0, end), bytes.subarray(start)]) });
       await refusal(folder);
     }
   }
   for (const name of [only, 'pets.4.journal']) {
     const { [name]: _, ...others } = good;
-    fill(folder, others);
+    writeFiles(folder, others);
     await refusal(folder);
   }
-  fill(folder, { [only]: good[only]!, 'pets.5.journal': good['pets.4.journal']!, 'pets.6.journal': good['pets.6.journal']! });
+  writeFiles(folder, { [only]: good[only]!, 'pets.5.journal': good['pets.4.journal']!, 'pets.6.journal': good['pets.6.journal']! });
   assert.deepEqual(await refusal(folder), { name: 'pets.5.journal', line: 1 });
   // One that begins too early, and holds nothing yet.
-  fill(folder, { [only]: good[only]!, 'pets.3.journal': linesOf(good[only]!).flatMap(({ seq, isRecord, start, end }) => (seq === 2 && !isRecord ? [good[only]!.subarray(start, end)] : []))[0]! });
+  writeFiles(folder, { [only]: good[only]!, 'pets.3.journal': linesOf(good[only]!).flatMap(({ seq, isRecord, start, end }) => (seq === 2 && !isRecord ? [good[only]!.subarray(start, end)] : []))[0]! });
   assert.deepEqual(await refusal(folder), { name: 'pets.3.journal', line: 1 });
-  fill(folder, { 'pets.4.journal': good['pets.4.journal']! });
+  writeFiles(folder, { 'pets.4.journal': good['pets.4.journal']! });
   await refusal(folder, 2);
   await recover(folder, 3);
 });
@@ -308,12 +308,12 @@ test('a line with a good checksum that is no animal is refused', async (t) => {
     return Buffer.concat([good!, line]);
   };
   for (const notAnAnimal of ['{}', '', petOf(2).replace('sold', 'lost'), `${petOf(2)} `]) {
-    fill(folder, { [only]: withLine(`{"seq":2,"durable":1,"pet":${notAnAnimal}`) });
+    writeFiles(folder, { [only]: withLine(`{"seq":2,"durable":1,"pet":${notAnAnimal}`) });
     assert.deepEqual(await refusal(folder), { name: only, line: 4 });
   }
   // Good checksums over nonsense.
   for (const text of ['{"seq":2,"durable":1,"pot":1', '{"seq":02.,"durable":1', '{"durable":1,"seq":2', '', '{"seq":3,"durable":1,"pet":{}', '{"seq":1,"durable":1,"pet":{}']) {
-    fill(folder, { [only]: withLine(text) });
+    writeFiles(folder, { [only]: withLine(text) });
     const { pets: found, logged } = await recover(folder);
     assert.deepEqual([found, logged.length], [pets(1), 1], text);
   }
@@ -322,7 +322,7 @@ test('a line with a good checksum that is no animal is refused', async (t) => {
 test('segments that end before the snapshot have nothing to add, and go', async (t) => {
   const folder = folderOf(t);
   const good = await written(folder, [2, 0, 2]);
-  fill(folder, good);
+  writeFiles(folder, good);
   const open = async (): Promise<{ journal: Journal; found: string[] }> => {
     const found: string[] = [];
     const table = recordingTable((line) => found.push(line));
@@ -345,7 +345,7 @@ test('names that are no segments are nobody’s business, and none that was set 
       (name) => [name, Buffer.from(name)],
     ),
   );
-  fill(folder, { ...others, [only]: Buffer.concat([good!, Buffer.from('x')]) });
+  writeFiles(folder, { ...others, [only]: Buffer.concat([good!, Buffer.from('x')]) });
   assert.deepEqual((await recover(folder)).pets, pets(1));
   assert.deepEqual(filesOf(folder), Object.fromEntries(Object.entries({ ...others, [only]: good!, [`${only}.torn-3`]: Buffer.from('x') }).sort(([a], [b]) => (a < b ? -1 : 1))));
 });
@@ -379,9 +379,9 @@ test('however often it is torn, it goes on', async (t) => {
 test('any damage, anywhere: refused with nothing touched, or every record known to be synced is there', async (t) => {
   const root = temporaryFolder(t);
   const folder = join(root, 'store');
-  const plans = [[3, -1, 1, 2, -1, 4], [2, 0, 1, 2, 0, 3, -1, 1], [1], [], [5, 0], [1, -1, 1, -1, 1, -1, 1], [2, 3, 4, 0, 1], [1, 12], [2, 12], [2, -1, 1, 12]];
+  const stepLists = [[3, -1, 1, 2, -1, 4], [2, 0, 1, 2, 0, 3, -1, 1], [1], [], [5, 0], [1, -1, 1, -1, 1, -1, 1], [2, 3, 4, 0, 1], [1, 12], [2, 12], [2, -1, 1, 12]];
   const journals: Files[] = [];
-  for (const plan of plans) journals.push(await written(folder, plan));
+  for (const steps of stepLists) journals.push(await written(folder, steps));
 
   const edit = fc.record({
     segment: fc.nat(2),
@@ -394,7 +394,7 @@ test('any damage, anywhere: refused with nothing touched, or every record known 
   });
   const outcomes = { refused: 0, torn: 0, whole: 0 };
   await fc.assert(
-    fc.asyncProperty(fc.nat(plans.length - 1), fc.boolean(), fc.array(edit, { minLength: 1, maxLength: 3 }), async (which, quiet, edits) => {
+    fc.asyncProperty(fc.nat(stepLists.length - 1), fc.boolean(), fc.array(edit, { minLength: 1, maxLength: 3 }), async (which, quiet, edits) => {
       const good = { ...journals[which]! };
       const names = Object.keys(good).sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]));
       if (quiet) {
@@ -434,7 +434,7 @@ test('any damage, anywhere: refused with nothing touched, or every record known 
       fc.pre(changed.length > 0);
       const behind = Math.max(...names.map((name) => Number(name.split('.')[1]) - 1)); // a segment speaks for all before it
       const known = Math.max(behind, ...survivors.map(({ durable }) => durable));
-      fill(folder, bad);
+      writeFiles(folder, bad);
 
       let found: Recovered;
       try {

@@ -21,7 +21,7 @@ import { decodeLine } from './journal-format.ts';
 import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
-export interface RecoveryOptions {
+export interface JournalOptions {
   readonly folder: string;
   /** The number of the last record that the snapshot holds; 0 without one. */
   readonly snapshotSequence: number;
@@ -43,7 +43,7 @@ export interface Recovery {
  * Adds each record behind the snapshot to the table, and sets a torn tail aside with one line in the log.
  * Throws OperatorError where the journal is damaged, or does not fit the snapshot.
  */
-export async function recoverJournal(options: RecoveryOptions): Promise<Recovery> {
+export async function recoverJournal(options: JournalOptions): Promise<Recovery> {
   const { folder, snapshotSequence, table, log } = options;
   const segments = listSegments(folder);
   if (segments.length === 0 && snapshotSequence > 0) {
@@ -64,28 +64,28 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovery
       if (!complete) contentEnd = offset + end - start;
       if (!complete && end === start && number > 1) break;
       if (torn === null) {
-        const entry = decodeLine(bytes, start, end);
-        if (entry !== null && complete && entry.seq === (entry.pet === null ? last : last + 1)) {
-          if (entry.durable > durable) {
-            durable = entry.durable;
+        const decoded = decodeLine(bytes, start, end);
+        if (decoded !== null && complete && decoded.seq === (decoded.pet === null ? last : last + 1)) {
+          if (decoded.durable > durable) {
+            durable = decoded.durable;
             provenBytes = offset; // where its group begins
           }
-          if (entry.pet === null) continue;
-          last = entry.seq;
+          if (decoded.pet === null) continue;
+          last = decoded.seq;
           if (last <= snapshotSequence) continue;
-          const status = statusOfLine(bytes, entry.pet.start, entry.pet.end);
+          const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
           if (status === null) throw damaged(path, number, 'this is not the line of an animal');
-          table.append(bytes, status, entry.pet.start, entry.pet.end);
+          table.append(bytes, status, decoded.pet.start, decoded.pet.end);
           continue;
         }
         torn = line;
       }
       // A segment has its name only once its first line has been synced, and a next one once it has been as a whole.
       const proven = torn.number === 1 || index < segments.length - 1;
-      const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableIn(bytes, start, end));
+      const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been saved for good');
     }
-    if (torn !== null) log(await tearOff(path, torn, contentEnd));
+    if (torn !== null) log(await setTornEndAside(path, torn, contentEnd));
     segments[index] = { first, bytes: torn?.offset ?? contentEnd };
   }
   if (last < snapshotSequence && segments.length > 0) {
@@ -97,7 +97,7 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovery
 }
 
 /** The number that a line knows to be on the disk, or 0. Line feeds before it may be damaged: then it is the last of several. */
-function durableIn(bytes: Buffer, start: number, end: number): number {
+function durableShownBy(bytes: Buffer, start: number, end: number): number {
   const from = bytes.subarray(start, end).lastIndexOf('{"seq":');
   return (from < 0 ? null : decodeLine(bytes, start + from, end))?.durable ?? 0;
 }
@@ -108,7 +108,7 @@ function endWithoutZeros({ bytes, start, end }: Line): number {
 }
 
 /** Moves everything from the torn line to `end` to a file of another name. Gives the line for the log. */
-async function tearOff(path: string, { number, offset }: Line, end: number): Promise<string> {
+async function setTornEndAside(path: string, { number, offset }: Line, end: number): Promise<string> {
   const aside = asideName(path, 'torn');
   await replaceFile(aside, async (copy) => {
     for await (const piece of createReadStream(path, { start: offset, end: end - 1 })) {

@@ -173,15 +173,15 @@ test('nobody waits for the zeros into which the file grows', async (t) => {
   const { journal, applied } = await openJournal(folder);
   let letGo = (): void => {};
   let fail = false;
-  const replenish = t.mock.method(AppendFile.prototype, 'replenish', async () => {
+  const extendReserve = t.mock.method(AppendFile.prototype, 'extendReserve', async () => {
     await new Promise<void>((resolve) => (letGo = resolve));
     if (fail) throw new Error('EIO');
   });
   await journal.append(pet(1));
   await journal.append(pet(2, 'x'.repeat(150_000)));
-  assert.equal(replenish.mock.callCount(), 0, 'the answer comes first');
+  assert.equal(extendReserve.mock.callCount(), 0, 'the answer comes first');
   await turns(2);
-  assert.equal(replenish.mock.callCount(), 1);
+  assert.equal(extendReserve.mock.callCount(), 1);
   const third = journal.append(pet(3));
   await turns(5);
   assert.deepEqual(applied, [1, 2], 'the file has one writer');
@@ -190,7 +190,7 @@ test('nobody waits for the zeros into which the file grows', async (t) => {
   letGo();
   await third;
   assert.equal(truncate.mock.callCount(), 1, 'what the failed sync left is cut off first');
-  replenish.mock.restore();
+  extendReserve.mock.restore();
   await journal.append(pet(4));
   await journal.close();
   assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2, 3, 4]);
@@ -264,12 +264,12 @@ test('segments: a new one only where the old holds records, and the old go only 
   const size = (): number => names().reduce((sum, name) => sum + contentOf(join(folder, name)).length, 0);
   await turns(2);
   assert.equal(journal.bytes, size());
-  await journal.removeClosed(1);
+  await journal.removeSegments(1);
   assert.equal(names().length, 3, 'record 2 is in no snapshot');
-  await journal.removeClosed(2);
+  await journal.removeSegments(2);
   assert.deepEqual(names(), ['pets.3.journal', 'pets.5.journal']);
   assert.equal(journal.bytes, size());
-  await journal.removeClosed(99);
+  await journal.removeSegments(99);
   assert.deepEqual(names(), ['pets.5.journal'], 'the one that grows stays');
   await journal.close();
   const again = await openJournal(folder, 4);
@@ -286,7 +286,7 @@ test('segments go one by one, the oldest first, each for good before the next', 
   }
   const seen: string[] = [];
   await onFolderSync(t, () => seen.push(readdirSync(folder).sort().join(' ')));
-  await journal.removeClosed(3);
+  await journal.removeSegments(3);
   assert.deepEqual(seen, ['pets.2.journal pets.3.journal pets.4.journal', 'pets.3.journal pets.4.journal', 'pets.4.journal']);
   await journal.close();
 });

@@ -27,7 +27,7 @@ import { AppendFile } from '../files/append-file.ts';
 import { diskError } from '../files/errors.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords, type EncodedRecords } from './journal-format.ts';
-import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
+import { recoverJournal, type JournalOptions } from './journal-recovery.ts';
 import { segmentPath, startSegment, type Segment } from './journal-segment.ts';
 
 /** More than the record of any animal, as the body that makes it has at most 64 KiB. */
@@ -35,13 +35,13 @@ const probeBytes = 128 * 1024;
 
 /** Records that are likely to come are waited for so long, and for so many turns of the event loop that bring none. */
 const maxGatherMs = 2;
-const maxQuietTurns = 4;
+const maxIdleTurns = 4;
 
 export class Journal {
   readonly #folder: string;
-  readonly #table: RecoveryOptions['table'];
+  readonly #table: JournalOptions['table'];
   /** Where records are encoded. */
-  readonly #room = Buffer.allocUnsafeSlow(256 * 1024);
+  readonly #buffer = Buffer.allocUnsafeSlow(256 * 1024);
   /** The segments before the one that grows. */
   readonly #closed: Segment[];
   /** The number of the first record in the segment that grows. */
@@ -59,12 +59,12 @@ export class Journal {
   /** The length of the file's part that is on the disk. */
   #syncedBytes: number;
   /** Whether the end of the file and the names in the folder must be settled before more is written. */
-  #unsettled = true;
+  #needsRepair = true;
   /** Whether the last group was synced, and no line says so yet. */
   #markerDue = false;
 
   /** Reads the journal back, adding each record behind the snapshot to the table. Throws OperatorError on damage. */
-  static async open(options: RecoveryOptions): Promise<Journal> {
+  static async open(options: JournalOptions): Promise<Journal> {
     const { segments, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
     const first = active?.first ?? last + 1;
@@ -78,12 +78,12 @@ export class Journal {
     const journal = new Journal(options, segments, first, file, last);
     // What a process had written that was killed, or whose syncs failed, may not be on the disk; from now on it counts as durable.
     if (active !== undefined) journal.#file.rewrite(provenBytes);
-    await journal.#settle();
-    await journal.removeClosed(options.snapshotSequence);
+    await journal.#repair();
+    await journal.removeSegments(options.snapshotSequence);
     return journal;
   }
 
-  private constructor(options: RecoveryOptions, closed: Segment[], first: number, file: AppendFile, last: number) {
+  private constructor(options: JournalOptions, closed: Segment[], first: number, file: AppendFile, last: number) {
     this.#folder = options.folder;
     this.#table = options.table;
     this.#closed = closed;
@@ -122,7 +122,7 @@ export class Journal {
   }
 
   /** Removes the segments before the current one that hold no record behind number `sequence`. */
-  async removeClosed(sequence: number): Promise<void> {
+  async removeSegments(sequence: number): Promise<void> {
     for (;;) {
       const [oldest, next] = this.#closed;
       if (oldest === undefined || (next?.first ?? this.#first) > sequence + 1) return;
@@ -136,7 +136,7 @@ export class Journal {
   async close(): Promise<void> {
     while (this.#running !== null) await this.#running;
     try {
-      await this.#settle();
+      await this.#repair();
       this.#file.trim();
       await this.#file.sync();
     } finally {
@@ -177,78 +177,78 @@ export class Journal {
     if (this.#expected === 1) return; // it would go alone all the same
     const { pets } = this.#waiting;
     const until = performance.now() + maxGatherMs;
-    for (let quiet = 0; pets.length < this.#expected && quiet < maxQuietTurns && performance.now() < until; ) {
+    for (let idle = 0; pets.length < this.#expected && idle < maxIdleTurns && performance.now() < until; ) {
       const before = pets.length;
       await nextTurn();
-      if (pets.length === before) quiet++;
+      if (pets.length === before) idle++;
     }
   }
 
   async #commit({ pets, resolve, reject }: Group): Promise<void> {
     let records: EncodedRecords;
     try {
-      records = encodeRecords(pets, this.#durable, this.#room);
+      records = encodeRecords(pets, this.#durable, this.#buffer);
       await this.#write(records.bytes);
     } catch (error) {
       this.#expected = 0;
       return reject(error);
     }
-    const { bytes, places } = records;
+    const { bytes, offsets } = records;
     this.#syncedBytes = this.#file.size;
     for (let i = 0; i < pets.length; i++) {
-      this.#table.append(bytes, pets[i]!.status, places[2 * i]!, places[2 * i + 1]!);
+      this.#table.append(bytes, pets[i]!.status, offsets[2 * i]!, offsets[2 * i + 1]!);
     }
     this.#durable += pets.length;
     this.#markerDue = true;
     this.#expected = pets.length + this.#waiting.pets.length;
     resolve();
-    if (!this.#file.runsShort) return;
+    if (!this.#file.isReserveLow) return;
     await nextTurn(); // the answers leave first
     try {
-      await this.#file.replenish();
+      await this.#file.extendReserve();
     } catch {
-      this.#unsettled = true; // the next write tells of the fault
+      this.#needsRepair = true; // the next write tells of the fault
     }
   }
 
   /** Appends and syncs. What it leaves if it fails is cut off at once or, if that fails too, before the next write. */
   async #write(bytes: Uint8Array): Promise<void> {
     try {
-      await this.#settle();
+      await this.#repair();
       this.#file.append(bytes);
       await this.#file.sync();
     } catch (error) {
-      this.#unsettled = true;
-      await this.#settle().catch(() => {});
+      this.#needsRepair = true;
+      await this.#repair().catch(() => {});
       throw error;
     }
   }
 
   async #probe(): Promise<void> {
     await this.#write(Buffer.alloc(probeBytes));
-    this.#unsettled = true; // the zeros, and with them a marker, are cut off again
-    await this.#settle();
+    this.#needsRepair = true; // the zeros, and with them a marker, are cut off again
+    await this.#repair();
     this.#markerDue = true;
   }
 
   /** Cuts off what no sync has reached, and makes that and the folder's names durable. Rejects with what the disk reports. */
-  async #settle(): Promise<void> {
-    if (!this.#unsettled) return;
+  async #repair(): Promise<void> {
+    if (!this.#needsRepair) return;
     this.#markerDue = false;
     this.#file.truncate(this.#syncedBytes);
     await syncFolder(this.#folder);
     await this.#file.sync();
-    this.#unsettled = false;
+    this.#needsRepair = false;
   }
 
   /** Lets the file itself say that its last group has been synced. If that cannot be written, the next write tells of the fault. */
   #appendMarker(): void {
-    if (!this.#markerDue || this.#unsettled) return;
+    if (!this.#markerDue || this.#needsRepair) return;
     this.#markerDue = false;
     try {
       this.#file.append(encodeMarker(this.#durable));
     } catch {
-      this.#unsettled = true;
+      this.#needsRepair = true;
     }
   }
 
@@ -256,8 +256,8 @@ export class Journal {
     const first = this.#durable + 1;
     if (first === this.#first) return; // it holds no record yet
     this.#appendMarker();
-    await this.#settle();
-    this.#unsettled = true; // until the last marker is on the disk, and then the new segment's name
+    await this.#repair();
+    this.#needsRepair = true; // until the last marker is on the disk, and then the new segment's name
     this.#file.trim();
     await this.#file.sync();
     this.#syncedBytes = this.#file.size;
@@ -268,7 +268,7 @@ export class Journal {
     this.#first = first;
     this.#file = file;
     this.#syncedBytes = file.size;
-    await this.#settle();
+    await this.#repair();
   }
 }
 

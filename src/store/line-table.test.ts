@@ -35,7 +35,7 @@ function pageOf(rows: readonly Row[], { limit, after, status }: PageQuery): { bo
   return { body: `[${page.map(({ line }) => line).join(',\n')}]`, next: all.length > page.length ? String(page.at(-1)!.id) : null };
 }
 
-function holdAgainst(rows: readonly Row[], table: LineTable, query: PageQuery): void {
+function checkPage(rows: readonly Row[], table: LineTable, query: PageQuery): void {
   const { body, next } = table.page(query);
   const expected = pageOf(rows, query);
   assert.equal(next, expected.next);
@@ -70,7 +70,7 @@ test('pages, single records and ends are those of a plain array', () => {
   fc.assert(
     fc.property(cases, ({ rows, limit, after, status, id }) => {
       const table = tableOf(rows);
-      holdAgainst(rows, table, { limit, after, status });
+      checkPage(rows, table, { limit, after, status });
       if (table.page({ limit, after, status }).next !== null) followed++;
       assert.equal(table.get(id)?.toString() ?? null, rows.find((row) => row.id === id)?.line ?? null);
       assert.equal(table.count, rows.length);
@@ -106,11 +106,11 @@ test('records at the borders of blocks, and longer than a block', () => {
   fc.assert(
     fc.property(cases, fc.integer({ min: 1, max: 8 }), fc.nat(7), fc.constantFrom(100, blockBytes / 2, 3 * blockBytes), (rows, limit, count, maxBytes) => {
       const table = tableOf(rows);
-      holdAgainst(rows, table, { limit, after: undefined, status: undefined });
-      holdAgainst(rows, table, { limit, after: BigInt(3 * count - 5), status: undefined });
-      for (const status of statuses) holdAgainst(rows, table, { limit, after: undefined, status });
+      checkPage(rows, table, { limit, after: undefined, status: undefined });
+      checkPage(rows, table, { limit, after: BigInt(3 * count - 5), status: undefined });
+      for (const status of statuses) checkPage(rows, table, { limit, after: undefined, status });
       for (const { id, line } of rows) assert.equal(table.get(id), bytesOf(line));
-      holdPieces(rows, table, Math.min(count, rows.length), maxBytes);
+      checkPieces(rows, table, Math.min(count, rows.length), maxBytes);
     }),
     { numRuns: 25 },
   );
@@ -123,22 +123,22 @@ test('a record and its separator go into what is left of a block, or into a new 
       return { id, status, line: line.replace('""', `"${'x'.repeat(bytes - line.length)}"`) };
     });
     const table = tableOf(rows);
-    holdAgainst(rows, table, { limit: 9, after: undefined, status: 'a' });
-    for (const count of [1, 2, 3]) holdPieces(rows, table, count, 3 * blockBytes);
+    checkPage(rows, table, { limit: 9, after: undefined, status: 'a' });
+    for (const count of [1, 2, 3]) checkPieces(rows, table, count, 3 * blockBytes);
   }
 });
 
 test('pieces are the first records, each followed by a comma and a line feed, and no larger than they may be', () => {
   const rows = Array.from({ length: 12 }, (_, index) => row(BigInt(index + 1), 'a', 60));
-  for (let maxBytes = 1; maxBytes < 400; maxBytes++) holdPieces(rows, tableOf(rows), 12, maxBytes);
+  for (let maxBytes = 1; maxBytes < 400; maxBytes++) checkPieces(rows, tableOf(rows), 12, maxBytes);
   fc.assert(
     fc.property(rowsOf(fc.constantFrom(0, 60, 500)), fc.nat(40), fc.integer({ min: 1, max: 2000 }), (rows, count, maxBytes) => {
-      holdPieces(rows, tableOf(rows), Math.min(count, rows.length), maxBytes);
+      checkPieces(rows, tableOf(rows), Math.min(count, rows.length), maxBytes);
     }),
   );
 });
 
-function holdPieces(rows: readonly Row[], table: LineTable, count: number, maxBytes: number): void {
+function checkPieces(rows: readonly Row[], table: LineTable, count: number, maxBytes: number): void {
   const pieces = [...table.pieces(count, maxBytes)];
   const expected = Buffer.from(rows.slice(0, count).map(({ line }) => `${line},\n`).join(''));
   assert(Buffer.concat(pieces).equals(expected), 'the bytes of the pieces');
@@ -155,7 +155,7 @@ test('what was given out does not change when records are added', () => {
   const copy = bytesOfBody(body);
   for (const { line, status } of rows.slice(5)) table.append(Buffer.from(line), status);
   assert(bytesOfBody(body).equals(copy));
-  holdAgainst(rows, table, { limit: 9, after: undefined, status: undefined });
+  checkPage(rows, table, { limit: 9, after: undefined, status: undefined });
 });
 
 /** The places read and the numbers decoded while `work` runs. */

@@ -44,12 +44,12 @@ const lineFeed = 0x0a;
 
 export class LineTable {
   readonly #blocks: Block[] = [];
-  readonly #places = new Uint32Column();
+  readonly #offsets = new Uint32Column();
   readonly #rowsByStatus = new Map<string, Uint32Column>();
 
   /** How many records there are. */
   get count(): number {
-    return this.#places.length;
+    return this.#offsets.length;
   }
 
   /** The largest id, or null without a record. */
@@ -69,7 +69,7 @@ export class LineTable {
     }
     const row = this.count;
     const { bytes, used } = block;
-    this.#places.push(used);
+    this.#offsets.push(used);
     if (length > shortLineBytes) bytes.set(line.subarray(start, end), used);
     else for (let i = 0; i < length; i++) bytes[used + i] = line[start + i]!;
     bytes[used + length] = comma;
@@ -83,13 +83,13 @@ export class LineTable {
 
   /** The record with this id, or null: the bytes of its JSON line, one character for each (`latin1`). */
   get(id: bigint): string | null {
-    let row = this.#usualRow(id);
+    let row = this.#directRow(id);
     if (row < 0) {
       row = this.#rowAfter(id) - 1;
       if (row < 0 || this.#idAt(row) !== id) return null;
     }
     const block = this.#blockOf(row);
-    return block.bytes.toString('latin1', this.#places.at(row), this.#endOf(row, block) - separator.length);
+    return block.bytes.toString('latin1', this.#offsets.at(row), this.#endOf(row, block) - separator.length);
   }
 
   /** A page in ascending id. Its cost depends on its own size, not on how many records there are. */
@@ -109,9 +109,9 @@ export class LineTable {
   *pieces(count: number, maxBytes: number): Generator<Buffer> {
     for (let row = 0; row < count; ) {
       const block = this.#blockOf(row);
-      const start = this.#places.at(row);
+      const start = this.#offsets.at(row);
       let end = start;
-      while (row < count && this.#isIn(row, block)) {
+      while (row < count && this.#isInBlock(row, block)) {
         const next = this.#endOf(row, block);
         if (next - start > maxBytes && end > start) break;
         end = next;
@@ -130,25 +130,25 @@ export class LineTable {
       const row = rowAt(entry++);
       const block = this.#blockOf(row);
       let last = row;
-      for (; entry < end && rowAt(entry) === last + 1 && this.#isIn(last + 1, block); entry++) last++;
-      runs.push(block.bytes.subarray(this.#places.at(row), this.#endOf(last, block)));
+      for (; entry < end && rowAt(entry) === last + 1 && this.#isInBlock(last + 1, block); entry++) last++;
+      runs.push(block.bytes.subarray(this.#offsets.at(row), this.#endOf(last, block)));
     }
     return { body: bodyOf(runs), next: end < length ? this.#digitsAt(rowAt(end - 1)) : null };
   }
 
   /** The first row whose id is larger than `id`. */
   #rowAfter(id: bigint): number {
-    const row = this.#usualRow(id);
+    const row = this.#directRow(id);
     return row >= 0 ? row + 1 : firstIndex(this.count, (row) => this.#idAt(row) > id);
   }
 
   /** The row with this id if it is where it stands as long as no id was skipped, at row id - 1; else -1. */
-  #usualRow(id: bigint): number {
+  #directRow(id: bigint): number {
     const row = Number(id) - 1;
     if (!(row >= 0 && row < this.count)) return -1;
     // Digit by digit, as far as it has so many: the text of an id, or its BigInt, is dear to make.
     const { bytes } = this.#blockOf(row);
-    let at = this.#places.at(row) + idPrefix.length;
+    let at = this.#offsets.at(row) + idPrefix.length;
     let found = 0;
     for (; bytes[at] !== comma && found <= row; at++) found = found * 10 + (bytes[at]! - zero);
     return bytes[at] === comma && found === row + 1 ? row : -1;
@@ -161,7 +161,7 @@ export class LineTable {
   /** The row's id as it stands in its line. */
   #digitsAt(row: number): string {
     const { bytes } = this.#blockOf(row);
-    const start = this.#places.at(row) + idPrefix.length;
+    const start = this.#offsets.at(row) + idPrefix.length;
     return bytes.toString('latin1', start, bytes.indexOf(comma, start));
   }
 
@@ -171,12 +171,12 @@ export class LineTable {
   }
 
   /** Whether `row` is in `block`, if it is known to be in it or the one behind its last. */
-  #isIn(row: number, block: Block): boolean {
-    return row === block.firstRow || this.#places.at(row) > 0;
+  #isInBlock(row: number, block: Block): boolean {
+    return row === block.firstRow || this.#offsets.at(row) > 0;
   }
 
   #endOf(row: number, block: Block): number {
-    return row + 1 < this.count && this.#isIn(row + 1, block) ? this.#places.at(row + 1) : block.used;
+    return row + 1 < this.count && this.#isInBlock(row + 1, block) ? this.#offsets.at(row + 1) : block.used;
   }
 }
 

@@ -16,11 +16,11 @@ const all = { limit: 100, after: undefined, status: undefined };
 const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'available' };
 /** So large that 70 of them are more than 4 MiB, and 69 are not. */
 const large: NewPet = { name: 'x'.repeat(60_000), categoryId: -9223372036854775808n, status: 'pending' };
-const foldBytes = 4 * 1024 * 1024;
+const minJournalBytes = 4 * 1024 * 1024;
 
 async function openStore(folder: string): Promise<{ store: PetStore; logged: string[] }> {
   const logged: string[] = [];
-  return { store: await PetStore.open(folder, (line) => logged.push(line), foldBytes), logged };
+  return { store: await PetStore.open(folder, (line) => logged.push(line), minJournalBytes), logged };
 }
 
 /** What a start finds: the animals' lines. It must have nothing to say. */
@@ -82,7 +82,7 @@ test('any name comes back as it was sent, and any category digit for digit, also
     { minLength: 1, maxLength: 30 },
   );
   const sent: NewPet[] = [];
-  const hold = (store: PetStore): void => {
+  const checkPets = (store: PetStore): void => {
     for (const [index, pet] of sent.entries()) {
       const line = Buffer.from(store.get(BigInt(index + 1))!, 'latin1').toString();
       assert.equal(line, petLine(index + 1, pet));
@@ -94,10 +94,10 @@ test('any name comes back as it was sent, and any category digit for digit, also
   await fc.assert(
     fc.asyncProperty(pets, async (pets) => {
       const { store, logged } = await openStore(folder);
-      hold(store);
+      checkPets(store);
       await Promise.all(pets.map((pet) => store.create(pet)));
       sent.push(...pets);
-      hold(store);
+      checkPets(store);
       await store.close();
       assert.deepEqual(logged, []);
     }),
@@ -365,5 +365,5 @@ test('a damaged store is refused, naming file and line, and nothing is touched',
   assert.equal((await linesIn(folder)).length, 83);
   rmSync(join(folder, 'pets.json'));
   await assert.rejects(PetStore.open(folder, assert.fail), OperatorError, 'without its snapshot');
-  assert.equal(good.get('pets.json')!.length > foldBytes, true);
+  assert.equal(good.get('pets.json')!.length > minJournalBytes, true);
 });

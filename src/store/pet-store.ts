@@ -7,43 +7,43 @@ import { LineTable, type Page, type PageQuery } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 
 /** A smaller journal is not worth a snapshot: to read it back takes a fraction of a second, to write one makes creates wait. */
-const defaultMinFoldBytes = 32 * 1024 * 1024;
+const defaultMinJournalBytes = 32 * 1024 * 1024;
 
 /** The animals: in memory for reading, in a snapshot and a journal for good. */
 export class PetStore {
   readonly #table = new LineTable();
   readonly #path: string;
   readonly #log: (line: string) => void;
-  readonly #minFoldBytes: number;
+  readonly #minJournalBytes: number;
   #journal!: Journal;
   #snapshot: Snapshot;
   #lastId = 0;
   /** The journal's length when a snapshot could not be written last; 0 if it could. */
-  #failedAt = 0;
-  #folding: Promise<void> | null = null;
+  #failedAtBytes = 0;
+  #writing: Promise<void> | null = null;
   #writeFailed = false;
   #closing = false;
 
   /**
    * Reads the store in `folder`. Throws OperatorError that names file and line where it is damaged.
-   * A journal of up to `minFoldBytes` is not folded into a snapshot before the end.
+   * A journal of up to `minJournalBytes` is not folded into a snapshot before the end.
    */
   static async open(
     folder: string,
     log: (line: string) => void,
-    minFoldBytes = defaultMinFoldBytes,
+    minJournalBytes = defaultMinJournalBytes,
   ): Promise<PetStore> {
-    const store = new PetStore(folder, log, minFoldBytes);
+    const store = new PetStore(folder, log, minJournalBytes);
     const { sequence, lastId } = store.#snapshot;
     store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table: store.#table, log });
     store.#lastId = Math.max(lastId, Number(store.#table.lastId ?? 0));
     return store;
   }
 
-  private constructor(folder: string, log: (line: string) => void, minFoldBytes: number) {
+  private constructor(folder: string, log: (line: string) => void, minJournalBytes: number) {
     this.#path = join(folder, 'pets.json');
     this.#log = log;
-    this.#minFoldBytes = minFoldBytes;
+    this.#minJournalBytes = minJournalBytes;
     this.#snapshot = readSnapshot(this.#path, this.#table);
   }
 
@@ -77,7 +77,7 @@ export class PetStore {
       throw new ApiError('storage_unavailable', message, { retryAfterSeconds: 5 });
     }
     this.#noteWritten();
-    this.#foldIfDue();
+    this.#writeSnapshotIfDue();
     return stored;
   }
 
@@ -95,14 +95,14 @@ export class PetStore {
 
   /** Brings the snapshot up to date, for a person to read. If it cannot, that is logged: the journal has the animals. */
   async snapshot(): Promise<void> {
-    await this.#folding;
-    if (this.#journal.durable > this.#snapshot.sequence) await this.#tryFold();
+    await this.#writing;
+    if (this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
   }
 
   /** Finishes what is being written. No call may follow. */
   async close(): Promise<void> {
     this.#closing = true;
-    await this.#folding;
+    await this.#writing;
     await this.#journal.close();
   }
 
@@ -117,23 +117,23 @@ export class PetStore {
     this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it can`);
   }
 
-  #foldIfDue(): void {
-    if (this.#closing || this.#folding !== null) return;
-    if (this.#journal.bytes <= Math.max(this.#failedAt + this.#minFoldBytes, this.#snapshot.bytes)) return;
-    this.#folding = this.#tryFold().finally(() => (this.#folding = null));
+  #writeSnapshotIfDue(): void {
+    if (this.#closing || this.#writing !== null) return;
+    if (this.#journal.bytes <= Math.max(this.#failedAtBytes + this.#minJournalBytes, this.#snapshot.bytes)) return;
+    this.#writing = this.#writeSnapshot().finally(() => (this.#writing = null));
   }
 
   /** Writes the snapshot while requests go on: animals never change, so those there are now are the table's first rows. */
-  async #tryFold(): Promise<void> {
+  async #writeSnapshot(): Promise<void> {
     try {
       await this.#journal.rotate();
       const sequence = this.#journal.durable;
       const head = { sequence, lastId: this.#lastId, count: this.count };
       this.#snapshot = await writeSnapshot(this.#path, this.#table, head);
-      await this.#journal.removeClosed(sequence);
-      this.#failedAt = 0;
+      await this.#journal.removeSegments(sequence);
+      this.#failedAtBytes = 0;
     } catch (error) {
-      this.#failedAt = this.#journal.bytes;
+      this.#failedAtBytes = this.#journal.bytes;
       this.#log(`no new snapshot: ${messageOf(error)}; the journal keeps the animals instead`);
     }
   }

@@ -104,33 +104,33 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
   if (size === undefined) return { sequence: 0, lastId: 0, bytes: 0 };
   const lines = readLines(path);
   let number = 0;
-  const take = (): Line => {
+  const nextLine = (): Line => {
     number++;
     const { done, value: line } = lines.next();
     if (done === true || !line.complete) throw damaged(path, number, 'the file ends here, before its time');
     return line;
   };
   try {
-    const headLine = take();
+    const headLine = nextLine();
     const head = headPattern.exec(textOf(headLine));
     const count = Number(head?.[3]);
     if (head === null || count > size) throw damaged(path, 1, 'this is not how a snapshot of this program begins');
     const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
     checksums.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
     for (let row = 1; row <= count; row++) {
-      const { bytes, start, end } = take();
+      const { bytes, start, end } = nextLine();
       const hasComma = bytes[end - 1] === comma;
       const petEnd = hasComma ? end - 1 : end;
       const status = statusOfLine(bytes, start, petEnd);
       if (hasComma !== row < count || status === null) {
-        throw damaged(path, unsound(path) ?? number, 'this is not the line of an animal');
+        throw damaged(path, findDamagedLine(path) ?? number, 'this is not the line of an animal');
       }
       table.append(bytes, status, start, petEnd);
       checksums.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * row);
     }
-    if (textOf(take()) !== petsEnd) throw damaged(path, unsound(path) ?? number, `here the line ${petsEnd} is due`);
+    if (textOf(nextLine()) !== petsEnd) throw damaged(path, findDamagedLine(path) ?? number, `here the line ${petsEnd} is due`);
     for (let start = 0; start < checksums.length; start += stringBytes) {
-      const found = textOf(take());
+      const found = textOf(nextLine());
       const expected = checksumLine(checksums, start);
       if (found === expected) continue;
       let at = 0;
@@ -141,7 +141,7 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
       const row = start / checksumBytes + Math.floor((at - 1) / 8);
       throw damaged(path, row + 1, `it does not match its checksum (in line ${number})`);
     }
-    if (textOf(take()) !== documentEnd) throw damaged(path, number, `here the line ${documentEnd} is due`);
+    if (textOf(nextLine()) !== documentEnd) throw damaged(path, number, `here the line ${documentEnd} is due`);
     if (lines.next().done !== true) throw damaged(path, number + 1, 'something follows the end of the document');
     return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
   } finally {
@@ -163,7 +163,7 @@ function textOf({ bytes, start, end }: Line): string {
  * A second look at a snapshot whose lines do not add up: the line that says how many there are, or one that holds two
  * animals because the line feed between them was damaged; null if it is neither.
  */
-function unsound(path: string): number | null {
+function findDamagedLine(path: string): number | null {
   let headSum = '';
   let sumsFollow = false;
   for (const line of readLines(path)) {
