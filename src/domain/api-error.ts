@@ -1,7 +1,4 @@
-/**
- * Every error code that the service responds with, and its HTTP status
- * (the table "Error codes" of decisions.md; specification.md section 7).
- */
+/** The error codes of responses, with their HTTP statuses (decisions.md, "Error codes"; specification.md section 7). */
 const STATUS_OF = {
   malformed_request: 400,
   malformed_json: 400,
@@ -30,22 +27,22 @@ const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** What a client needs to know of some errors besides their code. */
+/** What some errors state besides their code. */
 export interface ErrorDetails {
   /** The client may try again after this many seconds. */
   readonly retryAfterSeconds?: number;
-  /** The methods that the path has, separated by commas. */
+  /** The methods that the path has, separated by commas: the value of `Allow`. */
   readonly allow?: string;
 }
 
-/** Why a request is not served. */
+/** The reason why a request is refused. */
 export interface Refusal extends ErrorDetails {
   readonly code: ErrorCode;
   readonly status: number;
   readonly message: string;
 }
 
-/** A refusal that is expected at any rate of requests: unlike an ApiError it captures no stack trace. */
+/** Returns a refusal. It costs less than an ApiError, which captures a stack trace, and suits frequent refusals. */
 export function refusal(code: ErrorCode, message: string, details?: ErrorDetails): Refusal {
   return { code, status: STATUS_OF[code], message, ...details };
 }
@@ -65,7 +62,7 @@ export class ApiError extends Error implements Refusal {
   }
 }
 
-/** The Error body (specification.md section 2) as JSON. */
+/** Returns the Error body (specification.md section 2) as JSON. */
 export function errorBody({ code, message, status }: Refusal): string {
   return `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}`;
 }

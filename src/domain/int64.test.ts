@@ -7,18 +7,44 @@ const MIN = -9223372036854775808n;
 const MAX = 9223372036854775807n;
 const LONG = 60_000;
 
-test('the value of a JSON number counts, not its spelling', () => {
+test('the value of a JSON number matters, not its form', () => {
   const cases: [text: string, value: bigint | null][] = [
-    ['0', 0n], ['-0', 0n], ['0.0', 0n], ['-0.00e-5', 0n], ['0e999999999', 0n], ['0E-999999999', 0n], ['0.000e+1', 0n],
-    ['1', 1n], ['1.0', 1n], ['10e-1', 1n], ['0.1e1', 1n], ['0.001E+3', 1n], ['100.00e-2', 1n], ['-1', -1n], ['-10E-01', -1n],
-    ['1e2', 100n], ['1E+2', 100n], ['1e0', 1n], ['1e-0', 1n], ['1.5e1', 15n], ['12.340e2', 1234n], ['1e018', 10n ** 18n],
-    ['1.5', null], ['0.1', null], ['1e-1', null], ['-1.5', null], ['15e-1', null], ['12.345e2', null], ['1e-999999999', null],
-    ['9007199254740993', 9007199254740993n], ['9007199254740993.0', 9007199254740993n],
+    ['0', 0n],
+    ['-0', 0n],
+    ['0.0', 0n],
+    ['-0.00e-5', 0n],
+    ['0e999999999', 0n],
+    ['0E-999999999', 0n],
+    ['0.000e+1', 0n],
+    ['1', 1n],
+    ['1.0', 1n],
+    ['10e-1', 1n],
+    ['0.1e1', 1n],
+    ['0.001E+3', 1n],
+    ['100.00e-2', 1n],
+    ['-1', -1n],
+    ['-10E-01', -1n],
+    ['1e2', 100n],
+    ['1E+2', 100n],
+    ['1e0', 1n],
+    ['1e-0', 1n],
+    ['1.5e1', 15n],
+    ['12.340e2', 1234n],
+    ['1e018', 10n ** 18n],
+    ['1.5', null],
+    ['0.1', null],
+    ['1e-1', null],
+    ['-1.5', null],
+    ['15e-1', null],
+    ['12.345e2', null],
+    ['1e-999999999', null],
+    ['9007199254740993', 9007199254740993n],
+    ['9007199254740993.0', 9007199254740993n],
   ];
   for (const [text, value] of cases) assert.equal(int64OfJsonNumber(text), value, text);
 });
 
-test('both ends of int64 are within, their neighbours are not, however they are spelled', () => {
+test('the smallest and the largest int64 are accepted in any form, the next integers are not', () => {
   const cases: [digits: string, max: bigint | null, min: bigint | null][] = [
     ['9223372036854775806', MAX - 1n, MIN + 2n],
     ['9223372036854775807', MAX, MIN + 1n],
@@ -30,7 +56,13 @@ test('both ends of int64 are within, their neighbours are not, however they are 
   ];
   for (const [digits, positive, negative] of cases) {
     const rest = digits.slice(1);
-    for (const text of [digits, `${digits}.0`, `${digits}00e-2`, `${digits[0]}.${rest}e${rest.length}`, `0.${digits}000E+${digits.length}`]) {
+    for (const text of [
+      digits,
+      `${digits}.0`,
+      `${digits}00e-2`,
+      `${digits[0]}.${rest}e${rest.length}`,
+      `0.${digits}000E+${digits.length}`,
+    ]) {
       assert.equal(int64OfJsonNumber(text), positive, text);
       assert.equal(int64OfJsonNumber(`-${text}`), negative, `-${text}`);
     }
@@ -43,8 +75,8 @@ test('both ends of int64 are within, their neighbours are not, however they are 
   }
 });
 
-test('a JSON number agrees with exact arithmetic', () => {
-  /** The same by rational arithmetic, for exponents that BigInt bears. */
+test('the value of a JSON number is that of exact arithmetic', () => {
+  /** Returns the same by rational arithmetic, for exponents that BigInt can handle. */
   const exact = (digits: bigint, exponent: number): bigint | null => {
     const scale = 10n ** BigInt(Math.abs(exponent));
     if (exponent < 0 && digits % scale !== 0n) return null;
@@ -57,14 +89,16 @@ test('a JSON number agrees with exact arithmetic', () => {
     fc.bigInt({ min: MAX - 9n, max: MAX + 9n }),
     fc.bigInt({ min: 2n * MIN, max: 2n * MAX }),
     fc.bigInt({ min: -99n, max: 99n }),
-    fc.tuple(fc.integer({ min: -99, max: 99 }), fc.nat({ max: 20 })).map(([digits, zeros]) => BigInt(digits) * 10n ** BigInt(zeros)),
+    fc
+      .tuple(fc.integer({ min: -99, max: 99 }), fc.nat({ max: 20 }))
+      .map(([digits, zeros]) => BigInt(digits) * 10n ** BigInt(zeros)),
   );
   fc.assert(
     fc.property(
       int64ish,
-      fc.nat({ max: 25 }), // places moved behind the point
+      fc.nat({ max: 25 }), // digits after the point
       fc.nat({ max: 4 }), // zeros written at the end
-      fc.integer({ min: -3, max: 3 }), // off the exponent that would restore the integer
+      fc.integer({ min: -3, max: 3 }), // added to the exponent that restores the integer
       fc.constantFrom('e', 'E', 'e0', 'E000'),
       (integer, places, zeros, off, e) => {
         const digits = (integer < 0n ? -integer : integer).toString().padStart(places + 1, '0');
@@ -72,7 +106,8 @@ test('a JSON number agrees with exact arithmetic', () => {
         const fraction = digits.slice(digits.length - places) + '0'.repeat(zeros);
         const exponent = places + off;
         const sign = integer < 0n ? '-' : '';
-        const text = `${sign}${whole}${fraction && `.${fraction}`}${exponent < 0 ? e.replace(/^e/i, '$&-') : e}${Math.abs(exponent)}`;
+        const power = `${exponent < 0 ? e.replace(/^e/i, '$&-') : e}${Math.abs(exponent)}`;
+        const text = `${sign}${whole}${fraction && `.${fraction}`}${power}`;
         const expected = exact(integer, off);
         if (expected !== null) integers++;
         assert.equal(int64OfJsonNumber(text), expected, text);
@@ -80,10 +115,10 @@ test('a JSON number agrees with exact arithmetic', () => {
     ),
     { numRuns: 3000 },
   );
-  assert(integers > 500, 'integers must be among the numbers tried');
+  assert(integers > 500, 'too few of the numbers were integers');
 });
 
-test('a long JSON number costs no more than its length', () => {
+test('the time for a long JSON number is linear', () => {
   for (const length of [LONG, 100 * LONG]) {
     const zeros = '0'.repeat(length);
     const nines = '9'.repeat(length);
@@ -106,17 +141,49 @@ test('a long JSON number costs no more than its length', () => {
       [`12e+${zeros}1`, 120n],
       [`1${'010'.repeat(length / 3)}`, null],
     ];
-    for (const [text, value] of cases) assert.equal(int64OfJsonNumber(text), value, `${text.slice(0, 9)}…${text.slice(-9)}`);
+    for (const [text, value] of cases)
+      assert.equal(int64OfJsonNumber(text), value, `${text.slice(0, 9)}…${text.slice(-9)}`);
     for (const text of [nines, `-${nines}`, zeros, `1${zeros}`, `1${zeros}x`]) assert.equal(int64OfUrl(text), null);
   }
 });
 
-test('an integer in a URL is spelled in one way only', () => {
-  const short = [['0', 0n], ['-0', 0n], ['7', 7n], ['-7', -7n], ['10', 10n]] as const;
-  const around15Digits = [['999999999999999', 999999999999999n], ['-99999999999999', -99999999999999n], ['1000000000000001', 1000000000000001n]] as const;
+test('an integer in a URL has one form only', () => {
+  const short = [
+    ['0', 0n],
+    ['-0', 0n],
+    ['7', 7n],
+    ['-7', -7n],
+    ['10', 10n],
+  ] as const;
+  const around15Digits = [
+    ['999999999999999', 999999999999999n],
+    ['-99999999999999', -99999999999999n],
+    ['1000000000000001', 1000000000000001n],
+  ] as const;
   const beyondExact = ['9007199254740993', 9007199254740993n] as const;
   for (const [text, value] of [...short, ...around15Digits, beyondExact]) assert.equal(int64OfUrl(text), value);
-  for (const text of ['', '-', '--1', '+5', '05', '-05', '00', '5.0', '5e0', '0x5', '5n', ' 5', '5 ', '5\n', '\n5', '5\u0000', '1_0', '٥', '５', 'Infinity']) {
+  for (const text of [
+    '',
+    '-',
+    '--1',
+    '+5',
+    '05',
+    '-05',
+    '00',
+    '5.0',
+    '5e0',
+    '0x5',
+    '5n',
+    ' 5',
+    '5 ',
+    '5\n',
+    '\n5',
+    '5\u0000',
+    '1_0',
+    '٥',
+    '５',
+    'Infinity',
+  ]) {
     assert.equal(int64OfUrl(text), null, JSON.stringify(text));
   }
   fc.assert(
@@ -126,5 +193,7 @@ test('an integer in a URL is spelled in one way only', () => {
       else if (value === null && /^-?\d{1,18}$/.test(text)) assert.match(text, /^-?0\d/);
     }),
   );
-  fc.assert(fc.property(fc.bigInt({ min: MIN, max: MAX }), (value) => assert.equal(int64OfUrl(value.toString()), value)));
+  fc.assert(
+    fc.property(fc.bigInt({ min: MIN, max: MAX }), (value) => assert.equal(int64OfUrl(value.toString()), value)),
+  );
 });

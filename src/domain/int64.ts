@@ -1,22 +1,22 @@
 /**
- * True int64 (-2^63 to 2^63 - 1) out of text, no digit lost on the way (decisions.md, "Pets" and "URLs").
+ * Reads int64 values (-2^63 to 2^63 - 1) from text without losing a digit (decisions.md, "Pets" and "URLs").
  *
- * The text comes from a stranger and may be long: cost is linear in it, and a BigInt, whose making is not, is made of no
- * more than 19 digits.
+ * The text is from a client and may be long. So the time is linear in its length: a BigInt, which takes longer to make
+ * than that, is made of at most 19 digits.
  */
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_INT64_DIGITS = 19;
-/** Every integer of so many digits is exact as a number. */
+/** Every integer with this many digits is exact as a JavaScript number. */
 const MAX_EXACT_DIGITS = 15;
 const PLAIN_INTEGER = /^-?(?:0|[1-9]\d{0,18})$/;
 
 /**
- * The int64 of `text`, a number as JSON spells it (RFC 8259, section 6), or null if its value is not an integer or outside
- * int64. The value counts, not the spelling: 1.0 and 10e-1 are 1, -0 is 0.
+ * Returns the value of a JSON number (RFC 8259, section 6), or null if it is not an integer or not an int64. Only the
+ * value matters, not the form: 1.0 and 10e-1 are 1, and -0 is 0.
  */
 export function int64OfJsonNumber(text: string): bigint | null {
-  if (PLAIN_INTEGER.test(text)) return int64OfPlain(text); // as nearly all are written
+  if (PLAIN_INTEGER.test(text)) return int64OfPlain(text); // nearly all numbers
   const [mantissa = '', exponent = '0'] = text.split(/[eE]/);
   const [integer = '', fraction = ''] = mantissa.split('.');
   const negative = integer.startsWith('-');
@@ -28,21 +28,21 @@ export function int64OfJsonNumber(text: string): bigint | null {
   if (start === end) return 0n;
   while (digits[end - 1] === '0') end--;
 
-  // The value is now digits[start..end) times ten to the power of `zeros`, and ends in no 0 of its own: a negative power is
-  // a fraction. An exponent that Number cannot hold exactly is far beyond anything the length of a text makes up for.
+  // The value is digits[start..end) times 10 to the power of `zeros`, and the last of these digits is not 0: so the
+  // value is a fraction if `zeros` is negative. If Number rounds the exponent, it is far too large or small anyway.
   const zeros = Number(exponent) - fraction.length + (digits.length - end);
   if (zeros < 0 || end - start + zeros > MAX_INT64_DIGITS) return null;
   const magnitude = BigInt(digits.slice(start, end) + '0'.repeat(zeros));
   return withinInt64(negative ? -magnitude : magnitude);
 }
 
-/** The int64 of an integer in a URL, which is `-?(0|[1-9][0-9]*)` and nothing else, or null. */
+/** Returns the value of an integer in a URL, or null if it does not match `-?(0|[1-9][0-9]*)` or is not an int64. */
 export function int64OfUrl(text: string): bigint | null {
   return PLAIN_INTEGER.test(text) ? int64OfPlain(text) : null;
 }
 
 function int64OfPlain(text: string): bigint | null {
-  // Most integers are short, and a BigInt is made of a number in a third of the time that a text takes.
+  // Most integers are short, and making a BigInt of a number takes a third of the time of making it of a string.
   return text.length <= MAX_EXACT_DIGITS ? BigInt(Number(text)) : withinInt64(BigInt(text));
 }
 

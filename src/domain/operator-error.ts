@@ -1,6 +1,6 @@
-/** A mistake or misfortune that the operator can mend: one line that says what, where and what to do. */
+/** A problem that the operator can solve. The message is one line that states what is wrong, where, and what to do. */
 export class OperatorError extends Error {
-  /** 2 for a command line that is wrong, else 1. */
+  /** The exit code of the program: 2 if the command line is wrong, else 1. */
   readonly exitCode: number;
 
   constructor(message: string, exitCode = 1) {
@@ -9,7 +9,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** The message of what was thrown. */
+/** Returns the message of a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,12 +4,12 @@ import { int64OfJsonNumber } from './int64.ts';
 export const orderStatuses = ['placed', 'approved', 'delivered'] as const;
 export type OrderStatus = (typeof orderStatuses)[number];
 
-/** An order (decisions.md "Orders"). `id` and `petId` are int64, `quantity` is an int32 from 1. */
+/** An order (decisions.md, "Orders"). `id` and `petId` are int64, `quantity` is an int32 from 1. */
 export interface Order {
   readonly id: bigint;
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** An RFC 3339 date-time; undefined while the order has not been shipped. */
+  /** An RFC 3339 date-time; undefined if the order has none. */
   readonly shipDate: string | undefined;
   readonly status: OrderStatus;
   readonly complete: boolean;
@@ -18,7 +18,7 @@ export interface Order {
 const maxQuantity = 2n ** 31n - 1n;
 const dateTime = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** The order in a JSON object. Throws an Error that names every field at fault and its rule. */
+/** Reads an order. Throws an Error that names every invalid field with its rule. */
 export function readOrder(object: JsonObject): Order {
   const errors: string[] = [];
   const field = <T>(name: string, rule: string, read: (given: JsonValue | undefined) => T | null): T | null => {
@@ -45,7 +45,7 @@ export function readOrder(object: JsonObject): Order {
   return { id, petId, quantity, shipDate, status, complete };
 }
 
-/** An order as one line of JSON. */
+/** Returns an order as one line of JSON. */
 export function orderLine({ id, petId, quantity, shipDate, status, complete }: Order): string {
   const shipped = shipDate === undefined ? '' : `"shipDate":"${shipDate}",`;
   return `{"id":${id},"petId":${petId},"quantity":${quantity},${shipped}"status":"${status}","complete":${complete}}`;

@@ -12,31 +12,55 @@ function read(json: string): NewPet {
   return readNewPet(readJson(Buffer.from(json)));
 }
 
-test('a NewPet is read, its default filled in, what it does not have ignored', () => {
+test('a NewPet is read with its default, and unknown fields are ignored', () => {
   assert.deepEqual(read('{"name":"Rex","categoryId":1}'), { name: 'Rex', categoryId: 1n, status: 'available' });
   for (const status of petStatuses) {
     assert.deepEqual(read(`{"status":"${status}","categoryId":-0.0,"name":""}`), { name: '', categoryId: 0n, status });
   }
-  assert.deepEqual(read('{"id":7,"name":"\\u0000\\ud800","categoryId":1e2,"x":[{"name":1}],"__proto__":null,"constructor":1}'), {
-    name: '\u0000\ud800',
-    categoryId: 100n,
-    status: 'available',
-  });
+  assert.deepEqual(
+    read('{"id":7,"name":"\\u0000\\ud800","categoryId":1e2,"x":[{"name":1}],"__proto__":null,"constructor":1}'),
+    {
+      name: '\u0000\ud800',
+      categoryId: 100n,
+      status: 'available',
+    },
+  );
 });
 
-test('both ends of int64 are categories, their neighbours are not', () => {
-  for (const categoryId of [min, max]) assert.equal(read(`{"name":"","categoryId":${categoryId}}`).categoryId, categoryId);
-  for (const categoryId of [min - 1n, max + 1n]) assert.throws(() => read(`{"name":"","categoryId":${categoryId}}`), ApiError);
+test('the smallest and the largest int64 are categories, the next integers are not', () => {
+  for (const categoryId of [min, max])
+    assert.equal(read(`{"name":"","categoryId":${categoryId}}`).categoryId, categoryId);
+  for (const categoryId of [min - 1n, max + 1n])
+    assert.throws(() => read(`{"name":"","categoryId":${categoryId}}`), ApiError);
 });
 
-test('every field at error is named with its rule, and no other', () => {
+test('the error names every invalid field with its rule, and no other', () => {
   const rules = {
     name: { 'name is required': [undefined], 'name must be a string': ['null', '1', '{}', '[]', 'true'] },
     categoryId: {
       'categoryId is required': [undefined],
-      'categoryId must be an integer from -9223372036854775808 to 9223372036854775807': ['null', '"1"', '1.5', '9223372036854775808', '[1]', '{}', 'true'],
+      'categoryId must be an integer from -9223372036854775808 to 9223372036854775807': [
+        'null',
+        '"1"',
+        '1.5',
+        '9223372036854775808',
+        '[1]',
+        '{}',
+        'true',
+      ],
     },
-    status: { 'status must be one of available, pending, sold': ['null', '"Sold"', '"sold "', '""', '0', '["sold"]', '{}', '"toString"'] },
+    status: {
+      'status must be one of available, pending, sold': [
+        'null',
+        '"Sold"',
+        '"sold "',
+        '""',
+        '0',
+        '["sold"]',
+        '{}',
+        '"toString"',
+      ],
+    },
   };
   const good = { name: '"Rex"', categoryId: '1', status: '"sold"' };
   type Choice = readonly [value: string | undefined, error: string | null];
@@ -44,44 +68,74 @@ test('every field at error is named with its rule, and no other', () => {
     [good[field], null],
     ...Object.entries(rules[field]).flatMap(([error, values]) => values.map((value): Choice => [value, error])),
   ];
-  for (const name of choices('name')) for (const categoryId of choices('categoryId')) for (const status of choices('status')) {
-    const fields = Object.entries({ name, categoryId, status });
-    const json = `{${fields.flatMap(([field, [value]]) => (value === undefined ? [] : [`"${field}":${value}`])).join(',')}}`;
-    const errors = fields.flatMap(([, [, error]]) => (error === null ? [] : [error]));
-    if (errors.length === 0) assert.equal(read(json).name, 'Rex');
-    else assert.throws(() => read(json), { code: 'invalid_body', status: 400, message: `The body is not a NewPet: ${errors.join('; ')}.` }, json);
-  }
+  for (const name of choices('name'))
+    for (const categoryId of choices('categoryId'))
+      for (const status of choices('status')) {
+        const fields = Object.entries({ name, categoryId, status });
+        const given = fields.filter(([, [value]]) => value !== undefined);
+        const json = `{${given.map(([field, [value]]) => `"${field}":${value}`).join(',')}}`;
+        const errors = fields.flatMap(([, [, error]]) => (error === null ? [] : [error]));
+        if (errors.length === 0) assert.equal(read(json).name, 'Rex');
+        else
+          assert.throws(
+            () => read(json),
+            { code: 'invalid_body', status: 400, message: `The body is not a NewPet: ${errors.join('; ')}.` },
+            json,
+          );
+      }
 });
 
-test('a body that is no object is refused', () => {
+test('a body that is not an object is refused', () => {
   for (const json of ['null', '[]', '"x"', '1', 'true', '[{"name":"Rex","categoryId":1}]']) {
-    assert.throws(() => read(json), { code: 'invalid_body', message: 'The body must be a JSON object: a NewPet.' }, json);
+    assert.throws(
+      () => read(json),
+      { code: 'invalid_body', message: 'The body must be a JSON object: a NewPet.' },
+      json,
+    );
   }
 });
 
-test('the line of an animal is one line of JSON that gives back every field, and its status', () => {
-  const anyUtf16 = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 }).map((units) => String.fromCharCode(...units));
+test('the line of an animal is one line of JSON that contains every field, and its status is found', () => {
+  const anyUtf16 = fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 })
+    .map((units) => String.fromCharCode(...units));
   fc.assert(
-    fc.property(fc.nat(), anyUtf16, fc.bigInt({ min, max }), fc.constantFrom(...petStatuses), (id, name, categoryId, status) => {
-      const text = petLine(id, { name, categoryId, status });
-      const line = Buffer.from(text);
-      assert(!text.includes('\n'));
-      assert(text.startsWith(`{"id":${id},"name":`));
-      assert(text.includes(`,"categoryId":${categoryId},"status":`));
-      const parsed = JSON.parse(line.toString()) as Record<string, unknown>;
-      assert.deepEqual({ id: parsed['id'], name: parsed['name'], status: parsed['status'] }, { id, name, status });
-      assert.deepEqual(Object.keys(parsed), ['id', 'name', 'categoryId', 'status']);
-      assert.deepEqual(readNewPet(readJson(line)), { name, categoryId, status });
-      assert.equal(statusOfLine(line), status);
-      assert.equal(statusOfLine(line.subarray(0, -1)), null);
-    }),
+    fc.property(
+      fc.nat(),
+      anyUtf16,
+      fc.bigInt({ min, max }),
+      fc.constantFrom(...petStatuses),
+      (id, name, categoryId, status) => {
+        const text = petLine(id, { name, categoryId, status });
+        const line = Buffer.from(text);
+        assert(!text.includes('\n'));
+        assert(text.startsWith(`{"id":${id},"name":`));
+        assert(text.includes(`,"categoryId":${categoryId},"status":`));
+        const parsed = JSON.parse(line.toString()) as Record<string, unknown>;
+        assert.deepEqual({ id: parsed['id'], name: parsed['name'], status: parsed['status'] }, { id, name, status });
+        assert.deepEqual(Object.keys(parsed), ['id', 'name', 'categoryId', 'status']);
+        assert.deepEqual(readNewPet(readJson(line)), { name, categoryId, status });
+        assert.equal(statusOfLine(line), status);
+        assert.equal(statusOfLine(line.subarray(0, -1)), null);
+      },
+    ),
   );
 });
 
-test('a status is found only where a line has one', () => {
-  const name = 'x","categoryId":1,"status":"sold"}'; // escaped in the line
+test('a status is found only in the line of an animal', () => {
+  const name = 'x","categoryId":1,"status":"sold"}'; // these quotes are escaped in the line
   assert.equal(statusOfLine(Buffer.from(petLine(1, { name, categoryId: 1n, status: 'pending' }))), 'pending');
-  for (const text of ['', '}', '{}', '"status":"sold"}', ',"status":"lost"}', ',"status":"sold"} ', ',"status":"sold"},', ',"status":sold"}', 'x'.repeat(99)]) {
+  for (const text of [
+    '',
+    '}',
+    '{}',
+    '"status":"sold"}',
+    ',"status":"lost"}',
+    ',"status":"sold"} ',
+    ',"status":"sold"},',
+    ',"status":sold"}',
+    'x'.repeat(99),
+  ]) {
     assert.equal(statusOfLine(Buffer.from(text)), null, text);
   }
   assert.equal(statusOfLine(Buffer.from(',"status":"sold"}')), 'sold');

@@ -7,7 +7,7 @@ import { int64OfJsonNumber } from './int64.ts';
 export const petStatuses = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof petStatuses)[number];
 
-/** NewPet with its default filled in. `categoryId` is an int64; `name` may hold any UTF-16, lone surrogates too. */
+/** A NewPet with its status. `categoryId` is an int64; `name` may contain any UTF-16, lone surrogates included. */
 export interface NewPet {
   readonly name: string;
   readonly categoryId: bigint;
@@ -15,8 +15,8 @@ export interface NewPet {
 }
 
 /**
- * The NewPet in a JSON text's value (specification.md section 2, decisions.md "Pets").
- * Throws ApiError `invalid_body`, whose message names every field at fault and its rule.
+ * Reads a NewPet (specification.md section 2; decisions.md, "Pets").
+ * Throws ApiError `invalid_body`; the message names every invalid field with its rule.
  */
 export function readNewPet(value: JsonValue): NewPet {
   if (!(value instanceof JsonObject)) throw new ApiError('invalid_body', 'The body must be a JSON object: a NewPet.');
@@ -42,22 +42,23 @@ export function readNewPet(value: JsonValue): NewPet {
   return { name, categoryId, status };
 }
 
-/** A Pet in the form in which it is stored. `line` is its `petLine`. */
+/** A Pet in the form in which it is stored: `line` is the result of `petLine`. */
 export interface StoredPet {
   readonly id: number;
   readonly line: string;
   readonly status: PetStatus;
 }
 
-/** A Pet as one line of JSON: its form in memory, on the disk and on the wire. `status` is always its last member. */
+/** Returns a Pet as one line of JSON, its form in memory, on disk and in responses. `status` is the last member. */
 export function petLine(id: number, pet: NewPet): string {
   // JSON.stringify escapes lone surrogates, so that they survive UTF-8.
-  return `{"id":${decimal(id)},"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
+  const name = JSON.stringify(pet.name);
+  return `{"id":${decimal(id)},"name":${name},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
 }
 
-/** The status in a line that `petLine` made, in UTF-8, from `start` to `end` of `bytes`; null if it is no such line. */
+/** Returns the status in the line of `petLine` from `start` to `end` of `bytes`; null if it is not such a line. */
 export function statusOfLine(bytes: Uint8Array, start = 0, end = bytes.length): PetStatus | null {
-  // At a start this is asked of every animal: bytes are compared in place, from the end on, where the statuses differ.
+  // A start does this for every animal. So the bytes are compared in place, from the end, where the statuses differ.
   for (let index = 0; index < statusTails.length; index++) {
     const tail = statusTails[index]!;
     let same = 0;

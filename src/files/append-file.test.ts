@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { temporaryFolder } from '../testing/programs.ts';
 import { AppendFile } from './append-file.ts';
 
-test('a new file is for its owner only, and nothing is made in place of one that is there', (t) => {
+test('a new file has mode 0600, and an existing file is not replaced', (t) => {
   const path = join(temporaryFolder(t), 'f');
   const file = AppendFile.create(path);
   assert.equal(file.size, 0);
@@ -18,7 +18,7 @@ test('a new file is for its owner only, and nothing is made in place of one that
   file.close();
 });
 
-test('zeros stand ready behind the content, until they are cut off', (t) => {
+test('zeros follow the content until `trim` removes them', (t) => {
   const path = join(temporaryFolder(t), 'f');
   const file = AppendFile.create(path);
   file.append(Buffer.from('a'));
@@ -26,7 +26,7 @@ test('zeros stand ready behind the content, until they are cut off', (t) => {
   assert(length > 100_000);
   assert(readFileSync(path).equals(Buffer.concat([Buffer.from('a')], length)));
   file.append(Buffer.alloc(length - 1, 'b'));
-  assert.equal(statSync(path).size, length, 'it grows where they end, not before');
+  assert.equal(statSync(path).size, length, 'the file grows only when they are used up');
   file.append(Buffer.from('c'));
   assert(statSync(path).size > length + 100_000);
   file.trim();
@@ -37,7 +37,7 @@ test('zeros stand ready behind the content, until they are cut off', (t) => {
   file.close();
 });
 
-test('zeros that run short are replenished, and are then on the disk', async (t) => {
+test('the reserve can be extended before it is used up, and is synced', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   const file = AppendFile.create(path);
   file.append(Buffer.from('a'));
@@ -47,14 +47,17 @@ test('zeros that run short are replenished, and are then on the disk', async (t)
   assert.equal(file.isReserveLow, true);
   const sync = t.mock.method(file, 'sync');
   await file.extendReserve();
-  assert.deepEqual([statSync(path).size > length + 100_000, sync.mock.callCount(), file.isReserveLow], [true, 1, false]);
+  assert.deepEqual(
+    [statSync(path).size > length + 100_000, sync.mock.callCount(), file.isReserveLow],
+    [true, 1, false],
+  );
   assert.equal(readFileSync(path, 'utf8').replace(/\0+$/, ''), `a${'b'.repeat(length * 0.6)}`);
   sync.mock.mockImplementation(() => Promise.reject(new Error('EIO')));
   await assert.rejects(file.extendReserve(), { message: 'EIO' });
   file.close();
 });
 
-test('what is appended stands behind what was there, and what is cut off gives its place', async (t) => {
+test('bytes are appended after the existing content, and after the truncated length', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   writeFileSync(path, 'old');
   const file = new AppendFile(path, 3);
@@ -73,7 +76,7 @@ test('what is appended stands behind what was there, and what is cut off gives i
   file.close();
 });
 
-test('what is rewritten is written, and stays what it was', (t) => {
+test('rewriting writes the same content again', (t) => {
   const path = join(temporaryFolder(t), 'f');
   writeFileSync(path, 'content');
   const file = new AppendFile(path, 7);
@@ -86,7 +89,7 @@ test('what is rewritten is written, and stays what it was', (t) => {
   file.close();
 });
 
-test('without room for zeros, it takes what there is room for', { skip: process.platform === 'win32' }, async (t) => {
+test('without room for zeros, content can still be appended', { skip: process.platform === 'win32' }, async (t) => {
   const path = join(temporaryFolder(t), 'f');
   const script = `
     import { AppendFile } from ${JSON.stringify(new URL('append-file.ts', import.meta.url).href)};
@@ -98,10 +101,25 @@ test('without room for zeros, it takes what there is room for', { skip: process.
       process.stdout.write(\`\${count} \${error.code}\`);
     }
   `;
-  const { stdout } = await promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, path], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { ...process.env, TSX_DISABLE_CACHE: '1' },
-  });
+  const { stdout } = await promisify(execFile)(
+    'bash',
+    [
+      '-c',
+      'ulimit -f 64; exec "$@"',
+      'bash',
+      process.execPath,
+      '--import',
+      'tsx',
+      '--input-type=module',
+      '-e',
+      script,
+      path,
+    ],
+    {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      env: { ...process.env, TSX_DISABLE_CACHE: '1' },
+    },
+  );
   assert.equal(stdout, '65 EFBIG');
 });
 
@@ -117,15 +135,19 @@ test('a large append is written whole', (t) => {
   assert(readFileSync(path).equals(Buffer.concat([bytes, bytes.subarray(5, 12)])));
 });
 
-test('what the disk reports comes through, and the size is what it was', { skip: process.platform !== 'linux' }, async () => {
-  const full = new AppendFile('/dev/full', 0);
-  await full.extendReserve(); // it goes without
-  assert.throws(() => full.append(Buffer.from('x')), { code: 'ENOSPC' });
-  assert.equal(full.size, 0);
-  full.close();
-});
+test(
+  'a failed append throws the error of the file system and does not change the size',
+  { skip: process.platform !== 'linux' },
+  async () => {
+    const full = new AppendFile('/dev/full', 0);
+    await full.extendReserve(); // this does nothing
+    assert.throws(() => full.append(Buffer.from('x')), { code: 'ENOSPC' });
+    assert.equal(full.size, 0);
+    full.close();
+  },
+);
 
-test('a closed file takes nothing and cannot be synced', async (t) => {
+test('a closed file can be neither written nor synced', async (t) => {
   const file = AppendFile.create(join(temporaryFolder(t), 'f'));
   file.close();
   assert.throws(() => file.append(Buffer.from('x')), { code: 'EBADF' });

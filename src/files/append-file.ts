@@ -3,39 +3,42 @@ import { promisify } from 'node:util';
 
 const fdatasyncAsync = promisify(fdatasync);
 
-/** What a file is made longer by, ahead of its content. */
+/** Reserved space is added in this amount. */
 const reserve = Buffer.alloc(256 * 1024);
 
 /**
- * A file that only grows. What `append` wrote is on the disk when `sync` has resolved.
+ * A file to which bytes are appended. Appended bytes are on disk when the next `sync` has resolved.
  *
- * Zeros stand behind its content, until `trim`: a sync of bytes that only replace others takes a third less than one that must also
- * make the file's new length and its new blocks durable.
+ * After its content the file has reserved space: zeros, until `trim` removes them. Replacing zeros takes a third less
+ * time to sync than extending the file, because its length and its blocks stay the same.
  */
 export class AppendFile {
   readonly #descriptor: number;
   #size: number;
-  /** The file's length, reserve included. */
+  /** The length of the file, reserved space included. */
   #length: number;
 
-  /** Opens a file whose content is `size` bytes long: nothing else may stand behind it. Throws what the disk reports. */
+  /**
+   * Opens a file of `size` bytes, or one that has only zeros after its first `size` bytes. Throws the error of the file
+   * system, as all methods do.
+   */
   constructor(path: string, size: number, flags: 'r+' | 'wx' = 'r+') {
     this.#descriptor = openSync(path, flags, 0o600);
     this.#size = size;
     this.#length = size;
   }
 
-  /** Makes a new file of mode 0600. Throws what the disk reports, also if it exists. */
+  /** Creates a file with mode 0600. It must not exist. */
   static create(path: string): AppendFile {
     return new AppendFile(path, 0, 'wx');
   }
 
-  /** The length of its content. */
+  /** The length of the content. */
   get size(): number {
     return this.#size;
   }
 
-  /** Writes `bytes` behind the content. Throws what the disk reports; `size` is then what it was. */
+  /** Writes `bytes` after the content. If that throws, `size` is unchanged. */
   append(bytes: Uint8Array): void {
     this.#write(bytes, this.#size);
     this.#size += bytes.length;
@@ -43,45 +46,45 @@ export class AppendFile {
   }
 
   /**
-   * Writes what stands behind the first `from` bytes once more. For after a sync that failed, the kernel may take for written what
-   * never reached the disk, and a process that opens the file then reads it all the same. Throws what the disk reports.
+   * Writes the content from offset `from` on again. After a failed sync, the kernel may treat pages as written that
+   * never reached the disk: reading returns their content, but a sync includes them only if they are written again.
    */
   rewrite(from: number): void {
     const bytes = Buffer.allocUnsafe(this.#size - from);
     for (let read = 0; read < bytes.length; ) {
       const got = readSync(this.#descriptor, bytes, read, bytes.length - read, from + read);
-      if (got === 0) throw new Error('the file has become shorter');
+      if (got === 0) throw new Error('the file was truncated by another process');
       read += got;
     }
     this.#write(bytes, from);
   }
 
-  /** Whether it is time to `extendReserve`. */
+  /** Whether `extendReserve` should be called. */
   get isReserveLow(): boolean {
     return this.#length - this.#size < reserve.length / 2;
   }
 
   /**
-   * Writes more zeros and makes them durable, ahead of the append that would have to. Without room for them the file goes without.
-   * Rejects with what the disk reports of the sync.
+   * Adds reserved space and syncs it, so that no append has to. If the disk has no room for it, this does nothing.
+   * Rejects with the error of the sync.
    */
   async extendReserve(): Promise<void> {
     if (this.#extend()) await this.sync();
   }
 
-  /** Makes durable what was appended. Rejects with what the disk reports. */
+  /** Syncs the content. Rejects with the error of the file system. */
   sync(): Promise<void> {
     return fdatasyncAsync(this.#descriptor);
   }
 
-  /** Cuts the file back to its first `size` bytes. Throws what the disk reports. */
+  /** Truncates the file to its first `size` bytes. */
   truncate(size: number): void {
     ftruncateSync(this.#descriptor, size);
     this.#size = size;
     this.#length = size;
   }
 
-  /** Cuts off the reserve. Throws what the disk reports. */
+  /** Removes the reserved space. */
   trim(): void {
     this.truncate(this.#size);
   }
@@ -90,7 +93,7 @@ export class AppendFile {
     closeSync(this.#descriptor);
   }
 
-  /** Gives whether there was room. It can go without; if the disk is at fault, and not just full, the next sync tells. */
+  /** Adds reserved space. Returns false if that fails: it is not essential, and the next sync reports a broken disk. */
   #extend(): boolean {
     this.#length = Math.max(this.#length, this.#size);
     try {

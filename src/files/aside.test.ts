@@ -6,7 +6,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { setAside } from './aside.ts';
 
-test('each file that is set aside has a name of its own, and its content', async (t) => {
+test('each file that is set aside has a name of its own and keeps its content', async (t) => {
   const path = join(temporaryFolder(t), 'f.json');
   for (const number of [1, 2, 3]) {
     writeFileSync(path, String(number));
@@ -16,7 +16,10 @@ test('each file that is set aside has a name of its own, and its content', async
   for (const number of [1, 2, 3]) assert.equal(readFileSync(`${path}.broken-${number}`, 'utf8'), String(number));
 });
 
-test('what the disk reports is told, with the file', async (t) => {
+test('an error names the file', async (t) => {
   const path = join(temporaryFolder(t), 'none');
-  await assert.rejects(setAside(path, 'broken'), (error) => error instanceof OperatorError && error.message.startsWith(`cannot write ${path}.broken-1: ENOENT`));
+  await assert.rejects(
+    setAside(path, 'broken'),
+    (error) => error instanceof OperatorError && error.message.startsWith(`cannot write ${path}.broken-1: ENOENT`),
+  );
 });

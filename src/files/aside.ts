@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { diskError } from './errors.ts';
 
-/** A name that no file has yet, for what is kept of a file and no longer used: `pets.1.journal.torn-1`, where `what` is "torn". */
+/** Returns a path for a damaged file, or part of a file, that is kept: `<path>.<what>-<n>` with the first free n. */
 export function asideName(path: string, what: string): string {
   let number = 1;
   while (existsSync(`${path}.${what}-${number}`)) number += 1;
   return `${path}.${what}-${number}`;
 }
 
-/** Gives a file such a name, and tells which. Throws OperatorError with what the disk reports. */
+/** Renames a file to such a path, which it returns. Rejects with OperatorError if that fails. */
 export async function setAside(path: string, what: string): Promise<string> {
   const aside = asideName(path, what);
   try {

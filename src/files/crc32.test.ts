@@ -3,7 +3,7 @@ import test from 'node:test';
 import * as fc from 'fast-check';
 import { crc32, crcHex } from './crc32.ts';
 
-test('the CRC-32 of the well-known vectors', () => {
+test('the CRC-32 of well-known texts', () => {
   const vectors: [text: string, crc: string][] = [
     ['', '00000000'],
     ['123456789', 'cbf43926'],
@@ -16,13 +16,13 @@ test('the CRC-32 of the well-known vectors', () => {
   assert.equal(crcHex(crc32(Buffer.alloc(32, 0xff))), 'ff6cab0b');
 });
 
-test('eight digits, however small the number', () => {
+test('a CRC-32 is formatted with eight digits', () => {
   assert.equal(crcHex(0), '00000000');
   assert.equal(crcHex(0xab), '000000ab');
   assert.equal(crcHex(0xffffffff), 'ffffffff');
 });
 
-test('any part of any bytes agrees with the definition, bit by bit', () => {
+test('the CRC-32 of any part of any bytes is that of the definition', () => {
   const byDefinition = (bytes: Uint8Array): number => {
     let crc = 0xffffffff;
     for (const byte of bytes) {

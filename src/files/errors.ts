@@ -1,6 +1,6 @@
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 
-/** What the disk reported, with the file that Node's own message may leave out, and what to do. */
+/** Returns the error for the operator if the file system reports one: names the file and says what to do. */
 export function diskError(doing: 'read' | 'write', path: string, error: unknown): OperatorError {
   if (error instanceof OperatorError) return error;
   const advice = {
@@ -10,9 +10,9 @@ export function diskError(doing: 'read' | 'write', path: string, error: unknown)
   return new OperatorError(`cannot ${doing} ${path}: ${messageOf(error)}; ${advice[doing]}`);
 }
 
-/** A file that contains what it must not. The message names the file and the line, and says what to do. */
+/** A file violates its format. The message names the file and the line, and says what to do. */
 export class DamagedFileError extends OperatorError {
-  /** The file, the line and what is wrong there. */
+  /** The message without the advice: the file, the line and what is wrong. */
   readonly problem: string;
 
   constructor(path: string, line: number, why: string, advice = 'correct the file, or restore it from a backup') {
@@ -22,7 +22,7 @@ export class DamagedFileError extends OperatorError {
   }
 }
 
-/** The error of a damaged snapshot or journal, which can only be restored together. */
+/** Returns the error for a damaged snapshot or journal. They can only be restored together, with their folder. */
 export function damaged(path: string, line: number, why: string): DamagedFileError {
   return new DamagedFileError(path, line, why, 'nothing was changed; restore the data folder from a backup');
 }

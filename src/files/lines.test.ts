@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { temporaryFolder } from '../testing/programs.ts';
 import { readLines } from './lines.ts';
 
-const chunkBytes = 1024 * 1024; // of lines.ts
+const chunkBytes = 1024 * 1024; // as in lines.ts
 
 interface Expected {
   readonly text: string;
@@ -15,7 +15,7 @@ interface Expected {
   readonly complete: boolean;
 }
 
-/** The same by `split`. */
+/** Returns the same lines, made by `split`. */
 function linesOf(content: string): Expected[] {
   let offset = 0;
   const parts = content.split('\n');
@@ -36,7 +36,7 @@ function read(path: string): Expected[] {
   }));
 }
 
-test('lines are what split makes of the file', (t) => {
+test('lines are those that `split` returns', (t) => {
   const path = join(temporaryFolder(t), 'f');
   const check = (content: string): void => {
     writeFileSync(path, content, 'latin1');
@@ -47,11 +47,11 @@ test('lines are what split makes of the file', (t) => {
   fc.assert(fc.property(lines, fc.boolean(), (parts, ended) => check(parts.join('\n') + (ended ? '\n' : ''))));
 });
 
-test('lines across and longer than the pieces in which a file is read', (t) => {
+test('lines may cross the ends of chunks, and be longer than a chunk', (t) => {
   const path = join(temporaryFolder(t), 'f');
   const around = [-2, -1, 0, 1, 2];
   const contents = [
-    ...around.map((off) => `${'a'.repeat(chunkBytes + off)}\nb\n`), // the line feed around the border
+    ...around.map((off) => `${'a'.repeat(chunkBytes + off)}\nb\n`), // the line feed is near the end of a chunk
     ...around.map((off) => `${'a\n'.repeat(chunkBytes / 2 - 2)}${'b'.repeat(4 + off)}\ncd`),
     `a\n${'b'.repeat(5 * chunkBytes)}\nc\n${'d'.repeat(chunkBytes)}`,
     'x'.repeat(chunkBytes),
@@ -63,18 +63,23 @@ test('lines across and longer than the pieces in which a file is read', (t) => {
     const got = read(path);
     const expected = linesOf(content);
     assert.equal(got.length, expected.length);
-    for (const [index, line] of got.entries()) assert.deepEqual({ ...line, text: '' }, { ...expected[index]!, text: '' });
+    for (const [index, line] of got.entries())
+      assert.deepEqual({ ...line, text: '' }, { ...expected[index]!, text: '' });
     assert(got.every((line, index) => line.text === expected[index]!.text));
   }
 });
 
-test('a reader that stops early closes the file, and a file that is not there is an error', { skip: process.platform !== 'linux' }, (t) => {
-  const path = join(temporaryFolder(t), 'f');
-  writeFileSync(path, 'a\nb\nc\n');
-  const open = (): number => readdirSync('/proc/self/fd').length;
-  const before = open();
-  for (const line of readLines(path)) if (line.number === 2) break;
-  for (const _ of readLines(path));
-  assert.equal(open(), before);
-  assert.throws(() => [...readLines(`${path}x`)], { code: 'ENOENT' });
-});
+test(
+  'a reader that stops early closes the file, and a missing file is an error',
+  { skip: process.platform !== 'linux' },
+  (t) => {
+    const path = join(temporaryFolder(t), 'f');
+    writeFileSync(path, 'a\nb\nc\n');
+    const open = (): number => readdirSync('/proc/self/fd').length;
+    const before = open();
+    for (const line of readLines(path)) if (line.number === 2) break;
+    for (const _ of readLines(path));
+    assert.equal(open(), before);
+    assert.throws(() => [...readLines(`${path}x`)], { code: 'ENOENT' });
+  },
+);

@@ -3,26 +3,26 @@ import { closeSync, openSync, readSync } from 'node:fs';
 const chunkBytes = 1024 * 1024;
 const lineFeed = 0x0a;
 
-/** One line of a file: the bytes from `start` to `end` (without its line feed) of a buffer that is reused. */
+/** A line: `bytes` from `start` to `end`, without its line feed. The buffer is reused for the following lines. */
 export interface Line {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
   /** 1-based. */
   readonly number: number;
-  /** Where in the file the line begins, in bytes. */
+  /** The offset of the line in the file, in bytes. */
   readonly offset: number;
-  /** False for a last line without a line feed. */
+  /** False for a last line without line feed. */
   readonly complete: boolean;
 }
 
-/** Reads a file line by line, holding no more of it than a chunk and its longest line. Throws what the disk reports. */
+/** Reads a file by lines. At most a chunk and the longest line are in memory. Throws the error of the file system. */
 export function* readLines(path: string): Generator<Line, void, void> {
   const descriptor = openSync(path, 'r');
   try {
     let buffer = Buffer.allocUnsafe(chunkBytes);
-    let held = 0; // bytes in the buffer
-    let base = 0; // where in the file the buffer begins
+    let held = 0; // bytes in the buffer that belong to the next line
+    let base = 0; // the offset of the buffer in the file
     let number = 0;
     for (;;) {
       const got = readSync(descriptor, buffer, held, buffer.length - held, null);

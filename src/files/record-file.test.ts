@@ -11,9 +11,10 @@ import { readRecords, writeRecords } from './record-file.ts';
 
 const format = { name: 'things', member: 'list' };
 const decode = (record: JsonObject): { id: string } => ({ id: stringMember(record, 'id') });
-const idsIn = (path: string, bare = false): string[] => readRecords(path, bare ? null : format, decode).map(({ id }) => id);
+const idsIn = (path: string, bare = false): string[] =>
+  readRecords(path, bare ? null : format, decode).map(({ id }) => id);
 
-test('what is written is read; a file that is not there has no records', async (t) => {
+test('records are read as they were written; without a file there are none', async (t) => {
   const path = join(temporaryFolder(t), 'f.json');
   assert.deepEqual(idsIn(path), []);
   for (const count of [0, 1, 2, 20_000]) {
@@ -26,13 +27,13 @@ test('what is written is read; a file that is not there has no records', async (
   }
 });
 
-test('a file may be just an array', (t) => {
+test('the whole document may be the array', (t) => {
   const path = join(temporaryFolder(t), 'f.json');
   writeFileSync(path, ' [{"id":"b"},\n{"id":"a"}] ');
   assert.deepEqual(idsIn(path, true), ['b', 'a']);
 });
 
-test('a damaged file is refused in one line that names the file and the line', (t) => {
+test('a damaged file is refused with a message that names the file and the line', (t) => {
   const path = join(temporaryFolder(t), 'f.json');
   const head = '{"format":"things","version":1,"list":[';
   const cases: [content: string | Buffer, line: number, why: string][] = [
@@ -48,7 +49,7 @@ test('a damaged file is refused in one line that names the file and the line', (
     ['{"format":"things","version":1,"list":{}}', 1, 'the records must be a JSON array'],
     [`${head}\n{"id":"a"},\n\n7]}`, 2, 'the next record is not a JSON object'],
     [`${head}\n{"id":"a"},\n{"id":7}]}`, 3, '"id" must be a string'],
-    [`${head}\n{"id":"a"},\n{"id":"b"},\n{"id":"a"}]}`, 4, 'the id a is already in line 2'],
+    [`${head}\n{"id":"a"},\n{"id":"b"},\n{"id":"a"}]}`, 4, 'line 2 has the same id, a'],
   ];
   for (const [content, line, why] of cases) {
     writeFileSync(path, content);
@@ -67,10 +68,17 @@ test('a damaged file is refused in one line that names the file and the line', (
   }
 });
 
-test('what the disk reports is told, with the file', (t) => {
+test('an error of the file system names the file', (t) => {
   const path = join(temporaryFolder(t), 'folder');
   mkdirSync(path);
-  assert.throws(() => idsIn(path), (error) => {
-    return !(error instanceof DamagedFileError) && error instanceof OperatorError && error.message.startsWith(`cannot read ${path}: EISDIR`);
-  });
+  assert.throws(
+    () => idsIn(path),
+    (error) => {
+      return (
+        !(error instanceof DamagedFileError) &&
+        error instanceof OperatorError &&
+        error.message.startsWith(`cannot read ${path}: EISDIR`)
+      );
+    },
+  );
 });

@@ -1,5 +1,6 @@
 /**
- * A small file of records that a person can read: one JSON document with one record, an object with an `id`, per line.
+ * Small JSON files of records that a person can read. A record is an object with an `id`, which no other record has.
+ * The program writes one record per line:
  *
  *     {"format":"petstore-keys","version":1,"keys":[
  *     {"id":"k1","name":"till", …},
@@ -14,21 +15,23 @@ import { JsonSyntaxError } from '../json/source.ts';
 import { DamagedFileError, diskError } from './errors.ts';
 import { replaceFile } from './replace.ts';
 
+/** What distinguishes one kind of file from another. */
 export interface RecordFormat {
   /** The value of the member `format`. */
   readonly name: string;
-  /** The name of the member that holds the records. */
+  /** The name of the member with the array of records. */
   readonly member: string;
 }
 
 const version = 1;
-/** So many characters, at least, are written in one go; between two goes the event loop is free. */
+/** The least number of characters per write. Between two writes, other work can be done. */
 const pieceLength = 64 * 1024;
 
 /**
- * The records of a file, each as `decode` reads it; none where there is no file. `format` is null for a file that is
- * just an array of records. What `decode` throws is told with its line.
- * Throws DamagedFileError that names the line, and OperatorError if the file cannot be read.
+ * Reads the records of a file and decodes each of them. Returns none if there is no file. If `format` is null, the
+ * document itself is the array of records.
+ * Throws DamagedFileError if the file violates the format, if two records have the same id, or if `decode` throws; and
+ * another OperatorError if the file cannot be read.
  */
 export function readRecords<Item extends { readonly id: unknown }>(
   path: string,
@@ -43,7 +46,7 @@ export function readRecords<Item extends { readonly id: unknown }>(
       line = record.line;
       const item = decode(record);
       const other = lines.get(item.id);
-      if (other !== undefined) throw new Error(`the id ${item.id} is already in line ${other}`);
+      if (other !== undefined) throw new Error(`line ${other} has the same id, ${item.id}`);
       lines.set(item.id, line);
       return item;
     });
@@ -57,8 +60,8 @@ export function readRecords<Item extends { readonly id: unknown }>(
 }
 
 /**
- * Replaces the file by one of these records, JSON texts without a line feed. Rejects with OperatorError; the old file
- * is whole then.
+ * Replaces a file by one with these records, which are JSON texts without line feeds. Rejects with OperatorError if
+ * that fails; the old file is unchanged then.
  */
 export async function writeRecords(
   path: string,
@@ -79,7 +82,7 @@ export async function writeRecords(
   });
 }
 
-/** The array of records in a document. Throws an Error that says why this is not the format. */
+/** Returns the array of records in a document. Throws an Error if the document does not have the format. */
 function recordsIn(document: JsonValue, format: RecordFormat | null): readonly JsonValue[] {
   let records: JsonValue | undefined = document;
   if (format !== null) {

@@ -6,7 +6,7 @@ import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 import { replaceFile, syncFolder } from './replace.ts';
 
-test('a file is made, and replaced, for its owner only', async (t) => {
+test('a file is created and replaced with mode 0600', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   await replaceFile(path, (file) => file.writeFile('one'));
@@ -18,20 +18,24 @@ test('a file is made, and replaced, for its owner only', async (t) => {
   assert.deepEqual(readdirSync(folder), ['f']);
 });
 
-test('the content is synced under another name, then the file is renamed, then the folder is synced', async (t) => {
+test('the content is synced under another name, the file is renamed, and the folder is synced', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   writeFileSync(path, 'old');
   const seen: string[] = [];
   await onSync(t, async (handle) => {
     const what = (await handle.stat()).isDirectory() ? 'folder' : 'file';
-    seen.push(`${what}: ${readdirSync(folder).map((name) => `${name} ${readFileSync(join(folder, name), 'utf8')}`).join(', ')}`);
+    seen.push(
+      `${what}: ${readdirSync(folder)
+        .map((name) => `${name} ${readFileSync(join(folder, name), 'utf8')}`)
+        .join(', ')}`,
+    );
   });
   await replaceFile(path, (file) => file.writeFile('new'));
   assert.deepEqual(seen, ['file: f old, f.tmp new', 'folder: f new']);
 });
 
-test('a failure leaves the old file and nothing else, whatever failed', async (t) => {
+test('after a failure the folder contains the old file and nothing else', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   writeFileSync(path, 'old');
@@ -48,15 +52,19 @@ test('a failure leaves the old file and nothing else, whatever failed', async (t
   );
   untouched();
   await onSync(t, () => Promise.reject(new Error('EIO')));
-  await assert.rejects(replaceFile(path, (file) => file.writeFile('new')), { message: new RegExp(`^cannot write ${path}: EIO;`) });
+  await assert.rejects(
+    replaceFile(path, (file) => file.writeFile('new')),
+    { message: new RegExp(`^cannot write ${path}: EIO;`) },
+  );
   untouched();
   t.mock.restoreAll();
   mkdirSync(join(folder, 'd'));
-  await assert.rejects(replaceFile(join(folder, 'd'), (file) => file.writeFile('new'))); // cannot be renamed over a folder
+  // A file cannot replace a folder.
+  await assert.rejects(replaceFile(join(folder, 'd'), (file) => file.writeFile('new')));
   assert.deepEqual(readdirSync(folder), ['d', 'f']);
 });
 
-test('what an interrupted replacement left does not stand in the way, nor lends its mode', async (t) => {
+test('a temporary file of an interrupted replacement is replaced, its mode included', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   writeFileSync(`${path}.tmp`, 'a longer text of another time', { mode: 0o666 });
@@ -66,7 +74,7 @@ test('what an interrupted replacement left does not stand in the way, nor lends 
   assert(!existsSync(`${path}.tmp`));
 });
 
-test('a folder can be synced; one that is not there is an error', async (t) => {
+test('a folder can be synced; a missing one is an error', async (t) => {
   const folder = temporaryFolder(t);
   await syncFolder(folder);
   await assert.rejects(syncFolder(join(folder, 'x')), { code: 'ENOENT' });

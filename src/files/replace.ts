@@ -2,7 +2,7 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { diskError } from './errors.ts';
 
-/** Makes the names in a folder durable: what was created, renamed or removed in it. Throws what the disk reports. */
+/** Makes created, renamed and removed names in a folder durable. Rejects with the error of the file system. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -13,15 +13,15 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Replaces a file in one step: whoever opens it, also after a power cut, finds the old content or the new one, whole.
- * `write` fills a temporary file in the same folder, of mode 0600.
- * Throws OperatorError with what the disk reports; what the file holds is whole then, too.
+ * Replaces a file in one step: at any time, and after a power cut, the file has either the old content or the new one.
+ * `write` writes the new content to a temporary file with mode 0600 in the same folder.
+ * Rejects with OperatorError if that fails; the file has one of the two contents then, too.
  */
 export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const temporary = `${path}.tmp`;
   let file: FileHandle | undefined;
   try {
-    await rm(temporary, { force: true }); // what an interrupted replacement left, with whatever mode it had
+    await rm(temporary, { force: true }); // left by an interrupted replacement, maybe with another mode
     file = await open(temporary, 'wx', 0o600);
     await write(file);
     await file.sync();

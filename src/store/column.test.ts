@@ -3,7 +3,7 @@ import test from 'node:test';
 import * as fc from 'fast-check';
 import { firstIndex, Uint32Column } from './column.ts';
 
-test('a column gives back what was pushed, across its chunks', () => {
+test('a column returns what was pushed, across its chunks', () => {
   const column = new Uint32Column();
   const length = 3 * 16_384 + 2;
   const value = (index: number): number => (index * 2_654_435_761) >>> 0;
@@ -16,7 +16,7 @@ test('a column gives back what was pushed, across its chunks', () => {
   assert.equal(column.at(length), 2 ** 32 - 1);
 });
 
-test('firstIndex finds the first, and asks no more often than it must', () => {
+test('firstIndex finds the first index with a binary search', () => {
   fc.assert(
     fc.property(fc.nat(300), fc.nat(320), (length, border) => {
       let asked = 0;

@@ -1,7 +1,7 @@
 const chunkBits = 14;
 const chunkLength = 1 << chunkBits;
 
-/** A growing list of unsigned 32-bit numbers, 4 bytes each. It grows by chunks: nothing is ever copied. */
+/** A growing list of unsigned 32-bit integers, of 4 bytes each. It grows by chunks, so that nothing is copied. */
 export class Uint32Column {
   readonly #chunks: Uint32Array[] = [];
   #length = 0;
@@ -17,13 +17,13 @@ export class Uint32Column {
     this.#length++;
   }
 
-  /** The number at `index`, which must be below `length`. */
+  /** Returns the number at `index`, which must be less than `length`. */
   at(index: number): number {
     return this.#chunks[index >>> chunkBits]![index & (chunkLength - 1)]!;
   }
 }
 
-/** The first index in 0 … `length` for which `holds`, if it holds for none before and for all behind it. */
+/** Returns the first index for which `holds` is true, by binary search; `length` if there is none. */
 export function firstIndex(length: number, holds: (index: number) => boolean): number {
   let low = 0;
   let high = length;

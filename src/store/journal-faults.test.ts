@@ -10,7 +10,7 @@ import { AppendFile } from '../files/append-file.ts';
 import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, type Opened } from '../testing/journal.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 
-test('a marker that could be written in part only is cut off', async (t) => {
+test('a marker of which only a part could be written is removed', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   const { append } = AppendFile.prototype;
@@ -31,7 +31,7 @@ test('a marker that could be written in part only is cut off', async (t) => {
   await again.journal.close();
 });
 
-test('a failed write rejects its group alone; what it left is cut off', async (t) => {
+test('a failed write rejects only its group, and what it wrote is removed', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'pets.1.journal');
   const { journal, applied } = await openJournal(folder);
@@ -56,7 +56,7 @@ test('a failed write rejects its group alone; what it left is cut off', async (t
     assert(results.every(({ status }) => status === 'rejected'), name);
     await assert.rejects(journal.probe(), name);
     assert.deepEqual(applied, [1]);
-    // After a failed sync even the marker counts as unwritten, for no sync has reached it.
+    // The marker is removed as well, because it was not synced.
     assert(readFileSync(path).equals(before.subarray(0, marker)), name);
     t.mock.restoreAll();
     await journal.probe();
@@ -69,7 +69,7 @@ test('a failed write rejects its group alone; what it left is cut off', async (t
   await again.journal.close();
 });
 
-test('what a failed write left never stands before a new segment', async (t) => {
+test('no new segment is started while a failed write is not removed', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
@@ -95,7 +95,7 @@ test('what a failed write left never stands before a new segment', async (t) => 
   await again.journal.close();
 });
 
-test('a marker whose sync failed in a rotation is cut off before anything else is written', async (t) => {
+test('a marker whose sync failed in a rotation is removed before anything else is written', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
@@ -104,11 +104,18 @@ test('a marker whose sync failed in a rotation is cut off before anything else i
   await assert.rejects(journal.rotate(), { message: 'EIO' });
   t.mock.restoreAll();
   await journal.append(pet(2));
-  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).map(({ seq, durable }) => [seq, durable]), [[0, 0], [1, 0], [2, 1]]);
+  assert.deepEqual(
+    linesOf(join(folder, 'pets.1.journal')).map(({ seq, durable }) => [seq, durable]),
+    [
+      [0, 0],
+      [1, 0],
+      [2, 1],
+    ],
+  );
   await journal.close();
 });
 
-test('close cuts off what was refused, if that could not be done before', async (t) => {
+test('close removes rejected records if that was impossible before', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
@@ -123,7 +130,7 @@ test('close cuts off what was refused, if that could not be done before', async 
   assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1]);
 });
 
-test('a start writes again, and syncs, all of which no line shows that it had been synced', async (t) => {
+test('a start writes and syncs again everything that no line shows to have been synced', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'pets.1.journal');
   const { journal } = await openJournal(folder);
@@ -132,7 +139,11 @@ test('a start writes again, and syncs, all of which no line shows that it had be
   const whole = contentOf(path);
   await journal.close();
   const group = whole.indexOf('{"seq":2,"durable":1,');
-  for (const [content, from] of [[whole, group], [readFileSync(path), whole.length], [whole.subarray(0, group), 0]] as const) {
+  for (const [content, from] of [
+    [whole, group],
+    [readFileSync(path), whole.length],
+    [whole.subarray(0, group), 0],
+  ] as const) {
     writeFileSync(path, content);
     const calls: unknown[] = [];
     const { rewrite, sync } = AppendFile.prototype;
@@ -151,7 +162,7 @@ test('a start writes again, and syncs, all of which no line shows that it had be
   }
 });
 
-test('a probe writes more than any record and leaves nothing', async (t) => {
+test('a probe writes more than any record, and removes it', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
@@ -169,7 +180,7 @@ test('a probe writes more than any record and leaves nothing', async (t) => {
   assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2]);
 });
 
-test('concurrent probes share one write, and the marker that it cut off is written again', async (t) => {
+test('concurrent probes share one write, and the marker that it removed is written again', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
@@ -186,20 +197,25 @@ test('concurrent probes share one write, and the marker that it cut off is writt
 
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];
 
-test('whatever fails, and whenever it is killed: what was acknowledged is there, and it starts again', async (t) => {
+test('no acknowledged record is lost, and it starts again, whatever fails and whenever it is killed', async (t) => {
   const stepLists = fc.array(
     fc.oneof(
       fc.tuple(fc.constant('append' as const), fc.integer({ min: 1, max: 3 })),
-      fc.tuple(fc.constantFrom('probe' as const, 'rotate' as const, 'snapshot' as const, 'crash' as const, 'reopen' as const)),
+      fc.tuple(
+        fc.constantFrom('probe' as const, 'rotate' as const, 'snapshot' as const, 'crash' as const, 'reopen' as const),
+      ),
     ),
     { minLength: 3, maxLength: 10 },
   );
-  /** From which of the calls that can fail, how many do, and how much of a write is done then. */
-  const failures = fc.array(fc.record({ first: fc.nat(40), count: fc.integer({ min: 1, max: 6 }), part: fc.nat(150) }), { maxLength: 4 });
+  /** Which calls fail: `count` of them from the `first` on. A failing write writes `part` bytes. */
+  const failures = fc.array(
+    fc.record({ first: fc.nat(40), count: fc.integer({ min: 1, max: 6 }), part: fc.nat(150) }),
+    { maxLength: 4 },
+  );
   let injecting: { first: number; count: number; part: number }[] | null = null;
   let calls = 0;
   let failed = 0;
-  /** Counts a call, and gives how much of it is done before it fails; null if it does not. */
+  /** Counts a call. Returns how many bytes it writes before it fails, or null if it does not fail. */
   const failure = (): number | null => {
     if (injecting === null) return null;
     const call = calls++;
@@ -243,7 +259,7 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
         await opened?.journal.close();
         injecting = failures;
       };
-      /** What a start finds in a copy of the folder, as kill -9 would leave it; the copy stays. */
+      /** Opens a copy of the folder, as kill -9 would leave it, and checks what it finds. Another copy is kept. */
       const checkCopy = async (): Promise<void> => {
         injecting = null;
         rmSync(killed, { recursive: true, force: true });
@@ -254,7 +270,7 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
         for (const id of acknowledged) assert(inSnapshot.has(id) || applied.includes(id), `${id} was acknowledged`);
         assert(applied.every((id, index) => !inSnapshot.has(id) && (index === 0 || id > applied[index - 1]!)));
         assert(readdirSync(copy).every((name) => /^pets\.\d+\.journal(\.torn-\d+|\.tmp)?$/.test(name)));
-        await journal.append(pet(lastId + 1000)); // which is then in `applied` too
+        await journal.append(pet(lastId + 1000)); // this adds it to `applied`
         await journal.close();
         const again = await openJournal(copy, snapshot);
         assert.deepEqual([again.applied, again.logged], [applied, []]);
@@ -301,17 +317,24 @@ test('whatever fails, and whenever it is killed: what was acknowledged is there,
     }),
     { numRuns: 40 },
   );
-  assert(failed > 20, `failures must be among what is tried: ${failed}`);
+  assert(failed > 20, `too few calls failed: ${failed}`);
 });
 
-test('a disk that takes no more: a real failure in the middle of a write', { skip: process.platform === 'win32' }, async (t) => {
-  const folder = temporaryFolder(t);
-  const script = `
+test(
+  'a real failure in the middle of a write: the file size limit',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const script = `
     import { Journal } from ${JSON.stringify(new URL('journal.ts', import.meta.url).href)};
-    const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, table: { append() {} }, log: console.error });
-    const pet = (id, bytes) => ({ id, line: \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`, status: 'sold' });
+    const table = { append() {} };
+    const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, table, log: console.error });
+    const line = (id, bytes) => \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`;
+    const pet = (id, bytes) => ({ id, line: line(id, bytes), status: 'sold' });
     const results = [];
-    const settle = async (...promises) => results.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
+    const settle = async (...promises) => {
+      results.push((await Promise.allSettled(promises)).map(({ reason }) => reason?.code ?? 'ok'));
+    };
     await settle(journal.append(pet(1, 100)), journal.append(pet(2, 40_000)));
     await settle(journal.append(pet(3, 10)), journal.append(pet(4, 40_000)), journal.append(pet(5, 10)));
     await settle(journal.probe());
@@ -319,14 +342,19 @@ test('a disk that takes no more: a real failure in the middle of a write', { ski
     await settle(journal.append(pet(7, 40_000)));
     process.stdout.write(JSON.stringify(results), () => process.kill(process.pid, 'SIGKILL'));
   `;
-  const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, folder];
-  const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { ...process.env, TSX_DISABLE_CACHE: '1' },
-  });
-  const { stdout, stderr } = await limited.catch((error: { stdout: string; stderr: string }) => error);
-  assert.equal(stdout, JSON.stringify([['ok', 'ok'], ['EFBIG', 'EFBIG', 'EFBIG'], ['EFBIG'], ['ok'], ['EFBIG']]), stderr);
-  const { journal, applied, logged } = await openJournal(folder);
-  assert.deepEqual([applied, logged], [[1, 2, 6], []]);
-  await journal.close();
-});
+    const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, folder];
+    const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node], {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      env: { ...process.env, TSX_DISABLE_CACHE: '1' },
+    });
+    const { stdout, stderr } = await limited.catch((error: { stdout: string; stderr: string }) => error);
+    assert.equal(
+      stdout,
+      JSON.stringify([['ok', 'ok'], ['EFBIG', 'EFBIG', 'EFBIG'], ['EFBIG'], ['ok'], ['EFBIG']]),
+      stderr,
+    );
+    const { journal, applied, logged } = await openJournal(folder);
+    assert.deepEqual([applied, logged], [[1, 2, 6], []]);
+    await journal.close();
+  },
+);

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { pet } from '../testing/journal.ts';
 import { decodeLine, encodeRecords } from './journal-format.ts';
 
-test('records are whole whatever the room for them, in which they are if it is large', () => {
+test('records are encoded correctly, in the buffer if it is large enough', () => {
   const room = Buffer.alloc(4096);
   const pets = ['', 'a', 'ä', '€'.repeat(40), '🐈'.repeat(30), '€'.repeat(3)].map((name, index) => pet(index + 1, name));
   for (const durable of [0, 999_999_999_999_990]) {
@@ -19,7 +19,11 @@ test('records are whole whatever the room for them, in which they are if it is l
         const end = start + Buffer.byteLength(line);
         const [from, to] = offsets.slice(2 * index);
         assert.equal(bytes.toString('utf8', from, to), pets[index]!.line);
-        assert.deepEqual(decodeLine(bytes, start, end), { seq: durable + index + 1, durable, pet: { start: from, end: to } });
+        assert.deepEqual(decodeLine(bytes, start, end), {
+          seq: durable + index + 1,
+          durable,
+          pet: { start: from, end: to },
+        });
         start = end + 1;
       }
     }

@@ -1,8 +1,9 @@
+/** The lines of the journal (docs/files.md). */
 import type { StoredPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { decimal } from '../json/decimal.ts';
 
-/** A whole line of the journal. `pet` is where in the line's buffer the animal's line stands; null for a marker. */
+/** A decoded line of the journal. `pet` is the position of the animal line in the buffer, or null for a marker. */
 export interface JournalLine {
   readonly seq: number;
   readonly durable: number;
@@ -10,21 +11,21 @@ export interface JournalLine {
 }
 
 const headPattern = /^\{"seq":([0-9]{1,15}),"durable":([0-9]{1,15})(,"pet":)?/;
-/** No head is longer, its two numbers of 15 digits each. */
+/** An upper bound: a head with two numbers of 15 digits has 54 bytes. */
 const maxHeadBytes = 60;
 const crcPrefix = ',"crc":"';
 const checksumPartBytes = crcPrefix.length + '01234567"}'.length;
 
-/** The lines of some records. */
+/** The lines of a group of records. */
 export interface EncodedRecords {
   readonly bytes: Buffer;
-  /** Where in them each animal's line begins and ends: start, end, start, end, … */
+  /** The start and the end of each animal line in `bytes`: start, end, start, end, … */
   readonly offsets: readonly number[];
 }
 
-/** The lines of records numbered from `durable` + 1 on: in `room`, if they are sure to fit, else in memory of their own. */
+/** Encodes records with the numbers from `durable` + 1 on, in `buffer` if it is certainly large enough. */
 export function encodeRecords(pets: readonly StoredPet[], durable: number, buffer: Buffer): EncodedRecords {
-  // In UTF-8, a UTF-16 unit takes three bytes at most.
+  // In UTF-8, a UTF-16 unit takes at most three bytes.
   const mostBytes = pets.reduce((sum, { line }) => sum + maxHeadBytes + 3 * line.length + checksumPartBytes + 1, 0);
   const bytes = mostBytes <= buffer.length ? buffer : Buffer.allocUnsafeSlow(mostBytes);
   const afterSeq = `,"durable":${durable},"pet":`;
@@ -40,13 +41,13 @@ export function encodeRecords(pets: readonly StoredPet[], durable: number, buffe
   return { bytes: bytes.subarray(0, end), offsets };
 }
 
-/** The line that says that record number `durable` is on the disk. */
+/** Encodes the marker that states that all records up to number `durable` are on disk. */
 export function encodeMarker(durable: number): Buffer {
   const head = Buffer.from(`{"seq":${durable},"durable":${durable}`);
   return Buffer.concat([head, Buffer.from(checksumPart(head, 0, head.length))]);
 }
 
-/** The entry in `bytes` from `start` to `end` (without the line feed), or null if the line is damaged. */
+/** Decodes the line from `start` to `end` of `bytes`, without its line feed. Returns null if the line is damaged. */
 export function decodeLine(bytes: Buffer, start: number, end: number): JournalLine | null {
   const crcStart = end - checksumPartBytes;
   if (crcStart < start) return null;
@@ -57,6 +58,7 @@ export function decodeLine(bytes: Buffer, start: number, end: number): JournalLi
   return { seq: Number(head[1]), durable: Number(head[2]), pet };
 }
 
+/** The end of a line: its checksum and its line feed. */
 function checksumPart(bytes: Uint8Array, start: number, end: number): string {
   return `${crcPrefix}${crcHex(crc32(bytes, start, end))}"}\n`;
 }

@@ -7,18 +7,24 @@ import type { Opened } from '../testing/journal.ts';
 import { PowerCut } from '../testing/power-cut.ts';
 import { temporaryFolder } from '../testing/programs.ts';
 
-/** Some appends at a time, with names of so many bytes, and perhaps the power is cut within; a new segment; an end and a start; syncs that fail. */
+/**
+ * Concurrent appends: their number, and the length of the names. `cut` cuts the power meanwhile, `rotate` starts a new
+ * segment, `reopen` closes and opens the journal, and `fail` lets the next syncs fail.
+ */
 type Step = readonly ['append' | 'cut', number, number] | readonly ['rotate' | 'reopen' | 'fail'];
 
-test('power cuts, failed syncs and restarts: what was acknowledged is there, and it starts again', async (t) => {
+test('no acknowledged record is lost, and it starts again, after power cuts, failed syncs and restarts', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   let random = mulberry32(0);
   const disk = new PowerCut(folder, () => random());
   const { numbers, openJournal, pet, turns } = await import('../testing/journal.ts');
   const { AppendFile } = await import('../files/append-file.ts');
   const extendReserve = t.mock.method(AppendFile.prototype, 'extendReserve');
-  const manyBytes = { weight: 2, arbitrary: fc.constant(70_000) }; // so that the zeros behind the content run short
-  const some = [fc.integer({ min: 1, max: 3 }), fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 500 }) }, manyBytes)] as const;
+  const manyBytes = { weight: 2, arbitrary: fc.constant(70_000) }; // so that the reserved space is used up
+  const some = [
+    fc.integer({ min: 1, max: 3 }),
+    fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 500 }) }, manyBytes),
+  ] as const;
   const steps = fc.array(
     fc.oneof(
       fc.tuple(fc.constantFrom('append' as const, 'append' as const, 'cut' as const), ...some),
@@ -66,7 +72,7 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
           if (random() < 0.7) await turns(6); // a marker
           if (!due) continue;
           const files = cut ?? disk.cut();
-          await journal.close().catch(() => {}); // comes to nothing
+          await journal.close().catch(() => {}); // has no effect: the files are overwritten next
           for (const [name, content] of files) writeFileSync(join(folder, name), content);
           seen.cuts++;
           journal = (await start()).journal;
@@ -77,10 +83,11 @@ test('power cuts, failed syncs and restarts: what was acknowledged is there, and
     }),
     { numRuns: 60, includeErrorInReport: true },
   );
-  for (const [what, count] of Object.entries({ ...seen, extended: extendReserve.mock.callCount() })) assert(count > 20, `${what}: ${count}`);
+  for (const [what, count] of Object.entries({ ...seen, extended: extendReserve.mock.callCount() }))
+    assert(count > 20, `${what}: ${count}`);
 });
 
-/** Numbers from 0 to 1, the same for the same seed (Tommy Ettinger's Mulberry32). */
+/** Returns a generator of numbers from 0 to 1 (Tommy Ettinger's Mulberry32). */
 function mulberry32(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;

@@ -43,13 +43,13 @@ async function recover(folder: string, snapshotSequence = 0): Promise<Recovered>
   return { pets, logged };
 }
 
-/** The line that the refusal names, and in which file; the folder must be as it was. */
+/** Returns the file and the line in the message of the refusal. The folder must be unchanged. */
 async function refusal(folder: string, snapshotSequence = 0): Promise<{ name: string; line: number }> {
   const before = filesOf(folder);
   try {
     await recover(folder, snapshotSequence);
   } catch (error) {
-    assert.deepEqual(filesOf(folder), before, 'a refusal touches nothing');
+    assert.deepEqual(filesOf(folder), before, 'a refusal changes nothing');
     assert(error instanceof OperatorError, String(error));
     assert(!error.message.includes('\n'));
     const place = /^(.*)\/(pets\.\d+\.journal), line (\d+): .*nothing was changed/.exec(error.message);
@@ -59,7 +59,10 @@ async function refusal(folder: string, snapshotSequence = 0): Promise<{ name: st
   assert.fail('the start was not refused');
 }
 
-/** A journal as the Journal writes it: groups of so many records, 0 for a new segment, -1 for a restart. Its records are 1, 2, 3, … */
+/**
+ * Returns the files of a journal with records 1, 2, 3, … A positive step writes a group of that many records, 0 starts
+ * a new segment, and -1 closes and opens the journal.
+ */
 async function written(folder: string, steps: readonly number[]): Promise<Files> {
   writeFiles(folder, {});
   const open = (): Promise<Journal> => Journal.open({ folder, snapshotSequence: 0, table: noTable, log: assert.fail });
@@ -81,7 +84,7 @@ async function written(folder: string, steps: readonly number[]): Promise<Files>
 
 interface Line {
   readonly start: number;
-  /** Behind its line feed. */
+  /** The offset after its line feed. */
   readonly end: number;
   readonly seq: number;
   readonly durable: number;
@@ -106,7 +109,7 @@ const only = 'pets.1.journal';
 const pets = (count: number): string[] => Array.from({ length: count }, (_, index) => petOf(index + 1));
 const folderOf = (t: TestContext): string => join(temporaryFolder(t), 'store');
 
-test('cut at any byte of the last group: whole lines stay, the rest is set aside, byte for byte', async (t) => {
+test('if the last group is cut off at any byte, its whole lines are kept and the rest is set aside', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [3, -1, 3]);
   const lines = linesOf(good!);
@@ -122,25 +125,30 @@ test('cut at any byte of the last group: whole lines stay, the rest is set aside
     assert(kept!.equals(good!.subarray(0, end)));
     assert.deepEqual(others, length === end ? {} : { [`${only}.torn-1`]: good!.subarray(end, length) });
     assert.equal(logged.length, length === end ? 0 : 1);
-    if (length !== end) assert.match(logged[0]!, new RegExp(`pets\\.1\\.journal: .* line ${whole.length + 1} on;.*\\.torn-1\\.$`));
+    if (length !== end)
+      assert.match(logged[0]!, new RegExp(`pets\\.1\\.journal: .* line ${whole.length + 1} on;.*\\.torn-1$`));
     assert.deepEqual(await recover(folder), { pets: expected, logged: [] });
   }
 });
 
-test('cut at any byte: every whole record stays; only within its first line, which was synced before all, is the start refused', async (t) => {
+test('if a segment is cut off at any byte, its whole records are kept, unless its first line is cut', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [2]);
   const lines = linesOf(good!);
   for (let length = 0; length <= good!.length; length++) {
     writeFiles(folder, { [only]: good!.subarray(0, length) });
     if (length < lines[0]!.end) await assert.rejects(recover(folder), { message: /pets\.1\.journal, line 1: / });
-    else assert.deepEqual((await recover(folder)).pets, pets(lines.filter(({ end, isRecord }) => isRecord && end <= length).length));
+    else
+      assert.deepEqual(
+        (await recover(folder)).pets,
+        pets(lines.filter(({ end, isRecord }) => isRecord && end <= length).length),
+      );
   }
 });
 
-test('any byte of a record or marker with proof behind it: refused, its line named, nothing touched', async (t) => {
+test('damage to any byte of a synced line is refused, with the number of the line', async (t) => {
   const folder = folderOf(t);
-  const { [only]: good } = await written(folder, [2, -1, 1, -1, 3]); // ends in a marker that proves all
+  const { [only]: good } = await written(folder, [2, -1, 1, -1, 3]); // the marker at the end shows that all was synced
   const lines = linesOf(good!);
   const lastRecord = lines.findLast(({ isRecord }) => isRecord)!;
   mkdirSync(folder);
@@ -153,7 +161,10 @@ test('any byte of a record or marker with proof behind it: refused, its line nam
       await assert.rejects(recover(folder), (error: Error) => {
         assert(error instanceof OperatorError);
         const line = lines.findIndex(({ end }) => offset < end) + 1;
-        assert(error.message.startsWith(`${join(folder, only)}, line ${line}: `), `byte ${offset} = ${now}: ${error.message}`);
+        assert(
+          error.message.startsWith(`${join(folder, only)}, line ${line}: `),
+          `byte ${offset} = ${now}: ${error.message}`,
+        );
         return true;
       });
     }
@@ -164,7 +175,7 @@ test('any byte of a record or marker with proof behind it: refused, its line nam
   assert.deepEqual(await refusal(folder), { name: only, line: 2 });
 });
 
-test('a hole in a group that no sync had reached is set aside with what stands behind it; with proof it is refused', async (t) => {
+test('a hole in a group is set aside with what follows it, or refused if the group had been synced', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [3, -1, 5]);
   const lines = linesOf(good!);
@@ -186,14 +197,17 @@ test('a hole in a group that no sync had reached is set aside with what stands b
     const { pets: found, logged } = await recover(folder);
     assert.deepEqual(found, pets(kept.filter(({ isRecord }) => isRecord).length));
     assert.equal(logged.length, torn.length > 0 ? 1 : 0);
-    const expected = torn.length > 0 ? { [only]: good!.subarray(0, keptEnd), [`${only}.torn-1`]: torn } : { [only]: holed.subarray(0, groupEnd) };
+    const expected =
+      torn.length > 0
+        ? { [only]: good!.subarray(0, keptEnd), [`${only}.torn-1`]: torn }
+        : { [only]: holed.subarray(0, groupEnd) };
     assert.deepEqual(filesOf(folder), expected);
-    writeFiles(folder, { [only]: holed }); // with the marker behind
+    writeFiles(folder, { [only]: holed }); // with the marker that shows the sync
     assert.deepEqual(await refusal(folder), { name: only, line: kept.length + 1 });
   }
 });
 
-test('zeros behind the last line are no tear, however many; those behind a tear are not set aside with it', async (t) => {
+test('zeros after the last line are ignored, and zeros after a torn line are not set aside', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [2, 3]);
   const lines = linesOf(good!);
@@ -209,21 +223,24 @@ test('zeros behind the last line are no tear, however many; those behind a tear 
     writeFiles(folder, { [only]: Buffer.concat([good!.subarray(0, length), zeros]) });
     const { pets: found, logged } = await recover(folder);
     assert.deepEqual([found, logged.length], [pets(4), 1]);
-    assert.deepEqual(filesOf(folder), { [only]: good!.subarray(0, record.start), [`${only}.torn-1`]: good!.subarray(record.start, length) });
+    assert.deepEqual(filesOf(folder), {
+      [only]: good!.subarray(0, record.start),
+      [`${only}.torn-1`]: good!.subarray(record.start, length),
+    });
   }
 });
 
-test('zeros in the place of what had been synced are damage', async (t) => {
+test('zeros in place of synced lines are damage', async (t) => {
   const folder = folderOf(t);
   const { [only]: good, ...others } = await written(folder, [2, 0, 1]);
   writeFiles(folder, { [only]: Buffer.alloc(good!.length), ...others });
   assert.deepEqual(await refusal(folder), { name: only, line: 1 });
   const second = linesOf(good!).filter(({ isRecord }) => isRecord)[1]!;
   writeFiles(folder, { [only]: Buffer.from(good!).fill(0, second.start), ...others });
-  assert.deepEqual(await refusal(folder), { name: 'pets.3.journal', line: 1 }); // the first that shows it
+  assert.deepEqual(await refusal(folder), { name: 'pets.3.journal', line: 1 }); // here it is noticed
 });
 
-test('a record behind a damaged line feed still shows what had been synced', async (t) => {
+test('a record after a damaged line feed still shows what had been synced', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [1, -1, 1]);
   const lines = linesOf(good!);
@@ -231,7 +248,7 @@ test('a record behind a damaged line feed still shows what had been synced', asy
   for (const { start, end } of lines.filter(({ isRecord }) => isRecord).slice(0, -1)) {
     const bad = Buffer.from(good!.subarray(0, last.end));
     bad[end - 1] = 0x20;
-    // All between the damaged record and the last one become one line with it.
+    // The damaged record and all lines up to the last record become one line.
     for (const line of lines) if (line.start > start && line.end < last.end) bad[line.end - 1] = 0x20;
     for (const file of [bad, Buffer.concat([bad.subarray(0, -1), Buffer.alloc(9)])]) {
       writeFiles(folder, { [only]: file });
@@ -240,25 +257,31 @@ test('a record behind a damaged line feed still shows what had been synced', asy
   }
 });
 
-test('what the snapshot holds had been synced: damage to it is refused', async (t) => {
+test('damage to records that the snapshot contains is refused', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [4]);
   const [, , second, third] = linesOf(good!);
-  writeFiles(folder, { [only]: good!.subarray(0, third!.end - 5) }); // the record 3 is torn
+  writeFiles(folder, { [only]: good!.subarray(0, third!.end - 5) }); // record 3 is torn
   assert.deepEqual(await refusal(folder, 3), { name: only, line: 4 });
   assert.deepEqual(await refusal(folder, 4), { name: only, line: 4 });
-  assert.deepEqual(await recover(folder, 2), { pets: [], logged: [`${join(folder, only)}: a crash tore off the end, from line 4 on; nothing acknowledged was in it. It is kept as ${join(folder, only)}.torn-1.`] });
+  assert.deepEqual(await recover(folder, 2), {
+    pets: [],
+    logged: [
+      `${join(folder, only)}: a crash cut off the end, from line 4 on; ` +
+        `it was not confirmed to any client, and is kept as ${join(folder, only)}.torn-1`,
+    ],
+  });
   assert.equal(filesOf(folder)[only]!.length, second!.end);
 });
 
-test('a segment behind shows that all before it had been synced', async (t) => {
+test('damage to a segment that is not the last is refused', async (t) => {
   const folder = folderOf(t);
   const good = await written(folder, [2, 0, 2]);
   assert.deepEqual(Object.keys(good), [only, 'pets.3.journal']);
   const end = good[only]!.length;
   const damages: [what: string, bytes: Buffer, line: number][] = [
     ['its last marker torn', good[only]!.subarray(0, end - 3), 4],
-    ['something behind it', Buffer.concat([good[only]!, Buffer.from('{"seq"')]), 5],
+    ['something after it', Buffer.concat([good[only]!, Buffer.from('{"seq"')]), 5],
     ['a hole in its last marker', Buffer.from(good[only]!).fill(0, end - 9, end - 4), 4],
   ];
   for (const [what, bytes, line] of damages) {
@@ -269,7 +292,7 @@ test('a segment behind shows that all before it had been synced', async (t) => {
   }
 });
 
-test('records and segments that are missing, twice or in another place are refused', async (t) => {
+test('missing, duplicate and misplaced records and segments are refused', async (t) => {
   const folder = folderOf(t);
   const good = await written(folder, [1, -1, 1, -1, 1, -1, 0, 1, -1, 1, -1, 0, 1, -1, 1]);
   assert.deepEqual(Object.keys(good), [only, 'pets.4.journal', 'pets.6.journal']);
@@ -277,7 +300,7 @@ test('records and segments that are missing, twice or in another place are refus
     const lines = linesOf(bytes);
     const lastRecord = lines.findLastIndex(({ isRecord }) => isRecord);
     for (const [index, { start, end, isRecord }] of lines.entries()) {
-      // The very end of the journal may be missing: a crash can do that. A last record has nobody to speak for it.
+      // The last record may be missing, because a crash can remove it, and no line shows that it had been synced.
       if (!isRecord || (name === 'pets.6.journal' && index === lastRecord)) continue;
       writeFiles(folder, { ...good, [name]: Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]) });
       await refusal(folder);
@@ -290,17 +313,26 @@ test('records and segments that are missing, twice or in another place are refus
     writeFiles(folder, others);
     await refusal(folder);
   }
-  writeFiles(folder, { [only]: good[only]!, 'pets.5.journal': good['pets.4.journal']!, 'pets.6.journal': good['pets.6.journal']! });
+  writeFiles(folder, {
+    [only]: good[only]!,
+    'pets.5.journal': good['pets.4.journal']!,
+    'pets.6.journal': good['pets.6.journal']!,
+  });
   assert.deepEqual(await refusal(folder), { name: 'pets.5.journal', line: 1 });
-  // One that begins too early, and holds nothing yet.
-  writeFiles(folder, { [only]: good[only]!, 'pets.3.journal': linesOf(good[only]!).flatMap(({ seq, isRecord, start, end }) => (seq === 2 && !isRecord ? [good[only]!.subarray(start, end)] : []))[0]! });
+  // A segment without records whose number is too small.
+  writeFiles(folder, {
+    [only]: good[only]!,
+    'pets.3.journal': linesOf(good[only]!).flatMap(({ seq, isRecord, start, end }) =>
+      seq === 2 && !isRecord ? [good[only]!.subarray(start, end)] : [],
+    )[0]!,
+  });
   assert.deepEqual(await refusal(folder), { name: 'pets.3.journal', line: 1 });
   writeFiles(folder, { 'pets.4.journal': good['pets.4.journal']! });
   await refusal(folder, 2);
   await recover(folder, 3);
 });
 
-test('a line with a good checksum that is no animal is refused', async (t) => {
+test('a record with a correct checksum but without an animal is refused', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [1]);
   const withLine = (text: string): Buffer => {
@@ -311,15 +343,22 @@ test('a line with a good checksum that is no animal is refused', async (t) => {
     writeFiles(folder, { [only]: withLine(`{"seq":2,"durable":1,"pet":${notAnAnimal}`) });
     assert.deepEqual(await refusal(folder), { name: only, line: 4 });
   }
-  // Good checksums over nonsense.
-  for (const text of ['{"seq":2,"durable":1,"pot":1', '{"seq":02.,"durable":1', '{"durable":1,"seq":2', '', '{"seq":3,"durable":1,"pet":{}', '{"seq":1,"durable":1,"pet":{}']) {
+  // Lines with correct checksums that are neither records nor markers, or have the wrong number.
+  for (const text of [
+    '{"seq":2,"durable":1,"pot":1',
+    '{"seq":02.,"durable":1',
+    '{"durable":1,"seq":2',
+    '',
+    '{"seq":3,"durable":1,"pet":{}',
+    '{"seq":1,"durable":1,"pet":{}',
+  ]) {
     writeFiles(folder, { [only]: withLine(text) });
     const { pets: found, logged } = await recover(folder);
     assert.deepEqual([found, logged.length], [pets(1), 1], text);
   }
 });
 
-test('segments that end before the snapshot have nothing to add, and go', async (t) => {
+test('segments that end before the snapshot are removed', async (t) => {
   const folder = folderOf(t);
   const good = await written(folder, [2, 0, 2]);
   writeFiles(folder, good);
@@ -337,20 +376,35 @@ test('segments that end before the snapshot have nothing to add, and go', async 
   }
 });
 
-test('names that are no segments are nobody’s business, and none that was set aside is overwritten', async (t) => {
+test('files with other names are ignored, and no file that was set aside is overwritten', async (t) => {
   const folder = folderOf(t);
   const { [only]: good } = await written(folder, [1]);
   const others = Object.fromEntries(
-    ['pets.1.journal.torn-1', 'pets.1.journal.torn-2', 'pets.1.journal.tmp', 'pets.01.journal', 'pets.0.journal', 'pets..journal', 'xpets.7.journal', 'pets.7.journalx', 'pets.-1.journal'].map(
-      (name) => [name, Buffer.from(name)],
-    ),
+    [
+      'pets.1.journal.torn-1',
+      'pets.1.journal.torn-2',
+      'pets.1.journal.tmp',
+      'pets.01.journal',
+      'pets.0.journal',
+      'pets..journal',
+      'xpets.7.journal',
+      'pets.7.journalx',
+      'pets.-1.journal',
+    ].map((name) => [name, Buffer.from(name)]),
   );
   writeFiles(folder, { ...others, [only]: Buffer.concat([good!, Buffer.from('x')]) });
   assert.deepEqual((await recover(folder)).pets, pets(1));
-  assert.deepEqual(filesOf(folder), Object.fromEntries(Object.entries({ ...others, [only]: good!, [`${only}.torn-3`]: Buffer.from('x') }).sort(([a], [b]) => (a < b ? -1 : 1))));
+  assert.deepEqual(
+    filesOf(folder),
+    Object.fromEntries(
+      Object.entries({ ...others, [only]: good!, [`${only}.torn-3`]: Buffer.from('x') }).sort(([a], [b]) =>
+        a < b ? -1 : 1,
+      ),
+    ),
+  );
 });
 
-test('however often it is torn, it goes on', async (t) => {
+test('a journal continues however often its end is torn', async (t) => {
   const folder = folderOf(t);
   mkdirSync(folder);
   const expected: string[] = [];
@@ -369,101 +423,140 @@ test('however often it is torn, it goes on', async (t) => {
     const torn = journal.append(stored(99));
     await torn;
     await journal.close();
-    const name = readdirSync(folder).filter((name) => name.endsWith('.journal')).sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1])).at(-1)!;
+    const name = readdirSync(folder)
+      .filter((name) => name.endsWith('.journal'))
+      .sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]))
+      .at(-1)!;
     const bytes = readFileSync(join(folder, name));
     truncateSync(join(folder, name), linesOf(bytes).findLast(({ isRecord }) => isRecord)!.end - round);
   }
   assert.equal(readdirSync(folder).filter((name) => name.includes('.torn-')).length, 5);
 });
 
-test('any damage, anywhere: refused with nothing touched, or every record known to be synced is there', async (t) => {
+test('after any damage, a start is refused and changes nothing, or finds all records known to be synced', async (t) => {
   const root = temporaryFolder(t);
   const folder = join(root, 'store');
-  const stepLists = [[3, -1, 1, 2, -1, 4], [2, 0, 1, 2, 0, 3, -1, 1], [1], [], [5, 0], [1, -1, 1, -1, 1, -1, 1], [2, 3, 4, 0, 1], [1, 12], [2, 12], [2, -1, 1, 12]];
+  const stepLists = [
+    [3, -1, 1, 2, -1, 4],
+    [2, 0, 1, 2, 0, 3, -1, 1],
+    [1],
+    [],
+    [5, 0],
+    [1, -1, 1, -1, 1, -1, 1],
+    [2, 3, 4, 0, 1],
+    [1, 12],
+    [2, 12],
+    [2, -1, 1, 12],
+  ];
   const journals: Files[] = [];
   for (const steps of stepLists) journals.push(await written(folder, steps));
 
   const edit = fc.record({
     segment: fc.nat(2),
-    at: fc.nat(9_999).map((part) => part / 10_000), // fc.double favours the smallest numbers: nearly always the first byte
-    /** Exactly at the beginning of a line. */
+    at: fc.nat(9_999).map((part) => part / 10_000), // not fc.double, which favours the smallest numbers
+    /** The damage begins at the start of a line. */
     onLine: fc.boolean(),
-    kind: fc.constantFrom('flip' as const, 'overwrite' as const, 'zero' as const, 'insert' as const, 'delete' as const, 'cut' as const),
+    kind: fc.constantFrom(
+      'flip' as const,
+      'overwrite' as const,
+      'zero' as const,
+      'insert' as const,
+      'delete' as const,
+      'cut' as const,
+    ),
     bytes: fc.uint8Array({ minLength: 1, maxLength: 40 }),
     length: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 300 })),
   });
   const outcomes = { refused: 0, torn: 0, whole: 0 };
   await fc.assert(
-    fc.asyncProperty(fc.nat(stepLists.length - 1), fc.boolean(), fc.array(edit, { minLength: 1, maxLength: 3 }), async (which, quiet, edits) => {
-      const good = { ...journals[which]! };
-      const names = Object.keys(good).sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]));
-      if (quiet) {
-        // The last marker need not have reached the disk.
-        const name = names.at(-1)!;
-        const last = linesOf(good[name]!).at(-1)!;
-        if (!last.isRecord) good[name] = good[name]!.subarray(0, last.start);
-      }
-      // One edit a segment; what it does not touch is known to be what was written.
-      const bad: Record<string, Buffer> = { ...good };
-      const survivors: Line[] = [];
-      const records = names.flatMap((name) => linesOf(good[name]!)).filter(({ isRecord }) => isRecord).length;
-      for (const [index, name] of names.entries()) {
-        const bytes = good[name]!;
-        const lines = linesOf(bytes);
-        const mine = edits.find(({ segment }) => segment % names.length === index);
-        if (mine === undefined || bytes.length === 0) {
-          survivors.push(...lines);
-          continue;
+    fc.asyncProperty(
+      fc.nat(stepLists.length - 1),
+      fc.boolean(),
+      fc.array(edit, { minLength: 1, maxLength: 3 }),
+      async (which, quiet, edits) => {
+        const good = { ...journals[which]! };
+        const names = Object.keys(good).sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]));
+        if (quiet) {
+          // The last marker may not have reached the disk.
+          const name = names.at(-1)!;
+          const last = linesOf(good[name]!).at(-1)!;
+          if (!last.isRecord) good[name] = good[name]!.subarray(0, last.start);
         }
-        const anywhere = Math.min(bytes.length - 1, Math.floor(mine.at * bytes.length));
-        const from = mine.onLine ? lines.findLast(({ start }) => start <= anywhere)!.start : anywhere;
-        const gone = { flip: 1, overwrite: mine.bytes.length, zero: mine.length, insert: 0, delete: mine.length, cut: Infinity }[mine.kind];
-        const to = Math.min(bytes.length, from + gone);
-        const come = {
-          flip: Buffer.from([bytes[from]! ^ (1 << mine.length % 8)]),
-          overwrite: Buffer.from(mine.bytes.subarray(0, to - from)),
-          zero: Buffer.alloc(to - from),
-          insert: Buffer.from(mine.bytes),
-          delete: Buffer.alloc(0),
-          cut: Buffer.alloc(0),
-        }[mine.kind];
-        bad[name] = Buffer.concat([bytes.subarray(0, from), come, bytes.subarray(to)]);
-        survivors.push(...lines.filter(({ start, end }) => end <= from || start >= to));
-      }
-      const changed = names.filter((name) => !bad[name]!.equals(good[name]!));
-      fc.pre(changed.length > 0);
-      const behind = Math.max(...names.map((name) => Number(name.split('.')[1]) - 1)); // a segment speaks for all before it
-      const known = Math.max(behind, ...survivors.map(({ durable }) => durable));
-      writeFiles(folder, bad);
+        // At most one edit per segment, so that the lines it leaves unchanged are known.
+        const bad: Record<string, Buffer> = { ...good };
+        const survivors: Line[] = [];
+        const records = names.flatMap((name) => linesOf(good[name]!)).filter(({ isRecord }) => isRecord).length;
+        for (const [index, name] of names.entries()) {
+          const bytes = good[name]!;
+          const lines = linesOf(bytes);
+          const mine = edits.find(({ segment }) => segment % names.length === index);
+          if (mine === undefined || bytes.length === 0) {
+            survivors.push(...lines);
+            continue;
+          }
+          const anywhere = Math.min(bytes.length - 1, Math.floor(mine.at * bytes.length));
+          const from = mine.onLine ? lines.findLast(({ start }) => start <= anywhere)!.start : anywhere;
+          const gone = {
+            flip: 1,
+            overwrite: mine.bytes.length,
+            zero: mine.length,
+            insert: 0,
+            delete: mine.length,
+            cut: Infinity,
+          }[mine.kind];
+          const to = Math.min(bytes.length, from + gone);
+          const come = {
+            flip: Buffer.from([bytes[from]! ^ (1 << (mine.length % 8))]),
+            overwrite: Buffer.from(mine.bytes.subarray(0, to - from)),
+            zero: Buffer.alloc(to - from),
+            insert: Buffer.from(mine.bytes),
+            delete: Buffer.alloc(0),
+            cut: Buffer.alloc(0),
+          }[mine.kind];
+          bad[name] = Buffer.concat([bytes.subarray(0, from), come, bytes.subarray(to)]);
+          survivors.push(...lines.filter(({ start, end }) => end <= from || start >= to));
+        }
+        const changed = names.filter((name) => !bad[name]!.equals(good[name]!));
+        fc.pre(changed.length > 0);
+        // A segment shows that everything before it was synced.
+        const before = Math.max(...names.map((name) => Number(name.split('.')[1]) - 1));
+        const known = Math.max(before, ...survivors.map(({ durable }) => durable));
+        writeFiles(folder, bad);
 
-      let found: Recovered;
-      try {
-        found = await recover(folder);
-      } catch {
-        outcomes.refused++;
-        const { name } = await refusal(folder);
-        const first = names.indexOf(changed[0]!);
-        assert(names.indexOf(name) >= first, 'the damage is not before the first that changed');
-        return;
-      }
-      assert.deepEqual(found.pets, pets(found.pets.length));
-      assert(found.pets.length >= known && found.pets.length <= records, `${found.pets.length} records, ${known} were known`);
+        let found: Recovered;
+        try {
+          found = await recover(folder);
+        } catch {
+          outcomes.refused++;
+          const { name } = await refusal(folder);
+          const first = names.indexOf(changed[0]!);
+          assert(names.indexOf(name) >= first, 'the refusal names a segment before the first changed one');
+          return;
+        }
+        assert.deepEqual(found.pets, pets(found.pets.length));
+        assert(
+          found.pets.length >= known && found.pets.length <= records,
+          `${found.pets.length} records, ${known} were known`,
+        );
 
-      const after = filesOf(folder);
-      const aside = Object.keys(after).filter((name) => !names.includes(name));
-      assert.equal(found.logged.length, aside.length);
-      if (aside.length === 0) {
-        outcomes.whole++;
-        assert.deepEqual(after, bad);
-      } else {
-        outcomes.torn++;
-        const last = names.at(-1)!;
-        assert.deepEqual(aside, [`${last}.torn-1`]);
-        assert(Buffer.concat([after[last]!, after[aside[0]!]!]).equals(withoutZeros(bad[last]!)), 'cut in two, and no byte lost');
-        assert.deepEqual({ ...after, [last]: null, [aside[0]!]: null }, { ...bad, [last]: null, [aside[0]!]: null });
-      }
-      assert.deepEqual(await recover(folder), { pets: found.pets, logged: [] }, 'a second recovery has nothing to do');
-      assert.deepEqual(filesOf(folder), after);
+        const after = filesOf(folder);
+        const aside = Object.keys(after).filter((name) => !names.includes(name));
+        assert.equal(found.logged.length, aside.length);
+        if (aside.length === 0) {
+          outcomes.whole++;
+          assert.deepEqual(after, bad);
+        } else {
+          outcomes.torn++;
+          const last = names.at(-1)!;
+          assert.deepEqual(aside, [`${last}.torn-1`]);
+          assert(
+            Buffer.concat([after[last]!, after[aside[0]!]!]).equals(withoutZeros(bad[last]!)),
+            'the segment is divided in two, without losing a byte',
+          );
+          assert.deepEqual({ ...after, [last]: null, [aside[0]!]: null }, { ...bad, [last]: null, [aside[0]!]: null });
+        }
+        assert.deepEqual(await recover(folder), { pets: found.pets, logged: [] }, 'a second recovery changes nothing');
+        assert.deepEqual(filesOf(folder), after);
 
       const journal = await Journal.open({ folder, snapshotSequence: 0, table: noTable, log: assert.fail });
       const more = [found.pets.length + 1, found.pets.length + 2].map(stored);

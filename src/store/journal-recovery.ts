@@ -1,14 +1,21 @@
 /**
- * Reading the journal back.
+ * Recovery: reads the journal at a start.
  *
- * Behind the last line zeros may stand, into which the next would have been written: they are no part of it. (A disk that
- * lost its last writes, although it had confirmed their sync, looks the same. No journal can show that.)
+ * The problem. After a crash, any part of the last group may be missing. Nobody received a response to its creates, so
+ * the start can go on without it. But damage to synced records must never be mistaken for that, because confirmed
+ * animals would be lost silently.
  *
- * After a crash its end may be torn: a group was being written, and any part of it may be missing. Nobody was told of
- * these records, so they may go, and the tail is set aside. Damage of another kind must never be mistaken for this, for
- * then acknowledged records would go too. What tells them apart is what had been synced, and so no crash can have torn
- * it: all before a later segment, all that the snapshot holds, and every record whose number a line behind it knows as
- * `durable`. If the first damaged line is there, the start is refused and nothing is touched.
+ * The idea. Find the first line that is not good. If it must have been on disk before the crash, a crash cannot have
+ * damaged it: refuse to start, and change nothing. Otherwise keep a copy of the rest and truncate the segment.
+ *
+ * The invariants. On disk before the crash were
+ * - the first line of every segment, because it is synced before the segment gets its name,
+ * - all segments but the last, because the next segment gets its name only after that,
+ * - all records of the snapshot, because a snapshot is made of synced records,
+ * - all records up to the largest `durable` of any line, wherever the line is.
+ *
+ * After the last line there may be zeros, which are reserved space and not part of the journal. A disk that confirmed a
+ * sync and lost the data leaves the same bytes. No journal can detect that.
  */
 import { createReadStream } from 'node:fs';
 import { rm, truncate } from 'node:fs/promises';
@@ -23,38 +30,38 @@ import type { LineTable } from './line-table.ts';
 
 export interface JournalOptions {
   readonly folder: string;
-  /** The number of the last record that the snapshot holds; 0 without one. */
+  /** The number of the last record that the snapshot contains; 0 without a snapshot. */
   readonly snapshotSequence: number;
-  /** Is given the animal of each record behind the snapshot, in order. It must copy the bytes, which change after the call. */
+  /** Receives the animals of the records after the snapshot, in order. It must copy the bytes it is given. */
   readonly table: Pick<LineTable, 'append'>;
   readonly log: (line: string) => void;
 }
 
 export interface Recovery {
-  /** The segments that can go on; none where a new one must begin. */
+  /** The segments, the oldest first. If there are none, a new one must be started. */
   readonly segments: Segment[];
   /** The number of the last record. */
   readonly last: number;
-  /** The length of the last segment's part of which a line behind it shows that it had been synced. */
+  /** How many bytes of the last segment are known to have been synced, because a later line shows it. */
   readonly provenBytes: number;
 }
 
 /**
- * Adds each record behind the snapshot to the table, and sets a torn tail aside with one line in the log.
- * Throws OperatorError where the journal is damaged, or does not fit the snapshot.
+ * Adds the records after the snapshot to the table. Moves a torn end to a file of its own, and logs that.
+ * Rejects with OperatorError if the journal is damaged or does not fit the snapshot; nothing has been changed then.
  */
 export async function recoverJournal(options: JournalOptions): Promise<Recovery> {
   const { folder, snapshotSequence, table, log } = options;
   const segments = listSegments(folder);
   if (segments.length === 0 && snapshotSequence > 0) {
-    log(`${folder} has a snapshot but no journal; if that was lost, so are the animals added since the snapshot`);
+    log(`${folder} has a snapshot but no journal; if it was lost, so were the animals added since the snapshot`);
   }
   let last = Math.min(snapshotSequence, (segments[0]?.first ?? Infinity) - 1);
   let provenBytes = 0;
   for (const [index, { first, bytes: length }] of segments.entries()) {
     const path = segmentPath(folder, first);
-    if (first !== last + 1) throw damaged(path, 1, `it begins with record ${first}, but ${last + 1} comes next`);
-    if (length === 0) throw damaged(path, 1, 'the file is empty, but its first line had been saved for good');
+    if (first !== last + 1) throw damaged(path, 1, `its first record is ${first}, but the next one is ${last + 1}`);
+    if (length === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     let torn: Line | null = null;
     let contentEnd = length;
     let durable = -1;
@@ -68,35 +75,35 @@ export async function recoverJournal(options: JournalOptions): Promise<Recovery>
         if (decoded !== null && complete && decoded.seq === (decoded.pet === null ? last : last + 1)) {
           if (decoded.durable > durable) {
             durable = decoded.durable;
-            provenBytes = offset; // where its group begins
+            provenBytes = offset; // the start of this line's group
           }
           if (decoded.pet === null) continue;
           last = decoded.seq;
           if (last <= snapshotSequence) continue;
           const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
-          if (status === null) throw damaged(path, number, 'this is not the line of an animal');
+          if (status === null) throw damaged(path, number, 'the record does not contain an animal');
           table.append(bytes, status, decoded.pet.start, decoded.pet.end);
           continue;
         }
         torn = line;
       }
-      // A segment has its name only once its first line has been synced, and a next one once it has been as a whole.
+      // From the torn line on, look for proof that the line had been synced.
       const proven = torn.number === 1 || index < segments.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableShownBy(bytes, start, end));
-      if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been saved for good');
+      if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been synced');
     }
     if (torn !== null) log(await setTornEndAside(path, torn, contentEnd));
     segments[index] = { first, bytes: torn?.offset ?? contentEnd };
   }
   if (last < snapshotSequence && segments.length > 0) {
-    // They end before the snapshot does: they have nothing to add, and their numbers do not lead on.
+    // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
     for (const { first } of segments.splice(0)) await rm(segmentPath(folder, first));
     await syncFolder(folder);
   }
   return { segments, last: Math.max(last, snapshotSequence), provenBytes };
 }
 
-/** The number that a line knows to be on the disk, or 0. Line feeds before it may be damaged: then it is the last of several. */
+/** The `durable` of a line, or 0. If the line feed before it is damaged, the bytes begin with earlier lines. */
 function durableShownBy(bytes: Buffer, start: number, end: number): number {
   const from = bytes.subarray(start, end).lastIndexOf('{"seq":');
   return (from < 0 ? null : decodeLine(bytes, start + from, end))?.durable ?? 0;
@@ -107,7 +114,7 @@ function endWithoutZeros({ bytes, start, end }: Line): number {
   return end;
 }
 
-/** Moves everything from the torn line to `end` to a file of another name. Gives the line for the log. */
+/** Moves the bytes from the torn line to `end` to a file of their own. Returns the message for the log. */
 async function setTornEndAside(path: string, { number, offset }: Line, end: number): Promise<string> {
   const aside = asideName(path, 'torn');
   await replaceFile(aside, async (copy) => {
@@ -116,5 +123,6 @@ async function setTornEndAside(path: string, { number, offset }: Line, end: numb
     }
   });
   await truncate(path, offset);
-  return `${path}: a crash tore off the end, from line ${number} on; nothing acknowledged was in it. It is kept as ${aside}.`;
+  const kept = `it was not confirmed to any client, and is kept as ${aside}`;
+  return `${path}: a crash cut off the end, from line ${number} on; ${kept}`;
 }

@@ -1,23 +1,24 @@
-/** The files of the journal: `pets.<n>.journal`, n being the number of the first record in it. */
+/** The segments: files `pets.<n>.journal`, where n is the number of the first record in the file. */
 import { readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
 import { encodeMarker } from './journal-format.ts';
 
 export interface Segment {
-  /** The number of the first record in it. */
+  /** The number of its first record, whether that has been written yet or not. */
   readonly first: number;
-  /** The length of its content. */
+  /** Its length. */
   readonly bytes: number;
 }
 
 const segmentName = /^pets\.([1-9][0-9]{0,14})\.journal$/;
 
+/** The path of the segment whose first record has this number. */
 export function segmentPath(folder: string, first: number): string {
   return `${folder}/pets.${first}.journal`;
 }
 
-/** The segments in a folder, the oldest first; `bytes` is the length of the file. Throws what the disk reports. */
+/** Lists the segments in a folder, the oldest first. Throws the error of the file system. */
 export function listSegments(folder: string): Segment[] {
   return readdirSync(folder)
     .flatMap((name) => segmentName.exec(name)?.[1] ?? [])
@@ -27,13 +28,13 @@ export function listSegments(folder: string): Segment[] {
 }
 
 /**
- * Makes a new segment that begins by telling how far the journal reached. Only its name is not durable yet.
- * Rejects with what the disk reports.
+ * Creates a segment that contains only its first marker, and syncs it. The caller must sync the folder.
+ * Rejects with the error of the file system; there is no such segment then.
  */
 export async function startSegment(folder: string, first: number): Promise<AppendFile> {
   const path = segmentPath(folder, first);
   const temporary = `${path}.tmp`;
-  await rm(temporary, { force: true }); // what an attempt left that did not get this far
+  await rm(temporary, { force: true }); // left by an attempt that failed or was interrupted
   const file = AppendFile.create(temporary);
   try {
     file.append(encodeMarker(first - 1));

@@ -15,13 +15,13 @@ function crcByDefinition(text: string): string {
   return (~crc >>> 0).toString(16).padStart(8, '0');
 }
 
-test('every line is JSON with a sequence number, what is durable, and a checksum', async (t) => {
+test('every line is JSON with its number, the last durable number, and a checksum', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'pets.1.journal');
   const { journal, applied } = await openJournal(folder);
   assert.equal(statSync(path).mode & 0o777, 0o600);
   await journal.append(pet(1));
-  await turns(2); // nothing waits: a marker
+  await turns(2); // a marker is written
   await Promise.all([journal.append(pet(2, 'é\\n\\ud800')), journal.append(pet(5))]);
   await journal.close();
   assert.equal(journal.durable, 3);
@@ -38,10 +38,13 @@ test('every line is JSON with a sequence number, what is durable, and a checksum
     const [, before, crc] = /^(.*),"crc":"([0-9a-f]{8})"\}$/.exec(line) ?? [];
     assert.equal(crc, crcByDefinition(before!));
   }
-  assert(readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800').line},"crc"`), 'the animal stands in it byte for byte');
+  assert(
+    readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800').line},"crc"`),
+    'the animal is in it byte for byte',
+  );
 });
 
-test('while it runs, zeros stand behind the last line; a close and a rotation cut them off, and a killed process leaves no tear', async (t) => {
+test('zeros follow the last line; close and rotation remove them, and a start ignores them', async (t) => {
   const root = temporaryFolder(t);
   const [folder, killed] = [join(root, 'store'), join(root, 'killed')];
   mkdirSync(folder);
@@ -59,7 +62,7 @@ test('while it runs, zeros stand behind the last line; a close and a rotation cu
   assert.deepEqual([again.applied, again.logged], [numbers(1, 20), []]);
   await again.journal.append(pet(21));
   await again.journal.close();
-  assert.deepEqual(readdirSync(killed), ['pets.1.journal'], 'nothing is set aside');
+  assert.deepEqual(readdirSync(killed), ['pets.1.journal'], 'no file is set aside');
   assert.deepEqual(linesOf(join(killed, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), numbers(1, 21));
 
   await journal.rotate();
@@ -68,7 +71,7 @@ test('while it runs, zeros stand behind the last line; a close and a rotation cu
   for (const name of readdirSync(folder)) assert.equal(readFileSync(join(folder, name)).indexOf(0), -1, name);
 });
 
-test('a promise resolves after the sync of its line, and nothing is applied before', async (t) => {
+test('a promise resolves after the sync of its record, and nothing is added to the table before', async (t) => {
   const folder = temporaryFolder(t);
   const { journal, applied } = await openJournal(folder);
   const events: string[] = [];
@@ -84,7 +87,7 @@ test('a promise resolves after the sync of its line, and nothing is applied befo
   const append = (id: number): Promise<void> => journal.append(pet(id)).then(() => void events.push(`${id} done`));
   const first = append(1);
   await turns(5);
-  const second = append(2); // while the disk is busy: it waits for the next sync
+  const second = append(2); // during a sync: it waits for the next one
   const third = append(3);
   await turns(5);
   assert.deepEqual(events, ['sync of 1']);
@@ -119,7 +122,7 @@ test('a hundred concurrent appends share a sync', async (t) => {
   assert(new Set(records.map(({ durable }) => durable)).size <= 10);
 });
 
-test('a lone append waits for one turn of the event loop, also some turns after many', async (t) => {
+test('a single append waits for one turn of the event loop, even if many preceded it', async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
   for (const before of [0, 10]) {
     await Promise.all(numbers(1, before).map((id) => journal.append(pet(id))));
@@ -134,9 +137,9 @@ test('a lone append waits for one turn of the event loop, also some turns after 
   await journal.close();
 });
 
-test('clients that send again as soon as they are answered go together again, and wait a few turns for one that does not come', async (t) => {
+test('records of clients that send again at once share a write, which waits for some turns', async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
-  t.mock.method(performance, 'now', () => 0); // however slow the machine
+  t.mock.method(performance, 'now', () => 0); // independent of the speed of the machine
   const append = t.mock.method(AppendFile.prototype, 'append');
   await Promise.all(numbers(1, 10).map(async (id) => {
     await journal.append(pet(id));
@@ -151,7 +154,7 @@ test('clients that send again as soon as they are answered go together again, an
   await journal.close();
 });
 
-test('records that come one by one are not waited for longer than two milliseconds', async (t) => {
+test('a write waits at most two milliseconds for records that arrive one by one', async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
   let now = 0;
   t.mock.method(performance, 'now', () => now);
@@ -168,7 +171,7 @@ test('records that come one by one are not waited for longer than two millisecon
   await journal.close();
 });
 
-test('nobody waits for the zeros into which the file grows', async (t) => {
+test('no response waits for more reserved space', async (t) => {
   const folder = temporaryFolder(t);
   const { journal, applied } = await openJournal(folder);
   let letGo = (): void => {};
@@ -179,7 +182,7 @@ test('nobody waits for the zeros into which the file grows', async (t) => {
   });
   await journal.append(pet(1));
   await journal.append(pet(2, 'x'.repeat(150_000)));
-  assert.equal(extendReserve.mock.callCount(), 0, 'the answer comes first');
+  assert.equal(extendReserve.mock.callCount(), 0, 'the response is sent first');
   await turns(2);
   assert.equal(extendReserve.mock.callCount(), 1);
   const third = journal.append(pet(3));
@@ -189,26 +192,29 @@ test('nobody waits for the zeros into which the file grows', async (t) => {
   fail = true;
   letGo();
   await third;
-  assert.equal(truncate.mock.callCount(), 1, 'what the failed sync left is cut off first');
+  assert.equal(truncate.mock.callCount(), 1, 'the file is repaired first');
   extendReserve.mock.restore();
   await journal.append(pet(4));
   await journal.close();
   assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2, 3, 4]);
 });
 
-test('what comes from different callbacks in one turn of the event loop shares a sync', async (t) => {
+test('records from different callbacks in one turn of the event loop share a sync', async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
   const sync = t.mock.method(AppendFile.prototype, 'sync');
-  await Promise.all(numbers(1, 10).map((id) => new Promise((resolve) => setImmediate(resolve)).then(() => journal.append(pet(id)))));
+  await Promise.all(
+    numbers(1, 10).map((id) => new Promise((resolve) => setImmediate(resolve)).then(() => journal.append(pet(id)))),
+  );
   assert.equal(sync.mock.callCount(), 1);
   await journal.close();
 });
 
-test('an append that comes in the very moment when a group ends is not forgotten', async (t) => {
+test('an append at the moment when a group ends is not forgotten', async (t) => {
   const { journal, applied } = await openJournal(temporaryFolder(t));
-  // So many promises lie between the group's end and the caller. A forgotten one would never resolve.
+  // `distance` is the number of promises between the end of the group and the caller. A forgotten append would hang.
   for (let distance = 0; distance < 12; distance++) {
-    const wrapped = async (depth: number): Promise<void> => (depth === 0 ? journal.append(pet(2 * distance + 1)) : await wrapped(depth - 1));
+    const wrapped = async (depth: number): Promise<void> =>
+      depth === 0 ? journal.append(pet(2 * distance + 1)) : await wrapped(depth - 1);
     await wrapped(distance);
     await journal.append(pet(2 * distance + 2));
   }
@@ -221,7 +227,7 @@ test('an append that comes in the very moment when a group ends is not forgotten
   await journal.close();
 });
 
-test('a rotation begins a segment once all before it is on the disk, and its name is on the disk before a record in it', async (t) => {
+test('a rotation starts a segment after all before it is on disk, and syncs its name before a record', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
@@ -248,7 +254,7 @@ test('a rotation begins a segment once all before it is on the disk, and its nam
   await journal.close();
 });
 
-test('segments: a new one only where the old holds records, and the old go only when a snapshot holds them', async (t) => {
+test('a segment is started only if the current one has records, and removed only if it is in a snapshot', async (t) => {
   const folder = temporaryFolder(t);
   const names = (): string[] => readdirSync(folder).sort();
   const { journal } = await openJournal(folder);
@@ -260,7 +266,15 @@ test('segments: a new one only where the old holds records, and the old go only 
     if (id === 4) await journal.rotate();
   }
   assert.deepEqual(names(), ['pets.1.journal', 'pets.3.journal', 'pets.5.journal']);
-  assert.deepEqual(linesOf(join(folder, 'pets.3.journal')).map(({ seq, durable }) => [seq, durable]).slice(0, 2), [[2, 2], [3, 2]]);
+  assert.deepEqual(
+    linesOf(join(folder, 'pets.3.journal'))
+      .map(({ seq, durable }) => [seq, durable])
+      .slice(0, 2),
+    [
+      [2, 2],
+      [3, 2],
+    ],
+  );
   const size = (): number => names().reduce((sum, name) => sum + contentOf(join(folder, name)).length, 0);
   await turns(2);
   assert.equal(journal.bytes, size());
@@ -270,14 +284,14 @@ test('segments: a new one only where the old holds records, and the old go only 
   assert.deepEqual(names(), ['pets.3.journal', 'pets.5.journal']);
   assert.equal(journal.bytes, size());
   await journal.removeSegments(99);
-  assert.deepEqual(names(), ['pets.5.journal'], 'the one that grows stays');
+  assert.deepEqual(names(), ['pets.5.journal'], 'the current segment is kept');
   await journal.close();
   const again = await openJournal(folder, 4);
   assert.deepEqual(again.applied, [5]);
   await again.journal.close();
 });
 
-test('segments go one by one, the oldest first, each for good before the next', async (t) => {
+test('segments are removed one by one, the oldest first, with a sync of the folder after each', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   for (const id of [1, 2, 3]) {
@@ -287,11 +301,15 @@ test('segments go one by one, the oldest first, each for good before the next', 
   const seen: string[] = [];
   await onFolderSync(t, () => seen.push(readdirSync(folder).sort().join(' ')));
   await journal.removeSegments(3);
-  assert.deepEqual(seen, ['pets.2.journal pets.3.journal pets.4.journal', 'pets.3.journal pets.4.journal', 'pets.4.journal']);
+  assert.deepEqual(seen, [
+    'pets.2.journal pets.3.journal pets.4.journal',
+    'pets.3.journal pets.4.journal',
+    'pets.4.journal',
+  ]);
   await journal.close();
 });
 
-test('a rotation leaves no file open behind it', { skip: process.platform !== 'linux' }, async (t) => {
+test('a rotation closes the file of the old segment', { skip: process.platform !== 'linux' }, async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
   const open = (): number => readdirSync('/proc/self/fd').length;
   const before = open();
@@ -304,7 +322,7 @@ test('a rotation leaves no file open behind it', { skip: process.platform !== 'l
   assert.equal(open(), before - 1);
 });
 
-test('opened again, it goes on where it ended, and removes what the snapshot holds', async (t) => {
+test('a journal that is opened again continues at its end, without segments that are in the snapshot', async (t) => {
   const folder = temporaryFolder(t);
   for (const round of numbers(0, 4)) {
     const { journal, applied, logged } = await openJournal(folder);
@@ -321,7 +339,7 @@ test('opened again, it goes on where it ended, and removes what the snapshot hol
   await journal.close();
 });
 
-test('numbers of fifteen digits', async (t) => {
+test('record numbers may have fifteen digits', async (t) => {
   const folder = temporaryFolder(t);
   const before = 99_999_999_999_998;
   for (const expected of [[], [1, 2, 3], [1, 2, 3, 1, 2, 3]]) {
@@ -330,11 +348,11 @@ test('numbers of fifteen digits', async (t) => {
     assert.equal(journal.durable, before + expected.length);
     await Promise.all([1, 2, 3].map((id) => journal.append(pet(id))));
     await journal.close();
-    assert.equal(logged.length, expected.length === 0 ? 1 : 0); // at first there is a snapshot, and no journal
+    assert.equal(logged.length, expected.length === 0 ? 1 : 0); // a snapshot without a journal is logged
   }
 });
 
-test('what a killed process had written is synced, with its name, before anything is built on it', async (t) => {
+test('a start syncs what a killed process had written, and the names in the folder', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
@@ -351,7 +369,7 @@ test('what a killed process had written is synced, with its name, before anythin
   await again.journal.close();
 });
 
-test('close makes the last marker durable, waits for what is under way, and reports a failure', async (t) => {
+test('close waits for the work under way, syncs the last marker, and rejects if that fails', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   const appends = [journal.append(pet(1)), journal.append(pet(2))];

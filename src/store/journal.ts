@@ -1,27 +1,30 @@
 /**
- * The journal: what was created since the snapshot, as lines that are on the disk before anyone is told of them.
+ * The journal: the file to which new animals are appended, divided into segments.
+ *
+ * The problem. An animal must be on disk before its create is confirmed, but a sync of the disk takes longer than
+ * everything else in a create. And any write or sync can fail, or be cut short by a crash.
+ *
+ * The idea. Group commit: records that arrive during a sync are written together and share the next one. A line is a
+ * record, which adds an animal, or a marker, which does not (docs/files.md has the format):
  *
  *     {"seq":8,"durable":7,"pet":{"id":8,…},"crc":"0c1d2e3f"}
  *     {"seq":8,"durable":8,"crc":"4a5b6c7d"}
  *
- * The first is a record. The second is a marker: it adds nothing but what it knows. `seq` counts the records without a
- * gap; a marker repeats the last one. `durable` is the number of the last record known to be on the disk when the line
- * was written. `crc` is the CRC-32 of everything before `,"crc":`.
+ * `seq` is the number of the record; a marker repeats that of the last record. `durable` is the number of the last
+ * record that was known to be on disk when the line was written. Recovery (journal-recovery.ts) uses it to distinguish
+ * damage from an end that a crash cut off.
  *
- * Group commit: records that arrive while the disk is busy, or just behind the answers to those before, are written
- * together and share the next `fdatasync`. A record's promise resolves after the sync that covers it, never before.
- *
- * Segments: the journal is a row of files `pets.<n>.journal`, n being the number of the first record in each. Only the
- * last one grows, into zeros that stand ready behind its last line. A snapshot starts a new segment, and removes those
- * before it when it is done (journal-recovery.ts reads them back). A segment gets its name only when all before it is on
- * the disk: a crash can tear the last one alone.
- *
- * Failures: what a failed write or sync left is cut off before anything else is written, back to the last sync that
- * succeeded. For after a failed sync the kernel may take for written what never reached the disk. The process may end
- * before it has cut it off: so a start writes again what no line shows to have been synced.
+ * The invariants.
+ * - An animal is added to the table, and the promise of `append` resolves, only after the sync of its record.
+ * - One loop, `#run`, does all writing. Probes and rotations wait until it is between two groups.
+ * - After a failed write or sync, nothing is written until the file was truncated to its last synced length. This is
+ *   because the kernel may treat pages as written that never reached the disk. If the process ends before the repair,
+ *   the next start writes everything again that no line shows to have been synced.
+ * - A segment gets its name only when everything before it is on disk. So a crash can damage only the last segment.
+ * - A marker follows the last group of a series. It is written without a sync, and only to a file that needs no repair.
  */
 import { rm } from 'node:fs/promises';
-import { performance } from 'node:perf_hooks'; // the global one is a getter, which V8 calls each time
+import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
 import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { diskError } from '../files/errors.ts';
@@ -30,40 +33,44 @@ import { encodeMarker, encodeRecords, type EncodedRecords } from './journal-form
 import { recoverJournal, type JournalOptions } from './journal-recovery.ts';
 import { segmentPath, startSegment, type Segment } from './journal-segment.ts';
 
-/** More than the record of any animal, as the body that makes it has at most 64 KiB. */
+/** Larger than the record of any animal, because the body of a create has at most 64 KiB. */
 const probeBytes = 128 * 1024;
 
-/** Records that are likely to come are waited for so long, and for so many turns of the event loop that bring none. */
+/** How long to wait for records that are likely to arrive, and for how many turns of the event loop without one. */
 const maxGatherMs = 2;
 const maxIdleTurns = 4;
 
 export class Journal {
   readonly #folder: string;
   readonly #table: JournalOptions['table'];
-  /** Where records are encoded. */
+  /** Records are encoded here, unless they are too long. */
   readonly #buffer = Buffer.allocUnsafeSlow(256 * 1024);
-  /** The segments before the one that grows. */
+  /** The segments before the current one, the oldest first. */
   readonly #closed: Segment[];
-  /** The number of the first record in the segment that grows. */
+  /** The number of the current segment's first record. */
   #first: number;
+  /** The current segment. */
   #file: AppendFile;
   #durable: number;
-  /** The records that wait for their turn. */
+  /** The next group to be written. */
   #waiting = new Group();
-  /** How many records are likely to come for the next group: those that wait, and one of each client that has just been answered. */
+  /** How many records the next group is likely to have: those that wait, and one of each client just responded to. */
   #expected = 0;
-  /** What waits to be done between two groups. None of them rejects. */
+  /** Work to be done between two groups. None of these functions rejects. */
   readonly #tasks: (() => Promise<void>)[] = [];
   #probing: Promise<void> | null = null;
   #running: Promise<void> | null = null;
-  /** The length of the file's part that is on the disk. */
+  /** The length of the file at its last successful sync. */
   #syncedBytes: number;
-  /** Whether the end of the file and the names in the folder must be settled before more is written. */
+  /** Whether `#repair` has work to do before anything else is written. */
   #needsRepair = true;
-  /** Whether the last group was synced, and no line says so yet. */
+  /** Whether no line shows yet that the last group was synced. */
   #markerDue = false;
 
-  /** Reads the journal back, adding each record behind the snapshot to the table. Throws OperatorError on damage. */
+  /**
+   * Opens the journal, and adds the animals of the records after the snapshot to the table.
+   * Rejects with OperatorError if the journal is damaged or cannot be written.
+   */
   static async open(options: JournalOptions): Promise<Journal> {
     const { segments, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
@@ -76,7 +83,8 @@ export class Journal {
       throw diskError('write', path, error);
     }
     const journal = new Journal(options, segments, first, file, last);
-    // What a process had written that was killed, or whose syncs failed, may not be on the disk; from now on it counts as durable.
+    // From now on all records that were read count as durable. So those that may not have reached the disk, because a
+    // process was killed or its syncs failed, are written again, and `#repair` syncs them.
     if (active !== undefined) journal.#file.rewrite(provenBytes);
     await journal.#repair();
     await journal.removeSegments(options.snapshotSequence);
@@ -93,46 +101,49 @@ export class Journal {
     this.#durable = last;
   }
 
-  /** The number of the last record on the disk: everything up to it is in the table. */
+  /** The number of the last record on disk. The table contains all records up to it. */
   get durable(): number {
     return this.#durable;
   }
 
-  /** Bytes in all segments. */
+  /** The length of all segments in bytes, reserved space excluded. */
   get bytes(): number {
     return this.#closed.reduce((sum, segment) => sum + segment.bytes, this.#file.size);
   }
 
-  /** Resolves when the animal is on the disk and in the table. Rejects with what the disk reports. */
+  /** Resolves when the animal is on disk and in the table. Rejects with the error of the write or the sync. */
   append(pet: StoredPet): Promise<void> {
     this.#waiting.pets.push(pet);
     this.#running ??= this.#run();
     return this.#waiting.written;
   }
 
-  /** Resolves if the disk takes writes, with room for a record of any animal. Rejects with what it reports. */
+  /**
+   * Resolves if as many bytes as the largest record has can be written and synced; they are removed again. Rejects with
+   * the error otherwise. Concurrent calls share one probe.
+   */
   probe(): Promise<void> {
     this.#probing ??= this.#betweenGroups(() => this.#probe()).finally(() => (this.#probing = null));
     return this.#probing;
   }
 
-  /** Starts a new segment, between two groups. Rejects with what the disk reports; the old segment goes on then. */
+  /** Starts a new segment between two groups. Rejects with the error of the disk; the old segment then stays in use. */
   rotate(): Promise<void> {
     return this.#betweenGroups(() => this.#rotate());
   }
 
-  /** Removes the segments before the current one that hold no record behind number `sequence`. */
+  /** Removes the segments before the current one that contain only records up to number `sequence`. */
   async removeSegments(sequence: number): Promise<void> {
     for (;;) {
       const [oldest, next] = this.#closed;
       if (oldest === undefined || (next?.first ?? this.#first) > sequence + 1) return;
       await rm(segmentPath(this.#folder, oldest.first), { force: true });
-      await syncFolder(this.#folder); // or a power cut might bring back this one and not the next
+      await syncFolder(this.#folder); // otherwise a power cut might restore this one but not the next
       this.#closed.shift();
     }
   }
 
-  /** Waits for what is under way, makes the last marker durable and closes the file. */
+  /** Waits for the work under way, syncs the last marker and closes the file. Rejects with the error of the disk. */
   async close(): Promise<void> {
     while (this.#running !== null) await this.#running;
     try {
@@ -151,6 +162,7 @@ export class Journal {
     });
   }
 
+  /** Writes groups and does the work between them, until a turn of the event loop brings neither. */
   async #run(): Promise<void> {
     for (;;) {
       await this.#gather();
@@ -162,19 +174,20 @@ export class Journal {
         await this.#commit(group);
       } else if (task === undefined) break;
     }
-    // There was no await since #gather: whoever comes from now on starts anew.
+    // There was no await after #gather, so nothing can have been added. The next call starts a new loop.
     this.#appendMarker();
     this.#expected = 0;
     this.#running = null;
   }
 
   /**
-   * Waits a turn of the event loop, in which the answers to the group before leave; and then for the records that the answered
-   * clients are likely to send at once: one sync for all takes less than two for half each, and none waits for the sync of others.
+   * Waits for one turn of the event loop, in which the responses to the last group are sent, and then for the records
+   * that these clients are likely to send next. One sync for all of them takes less time than two for half each, and no
+   * record waits for the sync of others.
    */
   async #gather(): Promise<void> {
     await nextTurn();
-    if (this.#expected === 1) return; // it would go alone all the same
+    if (this.#expected === 1) return; // nothing to wait for
     const { pets } = this.#waiting;
     const until = performance.now() + maxGatherMs;
     for (let idle = 0; pets.length < this.#expected && idle < maxIdleTurns && performance.now() < until; ) {
@@ -184,6 +197,7 @@ export class Journal {
     }
   }
 
+  /** Writes and syncs a group, adds its animals to the table and settles its promise. */
   async #commit({ pets, resolve, reject }: Group): Promise<void> {
     let records: EncodedRecords;
     try {
@@ -203,15 +217,15 @@ export class Journal {
     this.#expected = pets.length + this.#waiting.pets.length;
     resolve();
     if (!this.#file.isReserveLow) return;
-    await nextTurn(); // the answers leave first
+    await nextTurn(); // the responses are sent first
     try {
       await this.#file.extendReserve();
     } catch {
-      this.#needsRepair = true; // the next write tells of the fault
+      this.#needsRepair = true; // the next write reports the error
     }
   }
 
-  /** Appends and syncs. What it leaves if it fails is cut off at once or, if that fails too, before the next write. */
+  /** Appends and syncs. If that fails, it repairs the file at once or, if that fails too, before the next write. */
   async #write(bytes: Uint8Array): Promise<void> {
     try {
       await this.#repair();
@@ -226,12 +240,12 @@ export class Journal {
 
   async #probe(): Promise<void> {
     await this.#write(Buffer.alloc(probeBytes));
-    this.#needsRepair = true; // the zeros, and with them a marker, are cut off again
+    this.#needsRepair = true; // to remove the zeros, and a marker before them
     await this.#repair();
     this.#markerDue = true;
   }
 
-  /** Cuts off what no sync has reached, and makes that and the folder's names durable. Rejects with what the disk reports. */
+  /** If necessary, truncates the file to its last synced length, and syncs the folder and the file. */
   async #repair(): Promise<void> {
     if (!this.#needsRepair) return;
     this.#markerDue = false;
@@ -241,7 +255,7 @@ export class Journal {
     this.#needsRepair = false;
   }
 
-  /** Lets the file itself say that its last group has been synced. If that cannot be written, the next write tells of the fault. */
+  /** Appends a marker if one is due. It may be missing: if this fails, the next write repairs the file. */
   #appendMarker(): void {
     if (!this.#markerDue || this.#needsRepair) return;
     this.#markerDue = false;
@@ -254,15 +268,15 @@ export class Journal {
 
   async #rotate(): Promise<void> {
     const first = this.#durable + 1;
-    if (first === this.#first) return; // it holds no record yet
+    if (first === this.#first) return; // the current segment has no record yet
     this.#appendMarker();
     await this.#repair();
-    this.#needsRepair = true; // until the last marker is on the disk, and then the new segment's name
+    this.#needsRepair = true; // until the marker is synced, and after that until the new segment's name is
     this.#file.trim();
     await this.#file.sync();
     this.#syncedBytes = this.#file.size;
     const file = await startSegment(this.#folder, first);
-    // Its name stands: from here on the old segment must not grow, whatever fails.
+    // The new segment has its name. Whatever fails from here on, the old one must not grow.
     this.#closed.push({ first: this.#first, bytes: this.#file.size });
     this.#file.close();
     this.#first = first;
@@ -272,12 +286,15 @@ export class Journal {
   }
 }
 
-/** The records that are written and synced together. One promise for all: what lives until the disk has answered is what garbage collections copy. */
+/**
+ * Records that are written and synced together. They share one promise, because garbage collections copy every object
+ * that lives as long as a sync.
+ */
 class Group {
   readonly pets: StoredPet[] = [];
   resolve!: () => void;
   reject!: (error: unknown) => void;
-  /** Settled once the disk has answered. */
+  /** Settled after the sync, or when the group has failed. */
   readonly written = new Promise<void>((resolve, reject) => {
     this.resolve = resolve;
     this.reject = reject;

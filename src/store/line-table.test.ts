@@ -9,7 +9,7 @@ import { bytesOfBody } from '../testing/bytes.ts';
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;
 const statuses = ['a', 'b', 'c'] as const;
-const blockBytes = 1024 * 1024; // of line-table.ts
+const blockBytes = 1024 * 1024; // as in line-table.ts
 
 interface Row {
   readonly id: bigint;
@@ -28,11 +28,16 @@ function tableOf(rows: readonly Row[]): LineTable {
   return table;
 }
 
-/** The same of a plain array. */
+/** Returns the same page, made from a plain array. */
 function pageOf(rows: readonly Row[], { limit, after, status }: PageQuery): { body: string; next: string | null } {
-  const all = rows.filter((row) => (after === undefined || row.id > after) && (status === undefined || row.status === status));
+  const all = rows.filter(
+    (row) => (after === undefined || row.id > after) && (status === undefined || row.status === status),
+  );
   const page = all.slice(0, limit);
-  return { body: `[${page.map(({ line }) => line).join(',\n')}]`, next: all.length > page.length ? String(page.at(-1)!.id) : null };
+  return {
+    body: `[${page.map(({ line }) => line).join(',\n')}]`,
+    next: all.length > page.length ? String(page.at(-1)!.id) : null,
+  };
 }
 
 function checkPage(rows: readonly Row[], table: LineTable, query: PageQuery): void {
@@ -42,21 +47,29 @@ function checkPage(rows: readonly Row[], table: LineTable, query: PageQuery): vo
   assert(bytesOfBody(body).equals(Buffer.from(expected.body)), 'the body of the page');
 }
 
-/** Ascending ids: without gaps from 1, with small gaps around 0, or anywhere in int64. */
-const ids = fc.oneof(
-  fc.nat(40).map((count) => Array.from({ length: count }, (_, index) => BigInt(index + 1))),
-  fc.uniqueArray(fc.bigInt({ min: -20n, max: 30n }), { maxLength: 30 }),
-  fc.uniqueArray(fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(min, min + 1n, -1n, 0n, 1n, max - 1n, max)), { maxLength: 20 }),
-).map((list) => list.sort((a, b) => (a < b ? -1 : 1)));
+/** Ascending ids: from 1 without gaps, around 0 with small gaps, or any int64. */
+const ids = fc
+  .oneof(
+    fc.nat(40).map((count) => Array.from({ length: count }, (_, index) => BigInt(index + 1))),
+    fc.uniqueArray(fc.bigInt({ min: -20n, max: 30n }), { maxLength: 30 }),
+    fc.uniqueArray(fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(min, min + 1n, -1n, 0n, 1n, max - 1n, max)), {
+      maxLength: 20,
+    }),
+  )
+  .map((list) => list.sort((a, b) => (a < b ? -1 : 1)));
 
 const rowsOf = (bytes: fc.Arbitrary<number>): fc.Arbitrary<Row[]> =>
-  ids.chain((list) => fc.tuple(...list.map((id) => fc.tuple(fc.constantFrom(...statuses), bytes).map(([status, size]) => row(id, status, size)))));
+  ids.chain((list) =>
+    fc.tuple(
+      ...list.map((id) => fc.tuple(fc.constantFrom(...statuses), bytes).map(([status, size]) => row(id, status, size))),
+    ),
+  );
 
-/** An id of the rows, its neighbour, or any. */
+/** An id of a row, the id before or after it, or another one. */
 const near = (rows: readonly Row[]): fc.Arbitrary<bigint> =>
   fc.constantFrom(min, -3n, 0n, 3n, max, ...rows.flatMap(({ id }) => [id - 1n, id, id + 1n]));
 
-test('pages, single records and ends are those of a plain array', () => {
+test('pages and single records are those of a plain array', () => {
   const cases = rowsOf(fc.constant(0)).chain((rows) =>
     fc.record({
       rows: fc.constant(rows),
@@ -81,42 +94,77 @@ test('pages, single records and ends are those of a plain array', () => {
   assert(followed > 20, `pages with a next must be among those tried: ${followed}`);
 });
 
-test('following next gives every record once, in order', () => {
+test('following `next` returns every record once, in order', () => {
   fc.assert(
-    fc.property(rowsOf(fc.constant(0)), fc.integer({ min: 1, max: 9 }), fc.constantFrom(undefined, ...statuses), (rows, limit, status) => {
-      const table = tableOf(rows);
-      const seen: bigint[] = [];
-      for (let after: string | null | undefined; after !== null; ) {
-        const page = table.page({ limit, after: after === undefined ? after : BigInt(after), status });
-        const records = JSON.parse(bytesOfBody(page.body).toString('latin1').replace(/"id":(-?\d+)/g, '"id":"$1"')) as { id: string }[];
-        seen.push(...records.map(({ id }) => BigInt(id)));
-        after = page.next;
-      }
-      assert.deepEqual(seen, rows.filter((row) => status === undefined || row.status === status).map(({ id }) => id));
-    }),
+    fc.property(
+      rowsOf(fc.constant(0)),
+      fc.integer({ min: 1, max: 9 }),
+      fc.constantFrom(undefined, ...statuses),
+      (rows, limit, status) => {
+        const table = tableOf(rows);
+        const seen: bigint[] = [];
+        for (let after: string | null | undefined; after !== null;) {
+          const page = table.page({ limit, after: after === undefined ? after : BigInt(after), status });
+          const records = JSON.parse(
+            bytesOfBody(page.body)
+              .toString('latin1')
+              .replace(/"id":(-?\d+)/g, '"id":"$1"'),
+          ) as { id: string }[];
+          seen.push(...records.map(({ id }) => BigInt(id)));
+          after = page.next;
+        }
+        assert.deepEqual(
+          seen,
+          rows.filter((row) => status === undefined || row.status === status).map(({ id }) => id),
+        );
+      },
+    ),
     { numRuns: 100 },
   );
 });
 
-test('records at the borders of blocks, and longer than a block', () => {
-  const sizes = fc.constantFrom(0, 0, 100, blockBytes / 4, blockBytes / 2 - 2, blockBytes - 4, blockBytes - 2, blockBytes, blockBytes + 8, 2 * blockBytes);
-  const cases = fc.array(sizes, { minLength: 1, maxLength: 7 }).chain((list) =>
-    fc.tuple(...list.map((size, index) => fc.constantFrom(...statuses).map((status) => row(BigInt(3 * index - 5), status, size)))),
+test('records may be at the ends of blocks, and longer than a block', () => {
+  const sizes = fc.constantFrom(
+    0,
+    0,
+    100,
+    blockBytes / 4,
+    blockBytes / 2 - 2,
+    blockBytes - 4,
+    blockBytes - 2,
+    blockBytes,
+    blockBytes + 8,
+    2 * blockBytes,
   );
+  const cases = fc
+    .array(sizes, { minLength: 1, maxLength: 7 })
+    .chain((list) =>
+      fc.tuple(
+        ...list.map((size, index) =>
+          fc.constantFrom(...statuses).map((status) => row(BigInt(3 * index - 5), status, size)),
+        ),
+      ),
+    );
   fc.assert(
-    fc.property(cases, fc.integer({ min: 1, max: 8 }), fc.nat(7), fc.constantFrom(100, blockBytes / 2, 3 * blockBytes), (rows, limit, count, maxBytes) => {
-      const table = tableOf(rows);
-      checkPage(rows, table, { limit, after: undefined, status: undefined });
-      checkPage(rows, table, { limit, after: BigInt(3 * count - 5), status: undefined });
-      for (const status of statuses) checkPage(rows, table, { limit, after: undefined, status });
-      for (const { id, line } of rows) assert.equal(table.get(id), bytesOf(line));
-      checkPieces(rows, table, Math.min(count, rows.length), maxBytes);
-    }),
+    fc.property(
+      cases,
+      fc.integer({ min: 1, max: 8 }),
+      fc.nat(7),
+      fc.constantFrom(100, blockBytes / 2, 3 * blockBytes),
+      (rows, limit, count, maxBytes) => {
+        const table = tableOf(rows);
+        checkPage(rows, table, { limit, after: undefined, status: undefined });
+        checkPage(rows, table, { limit, after: BigInt(3 * count - 5), status: undefined });
+        for (const status of statuses) checkPage(rows, table, { limit, after: undefined, status });
+        for (const { id, line } of rows) assert.equal(table.get(id), bytesOf(line));
+        checkPieces(rows, table, Math.min(count, rows.length), maxBytes);
+      },
+    ),
     { numRuns: 25 },
   );
 });
 
-test('a record and its separator go into what is left of a block, or into a new one', () => {
+test('a record that fits into a block with its separator is added to it, and any other to a new block', () => {
   for (let off = -4; off <= 4; off++) {
     const rows = [blockBytes / 2, blockBytes / 2 - 4 + off, 100].map((bytes, index): Row => {
       const { id, status, line } = row(BigInt(index + 1), 'a');
@@ -128,19 +176,29 @@ test('a record and its separator go into what is left of a block, or into a new 
   }
 });
 
-test('pieces are the first records, each followed by a comma and a line feed, and no larger than they may be', () => {
+test('pieces are the first records, each followed by a comma and a line feed, and have at most the given size', () => {
   const rows = Array.from({ length: 12 }, (_, index) => row(BigInt(index + 1), 'a', 60));
   for (let maxBytes = 1; maxBytes < 400; maxBytes++) checkPieces(rows, tableOf(rows), 12, maxBytes);
   fc.assert(
-    fc.property(rowsOf(fc.constantFrom(0, 60, 500)), fc.nat(40), fc.integer({ min: 1, max: 2000 }), (rows, count, maxBytes) => {
-      checkPieces(rows, tableOf(rows), Math.min(count, rows.length), maxBytes);
-    }),
+    fc.property(
+      rowsOf(fc.constantFrom(0, 60, 500)),
+      fc.nat(40),
+      fc.integer({ min: 1, max: 2000 }),
+      (rows, count, maxBytes) => {
+        checkPieces(rows, tableOf(rows), Math.min(count, rows.length), maxBytes);
+      },
+    ),
   );
 });
 
 function checkPieces(rows: readonly Row[], table: LineTable, count: number, maxBytes: number): void {
   const pieces = [...table.pieces(count, maxBytes)];
-  const expected = Buffer.from(rows.slice(0, count).map(({ line }) => `${line},\n`).join(''));
+  const expected = Buffer.from(
+    rows
+      .slice(0, count)
+      .map(({ line }) => `${line},\n`)
+      .join(''),
+  );
   assert(Buffer.concat(pieces).equals(expected), 'the bytes of the pieces');
   for (const piece of pieces) {
     assert(piece.subarray(-2).equals(Buffer.from(',\n')));
@@ -148,7 +206,7 @@ function checkPieces(rows: readonly Row[], table: LineTable, count: number, maxB
   }
 }
 
-test('what was given out does not change when records are added', () => {
+test('a page does not change when records are added', () => {
   const rows = Array.from({ length: 50 }, (_, index) => row(BigInt(index + 1), 'a', blockBytes / 10));
   const table = tableOf(rows.slice(0, 5));
   const { body } = table.page({ limit: 9, after: undefined, status: undefined });
@@ -158,7 +216,7 @@ test('what was given out does not change when records are added', () => {
   checkPage(rows, table, { limit: 9, after: undefined, status: undefined });
 });
 
-/** The places read and the numbers decoded while `work` runs. */
+/** Returns how many offsets are read and numbers decoded while `work` runs. */
 function steps(t: TestContext, work: () => unknown): number {
   const at = t.mock.method(Uint32Column.prototype, 'at');
   const decode = t.mock.method(Buffer.prototype, 'toString');
@@ -169,13 +227,18 @@ function steps(t: TestContext, work: () => unknown): number {
   return count;
 }
 
-test('a page costs the same work in a table sixty-four times as large, but for a few steps of a search', (t) => {
+test('a page costs the same work in a table 64 times as large, except for a few steps of a search', (t) => {
   const [small, large] = [1_000, 64_000].map((count) => ({
     dense: tableOf(Array.from({ length: count }, (_, index) => row(BigInt(index + 1), statuses[index % 3]!))),
-    sparse: tableOf(Array.from({ length: count }, (_, index) => row(BigInt(7 * index - 999), statuses[index % 10 === 0 ? 1 : 0]!))),
+    sparse: tableOf(
+      Array.from({ length: count }, (_, index) => row(BigInt(7 * index - 999), statuses[index % 10 === 0 ? 1 : 0]!)),
+    ),
     count: BigInt(count),
-  })) as [{ dense: LineTable; sparse: LineTable; count: bigint }, { dense: LineTable; sparse: LineTable; count: bigint }];
-  const stepsOfDoubling = 6; // 64 is 2 to the 6th
+  })) as [
+    { dense: LineTable; sparse: LineTable; count: bigint },
+    { dense: LineTable; sparse: LineTable; count: bigint },
+  ];
+  const stepsOfDoubling = 6; // 64 is 2 to the power of 6
   for (const status of [undefined, 'a', 'b']) {
     for (const where of [0n, 1n, 2n, 3n]) {
       for (const kind of ['dense', 'sparse'] as const) {
@@ -185,11 +248,11 @@ test('a page costs the same work in a table sixty-four times as large, but for a
           return steps(t, () => table.page({ limit: 20, after, status }));
         };
         const [before, now] = [work(small), work(large)];
-        // Each step in a search by id reads one place and decodes one id; one by status reads one place.
+        // A step of a search by id reads one offset and decodes one id; a step of a search by row reads one number.
         assert(now - before <= 3 * stepsOfDoubling + 4, `${kind} ${status} ${where}: ${before} steps, then ${now}`);
         assert(now < 160, `${now} steps`);
       }
     }
   }
-  assert(steps(t, () => large.dense.get(32_000n)) < 10, 'without gaps, nothing is searched');
+  assert(steps(t, () => large.dense.get(32_000n)) < 10, 'without gaps there is no search');
 });

@@ -1,29 +1,35 @@
 /**
- * Records in memory, as the JSON lines they are on the disk and on the wire.
+ * A table of records in memory, each as the JSON line that it is on disk and in responses.
  *
- * A record never changes once it exists. So it is kept as its bytes, in large blocks outside the garbage collector's
- * reach, each line followed by a comma and a line feed: a page is a few runs of bytes, and a snapshot is the
- * blocks written out. Beside them stand one column with the place of each row in its block and, for each status, one
- * with the rows that have it: about 10 bytes a record besides its JSON.
+ * The problem. A shop may have a million animals. As JavaScript objects they would take more memory, each garbage
+ * collection would visit them all, and each response would format them again.
  *
- * Invariants: rows are in ascending id; every line begins with `{"id":` and its digits; a line lies within one block.
+ * The idea. A record never changes, so it is kept as its bytes. The lines are in large blocks outside the JavaScript
+ * heap, each followed by a comma and a line feed: a page is a few slices of blocks, and a snapshot is the blocks
+ * themselves. One column has the offset of each row in its block, and one column per status has the rows with that
+ * status. That is about 10 bytes per record besides its JSON.
+ *
+ * The invariants.
+ * - Rows are in ascending order of id.
+ * - Every line begins with `{"id":` and the digits of the id.
+ * - A line is within one block, and the first line of a block has the offset 0.
  */
 import { firstIndex, Uint32Column } from './column.ts';
 
-/** What `page` is asked for. */
+/** The parameters of a page. */
 export interface PageQuery {
-  /** The most records on the page: 1 or more. */
+  /** The largest number of records on the page, at least 1. */
   readonly limit: number;
-  /** Only records with a larger id; undefined begins with the first. */
+  /** The page begins after this id; undefined: with the first record. */
   readonly after: bigint | undefined;
-  /** Only records with this status; undefined takes all. */
+  /** Only records with this status; undefined: all records. */
   readonly status: string | undefined;
 }
 
 export interface Page {
-  /** A JSON array of the records in UTF-8: a string with one character for each byte (`latin1`) or, if it is large, pieces. */
+  /** The records as a JSON array in UTF-8: a string with one character per byte (latin1) or, if it is long, buffers. */
   readonly body: string | readonly Buffer[];
-  /** The `after` of the next page, in digits, or null if no record follows. */
+  /** The id after which the next page begins, in decimal, or null if no record follows. */
   readonly next: string | null;
 }
 
@@ -34,7 +40,7 @@ interface Block {
 }
 
 const blockBytes = 1024 * 1024;
-/** Up to this length a loop copies a line faster than a call does: it halves the time of a start. */
+/** Up to this length a loop copies a line faster than `set`. That halves the time of a start. */
 const shortLineBytes = 256;
 const separator = ',\n';
 const idPrefix = '{"id":';
@@ -47,17 +53,17 @@ export class LineTable {
   readonly #offsets = new Uint32Column();
   readonly #rowsByStatus = new Map<string, Uint32Column>();
 
-  /** How many records there are. */
+  /** The number of records. */
   get count(): number {
     return this.#offsets.length;
   }
 
-  /** The largest id, or null without a record. */
+  /** The largest id, or null if there is no record. */
   get lastId(): bigint | null {
     return this.count === 0 ? null : this.#idAt(this.count - 1);
   }
 
-  /** Adds a record: its JSON line in UTF-8, from `start` to `end` of `line`, whose id is larger than all before it. */
+  /** Adds a record: the JSON line from `start` to `end` of `line`, in UTF-8. Its id must be larger than all others. */
   append(line: Uint8Array, status: string, start = 0, end = line.length): void {
     const length = end - start;
     const needed = length + separator.length;
@@ -81,7 +87,7 @@ export class LineTable {
     rows.push(row);
   }
 
-  /** The record with this id, or null: the bytes of its JSON line, one character for each (`latin1`). */
+  /** Returns the record with this id, or null: its JSON line in UTF-8, with one character per byte (latin1). */
   get(id: bigint): string | null {
     let row = this.#directRow(id);
     if (row < 0) {
@@ -92,7 +98,7 @@ export class LineTable {
     return block.bytes.toString('latin1', this.#offsets.at(row), this.#endOf(row, block) - separator.length);
   }
 
-  /** A page in ascending id. Its cost depends on its own size, not on how many records there are. */
+  /** Returns a page, in ascending order of id. The cost depends on the size of the page, not on that of the table. */
   page({ limit, after, status }: PageQuery): Page {
     const begin = after === undefined ? 0 : this.#rowAfter(after);
     if (status === undefined) return this.#pageOf(begin, limit, this.count, (entry) => entry);
@@ -103,8 +109,8 @@ export class LineTable {
   }
 
   /**
-   * The bytes of the first `count` records, each followed by a comma and a line feed, in pieces of at most `maxBytes`
-   * (more only for a single longer record).
+   * Yields the lines of the first `count` records, each followed by a comma and a line feed, in pieces of at most
+   * `maxBytes`. A longer record is a piece of its own.
    */
   *pieces(count: number, maxBytes: number): Generator<Buffer> {
     for (let row = 0; row < count; ) {
@@ -121,7 +127,10 @@ export class LineTable {
     }
   }
 
-  /** The page of at most `limit` entries from `first` on, of a list of `length` entries that `rowAt` turns into rows. */
+  /**
+   * Returns the page of at most `limit` entries from `first` on, of a list with `length` entries. `rowAt` returns the
+   * row of an entry.
+   */
   #pageOf(first: number, limit: number, length: number, rowAt: (entry: number) => number): Page {
     const end = Math.min(first + limit, length);
     if (first >= end) return emptyPage;
@@ -136,17 +145,17 @@ export class LineTable {
     return { body: bodyOf(runs), next: end < length ? this.#digitsAt(rowAt(end - 1)) : null };
   }
 
-  /** The first row whose id is larger than `id`. */
+  /** Returns the first row whose id is larger than `id`; the number of rows if there is none. */
   #rowAfter(id: bigint): number {
     const row = this.#directRow(id);
     return row >= 0 ? row + 1 : firstIndex(this.count, (row) => this.#idAt(row) > id);
   }
 
-  /** The row with this id if it is where it stands as long as no id was skipped, at row id - 1; else -1. */
+  /** Returns row id - 1 if it has this id, which it has if no id was skipped; else -1. */
   #directRow(id: bigint): number {
     const row = Number(id) - 1;
     if (!(row >= 0 && row < this.count)) return -1;
-    // Digit by digit, as far as it has so many: the text of an id, or its BigInt, is dear to make.
+    // The digits are compared one by one, because making a string or a BigInt of an id is slow.
     const { bytes } = this.#blockOf(row);
     let at = this.#offsets.at(row) + idPrefix.length;
     let found = 0;
@@ -158,7 +167,7 @@ export class LineTable {
     return BigInt(this.#digitsAt(row));
   }
 
-  /** The row's id as it stands in its line. */
+  /** The id of a row, in decimal. */
   #digitsAt(row: number): string {
     const { bytes } = this.#blockOf(row);
     const start = this.#offsets.at(row) + idPrefix.length;
@@ -170,7 +179,7 @@ export class LineTable {
     return blocks[firstIndex(blocks.length, (index) => blocks[index]!.firstRow > row) - 1]!;
   }
 
-  /** Whether `row` is in `block`, if it is known to be in it or the one behind its last. */
+  /** Whether `row` is in `block`. It must be in it, or be the first row after it. */
   #isInBlock(row: number, block: Block): boolean {
     return row === block.firstRow || this.#offsets.at(row) > 0;
   }
@@ -180,13 +189,13 @@ export class LineTable {
   }
 }
 
-/** Up to this size, a copy is cheaper than several writes; above, a copy for each slow reader would fill the memory. */
+/** Up to this size, one copy is faster than several writes. Above it, copies for slow readers would fill the memory. */
 const maxTextBytes = 16 * 1024;
 const openBracket = Buffer.from('[');
 const closeBracket = Buffer.from(']');
 const emptyPage: Page = { body: '[]', next: null };
 
-/** The JSON array of the lines in `runs`: a bracket before them, and one in place of the last separator. */
+/** Returns the lines in `runs` as a JSON array: with a bracket before them, and one in place of the last separator. */
 function bodyOf(runs: readonly Buffer[]): string | readonly Buffer[] {
   const pieces = [openBracket, ...runs.slice(0, -1), runs.at(-1)!.subarray(0, -separator.length), closeBracket];
   const size = pieces.reduce((sum, { length }) => sum + length, 0);

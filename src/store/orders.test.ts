@@ -21,31 +21,45 @@ function order(id: bigint | number | string, status = 'placed', more = ''): stri
   return `{"id":${id},"petId":${id},"quantity":1,${more}"status":"${status}","complete":false}`;
 }
 
-test('no file is no orders; an empty list is none either', (t) => {
+test('without a file, or with an empty array, there are no orders', (t) => {
   const folder = temporaryFolder(t);
   assert.equal(bytesOfBody(read(folder).page(all).body).toString(), '[]');
   writeFileSync(join(folder, ordersName), ' [ ] ');
   assert.equal(bytesOfBody(read(folder).page(all).body).toString(), '[]');
 });
 
-test('orders come in ascending id, by pages and by status, every int64 digit for digit', (t) => {
+test('orders are listed in ascending order of id, by page and by status, with all digits', (t) => {
   const folder = temporaryFolder(t);
   const ids = ['9223372036854775807', '5', '-9223372036854775808', '9007199254740993', '0', '-1', '9007199254740992'];
-  const sorted = ['-9223372036854775808', '-1', '0', '5', '9007199254740992', '9007199254740993', '9223372036854775807'];
+  const sorted = [
+    '-9223372036854775808',
+    '-1',
+    '0',
+    '5',
+    '9007199254740992',
+    '9007199254740993',
+    '9223372036854775807',
+  ];
   const status = (id: string): string => (id.endsWith('7') ? 'delivered' : 'placed');
   writeFileSync(join(folder, ordersName), `[${ids.map((id) => order(id, status(id))).join(',\n')}]`);
   const store = read(folder);
-  assert.equal(bytesOfBody(store.page(all).body).toString(), `[${sorted.map((id) => order(id, status(id))).join(',\n')}]`);
+  assert.equal(
+    bytesOfBody(store.page(all).body).toString(),
+    `[${sorted.map((id) => order(id, status(id))).join(',\n')}]`,
+  );
   for (const [index, id] of sorted.entries()) {
     const page = store.page({ ...all, limit: 1, after: index === 0 ? undefined : BigInt(sorted[index - 1]!) });
     assert.equal(bytesOfBody(page.body).toString(), `[${order(id, status(id))}]`);
     assert.equal(page.next, id === sorted.at(-1) ? null : id);
   }
-  assert.equal(bytesOfBody(store.page({ ...all, status: 'delivered' }).body).toString(), `[${order('9223372036854775807', 'delivered')}]`);
+  assert.equal(
+    bytesOfBody(store.page({ ...all, status: 'delivered' }).body).toString(),
+    `[${order('9223372036854775807', 'delivered')}]`,
+  );
   assert.equal(bytesOfBody(store.page({ ...all, status: 'approved' }).body).toString(), '[]');
 });
 
-test('any order of ids in the file gives the ascending list', (t) => {
+test('the file may be in any order', (t) => {
   const folder = temporaryFolder(t);
   const lists = fc.uniqueArray(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), { maxLength: 20 });
   fc.assert(
@@ -58,15 +72,19 @@ test('any order of ids in the file gives the ascending list', (t) => {
   );
 });
 
-test('a bad order refuses the start, naming file, line and fault', (t) => {
+test('an invalid order is refused with the file, the line and the reason', (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, ordersName);
   const cases: [text: string, line: number, why: string][] = [
     [`[\n${order(1)},\n${order(2)},\n${order('1.5')}\n]`, 4, 'id must be an int64; petId must be an int64'],
-    [`[\n${order(1)},\n\n\n${order(1)}]`, 5, 'the id 1 is already in line 2'],
-    [`[${order(3)},${order('3.0')}]`, 1, 'the id 3 is already in line 1'],
+    [`[\n${order(1)},\n\n\n${order(1)}]`, 5, 'line 2 has the same id, 1'],
+    [`[${order(3)},${order('3.0')}]`, 1, 'line 1 has the same id, 3'],
     [`[\n${order(1, 'sold')},\n${order(2, 'lost')}]`, 2, 'status must be one of placed, approved, delivered'],
-    [`[\n${order(1)},\n${order(2, 'placed', '"shipDate":"2023-02-29T00:00:00Z",')}]`, 3, 'shipDate must be an RFC 3339 date-time, or left out'],
+    [
+      `[\n${order(1)},\n${order(2, 'placed', '"shipDate":"2023-02-29T00:00:00Z",')}]`,
+      3,
+      'shipDate must be an RFC 3339 date-time, or left out',
+    ],
     [`[\n${order(1)},\n{"id":2,\n"id":3}]`, 4, ''],
     [`[\n${order(1)},\n`, 3, ''],
     ['[7]', 1, 'the next record is not a JSON object'],
@@ -80,13 +98,16 @@ test('a bad order refuses the start, naming file, line and fault', (t) => {
     writeFileSync(path, text);
     assert.throws(
       () => read(folder),
-      (error) => error instanceof OperatorError && error.message.startsWith(`${path}, line ${line}: ${why}`) && !error.message.includes('\n'),
+      (error) =>
+        error instanceof OperatorError &&
+        error.message.startsWith(`${path}, line ${line}: ${why}`) &&
+        !error.message.includes('\n'),
       text,
     );
   }
 });
 
-test('a bad file adds nothing', (t) => {
+test('an invalid file adds nothing to the table', (t) => {
   const folder = temporaryFolder(t);
   const table = new LineTable();
   writeFileSync(join(folder, ordersName), `[${order(2)},${order(2)}]`);

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
@@ -14,7 +24,7 @@ import { bytesOfBody } from '../testing/bytes.ts';
 
 const all = { limit: 100, after: undefined, status: undefined };
 const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'available' };
-/** So large that 70 of them are more than 4 MiB, and 69 are not. */
+/** 70 of these are more than `minJournalBytes`, 69 are not. */
 const large: NewPet = { name: 'x'.repeat(60_000), categoryId: -9223372036854775808n, status: 'pending' };
 const minJournalBytes = 4 * 1024 * 1024;
 
@@ -23,7 +33,7 @@ async function openStore(folder: string): Promise<{ store: PetStore; logged: str
   return { store: await PetStore.open(folder, (line) => logged.push(line), minJournalBytes), logged };
 }
 
-/** What a start finds: the animals' lines. It must have nothing to say. */
+/** Returns the lines of all animals that a start finds. The start must log nothing. */
 async function linesIn(folder: string): Promise<string[]> {
   const { store, logged } = await openStore(folder);
   const lines = Array.from({ length: store.count }, (_, index) => store.get(BigInt(index + 1))?.toString() ?? '');
@@ -34,12 +44,17 @@ async function linesIn(folder: string): Promise<string[]> {
 
 const create = (store: PetStore, count: number, pet = rex): Promise<number[]> =>
   Promise.all(Array.from({ length: count }, () => store.create(pet).then(({ id }) => id)));
-const numbers = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
-const journalsIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith('.journal')).sort();
-const countIn = (snapshot: string): number => (JSON.parse(readFileSync(snapshot, 'utf8')) as { pets: unknown[] }).pets.length;
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const journalsIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.journal'))
+    .sort();
+const countIn = (snapshot: string): number =>
+  (JSON.parse(readFileSync(snapshot, 'utf8')) as { pets: unknown[] }).pets.length;
 const eio = (): Promise<never> => Promise.reject(new Error('EIO: i/o error, fdatasync'));
 
-test('ids are 1, 2, 3, … in order of creation, also after each new start', async (t) => {
+test('ids are 1, 2, 3, … in the order of creation, across restarts', async (t) => {
   const folder = temporaryFolder(t);
   for (let round = 0; round < 4; round++) {
     const { store } = await openStore(folder);
@@ -54,10 +69,10 @@ test('ids are 1, 2, 3, … in order of creation, also after each new start', asy
   }
 });
 
-test('an animal is there as soon as it is created, in its page, by its id, by its status', async (t) => {
+test('a created animal is found at once, in its page, by its id and by its status', async (t) => {
   const { store } = await openStore(temporaryFolder(t));
   const creating = create(store, 5);
-  assert.equal(store.count, 0, 'nothing is shown before it is on the disk');
+  assert.equal(store.count, 0, 'nothing is visible before it is on disk');
   await creating;
   await store.create({ ...rex, status: 'sold' });
   assert.equal(store.get(0n), null);
@@ -70,13 +85,19 @@ test('an animal is there as soon as it is created, in its page, by its id, by it
   await store.close();
 });
 
-test('any name comes back as it was sent, and any category digit for digit, also from the disk', async (t) => {
+test('names and categories are returned exactly as they were sent, after a restart too', async (t) => {
   const folder = temporaryFolder(t);
-  const unit = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0, 0x0a, 0x22, 0x5c, 0x2028, 0xd83d, 0xde00, 0xd800, 0xdfff));
+  const unit = fc.oneof(
+    fc.integer({ min: 0, max: 0xffff }),
+    fc.constantFrom(0, 0x0a, 0x22, 0x5c, 0x2028, 0xd83d, 0xde00, 0xd800, 0xdfff),
+  );
   const pets = fc.array(
     fc.record({
       name: fc.array(unit, { maxLength: 20 }).map((units) => String.fromCharCode(...units)),
-      categoryId: fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n)),
+      categoryId: fc.oneof(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+        fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n),
+      ),
       status: fc.constantFrom(...petStatuses),
     }),
     { minLength: 1, maxLength: 30 },
@@ -107,7 +128,7 @@ test('any name comes back as it was sent, and any category digit for digit, also
   for (const { categoryId } of sent) assert(disk.includes(`"categoryId":${categoryId},`));
 });
 
-test('a failed write is 503 and logged once; its ids are not used again, nor its animals shown', async (t) => {
+test('a failed write is 503 and logged once; its ids are not used again, its animals are not visible', async (t) => {
   const folder = temporaryFolder(t);
   const { store, logged } = await openStore(folder);
   await create(store, 2);
@@ -121,29 +142,38 @@ test('a failed write is 503 and logged once; its ids are not used again, nor its
       assert.equal(result.reason.code, 'storage_unavailable');
       assert.equal(result.reason.status, 503);
       assert.equal(result.reason.retryAfterSeconds, 5);
-      assert(!result.reason.message.includes('EIO'), 'nothing of the inside is shown');
+      assert(!result.reason.message.includes('EIO'), 'no internal detail is visible');
     }
   }
   assert.equal(await store.writable(), false);
   assert.equal(store.count, 2);
   assert.equal(store.get(3n), null);
-  assert.deepEqual(logged, [`cannot write the journal of ${join(folder, 'pets.json')}: EIO: i/o error, fdatasync; creates are refused until it can`]);
+  assert.deepEqual(logged, [
+    `cannot write the journal of ${join(folder, 'pets.json')}: EIO: i/o error, fdatasync; ` +
+      'creates are refused until it succeeds',
+  ]);
 
   sync.mock.restore();
-  assert.equal(await store.writable(), true, 'it tries, and finds that the disk is back');
+  assert.equal(await store.writable(), true, 'it writes to find out');
   assert.deepEqual(logged.slice(1), [`the journal of ${join(folder, 'pets.json')} can be written again`]);
   assert.deepEqual(await create(store, 2), [7, 8]);
-  assert.equal(bytesOfBody(store.page(all).body).toString(), `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`);
+  assert.equal(
+    bytesOfBody(store.page(all).body).toString(),
+    `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`,
+  );
   await store.close();
 
   const again = await openStore(folder);
-  assert.equal(bytesOfBody(again.store.page(all).body).toString(), `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`);
+  assert.equal(
+    bytesOfBody(again.store.page(all).body).toString(),
+    `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`,
+  );
   assert.deepEqual(await create(again.store, 1), [9]);
   assert.deepEqual(again.logged, []);
   await again.store.close();
 });
 
-test('a create that works says so too', async (t) => {
+test('the first create that succeeds after a failure is logged', async (t) => {
   const { store, logged } = await openStore(temporaryFolder(t));
   const sync = t.mock.method(AppendFile.prototype, 'sync', eio);
   await assert.rejects(store.create(rex), { code: 'storage_unavailable' });
@@ -154,7 +184,7 @@ test('a create that works says so too', async (t) => {
   await store.close();
 });
 
-test('past the least length, and not before, the journal folds into a snapshot, which gives all back', async (t) => {
+test('a snapshot of all animals is written when the journal exceeds its minimal length, not before', async (t) => {
   const folder = temporaryFolder(t);
   const snapshot = join(folder, 'pets.json');
   const { store, logged } = await openStore(folder);
@@ -164,7 +194,7 @@ test('past the least length, and not before, the journal folds into a snapshot, 
 
   const again = await openStore(folder);
   await create(again.store, 6, large);
-  await again.store.close(); // which waits for the fold
+  await again.store.close(); // this waits for the snapshot
   assert.equal(countIn(snapshot), 75);
   assert.deepEqual(journalsIn(folder), ['pets.76.journal']);
   assert(statSync(join(folder, 'pets.76.journal')).size < 200);
@@ -183,28 +213,31 @@ test('past the least length, and not before, the journal folds into a snapshot, 
   assert.equal((await linesIn(folder)).length, 151);
 });
 
-test('the snapshot holds the last id given, though no animal in it has it', async (t) => {
+test('the snapshot contains the last assigned id, even if none of its animals has it', async (t) => {
   const folder = temporaryFolder(t);
   const { store } = await openStore(folder);
   await create(store, 69, large);
   const { sync } = AppendFile.prototype;
   let late: Promise<unknown> | null = null;
   t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
-    if (store.count === 70) late ??= store.create(rex); // while a new segment begins: it is in that one
+    if (store.count === 70) late ??= store.create(rex); // while a new segment is started: its record is in that one
     await sync.call(this);
   });
   await create(store, 1, large);
   await store.close();
   await late;
-  const { lastId, count } = JSON.parse(readFileSync(join(folder, 'pets.json'), 'utf8')) as { lastId: number; count: number };
+  const { lastId, count } = JSON.parse(readFileSync(join(folder, 'pets.json'), 'utf8')) as {
+    lastId: number;
+    count: number;
+  };
   assert.deepEqual([lastId, count], [71, 70]);
-  for (const name of journalsIn(folder)) rmSync(join(folder, name)); // not even the journal tells of it
+  for (const name of journalsIn(folder)) rmSync(join(folder, name)); // the journal has the id as well
   const again = await openStore(folder);
   assert.deepEqual(await create(again.store, 1), [72]);
   await again.store.close();
 });
 
-test('while it folds, creates and pages go on; whatever is killed meanwhile starts again', async (t) => {
+test('while a snapshot is written, creates and pages work, and a killed process can start again', async (t) => {
   const root = temporaryFolder(t);
   const folder = join(root, 'store');
   mkdirSync(folder);
@@ -231,10 +264,13 @@ test('while it folds, creates and pages go on; whatever is killed meanwhile star
   await onSync(t, async () => {
     keep();
     if (!existsSync(join(folder, 'pets.json.tmp')) && !existsSync(join(folder, 'pets.json'))) return;
-    await createOne(); // the fold waits for this
+    await createOne(); // the snapshot waits for this
     meanwhile++;
     assert(store.get(BigInt(acknowledged.size)) !== null);
-    assert.equal(JSON.parse(bytesOfBody(store.page({ ...all, limit: 2, after: 70n }).body).toString()).length, Math.min(2, acknowledged.size - 70));
+    assert.equal(
+      JSON.parse(bytesOfBody(store.page({ ...all, limit: 2, after: 70n }).body).toString()).length,
+      Math.min(2, acknowledged.size - 70),
+    );
     keep();
   });
   const { id, line } = await store.create(large);
@@ -242,10 +278,10 @@ test('while it folds, creates and pages go on; whatever is killed meanwhile star
   await store.close();
   t.mock.restoreAll();
   keep();
-  assert(meanwhile >= 2, 'before the snapshot has its name, and after');
+  assert(meanwhile >= 2, 'one create before the snapshot has its name, and one after it');
   assert.deepEqual(logged, []);
 
-  // Every state that the steps of a fold leave must be among them.
+  // These are all states of the folder while a snapshot is written.
   const seen = states.map(({ names }) => names);
   for (const names of [
     'pets.1.journal',
@@ -259,14 +295,14 @@ test('while it folds, creates and pages go on; whatever is killed meanwhile star
     const lines = await linesIn(folder);
     assert(lines.length >= count && lines.length <= acknowledged.size, `${names}: ${lines.length} of ${count}`);
     for (const [index, line] of lines.entries()) assert.equal(line, acknowledged.get(index + 1), names);
-    const { store } = await openStore(folder); // and once more
+    const { store } = await openStore(folder); // a second start
     assert.equal(store.count, lines.length);
     assert.deepEqual(await create(store, 1), [lines.length + 1]);
     await store.close();
   }
 });
 
-test('a snapshot that is half written counts for nothing', async (t) => {
+test('an incomplete temporary snapshot is ignored', async (t) => {
   const folder = temporaryFolder(t);
   const { store } = await openStore(folder);
   await create(store, 3);
@@ -276,14 +312,17 @@ test('a snapshot that is half written counts for nothing', async (t) => {
   assert.equal((await linesIn(folder)).length, 3);
 });
 
-test('a snapshot that cannot be written is logged, and tried again when the journal has grown as much again', async (t) => {
+test('a snapshot that fails is logged, and tried again when the journal has grown by its minimal length', async (t) => {
   const folder = temporaryFolder(t);
   const { store, logged } = await openStore(folder);
   mkdirSync(join(folder, 'pets.json.tmp'));
   await create(store, 80, large);
   await store.close();
   assert.equal(logged.length, 1);
-  assert.match(logged[0]!, new RegExp(`^no new snapshot: .*${join(folder, 'pets.json')}.*; the journal keeps the animals instead$`));
+  assert.match(
+    logged[0]!,
+    new RegExp(`^no new snapshot: .*${join(folder, 'pets.json')}.*; no animal is lost, because the journal is kept$`),
+  );
   assert.equal((await linesIn(folder)).length, 80);
 
   const again = await openStore(folder);
@@ -293,7 +332,7 @@ test('a snapshot that cannot be written is logged, and tried again when the jour
   await failed();
   const first = again.logged.length;
   await create(again.store, 60, large);
-  assert.equal(again.logged.length, first, 'not at once again');
+  assert.equal(again.logged.length, first, 'not at once');
   assert.equal(await again.store.writable(), true);
   rmdirSync(join(folder, 'pets.json.tmp'));
   await create(again.store, 20, large);
@@ -304,7 +343,7 @@ test('a snapshot that cannot be written is logged, and tried again when the jour
   assert.equal((await linesIn(folder)).length, again.store.count);
 });
 
-test('a segment that cannot be begun leaves the journal as it was', async (t) => {
+test('if no segment can be started, the journal continues as it was', async (t) => {
   const folder = temporaryFolder(t);
   const { store, logged } = await openStore(folder);
   mkdirSync(join(folder, 'pets.76.journal.tmp'));
@@ -316,7 +355,7 @@ test('a segment that cannot be begun leaves the journal as it was', async (t) =>
   assert.equal((await linesIn(folder)).length, 80);
 });
 
-test('close waits for every create under way and begins no new fold', async (t) => {
+test('close waits for all creates under way and starts no snapshot', async (t) => {
   const folder = temporaryFolder(t);
   const { store, logged } = await openStore(folder);
   await create(store, 69, large);
@@ -328,7 +367,7 @@ test('close waits for every create under way and begins no new fold', async (t) 
   assert.equal((await linesIn(folder)).length, 72);
 });
 
-test('a damaged store is refused, naming file and line, and nothing is touched', async (t) => {
+test('a start with a damaged file is refused with its name and line, and changes nothing', async (t) => {
   const root = temporaryFolder(t);
   const folder = join(root, 'store');
   mkdirSync(folder);
@@ -339,7 +378,8 @@ test('a damaged store is refused, naming file and line, and nothing is touched',
   for (const _ of numbers(1, 3)) await second.store.create(rex);
   await second.store.close();
   writeFileSync(join(folder, 'pets.json.tmp'), 'left over');
-  const contents = (): Map<string, string> => new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'latin1')]));
+  const contents = (): Map<string, string> =>
+    new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'latin1')]));
   const good = contents();
   const damages: [name: string, find: string, line: number][] = [
     ['pets.json', '"id":33', 34],
@@ -351,7 +391,7 @@ test('a damaged store is refused, naming file and line, and nothing is touched',
     const text = good.get(name)!;
     const at = text.indexOf(find) + 5;
     writeFileSync(join(folder, name), `${text.slice(0, at)}#${text.slice(at + 1)}`, 'latin1');
-    // Also with a tail that would be set aside if nothing else were wrong.
+    // The journal has a torn end as well, which must not be set aside now.
     if (name === 'pets.json') writeFileSync(join(folder, 'pets.81.journal'), good.get('pets.81.journal')!.slice(0, -5));
     const damaged = contents();
     const times = readdirSync(folder).map((name) => statSync(join(folder, name)).mtimeMs);

@@ -6,10 +6,10 @@ import { Journal } from './journal.ts';
 import { LineTable, type Page, type PageQuery } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 
-/** A smaller journal is not worth a snapshot: to read it back takes a fraction of a second, to write one makes creates wait. */
+/** A journal up to this length is read in a fraction of a second, while writing a snapshot slows creates down. */
 const defaultMinJournalBytes = 32 * 1024 * 1024;
 
-/** The animals: in memory for reading, in a snapshot and a journal for good. */
+/** The animals: in a table in memory, and on disk in a snapshot and a journal. */
 export class PetStore {
   readonly #table = new LineTable();
   readonly #path: string;
@@ -18,15 +18,15 @@ export class PetStore {
   #journal!: Journal;
   #snapshot: Snapshot;
   #lastId = 0;
-  /** The journal's length when a snapshot could not be written last; 0 if it could. */
+  /** The length of the journal when writing a snapshot last failed; 0 if the last one succeeded. */
   #failedAtBytes = 0;
   #writing: Promise<void> | null = null;
   #writeFailed = false;
   #closing = false;
 
   /**
-   * Reads the store in `folder`. Throws OperatorError that names file and line where it is damaged.
-   * A journal of up to `minJournalBytes` is not folded into a snapshot before the end.
+   * Reads the animals in a data folder. A journal of up to `minJournalBytes` is not replaced by a snapshot.
+   * Rejects with OperatorError if a file is damaged; the message names the file and the line.
    */
   static async open(
     folder: string,
@@ -47,24 +47,24 @@ export class PetStore {
     this.#snapshot = readSnapshot(this.#path, this.#table);
   }
 
-  /** How many animals there are. */
+  /** The number of animals. */
   get count(): number {
     return this.#table.count;
   }
 
-  /** The animal with this id, or null: the bytes of its JSON, one character for each (`latin1`). */
+  /** Returns the animal with this id, or null: its JSON in UTF-8, with one character per byte (latin1). */
   get(id: bigint): string | null {
     return this.#table.get(id);
   }
 
-  /** A page of the list, in ascending id. */
+  /** Returns a page of the animals, in ascending order of id. */
   page(query: PageQuery): Page {
     return this.#table.page(query);
   }
 
   /**
-   * Adds an animal. Resolves when it is on the disk.
-   * Throws ApiError `storage_unavailable` if it could not be made durable: then its id stays unused.
+   * Adds an animal. Resolves when it is on disk.
+   * Rejects with ApiError `storage_unavailable` if the write or the sync fails; its id is not used again.
    */
   async create(pet: NewPet): Promise<StoredPet> {
     const id = ++this.#lastId;
@@ -81,7 +81,7 @@ export class PetStore {
     return stored;
   }
 
-  /** Whether animals can be added: after a failed write, tries whether the disk is back. */
+  /** Whether animals can be added. If the last write failed, this tries to write. */
   async writable(): Promise<boolean> {
     if (!this.#writeFailed) return true;
     try {
@@ -93,13 +93,13 @@ export class PetStore {
     }
   }
 
-  /** Brings the snapshot up to date, for a person to read. If it cannot, that is logged: the journal has the animals. */
+  /** Writes a snapshot unless it would contain nothing new. A failure is only logged: the journal has the animals. */
   async snapshot(): Promise<void> {
     await this.#writing;
     if (this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
   }
 
-  /** Finishes what is being written. No call may follow. */
+  /** Waits for all writing under way and closes the files. No other method may be called afterwards. */
   async close(): Promise<void> {
     this.#closing = true;
     await this.#writing;
@@ -114,7 +114,7 @@ export class PetStore {
   #noteFailed(error: unknown): void {
     if (this.#writeFailed) return;
     this.#writeFailed = true;
-    this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it can`);
+    this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it succeeds`);
   }
 
   #writeSnapshotIfDue(): void {
@@ -123,7 +123,7 @@ export class PetStore {
     this.#writing = this.#writeSnapshot().finally(() => (this.#writing = null));
   }
 
-  /** Writes the snapshot while requests go on: animals never change, so those there are now are the table's first rows. */
+  /** Writes a snapshot of the animals that are now in the table, while other requests add more. Never rejects. */
   async #writeSnapshot(): Promise<void> {
     try {
       await this.#journal.rotate();
@@ -134,7 +134,7 @@ export class PetStore {
       this.#failedAtBytes = 0;
     } catch (error) {
       this.#failedAtBytes = this.#journal.bytes;
-      this.#log(`no new snapshot: ${messageOf(error)}; the journal keeps the animals instead`);
+      this.#log(`no new snapshot: ${messageOf(error)}; no animal is lost, because the journal is kept`);
     }
   }
 }

@@ -23,7 +23,11 @@ interface Document {
 }
 
 function pets(count: number): NewPet[] {
-  return Array.from({ length: count }, (_, index) => ({ name: `n${index}`, categoryId: BigInt(index), status: petStatuses[index % 3]! }));
+  return Array.from({ length: count }, (_, index) => ({
+    name: `n${index}`,
+    categoryId: BigInt(index),
+    status: petStatuses[index % 3]!,
+  }));
 }
 
 function tableOf(list: readonly NewPet[]): LineTable {
@@ -42,7 +46,7 @@ function read(path: string): { snapshot: Snapshot; lines: string[] } {
   return { snapshot, lines };
 }
 
-/** The line and the message of the refusal. */
+/** Returns the line in the message of the refusal, and the message. */
 function refusal(path: string): { line: number; message: string } {
   try {
     read(path);
@@ -56,7 +60,7 @@ function refusal(path: string): { line: number; message: string } {
   assert.fail('the snapshot was read');
 }
 
-test('a snapshot is one JSON document, one animal a line, for its owner only, and reads back equal', async (t) => {
+test('a snapshot is one JSON document with one animal per line and mode 0600, and is read back equal', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   for (const count of [0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 1000, 4095, 4096]) {
     const list = pets(count);
@@ -67,8 +71,14 @@ test('a snapshot is one JSON document, one animal a line, for its owner only, an
 
     const expected = list.map((pet, index) => petLine(index + 1, pet));
     const document = JSON.parse(text) as Document;
-    assert.deepEqual({ ...document, pets: [], crc32: [] }, { format: 'petstore', version: 1, sequence: count + 3, lastId: count + 7, count, pets: [], crc32: [] });
-    assert.deepEqual(document.pets.map(({ id, name }) => [id, name]), list.map(({ name }, index) => [index + 1, name]));
+    assert.deepEqual(
+      { ...document, pets: [], crc32: [] },
+      { format: 'petstore', version: 1, sequence: count + 3, lastId: count + 7, count, pets: [], crc32: [] },
+    );
+    assert.deepEqual(
+      document.pets.map(({ id, name }) => [id, name]),
+      list.map(({ name }, index) => [index + 1, name]),
+    );
 
     const lines = text.split('\n');
     assert.deepEqual(lines.slice(1, count + 1), expected.map((line, index) => line + (index + 1 < count ? ',' : '')));
@@ -80,11 +90,14 @@ test('a snapshot is one JSON document, one animal a line, for its owner only, an
   }
 });
 
-test('no snapshot is an empty one', (t) => {
-  assert.deepEqual(read(join(temporaryFolder(t), 'pets.json')), { snapshot: { sequence: 0, lastId: 0, bytes: 0 }, lines: [] });
+test('without a file the snapshot is empty', (t) => {
+  assert.deepEqual(read(join(temporaryFolder(t), 'pets.json')), {
+    snapshot: { sequence: 0, lastId: 0, bytes: 0 },
+    lines: [],
+  });
 });
 
-test('only the first rows asked for are in it', async (t) => {
+test('a snapshot contains only the given number of rows', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   const list = pets(100);
   for (const count of [0, 1, 70, 99]) {
@@ -93,11 +106,23 @@ test('only the first rows asked for are in it', async (t) => {
   }
 });
 
-test('any name and category survives, also in more than one piece', async (t) => {
+test('any name and category is read back equal, in one piece or several', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
-  const unit = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0, 0x0a, 0x22, 0x2c, 0x5c, 0x5d, 0x7d, 0x2028, 0xd800, 0xdfff));
-  const name = fc.array(unit, { maxLength: 12 }).chain((units) => fc.constantFrom(1, 1, 1, 3000).map((times) => String.fromCharCode(...units).repeat(times)));
-  const list = fc.array(fc.record({ name, categoryId: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), status: fc.constantFrom(...petStatuses) }), { maxLength: 80 });
+  const unit = fc.oneof(
+    fc.integer({ min: 0, max: 0xffff }),
+    fc.constantFrom(0, 0x0a, 0x22, 0x2c, 0x5c, 0x5d, 0x7d, 0x2028, 0xd800, 0xdfff),
+  );
+  const name = fc
+    .array(unit, { maxLength: 12 })
+    .chain((units) => fc.constantFrom(1, 1, 1, 3000).map((times) => String.fromCharCode(...units).repeat(times)));
+  const list = fc.array(
+    fc.record({
+      name,
+      categoryId: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+      status: fc.constantFrom(...petStatuses),
+    }),
+    { maxLength: 80 },
+  );
   await fc.assert(
     fc.asyncProperty(list, async (list) => {
       await write(path, list);
@@ -109,7 +134,7 @@ test('any name and category survives, also in more than one piece', async (t) =>
   );
 });
 
-test('many pieces, and a name longer than a piece', async (t) => {
+test('a snapshot may have many pieces, and names that are longer than a piece', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   const list = pets(9000).map((pet, index) => (index % 3000 === 5 ? { ...pet, name: 'é'.repeat(200_000) } : pet));
   await write(path, list);
@@ -119,7 +144,7 @@ test('many pieces, and a name longer than a piece', async (t) => {
   assert(lines.every((line, index) => line === petLine(index + 1, list[index]!)));
 });
 
-test('it is synced a mebibyte at a time', async (t) => {
+test('a snapshot is synced after each MiB', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   const synced = [0];
   for (const name of ['datasync', 'sync'] as const)
@@ -134,7 +159,7 @@ test('it is synced a mebibyte at a time', async (t) => {
   assert.deepEqual(mebibytes, [1, 1, 1]);
 });
 
-test('every byte that is not what was written is refused, and its line is named', async (t) => {
+test('a change of any byte is refused with the number of its line', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   for (const count of [0, 3, 66]) {
     await write(path, pets(count));
@@ -149,15 +174,16 @@ test('every byte that is not what was written is refused, and its line is named'
         bad[offset] = now;
         writeFileSync(path, bad);
         const { line, message } = refusal(path);
-        // A line and its checksum that do not agree: which of them is damaged cannot be told, so both are named.
-        if (offset >= firstSum && line !== lineOf(offset)) assert(message.includes(`(in line ${lineOf(offset)})`), `byte ${offset} = ${now}: ${message}`);
+        // If a line does not match its checksum, either of them may be damaged, so the message names both.
+        if (offset >= firstSum && line !== lineOf(offset))
+          assert(message.includes(`(in line ${lineOf(offset)})`), `byte ${offset} = ${now}: ${message}`);
         else assert.equal(line, lineOf(offset), `byte ${offset} = ${now}: ${message}`);
       }
     }
   }
 });
 
-test('a snapshot that ends at any byte before its end, or goes on behind it, is refused', async (t) => {
+test('a snapshot that is too short or too long is refused', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   for (const count of [0, 3]) {
     await write(path, pets(count));
@@ -174,7 +200,7 @@ test('a snapshot that ends at any byte before its end, or goes on behind it, is 
   }
 });
 
-test('a count that no file could hold is refused before memory is taken for it', async (t) => {
+test('a count that is too large for the file is refused before memory is allocated for it', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   await write(path, pets(3));
   const good = readFileSync(path, 'utf8');
@@ -184,7 +210,7 @@ test('a count that no file could hold is refused before memory is taken for it',
   }
 });
 
-test('a line that is missing, comes twice, is new or in another place is refused', async (t) => {
+test('missing, duplicate, additional and misplaced lines are refused', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   await write(path, pets(130));
   const lines = readFileSync(path, 'utf8').slice(0, -1).split('\n');
@@ -199,18 +225,25 @@ test('a line that is missing, comes twice, is new or in another place is refused
     refuse(lines.toSpliced(index, 0, lines[index]!), `line ${index + 1} twice`);
     refuse(lines.toSpliced(index, 0, ''), `an empty line before line ${index + 1}`);
     refuse(lines.toSpliced(index, 0, `${petLine(500, pets(1)[0]!)},`), `a new line before line ${index + 1}`);
-    if (index > 0) refuse(lines.with(index, lines[index - 1]!).with(index - 1, lines[index]!), `lines ${index} and ${index + 1} in each other's place`);
+    if (index > 0)
+      refuse(
+        lines.with(index, lines[index - 1]!).with(index - 1, lines[index]!),
+        `lines ${index} and ${index + 1} in each other's place`,
+      );
   }
 });
 
-test('any damage at all is refused as such', async (t) => {
+test('any damage is refused', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   await write(path, pets(20));
   const good = readFileSync(path);
   const damage = fc.record({
     at: fc.oneof(fc.nat(good.length), fc.nat(80)),
     gone: fc.nat(40),
-    come: fc.oneof(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)), fc.stringMatching(/^[0-9,"\n]{1,15}$/).map((text) => Buffer.from(text))),
+    come: fc.oneof(
+      fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+      fc.stringMatching(/^[0-9,"\n]{1,15}$/).map((text) => Buffer.from(text)),
+    ),
   });
   fc.assert(
     fc.property(damage, ({ at, gone, come }) => {
@@ -223,7 +256,7 @@ test('any damage at all is refused as such', async (t) => {
   );
 });
 
-test('a snapshot that could not be written leaves the old one', async (t) => {
+test('if a snapshot cannot be written, the old one is unchanged', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   await write(path, pets(3));
   const table = tableOf(pets(5));

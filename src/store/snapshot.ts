@@ -1,5 +1,5 @@
 /**
- * The snapshot: every animal up to some record of the journal, as one JSON document that a person can read.
+ * The snapshot: all animals up to some record of the journal, as one JSON document (docs/files.md).
  *
  *     {"format":"petstore","version":1,"sequence":2,"lastId":2,"count":2,"pets":[
  *     {"id":1,"name":"Rex","categoryId":1,"status":"available"},
@@ -8,9 +8,18 @@
  *     "8d5a0b3c…"
  *     ]}
  *
- * `sequence` is the number of the journal's last record in it. `crc32` holds eight hexadecimal digits for each line
- * before it, the first line's first, many to a string: damage is found, and found by its line. A line's checksum covers
- * it without its comma and line feed.
+ * The problem. A snapshot of a million animals takes most of a second, and requests must not wait for it. When it is
+ * read, any damage must be found, and the message must name the line.
+ *
+ * The idea. Animals never change, so the first rows of the table stay as they are while the file is written in small
+ * pieces between requests. The checksums of all lines are at the end, so that the
+ * animals are a plain JSON array.
+ *
+ * The invariants.
+ * - The file is replaced in one step: it is always a whole snapshot, the old one or the new one.
+ * - `crc32` contains a checksum for the head line and for each animal line, without its comma and line feed. All
+ *   other bytes can have only one value, which the reader verifies.
+ * - `sequence` is a record that was on disk before the snapshot was begun.
  */
 import { statSync } from 'node:fs';
 import { statusOfLine } from '../domain/pet.ts';
@@ -21,20 +30,20 @@ import { replaceFile } from '../files/replace.ts';
 import type { LineTable } from './line-table.ts';
 
 export interface Snapshot {
-  /** The number of the journal's last record in the snapshot. */
+  /** The number of the last journal record that the snapshot contains. */
   readonly sequence: number;
-  /** The largest id ever given to an animal. */
+  /** The largest id that was ever assigned, even if no animal has it. */
   readonly lastId: number;
-  /** The length of the file; 0 without a file. */
+  /** The length of the file; 0 if there is none. */
   readonly bytes: number;
 }
 
-/** Bounds how long the event loop stands still for one piece: its checksums are computed at one go. */
+/** Limits how long the event loop is blocked: the checksums of a piece are computed in one turn. */
 const pieceBytes = 32 * 1024;
-/** After so much it is synced: behind one sync of it all, those of the journal would wait for long. */
+/** The file is synced after this many bytes, because the journal's syncs have to wait for the sync of a large file. */
 const syncBytes = 1024 * 1024;
 const checksumBytes = 4;
-/** Of 64 checksums. */
+/** The checksums in one string: 64. */
 const stringBytes = 64 * checksumBytes;
 const petStart = '{"id":';
 const petsEnd = '],"crc32":[';
@@ -47,8 +56,8 @@ const headPattern = new RegExp(
 );
 
 /**
- * Replaces the snapshot by one of the table's first `count` rows, a piece at a time between requests.
- * Rejects with what the disk reports; the old snapshot is untouched then.
+ * Replaces the snapshot by one of the first `count` animals of the table. Requests are served while it is written.
+ * Rejects with OperatorError if it cannot be written; the old snapshot is unchanged then.
  */
 export async function writeSnapshot(
   path: string,
@@ -79,7 +88,7 @@ export async function writeSnapshot(
         start = next;
       }
       if (row < count) await write(bytes);
-      else await write(Buffer.concat([bytes.subarray(0, -2), Buffer.from('\n')])); // no comma behind the last
+      else await write(Buffer.concat([bytes.subarray(0, -2), Buffer.from('\n')])); // no comma after the last animal
     }
     await write(Buffer.from(`${petsEnd}\n`));
     let strings = '';
@@ -95,9 +104,8 @@ export async function writeSnapshot(
 }
 
 /**
- * Reads the snapshot, adding each animal to the table, which must copy the bytes it is given.
- * Without a file the snapshot is empty.
- * Throws OperatorError that names the damaged line; what was added to the table is worthless then.
+ * Reads the snapshot and adds its animals to the table, which must copy the bytes it is given. If there is no file, the
+ * snapshot is empty. Throws OperatorError if the file is damaged; the table must not be used then.
  */
 export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Snapshot {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
@@ -107,14 +115,14 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
   const nextLine = (): Line => {
     number++;
     const { done, value: line } = lines.next();
-    if (done === true || !line.complete) throw damaged(path, number, 'the file ends here, before its time');
+    if (done === true || !line.complete) throw damaged(path, number, 'the file ends too early');
     return line;
   };
   try {
     const headLine = nextLine();
     const head = headPattern.exec(textOf(headLine));
     const count = Number(head?.[3]);
-    if (head === null || count > size) throw damaged(path, 1, 'this is not how a snapshot of this program begins');
+    if (head === null || count > size) throw damaged(path, 1, 'this is not the first line of a snapshot');
     const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
     checksums.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
     for (let row = 1; row <= count; row++) {
@@ -128,7 +136,9 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
       table.append(bytes, status, start, petEnd);
       checksums.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * row);
     }
-    if (textOf(nextLine()) !== petsEnd) throw damaged(path, findDamagedLine(path) ?? number, `here the line ${petsEnd} is due`);
+    if (textOf(nextLine()) !== petsEnd) {
+      throw damaged(path, findDamagedLine(path) ?? number, `this line should be ${petsEnd}`);
+    }
     for (let start = 0; start < checksums.length; start += stringBytes) {
       const found = textOf(nextLine());
       const expected = checksumLine(checksums, start);
@@ -136,20 +146,20 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
       let at = 0;
       while (found[at] === expected[at]) at++;
       if (found.length !== expected.length || !/[0-9a-f]/.test(expected[at]!)) {
-        throw damaged(path, number, 'this is not a line of checksums');
+        throw damaged(path, number, 'this is not the expected line of checksums');
       }
       const row = start / checksumBytes + Math.floor((at - 1) / 8);
-      throw damaged(path, row + 1, `it does not match its checksum (in line ${number})`);
+      throw damaged(path, row + 1, `the line does not match its checksum (in line ${number})`);
     }
-    if (textOf(nextLine()) !== documentEnd) throw damaged(path, number, `here the line ${documentEnd} is due`);
-    if (lines.next().done !== true) throw damaged(path, number + 1, 'something follows the end of the document');
+    if (textOf(nextLine()) !== documentEnd) throw damaged(path, number, `this line should be ${documentEnd}`);
+    if (lines.next().done !== true) throw damaged(path, number + 1, 'the document has ended, but the file continues');
     return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
   } finally {
     lines.return();
   }
 }
 
-/** The line of checksums that begins at `start` of them all, without its line feed. */
+/** The line of checksums from `start` of the buffer on, without its line feed. */
 function checksumLine(checksums: Buffer, start: number): string {
   const end = start + stringBytes;
   return `"${checksums.toString('hex', start, end)}"${end < checksums.length ? ',' : ''}`;
@@ -160,8 +170,8 @@ function textOf({ bytes, start, end }: Line): string {
 }
 
 /**
- * A second look at a snapshot whose lines do not add up: the line that says how many there are, or one that holds two
- * animals because the line feed between them was damaged; null if it is neither.
+ * Looks for the cause if a line is not the expected one: a damaged count in line 1, or a line with two animals because
+ * the line feed between them was damaged. Returns the number of that line, or null if it finds neither.
  */
 function findDamagedLine(path: string): number | null {
   let headSum = '';

@@ -1,8 +1,8 @@
-/** For tests: what becomes of the file handles of node:fs/promises. */
+/** Helper for tests that watch syncs by way of node:fs/promises. */
 import { open, type FileHandle } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 
-/** Lets `watch` see each sync of a file or folder, or datasync, before it happens: it may wait, or throw in its place. */
+/** Calls `watch` before each `sync` (or `datasync`) of a FileHandle and waits for it. If it rejects, the sync fails. */
 export async function onSync(
   t: TestContext,
   watch: (handle: FileHandle) => void | Promise<void>,

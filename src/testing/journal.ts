@@ -1,4 +1,4 @@
-/** What the tests of the journal share. */
+/** Helpers for the tests of the journal. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
@@ -9,20 +9,21 @@ import { onSync } from './file-handle.ts';
 
 export interface Opened {
   readonly journal: Journal;
-  /** The ids of the animals in its table. */
+  /** The ids of the animals that were added to the table. */
   readonly applied: number[];
   readonly logged: string[];
 }
 
-/** Opens the journal in a folder, behind a snapshot that holds so many records. */
+/** Opens the journal in a folder, with a snapshot of the records up to `snapshotSequence`. */
 export async function openJournal(folder: string, snapshotSequence = 0): Promise<Opened> {
   const applied: number[] = [];
   const logged: string[] = [];
   const table = recordingTable((line) => applied.push((JSON.parse(line) as { id: number }).id));
-  return { journal: await Journal.open({ folder, snapshotSequence, table, log: (line) => logged.push(line) }), applied, logged };
+  const journal = await Journal.open({ folder, snapshotSequence, table, log: (line) => logged.push(line) });
+  return { journal, applied, logged };
 }
 
-/** In place of a LineTable: gives each line that is added to `add`. */
+/** Returns a table that passes each added line to `add`. */
 export function recordingTable(add: (line: string, status: string) => void): Pick<LineTable, 'append'> {
   return {
     append(bytes, status, start, end) {
@@ -42,30 +43,30 @@ export interface Line {
   readonly pet?: { readonly id: number };
 }
 
-/** What stands in a segment before the zeros into which it grows. */
+/** Returns the content of a segment without its reserved space. */
 export function contentOf(path: string): Buffer {
   const bytes = readFileSync(path);
   return bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
 }
 
-/** The lines of a segment, each parsed as the JSON it must be. */
+/** Returns the lines of a segment, parsed as JSON. */
 export function linesOf(path: string): Line[] {
   const text = contentOf(path).toString();
   assert(text === '' || text.endsWith('\n'));
   return text.split('\n').slice(0, -1).map((line) => JSON.parse(line) as Line);
 }
 
-/** The whole numbers from the one to the other. */
+/** Returns the integers from `from` to `to`. */
 export function numbers(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-/** Lets so many turns of the event loop pass. */
+/** Waits for `count` turns of the event loop. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets `watch` see each sync of a folder, before it happens: it may throw in its place. */
+/** Calls `watch` before each sync of a folder. If it throws, the sync fails. */
 export async function onFolderSync(t: TestContext, watch: () => void): Promise<void> {
   await onSync(t, async (handle) => {
     if ((await handle.stat()).isDirectory()) watch();

@@ -1,7 +1,9 @@
 /**
- * A disk behind a page cache, of which power can be cut. Files are really written, and what one reads is the cache; here is kept what
- * of it the disk has. A sync brings all dirty pages to the disk. One that fails brings some of their sectors there, and then the
- * kernel takes the pages for clean all the same. So does a power cut, of what no sync has reached: any sectors, any length the file has had.
+ * A simulated disk with a page cache, whose power can be cut.
+ *
+ * Files are really written: what a process reads is the cache. This class keeps what the disk has of each file. A sync
+ * writes all dirty pages to the disk. A failed sync writes some of their sectors, and the kernel then treats the pages
+ * as clean. A power cut also keeps some sectors of what was not synced, and any length that the file has had since.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -12,23 +14,23 @@ const sectorBytes = 512;
 
 interface Disk {
   bytes: Buffer;
-  /** The pages that were written since the last sync, failed or not. */
+  /** The pages that were written since the last sync, successful or not. */
   readonly dirty: Set<number>;
-  /** The lengths that the file has had since it was last synced. */
+  /** The lengths that the file has had since the last sync. */
   lengths: number[];
 }
 
 export class PowerCut {
   readonly #folder: string;
   readonly #random: () => number;
-  /** Asked at each sync of a file, before it has any effect: whether it fails. */
+  /** Called at each sync of a file, before it has an effect. Returns whether the sync fails. */
   failSync: () => boolean = () => false;
   #disks = new Map<string, Disk>();
   readonly #paths = new Map<number, string>();
 
   /**
-   * Watches how the files in `folder` are written, by modules of this process that are imported from now on. `random` gives numbers
-   * from 0 to 1.
+   * Watches the writes to the files in `folder` by modules of this process that are imported afterwards. `random`
+   * returns numbers from 0 to 1.
    */
   constructor(folder: string, random: () => number) {
     this.#folder = folder;
@@ -36,7 +38,8 @@ export class PowerCut {
     const { openSync, closeSync, writeSync, ftruncateSync } = fs;
     const disk = this;
     Object.assign(fs, {
-      openSync(path: string | URL, ...more: [string, number]) { // a URL from Node itself, which loads modules this way
+      // Node passes a URL when it loads modules.
+      openSync(path: string | URL, ...more: [string, number]) {
         const descriptor = openSync(path, ...more);
         if (typeof path === 'string' && dirname(path) === folder) disk.#paths.set(descriptor, path);
         return descriptor;
@@ -52,7 +55,7 @@ export class PowerCut {
       },
       ftruncateSync(descriptor: number, length: number) {
         ftruncateSync(descriptor, length);
-        disk.#changed(descriptor, length, length + 1); // the rest of the last page becomes zeros
+        disk.#changed(descriptor, length, length + 1); // the rest of the last page is zeroed
       },
       fdatasync(descriptor: number, done: (error: Error | null) => void) {
         const failed = disk.failSync();
@@ -63,7 +66,7 @@ export class PowerCut {
     syncBuiltinESMExports();
   }
 
-  /** What is in the folder is on the disk. */
+  /** Starts anew: everything in the folder is on the disk. */
   begin(): void {
     this.#paths.clear();
     this.#disks = new Map(fs.readdirSync(this.#folder).map((name) => {
@@ -73,7 +76,7 @@ export class PowerCut {
     }));
   }
 
-  /** The files as they are found once power is back. Names that were given are taken to stay. */
+  /** Returns the files as they are after a power cut. Created and renamed names are assumed to be kept. */
   cut(): Map<string, Buffer> {
     return new Map(fs.readdirSync(this.#folder).map((name) => {
       const disk = this.#diskOf(join(this.#folder, name));
@@ -107,7 +110,7 @@ export class PowerCut {
     disk.lengths = [cache.length];
   }
 
-  /** The disk's bytes with such a share of the sectors that only the cache has. */
+  /** Returns the bytes on the disk, with this share of the sectors that only the cache has. */
   #withSome({ bytes, dirty }: Disk, cache: Buffer, length: number, share = this.#random()): Buffer {
     const result = Buffer.alloc(length);
     bytes.copy(result);
@@ -121,7 +124,7 @@ export class PowerCut {
   }
 }
 
-/** What a file is renamed to. */
+/** Returns the path to which a temporary file is renamed. */
 function finalOf(path: string): string {
   return path.replace(/\.tmp$/, '');
 }
