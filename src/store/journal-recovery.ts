@@ -28,6 +28,7 @@ import { decodeLine } from './journal-format.ts';
 import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
+/** How to open a journal. */
 export interface JournalOptions {
   readonly folder: string;
   /** The number of the last record that the snapshot contains; 0 without a snapshot. */
@@ -37,6 +38,7 @@ export interface JournalOptions {
   readonly log: (line: string) => void;
 }
 
+/** What recovery found. */
 export interface Recovery {
   /** The segments, the oldest first. If there are none, a new one must be started. */
   readonly segments: Segment[];

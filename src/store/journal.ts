@@ -40,6 +40,7 @@ const probeBytes = 128 * 1024;
 const maxGatherMs = 2;
 const maxIdleTurns = 4;
 
+/** The journal of one data folder, open for appending. */
 export class Journal {
   readonly #folder: string;
   readonly #table: JournalOptions['table'];

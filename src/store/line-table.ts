@@ -26,6 +26,7 @@ export interface PageQuery {
   readonly status: string | undefined;
 }
 
+/** A page, ready to be sent. */
 export interface Page {
   /** The records as a JSON array in UTF-8: a string with one character per byte (latin1) or, if it is long, buffers. */
   readonly body: string | readonly Buffer[];

@@ -12,8 +12,7 @@
  * read, any damage must be found, and the message must name the line.
  *
  * The idea. Animals never change, so the first rows of the table stay as they are while the file is written in small
- * pieces between requests. The checksums of all lines are at the end, so that the
- * animals are a plain JSON array.
+ * pieces between requests. The checksums of all lines are at the end, so that the animals are a plain JSON array.
  *
  * The invariants.
  * - The file is replaced in one step: it is always a whole snapshot, the old one or the new one.
@@ -29,6 +28,7 @@ import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
 import type { LineTable } from './line-table.ts';
 
+/** What is known of a snapshot. */
 export interface Snapshot {
   /** The number of the last journal record that the snapshot contains. */
   readonly sequence: number;
