@@ -3,7 +3,7 @@ import { int64OfUrl } from '../domain/int64.ts';
 import type { PetStore } from '../store/pet-store.ts';
 import type { Operation } from './operation.ts';
 
-/** When the operation is removed (specification.md section 4.3), and since when it is deprecated (decisions.md). */
+/** When the operation is removed (specification.md section 4.3). Its deprecation date: decisions.md, "Deprecation". */
 export const getPetRemoval = Date.parse('2030-12-05T00:00:00Z');
 const deprecation = Date.parse('2025-12-05T00:00:00Z');
 

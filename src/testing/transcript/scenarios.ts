@@ -198,7 +198,7 @@ const heads: Scenario[] = [
     ['many headers that exceed the limit together', get('/', ...Array<string>(2_800).fill('abc: def'))],
     ['a head of nearly 16 KiB', get('/', `A: ${'a'.repeat(15_900)}`)],
     ['2,500 headers', get('/', ...Array<string>(2_500).fill('b:'))],
-    ['HTTP/0.9', 'GET /\r\n\r\n'],
+    ['a request line without a version', 'GET /\r\n\r\n'],
     ...['0.9', '1.2', '2.0', '3.0', '9.9'].map(
       (version) => [`HTTP/${version}`, message(`GET / HTTP/${version}`, 'Host: x')],
     ),
