@@ -41,7 +41,7 @@ describe('the tables', () => {
     assert.match(text, /\n\| fastify \+ SQLite +\| +2\.00 \(2\.00–2\.00\) \| +– \|/);
     assert.match(
       text,
-      /Median \(minimum–maximum\) of 3 fresh processes of each server\. npm run bench:peers: 2 cores\.$/,
+      /Median \(minimum–maximum\) of 3 fresh processes of each server\.$/,
     );
   });
 

@@ -42,7 +42,7 @@ without the first tenth of the responses; memory is measured after the load.`,
 }
 
 /** The README's tables: user CPU against the baseline, and durable creates against ours. */
-export function shortTables({ results, source, processes }: Report): string {
+export function shortTables({ results, processes }: Report): string {
   const targets = [...new Set(results.map(({ target }) => target))];
   const durable = targets.filter((target) => target !== ours && find(results, creates[0]!.title, target) !== undefined);
   type Cell = (title: string, target: string) => string;
@@ -54,7 +54,7 @@ export function shortTables({ results, source, processes }: Report): string {
       (title, target) => ratioOf(find(results, title, target), find(results, title, baseline), 'userCpu')),
     matrix(`durable creates per second, ${ours} ÷ peer`, durable, creates,
       (title, target) => ratioOf(find(results, title, ours), find(results, title, target), 'perSecond')),
-    `Median (minimum–maximum) of ${processes} fresh processes of each server. ${source}.`,
+    `Median (minimum–maximum) of ${processes} fresh processes of each server.`,
   ].join('\n\n');
 }
 
