@@ -31,16 +31,22 @@ async function retainedBytes(
   const connections = 20;
   const sockets: Socket[] = [];
   t.after(() => sockets.forEach((socket) => socket.destroy()));
-  await letServerRead();
-  const before = usedBytes();
+  const leastUsedBytes = async (): Promise<number> => {
+    let least = Infinity; // what is retained is in every measurement; a busy machine frees buffers late
+    for (let i = 0; i < 3; i += 1) {
+      await letServerRead();
+      least = Math.min(least, usedBytes());
+    }
+    return least;
+  };
+  const before = await leastUsedBytes();
   for (let i = 0; i < connections; i += 1) {
     const socket = connect(Number(new URL(address).port), '127.0.0.1').pause();
     socket.on('error', () => {}); // the server may destroy it
     await new Promise((resolve) => socket.write(bytes, 'latin1', resolve));
     sockets.push(socket);
   }
-  await letServerRead();
-  return (usedBytes() - before) / connections;
+  return ((await leastUsedBytes()) - before) / connections;
 }
 
 const tiny = 'GET / HTTP/1.1\r\nHost:\r\n\r\n';
@@ -59,7 +65,7 @@ const afterFirstRequest: readonly [what: string, bytes: string][] = [
   ['a head of 2,200 short lines', get('/', ...lines(2_200))],
   ['a head of 1,000 lines with one name, and a body', `${headOf(1_000, 65_000)}${'a'.repeat(64_000)}`],
   ['two heads of 600 lines with one name, and bodies', `${headOf(597, 20_000)}${'a'.repeat(20_000)}`.repeat(2)],
-  ['a head of 2,500 lines with the same name', get('/', ...Array<string>(2_500).fill('a:'))],
+  ['a head of 3,900 lines with the same name', get('/', ...Array<string>(3_900).fill('a:'))],
   ['a large body', `${post('/', 'Content-Length: 65536')}${'a'.repeat(65_000)}`],
   ['a body in chunks of one byte', chunkedPost + '1\r\na\r\n'.repeat(10_000)],
   ['tiny requests and a large body', `${tiny.repeat(110)}${chunkedPost}ee00\r\n${'a'.repeat(0xee00)}`],
@@ -155,7 +161,7 @@ test('destroys a connection with more than 128 unanswered requests', async (t) =
 test('destroys a connection whose waiting requests take too much memory', async (t) => {
   const { handler, called, release } = blockUntilReleased(echo);
   const server = await startServer(t, handler);
-  const large = get('/', ...lines(1_200));
+  const large = get('/', ...lines(2_200));
   const one = server.connect();
   await one.send(get('/'), large);
   await called;

@@ -39,10 +39,10 @@ export class Request {
     this.headers = headers;
     this.#message = message;
     this.headBytes = method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
-    const overhead = rawHeaders.length > 200 ? 64 : 32; // with so many, some are repeated, and joined in `headers`
+    const [longText, shortText] = rawHeaders.length > 200 ? [64, 26] : [32, 8]; // in many lines, some names are repeated
     for (const text of rawHeaders) {
       this.headBytes += text.length + 2; // followed by ": " or CRLF
-      this.#headMemory += overhead - (text.length > 1 ? 0 : 24); // V8 shares strings of one character
+      this.#headMemory += text.length > 1 ? longText : shortText; // V8 shares strings of one character
     }
     const target = withoutAuthority(url, method);
     const mark = target.indexOf('?');
