@@ -2,7 +2,7 @@
  * Handles a request: steps 2 to 4 of decisions.md, "Order of checks". Step 1, the head of the message, is in http/head.ts.
  */
 import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
-import { bearerToken } from './http/bearer.ts';
+import { bearerToken } from './keys/bearer.ts';
 import { clientAddress } from './http/client-address.ts';
 import type { Handler } from './http/connection.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
@@ -133,10 +133,10 @@ export class Service implements Handler {
   /** Step 2, the API key (specification.md section 5, RFC 6750): the key, or why there is none. */
   #authenticate(request: Request, now: number): Key | Refusal {
     const { authorization } = request.headers; // repeated headers are joined with a comma, which no secret contains
-    const secret = authorization === undefined ? null : bearerToken(authorization);
-    if (secret !== null) return this.#keys.find(secret, now) ?? invalidKey;
-    // RFC 6750 section 3.1: no error code for a request without a bearer token
-    return request.isRepeated('authorization') ? invalidKey : missingKey;
+    const key = authorization === undefined ? null : this.#keys.find(authorization, now);
+    if (key !== null) return key;
+    const isPresented = bearerToken(authorization ?? '') !== null || request.isRepeated('authorization');
+    return isPresented ? invalidKey : missingKey; // RFC 6750 section 3.1: no error code for a request without a token
   }
 
   #addressStatus(sender: Sender, now: number): LimitStatus {

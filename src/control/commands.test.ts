@@ -18,6 +18,7 @@ const accountsOf = (keys: KeyRing): Accounts => ({
 const silent = (line: string): never => assert.fail(line);
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
+const bearer = (secret: string): string => `Bearer ${secret}`;
 const create = (name: string, more: object = {}): Command<'create'> => ({
   op: 'create',
   name,
@@ -37,7 +38,7 @@ test('create returns the key and its secret; no other command shows the secret',
     createdAt: '2026-11-21T12:00:00.000Z', expiresAt: '2026-11-21T13:00:00.000Z',
     secrets: [{ last4: secret!.slice(-4), expiresAt: null }],
   }]);
-  assert.equal(ring.find(secret!, now)?.id, 'k1');
+  assert.equal(ring.find(bearer(secret!), now)?.id, 'k1');
   const list = await run(ring, { op: 'list' });
   assert.deepEqual(list, { keys });
 });
@@ -263,5 +264,5 @@ test('commands on one folder wait for each other', async (t) => {
   const results = await Promise.all(Array.from({ length: 10 }, (_, i) => runCommand(folder, create(`n${i}`), silent)));
   const ring = new KeyRing(folder);
   assert.deepEqual(ring.keys.map(({ id }) => id), Array.from({ length: 10 }, (_, i) => `k${i + 1}`));
-  for (const { keys, secret } of results) assert.equal(ring.find(secret!, Date.now())?.id, keys[0]?.id);
+  for (const { keys, secret } of results) assert.equal(ring.find(bearer(secret!), Date.now())?.id, keys[0]?.id);
 });

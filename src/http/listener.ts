@@ -33,7 +33,7 @@ export class Listener {
   private constructor(handler: Handler, options: ListenerOptions) {
     const { maxConnections, headTimeoutMs, idleTimeoutMs, monotonic } = options;
     this.#maxConnections = maxConnections;
-    const keepAlive = ['Connection', 'keep-alive', 'Keep-Alive', `timeout=${idleTimeoutMs / 1000}`];
+    const keepAlive = ['Keep-Alive', `timeout=${idleTimeoutMs / 1000}`];
     this.#context = { handler, keepAlive, monotonic, stopping: false };
     const server = (this.#server = createServer({
       maxHeaderSize: maxHeadBytes,
@@ -53,7 +53,10 @@ export class Listener {
     server.on('connection', (socket) => this.#connected(socket));
     server.on('timeout', (socket) => this.#connections.get(socket)?.timedOut());
     for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
-      server.on(event, (message, response) => this.#connections.get(message.socket)?.receive(message, response));
+      server.on(event, (message, response) => {
+        if (event !== 'request') response.setHeader('Connection', 'keep-alive'); // Node's default with Expect is close
+        this.#connections.get(message.socket)?.receive(message, response);
+      });
     }
     server.on('connect', (message, socket) => {
       const connection = this.#connections.get(socket as Socket);
@@ -115,7 +118,6 @@ export class Listener {
     });
     if (!isRefused) return;
     const message = `This server serves ${this.#maxConnections} connections at a time.`;
-    const refusal = new ApiError('too_many_connections', message, { retryAfterSeconds: 1 });
-    connection.refuse(refusal);
+    connection.refuse(new ApiError('too_many_connections', message, { retryAfterSeconds: 1 }));
   }
 }

@@ -43,8 +43,7 @@ let idCount = 36;
  * It would concatenate a longer id lazily, in Node's check of each header, which takes 5 % of a request's time.
  */
 export function newRequestId(): string {
-  idCount += 1;
-  return idPrefix + idCount.toString(36);
+  return idPrefix + (++idCount).toString(36);
 }
 
 /**
@@ -80,7 +79,7 @@ function piecesOf({ body }: Reply): readonly (string | Buffer)[] {
 }
 
 function headersOf({ headers, limits, body }: Reply, requestId: string, connection: readonly string[]): string[] {
-  const all = [...headers, 'X-Request-Id', requestId, 'Cache-Control', 'no-store'];
+  const all = ['X-Request-Id', requestId, 'Cache-Control', 'no-store'];
   if (limits) {
     const { limit, remaining, reset } = limits;
     all.push('X-RateLimit-Limit', `${limit}`, 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', `${reset}`);
@@ -89,6 +88,6 @@ function headersOf({ headers, limits, body }: Reply, requestId: string, connecti
     const length = typeof body === 'string' ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
     all.push('Content-Type', 'application/json', 'Content-Length', String(length));
   }
-  for (const text of connection) all.push(text);
+  all.push(...connection, ...headers);
   return all;
 }

@@ -25,11 +25,11 @@ export class Request {
   /** By their names in lower case. The values of a repeated header are joined with commas. */
   readonly headers: IncomingHttpHeaders;
   /** The size of the request line and the headers, without optional white space. */
-  headBytes: number;
+  readonly headBytes: number;
   /** null if the message announces none, or an empty one (RFC 9112 section 6.3). */
   readonly body: Body | null;
   readonly #message: IncomingMessage;
-  #headMemory = 1_600;
+  readonly #headMemory: number;
 
   constructor(message: IncomingMessage, response: ServerResponse, address: string) {
     const { headers, rawHeaders, httpVersion, method = '', url = '' } = message;
@@ -38,12 +38,15 @@ export class Request {
     this.method = method;
     this.headers = headers;
     this.#message = message;
-    this.headBytes = method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
+    let headBytes = method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
+    let headMemory = 1_600;
     const [longText, shortText] = rawHeaders.length > 200 ? [64, 26] : [32, 8]; // in many lines, some names are repeated
     for (const text of rawHeaders) {
-      this.headBytes += text.length + 2; // followed by ": " or CRLF
-      this.#headMemory += text.length > 1 ? longText : shortText; // V8 shares strings of one character
+      headBytes += text.length + 2; // followed by ": " or CRLF
+      headMemory += text.length > 1 ? longText : shortText; // V8 shares strings of one character
     }
+    this.headBytes = headBytes;
+    this.#headMemory = headMemory;
     const target = withoutAuthority(url, method);
     const mark = target.indexOf('?');
     this.path = decodePath(mark < 0 ? target : target.slice(0, mark));

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
 import type { Plan } from '../limits/plans.ts';
+import { bearerToken } from './bearer.ts';
 import { decodeKey, encodeKey, isActive, type Key, type KeySecret } from './key.ts';
 import { hashSecret, isSecret, newSecret } from './secret.ts';
 
@@ -17,7 +18,7 @@ interface KnownSecret {
 }
 
 const format = { name: 'petstore-keys', member: 'keys' };
-/** The number of recently used secrets that are found without hashing them. */
+/** The number of recently used credentials whose key is found without parsing and hashing them. */
 const maxRecent = 10_000;
 
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when it is on disk. */
@@ -46,9 +47,9 @@ export class KeyRing {
     return key;
   }
 
-  /** Returns the key for which a secret is valid at the time `now`, or null. */
-  find(secret: string, now: number): Key | null {
-    const known = this.#recent.get(secret) ?? this.#lookUp(secret);
+  /** Returns the key whose secret the value of an `Authorization` header presents, if it is valid at `now`; or null. */
+  find(credentials: string, now: number): Key | null {
+    const known = this.#recent.get(credentials) ?? this.#lookUp(credentials);
     if (known === null || !isActive(known.key, now)) return null;
     return known.secret.expiresAt === null || now < known.secret.expiresAt ? known.key : null;
   }
@@ -125,11 +126,12 @@ export class KeyRing {
     this.#recent.clear();
   }
 
-  #lookUp(secret: string): KnownSecret | null {
-    const known = isSecret(secret) ? this.#byHash.get(hashSecret(secret)) : undefined;
+  #lookUp(credentials: string): KnownSecret | null {
+    const secret = bearerToken(credentials);
+    const known = secret !== null && isSecret(secret) ? this.#byHash.get(hashSecret(secret)) : undefined;
     if (known === undefined) return null;
     if (this.#recent.size >= maxRecent) this.#recent.clear();
-    this.#recent.set(secret, known);
+    this.#recent.set(credentials, known);
     return known;
   }
 }
