@@ -14,7 +14,7 @@ import type { JsonObject } from '../json/read.ts';
 import { endOfBan, type Ban } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
-import { windowStart, type Window } from './windows.ts';
+import type { Window } from './windows.ts';
 
 const format = { name: 'petstore-usage', member: 'keys' };
 /** The time from the first unsaved change to the write. It is less than 1 s, because a busy event loop adds to it. */
@@ -133,7 +133,7 @@ export function decodeUsage(record: JsonObject): UsageRecord {
 
 function decodeWindow(window: Window, record: JsonObject): void {
   const start = timeMember(record, 'start');
-  if (start !== windowStart(start, window.lengthMs)) throw new Error('"start" must begin a UTC minute or day');
+  if (start % window.lengthMs !== 0) throw new Error('"start" must begin a UTC minute or day');
   window.start = start;
   window.used = countMember(record, 'used');
   if (record.get('firstRefusedAt') !== undefined) window.firstRefusedAt = timeMember(record, 'firstRefusedAt');

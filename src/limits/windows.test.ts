@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dayMs, LimitsTime, minuteMs, windowStart } from './windows.ts';
+import { dayMs, LimitsTime, minuteMs, Window } from './windows.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 
@@ -19,8 +19,11 @@ test('the time of the limits follows a larger step back and any step forward', (
 });
 
 test('windows start with the UTC minute and day', () => {
-  const iso = (text: string, lengthMs: number): string =>
-    new Date(windowStart(Date.parse(text), lengthMs)).toISOString();
+  const iso = (text: string, lengthMs: number): string => {
+    const window = new Window(lengthMs);
+    window.roll(Date.parse(text));
+    return new Date(window.start).toISOString();
+  };
   assert.equal(iso('2026-11-21T12:34:56.789Z', minuteMs), '2026-11-21T12:34:00.000Z');
   assert.equal(iso('2026-11-21T12:34:00.000Z', minuteMs), '2026-11-21T12:34:00.000Z');
   assert.equal(iso('2026-11-21T23:59:59.999Z', dayMs), '2026-11-21T00:00:00.000Z');

@@ -48,17 +48,11 @@ export class Window {
   roll(time: number): boolean {
     // After a large step back within the same day, this time is in the future and would excuse refusals for hours.
     if (this.firstRefusedAt !== null && this.firstRefusedAt - time > maxSmallStepMs) this.firstRefusedAt = null;
-    const start = windowStart(time, this.lengthMs);
-    if (start === this.start) return false;
-    if (start < this.start && this.start - time <= maxSmallStepMs) return false;
+    const start = Math.floor(time / this.lengthMs) * this.lengthMs;
+    if (start <= this.start && this.start - time <= maxSmallStepMs) return false;
     this.start = start;
     this.used = 0;
     this.firstRefusedAt = null;
     return true;
   }
-}
-
-/** Returns the start of the window that contains a time. */
-export function windowStart(time: number, lengthMs: number): number {
-  return Math.floor(time / lengthMs) * lengthMs;
 }
