@@ -201,6 +201,20 @@ test('the limiter agrees with a model for any sequence of requests, clock change
   for (const [name, count] of Object.entries(seen)) assert.ok(count > 5, `too few of ${name}: ${JSON.stringify(seen)}`);
 });
 
+test('the time of the limits follows the clock, and stands still after a step back of up to 60 s', () => {
+  const limiter = new Limiter(new Map(), noon, () => {});
+  const said = [0, 5, 5, -1, -59_995, 5, 6].map((ms) => limiter.timeAt(noon + ms) - noon);
+  assert.deepEqual(said, [0, 5, 5, 5, 5, 5, 6]);
+});
+
+test('the time of the limits follows a larger step back and any step forward', () => {
+  const limiter = new Limiter(new Map(), noon, () => {});
+  const said = [0, -60_000, -60_001, -60_000, 10 * day, 10 * day - 60_000, -day].map(
+    (ms) => limiter.timeAt(noon + ms) - noon,
+  );
+  assert.deepEqual(said, [0, 0, -60_001, -60_000, 10 * day, 10 * day, -day]);
+});
+
 test('the time that a request has waited is not affected by a step of the clock', () => {
   const limiter = new Limiter(new Map(), noon, () => {});
   const free = limitsOf({ name: 'free' });

@@ -2,7 +2,7 @@ import { AddressCounts } from './addresses.ts';
 import { KeyUsage } from './key-usage.ts';
 import type { PlanLimits } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
-import { LimitsTime } from './windows.ts';
+import { maxSmallStepMs } from './windows.ts';
 
 /**
  * Decides which requests are admitted: those with a key by the limits of its plan, all others by their address
@@ -10,7 +10,8 @@ import { LimitsTime } from './windows.ts';
  * last place. It costs a lookup and two counters.
  */
 export class Limiter {
-  readonly #time = new LimitsTime();
+  /** The latest reading of the clock since its last large step back. */
+  #latest = -Infinity;
   readonly #keys: Map<string, KeyUsage>;
   readonly #addresses = new AddressCounts();
   readonly #onChange: () => void;
@@ -19,7 +20,7 @@ export class Limiter {
   constructor(keys: Map<string, KeyUsage>, now: number, onChange: () => void) {
     this.#keys = keys;
     this.#onChange = onChange;
-    for (const usage of keys.values()) usage.roll(this.#time.at(now));
+    for (const usage of keys.values()) usage.roll(this.timeAt(now));
   }
 
   /**
@@ -27,7 +28,7 @@ export class Limiter {
    * at `now` and arrived `waitedMs` before.
    */
   admitKey(id: string, limits: PlanLimits, now: number, waitedMs: number): LimitStatus {
-    const time = this.#time.at(now);
+    const time = this.timeAt(now);
     let usage = this.#keys.get(id);
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
     const { ban } = usage;
@@ -38,29 +39,33 @@ export class Limiter {
 
   /** Admits and counts a request without a valid key from an IP address, or refuses it. */
   admitAddress(address: string, now: number): LimitStatus {
-    return this.#addresses.admit(address, this.#time.at(now));
+    return this.#addresses.admit(address, this.timeAt(now));
   }
 
   /** Returns the status of an IP address without counting a request. */
   addressStatus(address: string, now: number): LimitStatus {
-    return this.#addresses.status(address, this.#time.at(now));
+    return this.#addresses.status(address, this.timeAt(now));
   }
 
-  /** Returns the time of the limits when the clock shows `now`. */
+  /**
+   * Returns the time of the limits when the clock shows `now`: that of the clock, except that it stands still after a
+   * small step back. Both are milliseconds since the epoch.
+   */
   timeAt(now: number): number {
-    return this.#time.at(now);
+    if (now > this.#latest || this.#latest - now > maxSmallStepMs) this.#latest = now;
+    return this.#latest;
   }
 
   /** Returns the usage of a key as of `now`. */
   usageOf(id: string, now: number): KeyUsage {
     const usage = this.#keys.get(id) ?? new KeyUsage();
-    usage.roll(this.#time.at(now));
+    usage.roll(this.timeAt(now));
     return usage;
   }
 
   /** Lifts the ban of a key. Returns whether there was one. */
   unban(id: string, now: number): boolean {
-    const lifted = this.usageOf(id, now).unban(this.#time.at(now));
+    const lifted = this.usageOf(id, now).unban(this.timeAt(now));
     if (lifted) this.#onChange();
     return lifted;
   }
@@ -71,7 +76,7 @@ export class Limiter {
    */
   *usages(now: () => number): Generator<[id: string, KeyUsage]> {
     for (const [id, usage] of this.#keys) {
-      usage.roll(this.#time.at(now()));
+      usage.roll(this.timeAt(now()));
       if (usage.isBlank) this.#keys.delete(id);
       else yield [id, usage];
     }

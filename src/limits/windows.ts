@@ -5,27 +5,16 @@
  * before a window is used, `roll` is called with the current time, and empties the window if another one has begun.
  *
  * The system clock may be set back. After a small step back, the same window must not be handed out twice. So the time
- * of the limits stands still until the clock has caught up. After a large step back it follows the clock, because
- * otherwise a key could be locked out for as long as the clock was wrong. A window that then begins further in the
- * future than a small step is dropped; one that begins sooner stays in force. The same rule applies after a restart to
- * windows that were stored while the clock was ahead.
+ * of the limits (`Limiter.timeAt`) stands still until the clock has caught up. After a large step back it follows the
+ * clock, because otherwise a key could be locked out for as long as the clock was wrong. A window that then begins
+ * further in the future than a small step is dropped; one that begins sooner stays in force. The same rule applies after
+ * a restart to windows that were stored while the clock was ahead.
  */
 
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
 /** A larger step back of the clock is followed; up to this one, the time of the limits stands still. */
 export const maxSmallStepMs = 60_000;
-
-/** The time of the limits: that of the clock, except that it stands still after a small step back. */
-export class LimitsTime {
-  #latest = -Infinity;
-
-  /** Returns the time of the limits when the clock shows `now`. Both are milliseconds since the epoch. */
-  at(now: number): number {
-    if (now > this.#latest || this.#latest - now > maxSmallStepMs) this.#latest = now;
-    return this.#latest;
-  }
-}
 
 /** The count of one window. Times are milliseconds since the epoch, here and in the whole folder. */
 export class Window {
