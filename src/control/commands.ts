@@ -7,7 +7,6 @@
 import { OperatorError } from '../domain/operator-error.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { isActive, type Key } from '../keys/key.ts';
-import { endOfBan } from '../limits/bans.ts';
 import { limitsOf, planOf } from '../limits/plans.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
 import type { Window } from '../limits/windows.ts';
@@ -159,7 +158,7 @@ function usageReport(key: Key, { limiter }: UsageFile, now: number) {
     // The ban in force, or the last one as long as it would prolong the next.
     ban: ban && {
       start: isoTime(ban.start),
-      end: isoTime(endOfBan(ban)),
+      end: isoTime(ban.end),
       active: usage.bannedUntil(limiter.timeAt(now)) !== null,
     },
   };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOfBan } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import { limitsOf, type PlanLimits } from './plans.ts';
 import { keyLimited } from './refusals.ts';
@@ -117,7 +116,7 @@ test('as many refusals as the plan admits per minute, but at least 60, ban the k
   ] as const) {
     const usage = new KeyUsage();
     assert.equal(insist(usage, at('12:00:00'), limits), refusals);
-    assert.deepEqual(usage.ban, { start: at('12:00:03'), lengthMs: 5 * minute });
+    assert.deepEqual(usage.ban, { start: at('12:00:03'), end: at('12:05:03') });
     assert.equal(usage.bannedUntil(at('12:05:02.999')), at('12:05:03'));
     assert.equal(usage.bannedUntil(at('12:05:03')), null);
   }
@@ -200,7 +199,7 @@ test('requests during a ban neither prolong it nor count towards the next', () =
   const usage = new KeyUsage();
   insist(usage, at('12:00:00'), free);
   send(usage, 5_000, at('12:05:02.999'));
-  assert.equal(endOfBan(usage.ban!), at('12:05:03'));
+  assert.equal(usage.ban!.end, at('12:05:03'));
   assert.equal(admitted(send(usage, 1, at('12:05:03'))), 1);
   assert.equal(usage.refusals, 0);
 });
@@ -212,19 +211,19 @@ test('a ban within 24 h of the previous one lasts twice as long, up to an hour; 
   const lengths: number[] = [];
   const ban = (): void => {
     insist(usage, time, unlimited);
-    lengths.push(usage.ban!.lengthMs / minute);
-    time = endOfBan(usage.ban!);
+    lengths.push((usage.ban!.end - usage.ban!.start) / minute);
+    time = usage.ban!.end;
   };
   for (let i = 0; i < 6; i += 1) ban();
   assert.deepEqual(lengths, [5, 10, 20, 40, 60, 60]);
   for (const [later, lengthMs] of [[day, hour], [day + 1, 5 * minute]] as const) {
     const again = new KeyUsage();
     insist(again, at('12:00:00'), free);
-    again.ban = { ...again.ban!, lengthMs: hour };
-    const begins = endOfBan(again.ban) + later;
+    again.ban = { start: again.ban!.start, end: again.ban!.start + hour };
+    const begins = again.ban.end + later;
     send(again, 61, begins - 3_000);
     send(again, 60, begins);
-    assert.equal(again.ban.lengthMs, lengthMs);
+    assert.equal(again.ban.end - again.ban.start, lengthMs);
   }
 });
 
@@ -237,7 +236,7 @@ test('lifting a ban also forgets the refusals that led to it', () => {
   send(usage, 5_000, at('12:00:05')); // refused, within a new grace time
   assert.equal(usage.ban, null);
   insist(usage, at('12:01:00'), free);
-  assert.equal(usage.ban!.lengthMs, 5 * minute);
+  assert.equal(usage.ban!.end - usage.ban!.start, 5 * minute);
 });
 
 test('after a large step back of the clock, a first refusal in the future is forgotten', () => {

@@ -1,4 +1,4 @@
-import { countsTowardsBan, endOfBan, isForgotten, nextBan, refusalsForBan, type Ban } from './bans.ts';
+import { graceMs, isForgotten, minRefusals, nextBan, type Ban } from './bans.ts';
 import type { PlanLimits } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
 import { dayMs, minuteMs, Window } from './windows.ts';
@@ -26,8 +26,7 @@ export class KeyUsage {
 
   /** Returns when the ban in force ends, or null if there is none. */
   bannedUntil(time: number): number | null {
-    const end = this.ban === null ? -Infinity : endOfBan(this.ban);
-    return time < end ? end : null;
+    return this.ban !== null && time < this.ban.end ? this.ban.end : null;
   }
 
   /** Admits and counts a request, or refuses it. It arrived at `arrivedAt` and is handled at `time`. */
@@ -48,9 +47,9 @@ export class KeyUsage {
     if (day.used >= perDay) day.firstRefusedAt ??= time;
     // If both windows are exhausted, Retry-After names the end of the day, so the day's first refusal counts.
     const { firstRefusedAt } = day.used >= perDay ? day : minute;
-    if (countsTowardsBan(arrivedAt, firstRefusedAt!)) {
+    if (arrivedAt - firstRefusedAt! > graceMs) {
       this.refusals += 1;
-      if (this.refusals >= refusalsForBan(perMinute)) this.ban = nextBan(this.ban, time);
+      if (this.refusals >= Math.max(perMinute, minRefusals)) this.ban = nextBan(this.ban, time);
     }
     return this.#refusal(perMinute, perDay, time);
   }

@@ -81,13 +81,10 @@ test('encodeUsage and decodeUsage are inverse', () => {
       firstRefusedAt: fc.option(time),
     });
   const ban = fc.option(
-    fc.record(
-      {
-        start: time.map((ms) => Math.floor(ms / 1000) * 1000),
-        lengthMs: fc.integer({ min: 1, max: 3_600 }).map((s) => s * 1000),
-      },
-      { noNullPrototype: true },
-    ),
+    fc.tuple(time, fc.integer({ min: 1, max: 3_600 })).map(([ms, seconds]) => {
+      const start = Math.floor(ms / 1000) * 1000;
+      return { start, end: start + seconds * 1000 };
+    }),
   );
   fc.assert(fc.property(window(minute), window(86_400_000), fc.nat(), ban, (minuteUsed, dayUsed, refusals, stored) => {
     const id = 'k7';

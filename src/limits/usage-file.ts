@@ -11,7 +11,7 @@ import { DamagedFileError } from '../files/errors.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
 import { optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
-import { endOfBan, type Ban } from './bans.ts';
+import type { Ban } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
 import type { Window } from './windows.ts';
@@ -116,7 +116,7 @@ export function encodeUsage(id: string, usage: KeyUsage, isoTime: (time: number)
     return `"start":"${isoTime(start)}","used":${used}${refused}`;
   };
   const counted = refusals === 0 ? '' : `,"refusals":${refusals}`;
-  const lastBan = ban === null ? '' : `,"ban":{"start":"${isoTime(ban.start)}","end":"${isoTime(endOfBan(ban))}"}`;
+  const lastBan = ban === null ? '' : `,"ban":{"start":"${isoTime(ban.start)}","end":"${isoTime(ban.end)}"}`;
   return `{"id":${JSON.stringify(id)},"minute":{${window(minute)}${counted}},"day":{${window(day)}}${lastBan}}`;
 }
 
@@ -141,8 +141,8 @@ function decodeWindow(window: Window, record: JsonObject): void {
 
 function decodeBan(record: JsonObject): Ban {
   const start = timeMember(record, 'start');
-  const lengthMs = timeMember(record, 'end') - start;
-  if (start % 1000 === 0 && lengthMs > 0 && lengthMs % 1000 === 0) return { start, lengthMs };
+  const end = timeMember(record, 'end');
+  if (start % 1000 === 0 && end % 1000 === 0 && start < end) return { start, end };
   throw new Error('"ban" must start and end at whole seconds, and end after its start');
 }
 
