@@ -1,4 +1,4 @@
-import { AddressCounts } from './addresses.ts';
+import { AddressCounts, networkOf } from './addresses.ts';
 import { KeyUsage } from './key-usage.ts';
 import type { PlanLimits } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
@@ -39,12 +39,12 @@ export class Limiter {
 
   /** Admits and counts a request without a valid key from an IP address, or refuses it. */
   admitAddress(address: string, now: number): LimitStatus {
-    return this.#addresses.admit(address, this.timeAt(now));
+    return this.#addresses.admit(networkOf(address), this.timeAt(now));
   }
 
   /** Returns the status of an IP address without counting a request. */
   addressStatus(address: string, now: number): LimitStatus {
-    return this.#addresses.status(address, this.timeAt(now));
+    return this.#addresses.status(networkOf(address), this.timeAt(now));
   }
 
   /**
