@@ -30,33 +30,36 @@ export class KeyUsage {
   }
 
   /** Admits and counts a request, or refuses it. It arrived at `arrivedAt` and is handled at `time`. */
-  admit({ perMinute, perDay }: PlanLimits, time: number, arrivedAt: number): LimitStatus {
+  admit(limits: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     this.roll(time);
     const { minute, day } = this;
-    if (this.bannedUntil(time) !== null) return this.#refusal(perMinute, perDay, time);
-    if (minute.used < perMinute && day.used < perDay) {
-      minute.used += 1;
-      day.used += 1;
-      // An exhausted window has room again only after a change of plan. The client does not know when the new limit is
-      // reached, so its first refusal then starts a new grace time.
-      minute.firstRefusedAt = null;
-      day.firstRefusedAt = null;
-      return this.#status(perMinute, perDay);
+    const status = this.#status(limits);
+    if (this.bannedUntil(time) === null) {
+      if (status.remaining > 0) {
+        minute.used += 1;
+        day.used += 1;
+        // An exhausted window has room again only after a change of plan. The client does not know when the new limit
+        // is reached, so its first refusal then starts a new grace time.
+        minute.firstRefusedAt = null;
+        day.firstRefusedAt = null;
+        return { ...status, remaining: status.remaining - 1 };
+      }
+      if (minute.used >= limits.perMinute) minute.firstRefusedAt ??= time;
+      if (day.used >= limits.perDay) day.firstRefusedAt ??= time;
+      // If both windows are exhausted, the status names the end of the day, so the day's first refusal counts.
+      if (arrivedAt - this[status.window].firstRefusedAt! > graceMs) {
+        this.refusals += 1;
+        if (this.refusals >= Math.max(limits.perMinute, minRefusals)) this.ban = nextBan(this.ban, time);
+      }
     }
-    if (minute.used >= perMinute) minute.firstRefusedAt ??= time;
-    if (day.used >= perDay) day.firstRefusedAt ??= time;
-    // If both windows are exhausted, Retry-After names the end of the day, so the day's first refusal counts.
-    const { firstRefusedAt } = day.used >= perDay ? day : minute;
-    if (arrivedAt - firstRefusedAt! > graceMs) {
-      this.refusals += 1;
-      if (this.refusals >= Math.max(perMinute, minRefusals)) this.ban = nextBan(this.ban, time);
-    }
-    return this.#refusal(perMinute, perDay, time);
+    const bannedUntil = this.bannedUntil(time);
+    if (bannedUntil === null) return { ...status, refusedBy: 'window' };
+    const exhaustedUntil = status.remaining === 0 ? status.reset : 0;
+    return { ...status, remaining: 0, reset: Math.max(bannedUntil / 1000, exhaustedUntil), refusedBy: 'ban' };
   }
 
   /** Lifts the ban in force and forgets it and the refusals that led to it. Returns whether there was a ban. */
   unban(time: number): boolean {
-    this.roll(time);
     if (this.bannedUntil(time) === null) return false;
     this.ban = null;
     this.refusals = 0;
@@ -65,25 +68,16 @@ export class KeyUsage {
     return true;
   }
 
-  #status(perMinute: number, perDay: number): LimitStatus {
+  /**
+   * Returns the status before another request is counted. If a window is exhausted, it names the exhausted window that
+   * ends last: the day never ends before the minute.
+   */
+  #status({ perMinute, perDay }: PlanLimits): LimitStatus {
     const { minute, day } = this;
     const minuteLeft = Math.max(0, perMinute - minute.used);
     const dayLeft = Math.max(0, perDay - day.used);
     return minuteLeft < dayLeft
       ? { window: 'minute', limit: perMinute, remaining: minuteLeft, reset: minute.end / 1000, refusedBy: null }
       : { window: 'day', limit: perDay, remaining: dayLeft, reset: day.end / 1000, refusedBy: null };
-  }
-
-  #refusal(perMinute: number, perDay: number, time: number): LimitStatus {
-    const { minute, day } = this;
-    const bannedUntil = this.bannedUntil(time);
-    const minuteUntil = minute.used >= perMinute ? minute.end : 0;
-    const dayUntil = day.used >= perDay ? day.end : 0;
-    return {
-      ...this.#status(perMinute, perDay),
-      remaining: 0,
-      reset: Math.max(minuteUntil, dayUntil, bannedUntil ?? 0) / 1000,
-      refusedBy: bannedUntil === null ? 'window' : 'ban',
-    };
   }
 }
