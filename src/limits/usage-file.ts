@@ -6,6 +6,7 @@
  * again.
  */
 import { join } from 'node:path';
+import { messageOf } from '../domain/operator-error.ts';
 import { setAside } from '../files/aside.ts';
 import { DamagedFileError } from '../files/errors.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
@@ -36,42 +37,37 @@ export class UsageFile {
    */
   static async open(folder: string, now: () => number, log: (line: string) => void): Promise<UsageFile> {
     const path = join(folder, 'usage.json');
+    const usages = new Map<string, KeyUsage>();
     try {
-      return new UsageFile(path, readRecords(path, format, decodeUsage), now, log);
+      for (const { id, usage } of readRecords(path, format, decodeUsage)) usages.set(id, usage);
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
       const aside = await setAside(path, 'broken');
       log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
-      return new UsageFile(path, [], now, log);
     }
+    return new UsageFile(path, usages, now, log);
   }
 
-  private constructor(path: string, records: readonly UsageRecord[], now: () => number, log: (line: string) => void) {
+  private constructor(path: string, usages: Map<string, KeyUsage>, now: () => number, log: (line: string) => void) {
     this.#path = path;
     this.#now = now;
     this.#log = log;
-    this.limiter = new Limiter(new Map(records.map(({ id, usage }) => [id, usage])), now(), () => this.#scheduleSave());
+    this.limiter = new Limiter(usages, now(), () => this.#scheduleSave());
   }
 
   /** Saves all changes so far. Rejects with an OperatorError; the file is then unchanged, and will be tried again. */
   save(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined; // later changes may miss this write, so they schedule another one
-    const saved = this.#saving
-      .then(() => writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now)))
-      .catch((error: unknown) => {
-        this.#scheduleSave();
-        throw error;
-      });
-    this.#saving = saved.catch(() => {});
+    const saved = this.#saving.then(() => writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now)));
+    this.#saving = saved.catch(() => this.#scheduleSave());
     return saved;
   }
 
   /** Saves what is not saved yet. Rejects with an OperatorError; there is no further try. */
   async close(): Promise<void> {
-    if (this.#timer === undefined) await this.#saving;
-    if (this.#timer === undefined) return; // nothing is unsaved; a failed write sets the timer again
-    await this.save().finally(() => clearTimeout(this.#timer));
+    if (this.#timer === undefined) await this.#saving; // a failed write sets the timer again
+    if (this.#timer !== undefined) await this.save().finally(() => clearTimeout(this.#timer));
   }
 
   #scheduleSave(): void {
@@ -79,20 +75,11 @@ export class UsageFile {
   }
 
   async #saveInBackground(): Promise<void> {
-    try {
-      await this.save();
-      if (this.#failing) this.#log(`the usage of the keys is saved in ${this.#path} again`);
-      this.#failing = false;
-    } catch (error) {
-      if (!this.#failing) this.#log(`${(error as Error).message}; a restart would lose recent usage and bans`);
-      this.#failing = true;
-    }
+    const error = await this.save().then(() => null, messageOf);
+    if (error !== null && !this.#failing) this.#log(`${error}; a restart would lose recent usage and bans`);
+    if (error === null && this.#failing) this.#log(`the usage of the keys is saved in ${this.#path} again`);
+    this.#failing = error !== null;
   }
-}
-
-interface UsageRecord {
-  readonly id: string;
-  readonly usage: KeyUsage;
 }
 
 function* encodeUsages(limiter: Limiter, now: () => number): Generator<string> {
@@ -121,7 +108,7 @@ export function encodeUsage(id: string, usage: KeyUsage, isoTime: (time: number)
 }
 
 /** Decodes a line of usage.json. Throws an Error that names the invalid member. */
-export function decodeUsage(record: JsonObject): UsageRecord {
+export function decodeUsage(record: JsonObject): { id: string; usage: KeyUsage } {
   const usage = new KeyUsage();
   const minute = objectMember(record, 'minute');
   decodeWindow(usage.minute, minute);
