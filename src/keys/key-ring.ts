@@ -6,27 +6,20 @@ import { bearerToken } from './bearer.ts';
 import { decodeKey, encodeKey, isActive, type Key, type KeySecret } from './key.ts';
 import { hashSecret, isSecret, newSecret } from './secret.ts';
 
-/** A key and its new secret, which is not stored. */
-export interface IssuedKey {
-  readonly key: Key;
-  readonly secret: string;
-}
-
 interface KnownSecret {
   readonly key: Key;
   readonly secret: KeySecret;
 }
 
 const format = { name: 'petstore-keys', member: 'keys' };
-/** The number of recently used credentials whose key is found without parsing and hashing them. */
-const maxRecent = 10_000;
 
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when it is on disk. */
 export class KeyRing {
   readonly #path: string;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
-  readonly #recent = new Map<string, KnownSecret>();
+  /** The secrets that were used since the last change, which are found without hashing them. */
+  readonly #used = new Map<string, KnownSecret>();
   #changes: Promise<unknown> = Promise.resolve();
 
   /** Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. */
@@ -49,39 +42,40 @@ export class KeyRing {
 
   /** Returns the key whose secret the value of an `Authorization` header presents, if it is valid at `now`; or null. */
   find(credentials: string, now: number): Key | null {
-    const known = this.#recent.get(credentials) ?? this.#lookUp(credentials);
+    const known = this.#used.get(credentials) ?? this.#lookUp(credentials);
     if (known === null || !isActive(known.key, now)) return null;
     return known.secret.expiresAt === null || now < known.secret.expiresAt ? known.key : null;
   }
 
   /**
-   * Makes a key. If `expiresAt` is null, it does not expire.
+   * Makes a key and returns it with its secret, which is not stored. If `expiresAt` is null, it does not expire.
    *
    * This and the other changes reject with an OperatorError, and change nothing, if the file cannot be written or if
    * the key does not exist, is revoked or (except for `revoke`) has expired.
    */
-  create(name: string, plan: Plan, expiresAt: number | null, now: number): Promise<IssuedKey> {
-    return this.#change(() => {
-      const secret = newSecret();
+  async create(name: string, plan: Plan, expiresAt: number | null, now: number): Promise<{ key: Key; secret: string }> {
+    const secret = newSecret();
+    const key = await this.#change(() => {
       // Keys are never removed, so no id is used twice.
       const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
       const id = `k${highest + 1}`;
-      const key = { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [storedSecret(secret)] };
-      return { keys: [...this.#keys, key], result: { key, secret } };
+      return { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [storedSecret(secret)] };
     });
+    return { key, secret };
   }
 
-  /** Adds a secret to a key. Its other secrets expire after `graceMs` at the latest. */
-  rotate(id: string, graceMs: number, now: number): Promise<IssuedKey> {
+  /** Adds a secret to a key and returns both. Its other secrets expire after `graceMs` at the latest. */
+  async rotate(id: string, graceMs: number, now: number): Promise<{ key: Key; secret: string }> {
     const secret = newSecret();
-    return this.#edit(id, (key) => {
-      assertActive(key, now);
+    const key = await this.#edit(id, (old) => {
+      assertActive(old, now);
       const until = now + graceMs;
-      const older = key.secrets
-        .map((old) => ({ ...old, expiresAt: Math.min(old.expiresAt ?? Infinity, until) }))
-        .filter((old) => old.expiresAt > now);
-      return { ...key, secrets: [...older, storedSecret(secret)] };
-    }).then((key) => ({ key, secret }));
+      const older = old.secrets
+        .map((one) => ({ ...one, expiresAt: Math.min(one.expiresAt ?? Infinity, until) }))
+        .filter(({ expiresAt }) => expiresAt > now);
+      return { ...old, secrets: [...older, storedSecret(secret)] };
+    });
+    return { key, secret };
   }
 
   /** Revokes a key permanently. An expired key can be revoked too, because the clock may be set back later. */
@@ -99,22 +93,21 @@ export class KeyRing {
 
   #edit(id: string, edit: (key: Key) => Key): Promise<Key> {
     return this.#change(() => {
-      const old = this.get(id);
-      if (old.revokedAt !== null) {
-        throw new OperatorError(`key ${id} is revoked; "petstore keys create" makes a new one`);
-      }
-      const result = edit(old);
-      return { keys: this.#keys.map((key) => (key === old ? result : key)), result };
+      const key = this.get(id);
+      if (key.revokedAt === null) return edit(key);
+      throw new OperatorError(`key ${id} is revoked; "petstore keys create" makes a new one`);
     });
   }
 
-  /** Makes changes one after the other. Each starts from the result of the previous one. */
-  #change<T>(change: () => { keys: readonly Key[]; result: T }): Promise<T> {
+  /** Adds or replaces the key that `change` returns. Changes are made one after the other. */
+  #change(change: () => Key): Promise<Key> {
     const done = this.#changes.then(async () => {
-      const { keys, result } = change();
+      const changed = change();
+      const byId = new Map([...this.#keys, changed].map((key) => [key.id, key])); // a replaced key keeps its place
+      const keys = [...byId.values()];
       await writeRecords(this.#path, format, keys.map(encodeKey));
       this.#setKeys(keys);
-      return result;
+      return changed;
     });
     this.#changes = done.catch(() => {});
     return done;
@@ -123,15 +116,15 @@ export class KeyRing {
   #setKeys(keys: readonly Key[]): void {
     this.#keys = keys;
     this.#byHash = new Map(keys.flatMap((key) => key.secrets.map((secret) => [secret.sha256, { key, secret }])));
-    this.#recent.clear();
+    this.#used.clear();
   }
 
   #lookUp(credentials: string): KnownSecret | null {
     const secret = bearerToken(credentials);
     const known = secret !== null && isSecret(secret) ? this.#byHash.get(hashSecret(secret)) : undefined;
     if (known === undefined) return null;
-    if (this.#recent.size >= maxRecent) this.#recent.clear();
-    this.#recent.set(credentials, known);
+    // Only the usual form, so that each secret has one entry at most.
+    if (credentials === `Bearer ${secret}`) this.#used.set(credentials, known);
     return known;
   }
 }
