@@ -32,11 +32,8 @@ export class Channel {
   async listen(path: string): Promise<void> {
     const listening = once(this.#server, 'listening');
     const umask = process.umask(0o177);
-    try {
-      this.#server.listen(path);
-    } finally {
-      process.umask(umask);
-    }
+    this.#server.listen(path); // it emits errors, it does not throw them
+    process.umask(umask);
     await listening;
   }
 
@@ -52,14 +49,13 @@ export class Channel {
 /**
  * Sends a message to the process that listens on a socket, and returns its response. Rejects with a system error if
  * the process cannot be reached (ECONNREFUSED: no process listens), and with a ChannelClosedError if it was reached but
- * sent no response within `timeoutMs`.
+ * sent nothing for `timeoutMs`.
  */
 export async function sendMessage(path: string, message: unknown, timeoutMs: number): Promise<unknown> {
   const socket = connect(path);
   try {
     await once(socket, 'connect');
-    const timer = setTimeout(() => socket.destroy(), timeoutMs);
-    socket.once('close', () => clearTimeout(timer));
+    socket.setTimeout(timeoutMs, () => socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(message)}\n`);
     return await readMessage(socket, Infinity);
@@ -72,22 +68,15 @@ export async function sendMessage(path: string, message: unknown, timeoutMs: num
 export class ChannelClosedError extends Error {}
 
 /** Returns the first message that arrives. Rejects if there is none, or if it is not JSON or longer than `maxBytes`. */
-function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    socket.on('data', (chunk: Buffer) => {
-      const end = chunk.indexOf('\n');
-      chunks.push(end < 0 ? chunk : chunk.subarray(0, end));
-      length += chunk.length;
-      if (length > maxBytes) socket.destroy();
-      if (length > maxBytes || end < 0) return;
-      try {
-        resolve(JSON.parse(Buffer.concat(chunks).toString()));
-      } catch (error) {
-        reject(error);
-      }
+async function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
+  const line = await new Promise<string>((resolve, reject) => {
+    let received = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      received += text;
+      if (socket.bytesRead > maxBytes) socket.destroy();
+      else if (text.includes('\n')) resolve(received.slice(0, received.indexOf('\n')));
     });
     socket.once('close', () => reject(new ChannelClosedError('the connection was closed without a response')));
   });
+  return JSON.parse(line);
 }
