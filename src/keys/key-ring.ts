@@ -18,7 +18,7 @@ export class KeyRing {
   readonly #path: string;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
-  /** The secrets that were used since the last change, which are found without hashing them. */
+  /** By the credentials that were used since the last change: found without parsing and hashing them. */
   readonly #used = new Map<string, KnownSecret>();
   #changes: Promise<unknown> = Promise.resolve();
 
