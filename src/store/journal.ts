@@ -16,7 +16,7 @@
  *
  * The invariants.
  * - An animal is added to the table, and the promise of `append` resolves, only after the sync of its record.
- * - One loop, `#run`, does all writing. Probes and rotations wait until it is between two groups.
+ * - One loop, `#run`, does all writing. It does one task after the other: writes a group, probes or rotates.
  * - After a failed write or sync, nothing is written until the file was truncated to its last synced length. This is
  *   because the kernel may treat pages as written that never reached the disk. If the process ends before the repair,
  *   the next start writes everything again that no line shows to have been synced.
@@ -29,7 +29,7 @@ import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { diskError } from '../files/errors.ts';
 import { syncFolder } from '../files/replace.ts';
-import { encodeMarker, encodeRecords, type EncodedRecords } from './journal-format.ts';
+import { encodeMarker, encodeRecords } from './journal-format.ts';
 import { recoverJournal, type JournalOptions } from './journal-recovery.ts';
 import { segmentPath, startSegment, type Segment } from './journal-segment.ts';
 
@@ -53,11 +53,13 @@ export class Journal {
   /** The current segment. */
   #file: AppendFile;
   #durable: number;
-  /** The next group to be written. */
-  #waiting = new Group();
+  /** The animals of the next group. */
+  #waiting: StoredPet[] = [];
+  /** Settled when the next group is on disk or has failed; null if nothing waits. */
+  #written: Promise<void> | null = null;
   /** How many records the next group is likely to have: those that wait, and one of each client just responded to. */
   #expected = 0;
-  /** Work to be done between two groups. None of these functions rejects. */
+  /** The tasks for `#run`. None of these functions rejects. */
   readonly #tasks: (() => Promise<void>)[] = [];
   #probing: Promise<void> | null = null;
   #running: Promise<void> | null = null;
@@ -114,9 +116,10 @@ export class Journal {
 
   /** Resolves when the animal is on disk and in the table. Rejects with the error of the write or the sync. */
   append(pet: StoredPet): Promise<void> {
-    this.#waiting.pets.push(pet);
-    this.#running ??= this.#run();
-    return this.#waiting.written;
+    this.#waiting.push(pet);
+    // One promise for the group, because garbage collections copy every object that lives as long as a sync.
+    this.#written ??= this.#enqueue(() => this.#commit());
+    return this.#written;
   }
 
   /**
@@ -124,13 +127,13 @@ export class Journal {
    * the error otherwise. Concurrent calls share one probe.
    */
   probe(): Promise<void> {
-    this.#probing ??= this.#betweenGroups(() => this.#probe()).finally(() => (this.#probing = null));
+    this.#probing ??= this.#enqueue(() => this.#probe()).finally(() => (this.#probing = null));
     return this.#probing;
   }
 
   /** Starts a new segment between two groups. Rejects with the error of the disk; the old segment then stays in use. */
   rotate(): Promise<void> {
-    return this.#betweenGroups(() => this.#rotate());
+    return this.#enqueue(() => this.#rotate());
   }
 
   /** Removes the segments before the current one that contain only records up to number `sequence`. */
@@ -156,24 +159,21 @@ export class Journal {
     }
   }
 
-  #betweenGroups(work: () => Promise<void>): Promise<void> {
+  /** Adds a task. Returns its result. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#tasks.push(() => work().then(resolve, reject));
       this.#running ??= this.#run();
     });
   }
 
-  /** Writes groups and does the work between them, until a turn of the event loop brings neither. */
+  /** Does the tasks, until a turn of the event loop brings none. */
   async #run(): Promise<void> {
     for (;;) {
       await this.#gather();
       const task = this.#tasks.shift();
-      if (task !== undefined) await task();
-      const group = this.#waiting;
-      if (group.pets.length > 0) {
-        this.#waiting = new Group();
-        await this.#commit(group);
-      } else if (task === undefined) break;
+      if (task === undefined) break;
+      await task();
     }
     // There was no await after #gather, so nothing can have been added. The next call starts a new loop.
     this.#appendMarker();
@@ -189,7 +189,7 @@ export class Journal {
   async #gather(): Promise<void> {
     await nextTurn();
     if (this.#expected === 1) return; // nothing to wait for
-    const { pets } = this.#waiting;
+    const pets = this.#waiting;
     const until = performance.now() + maxGatherMs;
     for (let idle = 0; pets.length < this.#expected && idle < maxIdleTurns && performance.now() < until; ) {
       const before = pets.length;
@@ -198,27 +198,25 @@ export class Journal {
     }
   }
 
-  /** Writes and syncs a group, adds its animals to the table and settles its promise. */
-  async #commit({ pets, resolve, reject }: Group): Promise<void> {
-    let records: EncodedRecords;
-    try {
-      records = encodeRecords(pets, this.#durable, this.#buffer);
-      await this.#write(records.bytes);
-    } catch (error) {
-      this.#expected = 0;
-      return reject(error);
-    }
-    const { bytes, offsets } = records;
+  /** Writes and syncs the group that waits, and adds its animals to the table. Rejects with the error of the disk. */
+  async #commit(): Promise<void> {
+    const pets = this.#waiting;
+    this.#waiting = [];
+    this.#written = null;
+    this.#expected = 0; // if this fails
+    const { bytes, offsets } = encodeRecords(pets, this.#durable, this.#buffer);
+    await this.#write(bytes);
     this.#syncedBytes = this.#file.size;
     for (let i = 0; i < pets.length; i++) {
       this.#table.append(bytes, pets[i]!.status, offsets[2 * i]!, offsets[2 * i + 1]!);
     }
     this.#durable += pets.length;
     this.#markerDue = true;
-    this.#expected = pets.length + this.#waiting.pets.length;
-    resolve();
-    if (!this.#file.isReserveLow) return;
-    await nextTurn(); // the responses are sent first
+    this.#expected = pets.length + this.#waiting.length;
+    if (this.#file.isReserveLow) this.#tasks.unshift(() => this.#extendReserve()); // the responses are sent first
+  }
+
+  async #extendReserve(): Promise<void> {
     try {
       await this.#file.extendReserve();
     } catch {
@@ -285,21 +283,6 @@ export class Journal {
     this.#syncedBytes = file.size;
     await this.#repair();
   }
-}
-
-/**
- * Records that are written and synced together. They share one promise, because garbage collections copy every object
- * that lives as long as a sync.
- */
-class Group {
-  readonly pets: StoredPet[] = [];
-  resolve!: () => void;
-  reject!: (error: unknown) => void;
-  /** Settled after the sync, or when the group has failed. */
-  readonly written = new Promise<void>((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
-  });
 }
 
 function nextTurn(): Promise<void> {
