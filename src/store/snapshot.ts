@@ -22,7 +22,7 @@
  */
 import { statSync } from 'node:fs';
 import { statusOfLine } from '../domain/pet.ts';
-import { crc32, crcHex } from '../files/crc32.ts';
+import { crc32 } from '../files/crc32.ts';
 import { damaged } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
@@ -45,7 +45,6 @@ const syncBytes = 1024 * 1024;
 const checksumBytes = 4;
 /** The checksums in one string: 64. */
 const stringBytes = 64 * checksumBytes;
-const petStart = '{"id":';
 const petsEnd = '],"crc32":[';
 const documentEnd = ']}';
 const comma = 0x2c;
@@ -121,36 +120,41 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
   try {
     const headLine = nextLine();
     const head = headPattern.exec(textOf(headLine));
-    const count = Number(head?.[3]);
-    if (head === null || count > size) throw damaged(path, 1, 'this is not the first line of a snapshot');
-    const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
-    checksums.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
-    for (let row = 1; row <= count; row++) {
-      const { bytes, start, end } = nextLine();
-      const hasComma = bytes[end - 1] === comma;
-      const petEnd = hasComma ? end - 1 : end;
-      const status = statusOfLine(bytes, start, petEnd);
-      if (hasComma !== row < count || status === null) {
-        throw damaged(path, findDamagedLine(path) ?? number, 'this is not the line of an animal');
+    if (head === null) throw damaged(path, 1, 'this is not the first line of a snapshot');
+    const count = Number(head[3]);
+    // Nothing relies on the count before its checksum was compared. The line of an animal has at least 16 bytes.
+    const room = Buffer.allocUnsafeSlow(Math.ceil(size / 4));
+    room.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
+    let rows = 0;
+    let hasComma = true; // whether the line before ends with a comma
+    for (;;) {
+      const line = nextLine();
+      const { bytes, start, end } = line;
+      const petEnd = bytes[end - 1] === comma ? end - 1 : end;
+      const status = hasComma ? statusOfLine(bytes, start, petEnd) : null;
+      if (status === null) {
+        if (textOf(line) === petsEnd && hasComma === (rows === 0)) break;
+        if (rows >= count) throw damaged(path, number, `this line should be ${petsEnd}`);
+        throw damaged(path, hasComma ? number : number - 1, 'this is not the line of an animal');
       }
       table.append(bytes, status, start, petEnd);
-      checksums.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * row);
+      room.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * ++rows);
+      hasComma = petEnd < end;
     }
-    if (textOf(nextLine()) !== petsEnd) {
-      throw damaged(path, findDamagedLine(path) ?? number, `this line should be ${petsEnd}`);
-    }
+    const checksums = room.subarray(0, checksumBytes * (rows + 1));
     for (let start = 0; start < checksums.length; start += stringBytes) {
       const found = textOf(nextLine());
       const expected = checksumLine(checksums, start);
       if (found === expected) continue;
       let at = 0;
       while (found[at] === expected[at]) at++;
-      if (found.length !== expected.length || !/[0-9a-f]/.test(expected[at]!)) {
+      if (!/[0-9a-f]/.test(expected[at] ?? '')) {
         throw damaged(path, number, 'this is not the expected line of checksums');
       }
       const row = start / checksumBytes + Math.floor((at - 1) / 8);
       throw damaged(path, row + 1, `the line does not match its checksum (in line ${number})`);
     }
+    if (rows !== count) throw damaged(path, 1, `the number of animals is ${rows}, not ${count}`);
     if (textOf(nextLine()) !== documentEnd) throw damaged(path, number, `this line should be ${documentEnd}`);
     if (lines.next().done !== true) throw damaged(path, number + 1, 'the document has ended, but the file continues');
     return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
@@ -167,22 +171,4 @@ function checksumLine(checksums: Buffer, start: number): string {
 
 function textOf({ bytes, start, end }: Line): string {
   return bytes.toString('latin1', start, end);
-}
-
-/**
- * Looks for the cause if a line is not the expected one: a damaged count in line 1, or a line with two animals because
- * the line feed between them was damaged. Returns the number of that line, or null if it finds neither.
- */
-function findDamagedLine(path: string): number | null {
-  let headSum = '';
-  let sumsFollow = false;
-  for (const line of readLines(path)) {
-    const { bytes, start, end, number } = line;
-    if (number === 1) headSum = crcHex(crc32(bytes, start, end));
-    if (sumsFollow) return bytes.toString('latin1', start + 1, start + 9) === headSum ? null : 1;
-    const text = textOf(line);
-    if (text.includes(petStart, 1)) return number;
-    sumsFollow = text === petsEnd;
-  }
-  return null;
 }
