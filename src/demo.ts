@@ -30,7 +30,7 @@ export async function startDemo(samples: ReturnType<typeof readSamples>, stores:
   if (stores.keys.keys.length > 0) return '';
   const ordersPath = join(stores.folder, ordersName);
   if (!existsSync(ordersPath)) {
-    await replaceFile(ordersPath, (file) => file.writeFile(samples.ordersFile));
+    await replaceFile(ordersPath, [samples.ordersFile]);
     readOrders(stores.folder, stores.orders);
   }
   if (stores.pets.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));

@@ -63,23 +63,21 @@ export function readRecords<Item extends { readonly id: unknown }>(
  * Replaces a file by one with these records, which are JSON texts without line feeds. Rejects with OperatorError if
  * that fails; the old file is unchanged then.
  */
-export async function writeRecords(
-  path: string,
-  { name, member }: RecordFormat,
-  records: Iterable<string>,
-): Promise<void> {
-  await replaceFile(path, async (file) => {
-    let piece = `{"format":"${name}","version":${version},"${member}":[`;
-    let separator = '\n';
-    for (const record of records) {
-      piece += separator + record;
-      separator = ',\n';
-      if (piece.length < pieceLength) continue;
-      await file.writeFile(piece);
-      piece = '';
-    }
-    await file.writeFile(`${piece}\n]}\n`);
-  });
+export function writeRecords(path: string, format: RecordFormat, records: Iterable<string>): Promise<void> {
+  return replaceFile(path, encodeRecords(format, records));
+}
+
+function* encodeRecords({ name, member }: RecordFormat, records: Iterable<string>): Generator<string> {
+  let piece = `{"format":"${name}","version":${version},"${member}":[`;
+  let separator = '\n';
+  for (const record of records) {
+    piece += separator + record;
+    separator = ',\n';
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}\n]}\n`;
 }
 
 /** Returns the array of records in a document. Throws an Error if the document does not have the format. */

@@ -9,10 +9,10 @@ import { replaceFile, syncFolder } from './replace.ts';
 test('a file is created and replaced with mode 0600', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
-  await replaceFile(path, (file) => file.writeFile('one'));
+  await replaceFile(path, ['one']);
   assert.equal(readFileSync(path, 'utf8'), 'one');
   assert.equal(statSync(path).mode & 0o777, 0o600);
-  await replaceFile(path, (file) => file.writeFile('2'));
+  await replaceFile(path, ['2']);
   assert.equal(readFileSync(path, 'utf8'), '2');
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(readdirSync(folder), ['f']);
@@ -31,7 +31,7 @@ test('the content is synced under another name, the file is renamed, and the fol
         .join(', ')}`,
     );
   });
-  await replaceFile(path, (file) => file.writeFile('new'));
+  await replaceFile(path, ['new']);
   assert.deepEqual(seen, ['file: f old, f.tmp new', 'folder: f new']);
 });
 
@@ -43,24 +43,22 @@ test('after a failure the folder contains the old file and nothing else', async 
     assert.equal(readFileSync(path, 'utf8'), 'old');
     assert.deepEqual(readdirSync(folder), ['f']);
   };
-  await assert.rejects(
-    replaceFile(path, async (file) => {
-      await file.writeFile('half');
-      throw new Error('no more');
-    }),
-    { message: new RegExp(`^cannot write ${path}: no more;`) },
-  );
+  const pieces = function* (): Generator<string> {
+    yield 'half';
+    throw new Error('no more');
+  };
+  await assert.rejects(replaceFile(path, pieces()), { message: new RegExp(`^cannot write ${path}: no more;`) });
   untouched();
   await onSync(t, () => Promise.reject(new Error('EIO')));
   await assert.rejects(
-    replaceFile(path, (file) => file.writeFile('new')),
+    replaceFile(path, ['new']),
     { message: new RegExp(`^cannot write ${path}: EIO;`) },
   );
   untouched();
   t.mock.restoreAll();
   mkdirSync(join(folder, 'd'));
   // A file cannot replace a folder.
-  await assert.rejects(replaceFile(join(folder, 'd'), (file) => file.writeFile('new')));
+  await assert.rejects(replaceFile(join(folder, 'd'), ['new']));
   assert.deepEqual(readdirSync(folder), ['d', 'f']);
 });
 
@@ -68,7 +66,7 @@ test('a temporary file of an interrupted replacement is replaced, its mode inclu
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   writeFileSync(`${path}.tmp`, 'a longer text of another time', { mode: 0o666 });
-  await replaceFile(path, (file) => file.writeFile('new'));
+  await replaceFile(path, ['new']);
   assert.equal(readFileSync(path, 'utf8'), 'new');
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert(!existsSync(`${path}.tmp`));

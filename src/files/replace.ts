@@ -1,6 +1,9 @@
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { diskError } from './errors.ts';
+
+/** A large file is synced in parts of about this length, because the syncs of other files wait for that of a part. */
+const syncLength = 1024 * 1024;
 
 /** Makes created, renamed and removed names in a folder durable. Rejects with the error of the file system. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -14,16 +17,26 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /**
  * Replaces a file in one step: at any time, and after a power cut, the file has either the old content or the new one.
- * `write` writes the new content to a temporary file with mode 0600 in the same folder.
+ * The new content is written, piece by piece, to a temporary file with mode 0600 in the same folder.
  * Rejects with OperatorError if that fails; the file has one of the two contents then, too.
  */
-export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+export async function replaceFile(
+  path: string,
+  pieces: Iterable<string | Buffer> | AsyncIterable<Buffer>,
+): Promise<void> {
   const temporary = `${path}.tmp`;
-  let file: FileHandle | undefined;
+  let file;
   try {
     await rm(temporary, { force: true }); // left by an interrupted replacement, maybe with another mode
     file = await open(temporary, 'wx', 0o600);
-    await write(file);
+    let unsynced = 0;
+    for await (const piece of pieces) {
+      await file.writeFile(piece);
+      unsynced += piece.length;
+      if (unsynced < syncLength) continue;
+      await file.datasync();
+      unsynced = 0;
+    }
     await file.sync();
     await file.close();
     await rename(temporary, path);

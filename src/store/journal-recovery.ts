@@ -17,7 +17,6 @@
  * After the last line there may be zeros, which are reserved space and not part of the journal. A disk that confirmed a
  * sync and lost the data leaves the same bytes. No journal can detect that.
  */
-import { createReadStream } from 'node:fs';
 import { rm, truncate } from 'node:fs/promises';
 import { statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
@@ -64,38 +63,43 @@ export async function recoverJournal(options: JournalOptions): Promise<Recovery>
     const path = segmentPath(folder, first);
     if (first !== last + 1) throw damaged(path, 1, `its first record is ${first}, but the next one is ${last + 1}`);
     if (length === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
-    let torn: Line | null = null;
-    let contentEnd = length;
+    let intactBytes = 0; // the length of the good lines
+    let tornLine = 0; // the number of the first line that is not good; 0 if all are
+    const torn: Buffer[] = []; // that line and all after it
     let durable = -1;
     for (const line of readLines(path)) {
       const { bytes, start, number, offset, complete } = line;
       const end = complete ? line.end : endWithoutZeros(line);
-      if (!complete) contentEnd = offset + end - start;
       if (!complete && end === start && number > 1) break;
-      if (torn === null) {
-        const decoded = decodeLine(bytes, start, end);
-        if (decoded !== null && complete && decoded.seq === (decoded.pet === null ? last : last + 1)) {
-          if (decoded.durable > durable) {
-            durable = decoded.durable;
-            provenBytes = offset; // the start of this line's group
-          }
-          if (decoded.pet === null) continue;
-          last = decoded.seq;
-          if (last <= snapshotSequence) continue;
-          const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
-          if (status === null) throw damaged(path, number, 'the record does not contain an animal');
-          table.append(bytes, status, decoded.pet.start, decoded.pet.end);
-          continue;
+      const decoded = complete && tornLine === 0 ? decodeLine(bytes, start, end) : null;
+      if (decoded !== null && decoded.seq === (decoded.pet === null ? last : last + 1)) {
+        intactBytes = offset + end + 1 - start;
+        if (decoded.durable > durable) {
+          durable = decoded.durable;
+          provenBytes = offset; // the start of this line's group
         }
-        torn = line;
+        last = decoded.seq;
+        if (decoded.pet === null || last <= snapshotSequence) continue;
+        const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
+        if (status === null) throw damaged(path, number, 'the record does not contain an animal');
+        table.append(bytes, status, decoded.pet.start, decoded.pet.end);
+        continue;
       }
-      // From the torn line on, look for proof that the line had been synced.
-      const proven = torn.number === 1 || index < segments.length - 1;
+      tornLine ||= number;
+      torn.push(Buffer.from(bytes.subarray(start, complete ? end + 1 : end)));
+      // Look for proof that the torn line had been synced.
+      const proven = tornLine === 1 || index < segments.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableShownBy(bytes, start, end));
-      if (lastSynced > last) throw damaged(path, torn.number, 'the line is damaged, and it had been synced');
+      if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
     }
-    if (torn !== null) log(await setTornEndAside(path, torn, contentEnd));
-    segments[index] = { first, bytes: torn?.offset ?? contentEnd };
+    if (tornLine > 0) {
+      const aside = asideName(path, 'torn');
+      await replaceFile(aside, torn);
+      await truncate(path, intactBytes);
+      const kept = `it was not confirmed to any client, and is kept as ${aside}`;
+      log(`${path}: a crash cut off the end, from line ${tornLine} on; ${kept}`);
+    }
+    segments[index] = { first, bytes: intactBytes };
   }
   if (last < snapshotSequence && segments.length > 0) {
     // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
@@ -114,17 +118,4 @@ function durableShownBy(bytes: Buffer, start: number, end: number): number {
 function endWithoutZeros({ bytes, start, end }: Line): number {
   while (end > start && bytes[end - 1] === 0) end--;
   return end;
-}
-
-/** Moves the bytes from the torn line to `end` to a file of their own. Returns the message for the log. */
-async function setTornEndAside(path: string, { number, offset }: Line, end: number): Promise<string> {
-  const aside = asideName(path, 'torn');
-  await replaceFile(aside, async (copy) => {
-    for await (const piece of createReadStream(path, { start: offset, end: end - 1 })) {
-      await copy.writeFile(piece as Buffer);
-    }
-  });
-  await truncate(path, offset);
-  const kept = `it was not confirmed to any client, and is kept as ${aside}`;
-  return `${path}: a crash cut off the end, from line ${number} on; ${kept}`;
 }

@@ -21,6 +21,7 @@
  * - `sequence` is a record that was on disk before the snapshot was begun.
  */
 import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { statusOfLine } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
 import { damaged } from '../files/errors.ts';
@@ -40,8 +41,6 @@ export interface Snapshot {
 
 /** Limits how long the event loop is blocked: the checksums of a piece are computed in one turn. */
 const pieceBytes = 32 * 1024;
-/** The file is synced after this many bytes, because the journal's syncs have to wait for the sync of a large file. */
-const syncBytes = 1024 * 1024;
 const checksumBytes = 4;
 /** The checksums in one string: 64. */
 const stringBytes = 64 * checksumBytes;
@@ -64,42 +63,32 @@ export async function writeSnapshot(
   { sequence, lastId, count }: { readonly sequence: number; readonly lastId: number; readonly count: number },
 ): Promise<Snapshot> {
   const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
-  const headLine = `{"format":"petstore","version":1,${numbers},"pets":[`;
+  await replaceFile(path, encodeSnapshot(`{"format":"petstore","version":1,${numbers},"pets":[`, table, count));
+  return { sequence, lastId, bytes: (await stat(path)).size };
+}
+
+/** Yields the snapshot in pieces. */
+function* encodeSnapshot(headLine: string, table: LineTable, count: number): Generator<string | Buffer> {
   const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
   checksums.writeUInt32BE(crc32(Buffer.from(headLine)));
-  let size = 0;
-  await replaceFile(path, async (file) => {
-    let unsynced = 0;
-    const write = async (bytes: Buffer): Promise<void> => {
-      await file.writeFile(bytes);
-      size += bytes.length;
-      unsynced += bytes.length;
-      if (unsynced < syncBytes) return;
-      await file.datasync();
-      unsynced = 0;
-    };
-    await write(Buffer.from(`${headLine}\n`));
-    let row = 0;
-    for (const bytes of table.pieces(count, pieceBytes)) {
-      for (let start = 0; start < bytes.length; ) {
-        const next = bytes.indexOf(lineFeed, start) + 1;
-        checksums.writeUInt32BE(crc32(bytes, start, next - 2), checksumBytes * ++row);
-        start = next;
-      }
-      if (row < count) await write(bytes);
-      else await write(Buffer.concat([bytes.subarray(0, -2), Buffer.from('\n')])); // no comma after the last animal
+  yield `${headLine}\n`;
+  let row = 0;
+  for (const bytes of table.pieces(count, pieceBytes)) {
+    for (let start = 0; start < bytes.length; ) {
+      const next = bytes.indexOf(lineFeed, start) + 1;
+      checksums.writeUInt32BE(crc32(bytes, start, next - 2), checksumBytes * ++row);
+      start = next;
     }
-    await write(Buffer.from(`${petsEnd}\n`));
-    let strings = '';
-    for (let start = 0; start < checksums.length; start += stringBytes) {
-      strings += `${checksumLine(checksums, start)}\n`;
-      if (strings.length < pieceBytes) continue;
-      await write(Buffer.from(strings));
-      strings = '';
-    }
-    await write(Buffer.from(`${strings}${documentEnd}\n`));
-  });
-  return { sequence, lastId, bytes: size };
+    yield row < count ? bytes : bytes.subarray(0, -2); // no comma after the last animal
+  }
+  let text = count > 0 ? `\n${petsEnd}\n` : `${petsEnd}\n`;
+  for (let start = 0; start < checksums.length; start += stringBytes) {
+    text += `${checksumLine(checksums, start)}\n`;
+    if (text.length < pieceBytes) continue;
+    yield text;
+    text = '';
+  }
+  yield `${text}${documentEnd}\n`;
 }
 
 /**
