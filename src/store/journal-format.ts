@@ -3,28 +3,17 @@ import type { StoredPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { decimal } from '../json/decimal.ts';
 
-/** A decoded line of the journal. `pet` is the position of the animal line in the buffer, or null for a marker. */
-export interface JournalLine {
-  readonly seq: number;
-  readonly durable: number;
-  readonly pet: { readonly start: number; readonly end: number } | null;
-}
-
 const headPattern = /^\{"seq":([0-9]{1,15}),"durable":([0-9]{1,15})(,"pet":)?/;
 /** An upper bound: a head with two numbers of 15 digits has 54 bytes. */
 const maxHeadBytes = 60;
 const crcPrefix = ',"crc":"';
 const checksumPartBytes = crcPrefix.length + '01234567"}'.length;
 
-/** The lines of a group of records. */
-export interface EncodedRecords {
-  readonly bytes: Buffer;
-  /** The start and the end of each animal line in `bytes`: start, end, start, end, … */
-  readonly offsets: readonly number[];
-}
-
-/** Encodes records with the numbers from `durable` + 1 on, in `buffer` if it is certainly large enough. */
-export function encodeRecords(pets: readonly StoredPet[], durable: number, buffer: Buffer): EncodedRecords {
+/**
+ * Encodes records with the numbers from `durable` + 1 on, in `buffer` if it is certainly large enough. Returns their
+ * bytes, and where in them the animal lines are: start, end, start, end, …
+ */
+export function encodeRecords(pets: readonly StoredPet[], durable: number, buffer: Buffer) {
   // In UTF-8, a UTF-16 unit takes at most three bytes.
   const mostBytes = pets.reduce((sum, { line }) => sum + maxHeadBytes + 3 * line.length + checksumPartBytes + 1, 0);
   const bytes = mostBytes <= buffer.length ? buffer : Buffer.allocUnsafeSlow(mostBytes);
@@ -47,8 +36,11 @@ export function encodeMarker(durable: number): Buffer {
   return Buffer.concat([head, Buffer.from(checksumPart(head, 0, head.length))]);
 }
 
-/** Decodes the line from `start` to `end` of `bytes`, without its line feed. Returns null if the line is damaged. */
-export function decodeLine(bytes: Buffer, start: number, end: number): JournalLine | null {
+/**
+ * Decodes the line from `start` to `end` of `bytes`, without its line feed. Returns null if the line is damaged. The
+ * member `pet` is the position of the animal line in `bytes`, or null for a marker.
+ */
+export function decodeLine(bytes: Buffer, start: number, end: number) {
   const crcStart = end - checksumPartBytes;
   if (crcStart < start) return null;
   if (bytes.toString('latin1', crcStart, end) + '\n' !== checksumPart(bytes, start, crcStart)) return null;

@@ -24,7 +24,7 @@ import { damaged } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile, syncFolder } from '../files/replace.ts';
 import { decodeLine } from './journal-format.ts';
-import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
+import { listSegments, segmentPath } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
 /** How to open a journal. */
@@ -37,22 +37,13 @@ export interface JournalOptions {
   readonly log: (line: string) => void;
 }
 
-/** What recovery found. */
-export interface Recovery {
-  /** The segments, the oldest first. If there are none, a new one must be started. */
-  readonly segments: Segment[];
-  /** The number of the last record. */
-  readonly last: number;
-  /** How many bytes of the last segment are known to have been synced, because a later line shows it. */
-  readonly provenBytes: number;
-}
-
 /**
  * Adds the records after the snapshot to the table. Moves a torn end to a file of its own, and logs that.
+ * Returns the segments, the oldest first (if there are none, a new one must be started), the number of the last record,
+ * and how many bytes of the last segment are known to have been synced, because a later line shows it.
  * Rejects with OperatorError if the journal is damaged or does not fit the snapshot; nothing has been changed then.
  */
-export async function recoverJournal(options: JournalOptions): Promise<Recovery> {
-  const { folder, snapshotSequence, table, log } = options;
+export async function recoverJournal({ folder, snapshotSequence, table, log }: JournalOptions) {
   const segments = listSegments(folder);
   if (segments.length === 0 && snapshotSequence > 0) {
     log(`${folder} has a snapshot but no journal; if it was lost, so were the animals added since the snapshot`);
