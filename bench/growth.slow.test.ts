@@ -4,13 +4,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kit } from '../conformance/testing/kit.ts';
-import { temporaryFolder } from '../conformance/testing/servers.ts';
+import { temporaryFolder, thisProcess } from '../harness/owner.ts';
+import { Program } from '../harness/program.ts';
 import type { Snapshot } from './growth/snapshot.ts';
 import type { Result } from './measure/experiments.ts';
 
-const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Kit =>
-  new Kit(['--import', 'tsx', 'bench/growth.ts', ...args], environment);
+const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program =>
+  new Program(thisProcess, process.execPath, ['--import', 'tsx', 'bench/growth.ts', ...args], environment);
 
 test('a run: exit 0, the tables, the results, and nothing left behind', async (t) => {
   const [temporary, results] = [temporaryFolder(t), temporaryFolder(t)];

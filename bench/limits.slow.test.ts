@@ -1,6 +1,5 @@
 /** The limits bench as its users run it: a process, its output, its reports and its exit code. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +8,14 @@ import { systemClock } from '../conformance/client/clock.ts';
 import { mutants } from '../conformance/mutants/mutants.ts';
 import { startSmallServer } from '../conformance/mutants/server/small-server.ts';
 import { variants } from '../conformance/mutants/variants.ts';
-import { assertNoKey, Kit, processesOn, type Ended } from '../conformance/testing/kit.ts';
-import { apiKey, proxy, temporaryFolder, type Server } from '../conformance/testing/servers.ts';
+import { assertNoKey, processesOn } from '../conformance/testing/kit.ts';
+import { apiKey, proxy, type Server } from '../conformance/testing/servers.ts';
+import { temporaryFolder, thisProcess } from '../harness/owner.ts';
+import { Program, type Ended } from '../harness/program.ts';
 import type { LimitsReport } from './limits/report.ts';
 
-const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Kit =>
-  new Kit(['--import', 'tsx', 'bench/limits.ts', ...args], environment);
+const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program =>
+  new Program(thisProcess, process.execPath, ['--import', 'tsx', 'bench/limits.ts', ...args], environment);
 
 const bench = ({ baseUrl }: Server, ...args: string[]): Promise<Ended> =>
   start(args, { BASE_URL: baseUrl, API_KEY: apiKey }).ended;
@@ -36,16 +37,6 @@ async function server(t: TestContext, fault?: string): Promise<Server> {
   });
   t.after(close);
   return { baseUrl, apiKey };
-}
-
-/** Resolves as soon as stderr matches. */
-async function complained({ child, ended }: Kit, pattern: RegExp): Promise<void> {
-  let text = '';
-  child.stderr!.on('data', (more: string) => (text += more));
-  while (!pattern.test(text)) {
-    const over = await Promise.race([once(child.stderr!, 'data').then(() => false), ended.then(() => true)]);
-    if (over) throw new Error(`ended without printing ${pattern}: ${text}`);
-  }
 }
 
 test('every demand met: exit 0, the results, both reports, and no key in any of it', async (t) => {
@@ -121,7 +112,7 @@ test('Ctrl-C: the report of what was seen, exit 2, and nothing left behind, even
     TMPDIR: folder,
     NODE_OPTIONS: `--import=data:text/javascript,${again}`,
   });
-  await complained(run, /recovery: .*waiting \d+ s/);
+  await run.printed(/recovery: .*waiting \d+ s/, 'stderr');
   assert.equal(leftBehind(folder).length, 1);
   run.child.kill('SIGINT');
   const { code, stdout, stderr } = await run.ended;
@@ -143,7 +134,7 @@ test('a second Ctrl-C kills our own server if it does not stop after the first o
   if (!existsSync('/proc/self/cmdline')) return t.skip('it needs /proc to see processes');
   const folder = temporaryFolder(t);
   const run = start(['recovery'], { TMPDIR: folder });
-  await complained(run, /recovery: .*waiting \d+ s/);
+  await run.printed(/recovery: .*waiting \d+ s/, 'stderr');
   const servers = processesOn(folder);
   assert.equal(servers.length, 1);
   process.kill(servers[0]!, 'SIGSTOP');
@@ -164,7 +155,7 @@ test('the output is closed: no message, exit 2, and nothing of our own server le
   const folder = temporaryFolder(t);
   const run = start(['refusal'], { TMPDIR: folder });
   await run.printed(/One request to/);
-  run.child.stdout!.destroy();
+  run.child.stdout.destroy();
   const { code, stderr } = await run.ended;
   assert.equal(code, 2, stderr);
   assert.doesNotMatch(stderr, /EPIPE|failed|\n +at /);

@@ -4,8 +4,10 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { assertNoKey, kit, nodeTest, processesOn, reportIn, startKit, type Ended } from './testing/kit.ts';
-import { apiKey, proxy, scripted, smallServer, temporaryFolder } from './testing/servers.ts';
+import { temporaryFolder } from '../harness/owner.ts';
+import type { Ended } from '../harness/program.ts';
+import { assertNoKey, kit, nodeTest, processesOn, reportIn, startKit } from './testing/kit.ts';
+import { apiKey, proxy, scripted, smallServer } from './testing/servers.ts';
 
 /** Exit code 2, and one line with the reason. */
 function assertUntested({ code, stdout, stderr }: Ended, message: RegExp): void {

@@ -4,8 +4,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { temporaryFolder } from '../harness/owner.ts';
 import { assertNoKey, kit, nodeTest, reportIn, startKit } from './testing/kit.ts';
-import { proxy, smallServer, temporaryFolder } from './testing/servers.ts';
+import { proxy, smallServer } from './testing/servers.ts';
 
 const posts = (arrived: readonly { method: string }[]) => arrived.filter(({ method }) => method === 'POST').length;
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1)!;

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { temporaryFolder } from '../harness/owner.ts';
 import { requirements } from './requirements/requirements.ts';
 import { kit, reportIn } from './testing/kit.ts';
-import { ownServer, scripted, smallServer, temporaryFolder } from './testing/servers.ts';
+import { ownServer, scripted, smallServer } from './testing/servers.ts';
 
 describe('npm run conformance', { concurrency: 2 }, () => {
   test('exit 0, the verdict in the last line, three reports, and no key in any of it', async (t) => {

@@ -1,7 +1,8 @@
 /** `npm run conformance`: runs the checks, prints progress and results, and writes reports. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NotStarted } from '../harness/server.ts';
+import { exitOnSignals } from '../harness/owner.ts';
+import { NotStarted } from '../harness/program.ts';
 import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { openSession } from './open-session.ts';
@@ -105,14 +106,7 @@ async function main(options: Options): Promise<number> {
   return report.conforms ? 0 : 1;
 }
 
-// exit() makes the exit handlers stop this project's own server and remove its folder. The handler stays after the
-// first signal: Ctrl-C can arrive twice, from the terminal and from npm.
-for (const [signal, number] of [
-  ['SIGINT', 2],
-  ['SIGTERM', 15],
-  ['SIGHUP', 1],
-] as const)
-  process.on(signal, () => process.exit(128 + number));
+exitOnSignals(); // stops this project's own server and removes its folder
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options === 'help') process.stdout.write(help);

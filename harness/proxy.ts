@@ -5,11 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
-/** The part of node:test's context that the servers use: they end with the test. */
-export interface TestContext {
-  after(end: () => unknown): void;
-}
+import type { Owner } from './owner.ts';
 
 /** A request as the server received it. */
 export interface ReceivedRequest {
@@ -39,7 +35,7 @@ export interface ScriptedServer {
 
 /** Starts a server on a free port that records every request, and responds as `respond` says. */
 export async function scriptedServer(
-  t: TestContext,
+  owner: Owner,
   respond: (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>,
   host = '127.0.0.1',
 ): Promise<ScriptedServer> {
@@ -58,7 +54,7 @@ export async function scriptedServer(
     server.close();
     server.closeAllConnections();
   };
-  t.after(stop);
+  owner.after(stop);
   const { port } = server.address() as AddressInfo;
   return { baseUrl: `http://127.0.0.1:${port}/v1`, port, received, stop };
 }
@@ -73,13 +69,13 @@ const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-le
  * @param baseUrl of the other server, ending in /v1
  */
 export async function faultProxy(
-  t: TestContext,
+  owner: Owner,
   baseUrl: string,
   change: (request: ReceivedRequest, response: ProxiedResponse) => void | 'cut' = () => {},
   host?: string,
 ): Promise<ScriptedServer> {
   return scriptedServer(
-    t,
+    owner,
     async (request, response) => {
       const { authorization, 'content-type': type } = request.headers;
       const upstream = await fetch(baseUrl + request.url.replace(/^\/v1/, ''), {

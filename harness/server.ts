@@ -2,102 +2,92 @@
  * This project's built server and its operator's command, as processes: the one way to start them for the kit, the
  * benches and all tests. Nothing in this folder imports from src/, conformance/ or bench/.
  */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import type { Owner } from './owner.ts';
+import { NotStarted, Program, type Ended } from './program.ts';
 
-const dist = new URL('../dist/', import.meta.url);
+export const distFolder = fileURLToPath(new URL('../dist', import.meta.url));
+export const serverPath = join(distFolder, 'server.js');
+export const cliPath = join(distFolder, 'cli.js');
 
-/** The server or the command could not be started. The message is one line. */
-export class NotStarted extends Error {
-  override readonly name = 'NotStarted';
+export interface ServerOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** The Node that runs the server, by default this one, and its flags. */
+  readonly node?: string;
+  readonly nodeFlags?: readonly string[];
+  /** Another built server. */
+  readonly path?: string;
+  /** The largest file that the server may write, in KiB. Beyond it, writes fail as on a full disk. */
+  readonly maxFileKib?: number;
 }
 
-export interface ServerProcess {
-  /** What it listens on, such as `http://127.0.0.1:8080`. */
+/** A server that listens. */
+export interface RunningServer extends Program {
+  /** Such as `http://127.0.0.1:8080`. */
   readonly address: string;
-  readonly pid: number;
-  /** The match of `until` in its standard output. */
-  readonly printed: RegExpExecArray;
-  /** Sends a signal (SIGTERM by default) and waits until the process has ended. */
-  stop(signal?: NodeJS.Signals): Promise<void>;
-}
-
-/** A new empty folder, removed by `remove` or at the latest when this process exits. */
-export function temporaryFolder(prefix: string): { readonly path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), prefix));
-  const remove = () => {
-    process.off('exit', remove);
-    rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
-  };
-  process.once('exit', remove);
-  return { path, remove };
 }
 
 /**
- * Starts the server on a data folder, by default on a free port of 127.0.0.1. The server is killed when this process
- * exits.
+ * Starts the server on a data folder and, unless the flags name another, on a free port of 127.0.0.1.
  *
- * @param args further flags of the server
- * @param until what the server must print before the promise resolves; the first group is its address
+ * @param args further flags
+ * @throws NotStarted if it is not built
+ */
+export function runServer(
+  owner: Owner, folder: string, args: readonly string[] = [], options: ServerOptions = {},
+): Program {
+  const { env, node = process.execPath, nodeFlags = [], path = serverPath, maxFileKib } = options;
+  const flags = [...nodeFlags, built(path), '--port', '0', '--data', folder, ...args];
+  if (maxFileKib === undefined) return new Program(owner, node, flags, env);
+  // A soft limit can be raised again.
+  return new Program(owner, 'bash', ['-c', `ulimit -S -f ${maxFileKib}; exec "$0" "$@"`, node, ...flags], env);
+}
+
+/**
+ * Starts the server as `runServer` does, and waits until it listens.
+ *
  * @throws NotStarted if it is not built, or ends before that
  */
-export async function startServer(
-  folder: string,
-  args: readonly string[] = [],
-  until = /listening on (http:\S+)\n/,
-): Promise<ServerProcess> {
-  const flags = ['--host', '127.0.0.1', '--port', '0', '--data', folder, ...args];
-  const child = spawn(process.execPath, [built('server.js'), ...flags], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
-  const kill = () => void child.kill('SIGKILL');
-  process.prependOnceListener('exit', kill); // before its folder is removed
-  const ended = once(child, 'close').then(() => process.off('exit', kill));
-  let stdout = '';
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  child.stdout.setEncoding('utf8');
-  const printed = await new Promise<RegExpExecArray | undefined>((resolve) => {
-    child.stdout.on('data', (text: string) => {
-      const found = until.exec((stdout += text));
-      if (found !== null) resolve(found);
-    });
-    void ended.then(() => resolve(undefined));
-  });
-  if (printed === undefined)
-    throw new NotStarted(`the server did not start: ${stderr.trim() || 'it printed no reason'}`);
-  return {
-    address: printed[1]!,
-    pid: child.pid!,
-    printed,
-    stop: async (signal = 'SIGTERM') => {
-      child.kill(signal);
-      await ended;
-    },
-  };
+export async function startServer(...args: Parameters<typeof runServer>): Promise<RunningServer> {
+  const server = runServer(...args);
+  const [, address = ''] = await server.printed(/listening on (http:\S+)\n/);
+  return Object.assign(server, { address });
 }
 
 /**
- * Runs `petstore` with the arguments on a data folder.
+ * Runs the operator's command on a data folder to its end.
  *
- * @returns its standard output
- * @throws NotStarted if it is not built, or fails
+ * @throws NotStarted if it is not built
  */
-export async function petstore(folder: string, ...args: readonly string[]): Promise<string> {
-  const command = [built('cli.js'), ...args, '--data', folder];
-  try {
-    return (await promisify(execFile)(process.execPath, command, { env: {} })).stdout;
-  } catch (error) {
-    const { stderr, message } = error as Error & { readonly stderr?: string };
-    throw new NotStarted(stderr?.trim() || message);
-  }
+export function petstore(owner: Owner, folder: string, ...args: readonly string[]): Promise<Ended> {
+  return command(owner, folder, args).ended;
 }
 
-function built(name: string): string {
-  const path = fileURLToPath(new URL(name, dist));
+/**
+ * Creates a key in a data folder, whether a server runs on it or not, and returns its secret.
+ *
+ * @param more further flags
+ * @throws NotStarted
+ */
+export async function makeKey(
+  owner: Owner, folder: string, plan = 'business', ...more: readonly string[]
+): Promise<string> {
+  const create = ['keys', 'create', '--name', 'test', '--plan', plan, ...more];
+  return (await command(owner, folder, create).output()).trimEnd();
+}
+
+function command(owner: Owner, folder: string, args: readonly string[]): Program {
+  return new Program(owner, process.execPath, [built(cliPath), ...args, '--data', folder]);
+}
+
+/**
+ * Returns the path of a built program.
+ *
+ * @throws NotStarted if it is not built
+ */
+export function built(path: string): string {
   if (!existsSync(path)) throw new NotStarted(`${path} does not exist: run npm run build`);
   return path;
 }

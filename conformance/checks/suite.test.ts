@@ -406,17 +406,30 @@ describe('cases of a check', () => {
   });
 });
 
-test('the kit imports only itself, the harness, node and fast-check', () => {
-  const folder = fileURLToPath(new URL('..', import.meta.url));
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ts'),
-  )) {
+/** Returns what the files of a folder import: the file's name, and the path relative to the folder or the package. */
+function importsOf(folder: string): { name: string; from: string; path: string }[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  return names.flatMap((name) => {
     const text = readFileSync(join(folder, name), 'utf8');
-    for (const [, from] of text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)';$/gm)) {
-      const path = relative(folder, join(dirname(join(folder, name)), from!));
-      const isOwn = from!.startsWith('.') && !path.startsWith('..') && from!.endsWith('.ts');
-      const isHarness = path === join('..', 'harness', 'server.ts') || path === join('..', 'harness', 'proxy.ts');
-      assert.ok(isOwn || isHarness || from!.startsWith('node:') || from === 'fast-check', `${name} imports ${from}`);
-    }
+    return [...text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)';$/gm)].map(([, from]) =>
+      ({ name, from: from!, path: relative(folder, join(dirname(join(folder, name)), from!)) }));
+  });
+}
+
+const isWithin = (from: string, path: string) => from.startsWith('.') && !path.startsWith('..') && from.endsWith('.ts');
+
+test('the kit imports only itself, the harness, node and fast-check', () => {
+  for (const { name, from, path } of importsOf(fileURLToPath(new URL('..', import.meta.url)))) {
+    const isHarness = dirname(path) === join('..', 'harness') && path.endsWith('.ts');
+    const isAllowed = isWithin(from, path) || isHarness || from.startsWith('node:') || from === 'fast-check';
+    assert.ok(isAllowed, `${name} imports ${from}`);
+  }
+});
+
+test('the harness imports only itself and node', () => {
+  const imports = importsOf(fileURLToPath(new URL('../../harness', import.meta.url)));
+  assert.ok(imports.length > 0);
+  for (const { name, from, path } of imports) {
+    assert.ok(isWithin(from, path) || from.startsWith('node:'), `${name} imports ${from}`);
   }
 });

@@ -1,71 +1,28 @@
 /** Test support: the kit as a process. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { thisProcess } from '../../harness/owner.ts';
+import { Program, type Ended } from '../../harness/program.ts';
 import type { Report } from '../report/report.ts';
 import { apiKey, type Server } from './servers.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-export interface Ended {
-  /** The exit code, or null after a signal. */
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** The kit under way. */
-export class Kit {
-  readonly child: ChildProcess;
-  stdout = '';
-  stderr = '';
-  readonly ended: Promise<Ended>;
-
-  constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    this.child = spawn(process.execPath, args, {
-      cwd: root,
-      env: { PATH: process.env['PATH'], ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
-    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-    this.ended = once(this.child, 'close').then(([code]) => ({
-      code: code as number | null,
-      stdout: this.stdout,
-      stderr: this.stderr,
-    }));
-  }
-
-  /** Resolves as soon as stdout matches. */
-  async printed(pattern: RegExp): Promise<void> {
-    let over = false;
-    void this.ended.then(() => (over = true));
-    while (!pattern.test(this.stdout)) {
-      if (over) throw new Error(`ended without printing ${pattern}: ${this.stdout}${this.stderr}`);
-      await Promise.race([once(this.child.stdout!, 'data'), this.ended]);
-    }
-  }
-}
-
 /** Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. */
-export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Kit {
-  return new Kit(
-    ['--import', 'tsx', '--test-reporter=./conformance/report/silent.ts', 'conformance/run.ts', '--seed=1', ...args],
-    environment,
-  );
+export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program {
+  const kit = ['--test-reporter=./conformance/report/silent.ts', 'conformance/run.ts', '--seed=1'];
+  return new Program(thisProcess, process.execPath, ['--import', 'tsx', ...kit, ...args], environment);
 }
 
 /** Runs the kit to its end, against a server if given, with the key in the environment. */
 export function kit(server: Server | undefined, ...args: string[]): Promise<Ended> {
-  return startKit(args, server === undefined ? {} : { BASE_URL: server.baseUrl, API_KEY: server.apiKey }).ended;
+  const environment = server === undefined ? {} : { BASE_URL: server.baseUrl, API_KEY: server.apiKey };
+  return startKit(args, environment).ended;
 }
 
 /** Runs the checks with node's own test runner. */
 export function nodeTest(server: Server, options = ''): Promise<Ended> {
-  return new Kit(['--import', 'tsx', '--test', '--test-reporter=tap', 'conformance/tests.ts'], {
+  const args = ['--import', 'tsx', '--test', '--test-reporter=tap', 'conformance/tests.ts'];
+  return new Program(thisProcess, process.execPath, args, {
     BASE_URL: server.baseUrl,
     API_KEY: server.apiKey,
     CONFORMANCE_OPTIONS: `--seed=1 ${options}`,

@@ -1,6 +1,7 @@
 /** Test support: servers that end with the test. */
-import { faultProxy, scriptedServer, type ScriptedServer, type TestContext } from '../../harness/proxy.ts';
-import { petstore, startServer, temporaryFolder as newFolder } from '../../harness/server.ts';
+import { temporaryFolder, type Owner } from '../../harness/owner.ts';
+import { faultProxy, scriptedServer, type ScriptedServer } from '../../harness/proxy.ts';
+import { makeKey, startServer } from '../../harness/server.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
 import type { Plan } from '../client/pacing.ts';
 import { mutants } from '../mutants/mutants.ts';
@@ -14,29 +15,16 @@ export interface Server {
 /** A key of the form that many services use. */
 export const apiKey = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';
 
-/** A new empty folder, removed when the test has ended. */
-export function temporaryFolder(t: TestContext): string {
-  const { path, remove } = newFolder('conformance-test-');
-  t.after(remove);
-  return path;
-}
-
-/** This project's own server, with a key whose limit is so high by default that no request waits. */
-export async function ownServer(t: TestContext, { perMinute = 1_000_000, host = '127.0.0.1' } = {}): Promise<Server> {
-  const { path, remove } = newFolder('conformance-test-');
-  const plan = ['--plan', 'enterprise', '--per-minute', String(perMinute), '--per-day', '100000000'];
-  const key = await petstore(path, 'keys', 'create', '--name', 'test', ...plan);
-  const server = await startServer(path, ['--host', host]);
-  t.after(async () => {
-    await server.stop('SIGKILL');
-    remove();
-  });
-  return { baseUrl: `${server.address}/v1`, apiKey: key.trim() };
+/** This project's own server, with a key whose limit is so high that no request waits. */
+export async function ownServer(owner: Owner): Promise<Server> {
+  const folder = temporaryFolder(owner);
+  const apiKey = await makeKey(owner, folder, 'enterprise', '--per-minute', '1000000', '--per-day', '100000000');
+  return { baseUrl: `${(await startServer(owner, folder)).address}/v1`, apiKey };
 }
 
 /** The small server: conforming, or a mutant by its id. */
 export async function smallServer(
-  t: TestContext,
+  owner: Owner,
   {
     mutant,
     clock = systemClock,
@@ -48,7 +36,7 @@ export async function smallServer(
   const found = mutants.find(({ id }) => id === mutant);
   if (mutant !== undefined && found === undefined) throw new Error(`there is no mutant ${mutant}`);
   const { baseUrl, close } = await startSmallServer({ clock, keys: [{ secret, plan }], hooks: found?.hooks, animals });
-  t.after(close);
+  owner.after(close);
   return { baseUrl, apiKey: secret };
 }
 
@@ -59,10 +47,10 @@ export async function scripted(...args: Parameters<typeof scriptedServer>): Prom
 
 /** A proxy in front of another server. */
 export async function proxy(
-  t: TestContext,
+  owner: Owner,
   upstream: Server,
   change?: Parameters<typeof faultProxy>[2],
   host?: string,
 ): Promise<ScriptedServer & Server> {
-  return { ...(await faultProxy(t, upstream.baseUrl, change, host)), apiKey: upstream.apiKey };
+  return { ...(await faultProxy(owner, upstream.baseUrl, change, host)), apiKey: upstream.apiKey };
 }

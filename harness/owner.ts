@@ -1,0 +1,39 @@
+/** Programs and temporary folders end with their owner: a test, or this process. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The part of node:test's context that the harness uses. */
+export interface Owner {
+  /** Runs `end` when the owner ends. */
+  after(end: () => unknown): void;
+}
+
+const ends: (() => unknown)[] = [];
+
+process.once('exit', () => {
+  // In reverse order: a server is killed before the folder that it writes to is removed.
+  for (const end of ends.reverse()) end();
+});
+
+/** This process, however it exits. What runs then must be synchronous. */
+export const thisProcess: Owner = { after: (end) => void ends.push(end) };
+
+/**
+ * Makes SIGINT, SIGTERM and SIGHUP exit with 128 and the signal's number, so that what `thisProcess` owns ends. A
+ * Ctrl-C can arrive twice, from the terminal and from npm: the handlers stay installed, so that the second one does not
+ * interrupt that.
+ */
+export function exitOnSignals(): void {
+  for (const [signal, number] of [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]] as const) {
+    process.on(signal, () => process.exit(128 + number));
+  }
+}
+
+/** Creates an empty folder, which is removed with its owner, and returns its path. */
+export function temporaryFolder(owner: Owner): string {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
+  // A server that is being killed may still write.
+  owner.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 }));
+  return folder;
+}

@@ -1,0 +1,99 @@
+/** Programs as child processes. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Owner } from './owner.ts';
+
+/** A program could not be started, or has failed. The message is one line. */
+export class NotStarted extends Error {
+  override readonly name = 'NotStarted';
+}
+
+export interface Ended {
+  /** The exit code, or null after a signal. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** A running program. It is killed with its owner, unless it has ended before. */
+export class Program {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** When it was started, by `performance.now()`. */
+  readonly startedAt = performance.now();
+  stdout = '';
+  stderr = '';
+  /** The exit code and the output, once the program has ended. */
+  readonly ended: Promise<Ended>;
+
+  /**
+   * Starts a command in the root folder of the project.
+   *
+   * @param env its environment variables; PATH is added
+   */
+  constructor(owner: Owner, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    this.child = spawn(command, args, { cwd: root, env: { PATH: process.env['PATH'], ...env } });
+    this.child.stdin.on('error', () => {}); // the end of the program is reported instead
+    this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.child.on('error', ({ message }) => (this.stderr += message)); // there is no such command
+    this.ended = new Promise((resolve) => {
+      this.child.on('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr }));
+    });
+    owner.after(() => this.kill());
+  }
+
+  /** Sends SIGKILL and waits for the end. */
+  kill(): Promise<Ended> {
+    return this.stop('SIGKILL');
+  }
+
+  /** Sends a signal and waits for the end. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+
+  /**
+   * Resolves with the match as soon as the output matches.
+   *
+   * @throws NotStarted if the program ends before that
+   */
+  async printed(pattern: RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<RegExpExecArray> {
+    let over = false;
+    void this.ended.then(() => (over = true));
+    for (;;) {
+      const match = pattern.exec(this[stream]);
+      if (match !== null) return match;
+      if (over) throw new NotStarted(this.reason ?? `${this.child.spawnfile} ended without a message`);
+      await Promise.race([once(this.child[stream], 'data'), this.ended]);
+    }
+  }
+
+  /**
+   * Waits for the end, and returns the standard output.
+   *
+   * @throws NotStarted if the program fails
+   */
+  async output(): Promise<string> {
+    const { code, stdout } = await this.ended;
+    if (code !== 0) throw new NotStarted(this.reason ?? `${this.child.spawnfile} failed without a message`);
+    return stdout;
+  }
+
+  /** Why the program ended, if its stderr says so. */
+  get reason(): string | undefined {
+    return reasonIn(this.stderr);
+  }
+}
+
+/**
+ * The line of a program's stderr that says why it ended: the error if Node printed one with its stack, else the last
+ * line.
+ */
+export function reasonIn(stderr: string): string | undefined {
+  const lines = stderr.trim().split('\n');
+  return (lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1)) || undefined;
+}
