@@ -10,7 +10,7 @@ import type { Snapshot } from './growth/snapshot.ts';
 import type { Result } from './measure/experiments.ts';
 
 const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program =>
-  new Program(thisProcess, process.execPath, ['--import', 'tsx', 'bench/growth.ts', ...args], environment);
+  new Program(thisProcess, [process.execPath, '--import', 'tsx', 'bench/growth.ts', ...args], environment);
 
 test('a run: exit 0, the tables, the results, and nothing left behind', async (t) => {
   const [temporary, results] = [temporaryFolder(t), temporaryFolder(t)];

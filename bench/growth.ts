@@ -10,7 +10,7 @@ import {
 } from './measure/command.ts';
 import { figures, ratioColumn, resultTable, runExperiments, spread, spreadText } from './measure/experiments.ts';
 import { measureLoad, warmUp, type LoadOptions, type Sample } from './measure/load.ts';
-import { filledFolder, makeKey, runNode, unlimited, withServerOn, type OwnServer } from './measure/own-server.ts';
+import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn, type OwnServer } from './measure/own-server.ts';
 import { endProgress, progress } from './measure/progress.ts';
 import { send } from './speed/session.ts';
 import { table } from './table.ts';
@@ -106,7 +106,7 @@ await runCommand('bench:growth', async () => {
 });
 
 async function stockOf(folder: string, animals: number): Promise<Stock> {
-  const headers = { Authorization: `Bearer ${await makeKey(folder, unlimited)}` };
+  const headers = { Authorization: `Bearer ${await makeLimitedKey(folder, unlimited)}` };
   return { name: `${count(animals)} animals`, folder, animals, headers };
 }
 

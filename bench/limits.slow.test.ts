@@ -15,7 +15,7 @@ import { Program, type Ended } from '../harness/program.ts';
 import type { LimitsReport } from './limits/report.ts';
 
 const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program =>
-  new Program(thisProcess, process.execPath, ['--import', 'tsx', 'bench/limits.ts', ...args], environment);
+  new Program(thisProcess, [process.execPath, '--import', 'tsx', 'bench/limits.ts', ...args], environment);
 
 const bench = ({ baseUrl }: Server, ...args: string[]): Promise<Ended> =>
   start(args, { BASE_URL: baseUrl, API_KEY: apiKey }).ended;

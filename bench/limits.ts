@@ -6,15 +6,15 @@ import { redactor } from '../conformance/client/credentials.ts';
 import { UsageError } from '../conformance/options.ts';
 import { makeWritable } from '../conformance/report/folder.ts';
 import { Untestable } from '../conformance/session/session.ts';
+import { NotStarted } from '../harness/program.ts';
 import { limitsHtml } from './limits/html.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
 import { Progress } from './limits/progress.ts';
 import { Interrupted, Run } from './limits/run.ts';
 import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
-import { filledFolder, makeKey, startOwnServer } from './measure/own-server.ts';
+import { filledFolder, makeLimitedKey, startOwnServer } from './measure/own-server.ts';
 import { endProgress } from './measure/progress.ts';
-import { NotStarted } from './measure/server-process.ts';
 
 const screen = {
   colour: process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined,
@@ -53,7 +53,7 @@ async function main(options: Options): Promise<number> {
   try {
     const keys = ownFolder === undefined
       ? givenKeys(apiKey!, neighbourKey)
-      : await madeKeys(() => makeKey(ownFolder, settings.promised!));
+      : await madeKeys(() => makeLimitedKey(ownFolder, settings.promised!));
     redact = (text) => keys.redact(text);
     const target = baseUrl ?? own!.baseUrl;
     const { signal } = interruption;

@@ -1,34 +1,22 @@
 /** The speed bench as its users run it: a process, its output, its results and its exit code. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../harness/owner.ts';
+import { Program } from '../harness/program.ts';
 import type { Machine } from './measure/command.ts';
 import type { Result } from './measure/experiments.ts';
 
-const program = fileURLToPath(new URL('speed.ts', import.meta.url));
-
 /** Starts the bench with folders of its own for temporary files and for the results. */
 function start(t: TestContext, ...flags: readonly string[]) {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-test-'));
-  const [temporary, results] = [join(folder, 'temporary'), join(folder, 'results')];
-  mkdirSync(temporary);
-  const child = spawn(process.execPath, ['--import', 'tsx', program, ...flags], {
-    env: { ...process.env, TMPDIR: temporary, BENCH_RESULTS: results },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  t.after(() => {
-    child.kill('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const [temporary, results] = [temporaryFolder(t), join(temporaryFolder(t), 'results')];
+  const command = [process.execPath, '--import', 'tsx', 'bench/speed.ts', ...flags];
+  const run = new Program(t, command, { TMPDIR: temporary, BENCH_RESULTS: results });
   const left = () => readdirSync(temporary).filter((name) => name.startsWith('petstore-'));
-  return { child, results, left, exit: once(child, 'exit'), stdout: text(child.stdout), stderr: text(child.stderr) };
+  return { run, results, left };
 }
 
 function childrenOf(parent: number): readonly number[] {
@@ -48,8 +36,9 @@ function runs(pid: number): boolean {
 
 describe('npm run bench', () => {
   it('measures, prints a table and writes its figures', async (t) => {
-    const { results, left, exit, stdout, stderr } = start(t, '--quick');
-    assert.deepEqual(await exit, [0, null], await stderr);
+    const { run, results, left } = start(t, '--quick');
+    const { code, stdout, stderr } = await run.ended;
+    assert.equal(code, 0, stderr);
     const written = JSON.parse(readFileSync(join(results, 'speed.json'), 'utf8')) as {
       readonly machine: Machine;
       readonly settings: { readonly quick: boolean };
@@ -65,38 +54,37 @@ describe('npm run bench', () => {
       written.results.every(({ samples }) => samples.every(({ requests, resident }) => requests > 0 && resident > 1e6)),
     );
     assert.deepEqual([written.machine.node, written.settings.quick], [process.version, true]);
-    const printed = await stdout;
-    assert.match(printed, /^Median \(minimum–maximum\) of fresh processes of each target: 1\./m);
-    assert.match(printed, /^A quick run: its figures only show that the bench works\.$/m);
-    assert.doesNotMatch(printed, /NaN/);
-    assert.match(printed, /^\| list of 20: petstore +\|/m);
-    assert.ok(printed.includes(join(results, 'speed.json')));
-    assert.match(await stderr, /filling a data folder for petstore\n[^]*process 1 of 1/);
+    assert.match(stdout, /^Median \(minimum–maximum\) of fresh processes of each target: 1\./m);
+    assert.match(stdout, /^A quick run: its figures only show that the bench works\.$/m);
+    assert.doesNotMatch(stdout, /NaN/);
+    assert.match(stdout, /^\| list of 20: petstore +\|/m);
+    assert.ok(stdout.includes(join(results, 'speed.json')));
+    assert.match(stderr, /filling a data folder for petstore\n[^]*process 1 of 1/);
     assert.deepEqual(left(), []);
   });
 
   it('leaves nothing behind when it is interrupted', async (t) => {
-    const { child, results, left, exit } = start(t, '--quick');
+    const { run, results, left } = start(t, '--quick');
     // A server runs on a copy of the data folder.
-    while (childrenOf(child.pid!).length === 0 || left().length < 2) await sleep(20);
-    const servers = childrenOf(child.pid!);
-    child.kill('SIGINT');
-    assert.deepEqual(await exit, [130, null]);
+    while (childrenOf(run.child.pid!).length === 0 || left().length < 2) await sleep(20);
+    const servers = childrenOf(run.child.pid!);
+    assert.equal((await run.stop('SIGINT')).code, 130);
     assert.deepEqual(left(), []);
     while (servers.some(runs)) await sleep(20);
     assert.deepEqual(readdirSync(results), [], 'no results of half a run');
   });
 
   it('reports before it measures that it cannot write its results', async (t) => {
-    const { results, exit, stderr } = start(t, '--quick');
+    const { run, results } = start(t, '--quick');
     writeFileSync(results, '');
-    assert.deepEqual(await exit, [2, null]);
-    assert.match(await stderr, /^bench: cannot write results to [^\n]*: BENCH_RESULTS=DIR names another folder\n$/);
+    const { code, stderr } = await run.ended;
+    assert.equal(code, 2);
+    assert.match(stderr, /^bench: cannot write results to [^\n]*: BENCH_RESULTS=DIR names another folder\n$/);
   });
 
   it('reports an unknown flag in one line', async (t) => {
-    const { exit, stderr } = start(t, '--fast');
-    assert.deepEqual(await exit, [2, null]);
-    assert.match(await stderr, /^bench: [^\n]*--fast[^\n]*\n$/);
+    const { code, stderr } = await start(t, '--fast').run.ended;
+    assert.equal(code, 2);
+    assert.match(stderr, /^bench: [^\n]*--fast[^\n]*\n$/);
   });
 });

@@ -2,12 +2,12 @@
  * `npm run bench` and `npm run bench:peers` (--peers): what our server costs, against bare `node:http` and other
  * servers.
  */
+import { NotStarted } from '../harness/program.ts';
 import {
   helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { runExperiments } from './measure/experiments.ts';
 import { endProgress, progress } from './measure/progress.ts';
-import { NotStarted } from './measure/server-process.ts';
 import { installPeers, peerVersions } from './peers/install.ts';
 import { measureTarget } from './speed/check.ts';
 import { allFigures, writeDocuments } from './speed/report.ts';

@@ -1,8 +1,9 @@
 /** Opens a session for the options of a command line. */
+import { temporaryFolder, thisProcess } from '../harness/owner.ts';
+import { startServer } from '../harness/server.ts';
 import type { Wait } from './client/client.ts';
 import type { Clock } from './client/clock.ts';
 import { isLoopback, type Options } from './options.ts';
-import { startOwnServer } from './own-server.ts';
 import { Session } from './session/session.ts';
 
 export interface OpenSession {
@@ -24,7 +25,7 @@ export async function openSession(options: Options, clock: Clock, wait: Wait): P
   const session = new Session({ ...options, baseUrl, apiKey, write }, clock, wait);
   const close = async () => {
     session.client.close();
-    await own?.stop();
+    await own?.server.stop();
   };
   try {
     await session.open();
@@ -33,4 +34,11 @@ export async function openSession(options: Options, clock: Clock, wait: Wait): P
     throw error;
   }
   return { session, close };
+}
+
+/** Starts this project's own server, with sample animals and a key. Its folder is removed when this process exits. */
+async function startOwnServer() {
+  const server = await startServer(thisProcess, temporaryFolder(thisProcess), ['--demo']);
+  const [, apiKey = ''] = await server.printed(/^ +([A-Za-z0-9_]{20,})\n/m);
+  return { server, baseUrl: `${server.address}/v1`, apiKey };
 }

@@ -12,7 +12,7 @@ test('a signal that arrives twice, as Ctrl-C does under npm, does not interrupt 
     setInterval(() => {}, 1000);
     process.kill(process.pid, 'SIGINT');
   `;
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
-  const { code, stdout } = await new Program(t, process.execPath, args).ended;
+  const command = [process.execPath, '--import', 'tsx', '--input-type=module', '--eval', program];
+  const { code, stdout } = await new Program(t, command).ended;
   assert.deepEqual([code, stdout], [130, 'done\n']);
 });

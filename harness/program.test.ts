@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NotStarted, Program, reasonIn } from './program.ts';
+import { NotStarted, outputOf, Program, reasonIn } from './program.ts';
 
 test('a command that does not exist ends with the reason', async (t) => {
-  const program = new Program(t, '/no/such/program', []);
+  const program = new Program(t, ['/no/such/program']);
   await assert.rejects(program.printed(/./), new NotStarted('spawn /no/such/program ENOENT'));
-  await assert.rejects(program.output(), new NotStarted('spawn /no/such/program ENOENT'));
+  await assert.rejects(outputOf(program.ended), new NotStarted('spawn /no/such/program ENOENT'));
   assert.notEqual((await program.kill()).code, 0);
 });
 

@@ -31,15 +31,17 @@ export class Program {
   /**
    * Starts a command in the root folder of the project.
    *
-   * @param env its environment variables; PATH is added
+   * @param command the program and its arguments
+   * @param env environment variables; PATH is added
    */
-  constructor(owner: Owner, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.child = spawn(command, args, { cwd: root, env: { PATH: process.env['PATH'], ...env } });
+  constructor(owner: Owner, command: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    const [file = '', ...args] = command;
+    this.child = spawn(file, args, { cwd: root, env: { PATH: process.env['PATH'], ...env } });
     this.child.stdin.on('error', () => {}); // the end of the program is reported instead
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-    this.child.on('error', ({ message }) => (this.stderr += message)); // there is no such command
     this.ended = new Promise((resolve) => {
+      this.child.on('error', ({ message }) => (this.stderr += message)); // there is no such program
       this.child.on('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr }));
     });
     owner.after(() => this.kill());
@@ -62,31 +64,25 @@ export class Program {
    * @throws NotStarted if the program ends before that
    */
   async printed(pattern: RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<RegExpExecArray> {
-    let over = false;
-    void this.ended.then(() => (over = true));
-    for (;;) {
+    for (let over = false; ; ) {
       const match = pattern.exec(this[stream]);
       if (match !== null) return match;
-      if (over) throw new NotStarted(this.reason ?? `${this.child.spawnfile} ended without a message`);
-      await Promise.race([once(this.child[stream], 'data'), this.ended]);
+      if (over) throw new NotStarted(reasonIn(this.stderr) ?? 'a program ended without a message');
+      const more = once(this.child[stream], 'data').then(() => false);
+      over = await Promise.race([more, this.ended.then(() => true)]);
     }
   }
+}
 
-  /**
-   * Waits for the end, and returns the standard output.
-   *
-   * @throws NotStarted if the program fails
-   */
-  async output(): Promise<string> {
-    const { code, stdout } = await this.ended;
-    if (code !== 0) throw new NotStarted(this.reason ?? `${this.child.spawnfile} failed without a message`);
-    return stdout;
-  }
-
-  /** Why the program ended, if its stderr says so. */
-  get reason(): string | undefined {
-    return reasonIn(this.stderr);
-  }
+/**
+ * Waits for the end of a program, and returns its standard output.
+ *
+ * @throws NotStarted if the program fails
+ */
+export async function outputOf(ended: Promise<Ended>): Promise<string> {
+  const { code, stdout, stderr } = await ended;
+  if (code !== 0) throw new NotStarted(reasonIn(stderr) ?? 'a program failed without a message');
+  return stdout;
 }
 
 /**

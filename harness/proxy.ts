@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import type { Owner } from './owner.ts';
 
 /** A request as the server received it. */
@@ -41,10 +42,8 @@ export async function scriptedServer(
 ): Promise<ScriptedServer> {
   const received: ReceivedRequest[] = [];
   const server = createServer(async (incoming, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { method = '', url = '', headers, rawHeaders } = incoming;
-    const request = { method, url, headers, rawHeaders, body: Buffer.concat(chunks) };
+    const request = { method, url, headers, rawHeaders, body: await buffer(incoming) };
     received.push(request);
     await respond(request, response);
   });

@@ -6,22 +6,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Owner } from './owner.ts';
-import { NotStarted, Program, type Ended } from './program.ts';
+import { NotStarted, outputOf, Program, type Ended } from './program.ts';
 
 export const distFolder = fileURLToPath(new URL('../dist', import.meta.url));
 export const serverPath = join(distFolder, 'server.js');
 export const cliPath = join(distFolder, 'cli.js');
-
-export interface ServerOptions {
-  readonly env?: NodeJS.ProcessEnv;
-  /** The Node that runs the server, by default this one, and its flags. */
-  readonly node?: string;
-  readonly nodeFlags?: readonly string[];
-  /** Another built server. */
-  readonly path?: string;
-  /** The largest file that the server may write, in KiB. Beyond it, writes fail as on a full disk. */
-  readonly maxFileKib?: number;
-}
 
 /** A server that listens. */
 export interface RunningServer extends Program {
@@ -32,17 +21,19 @@ export interface RunningServer extends Program {
 /**
  * Starts the server on a data folder and, unless the flags name another, on a free port of 127.0.0.1.
  *
- * @param args further flags
+ * @param flags further flags of the server
+ * @param command another command that runs a server, such as one with flags of Node
+ * @param env environment variables
  * @throws NotStarted if it is not built
  */
 export function runServer(
-  owner: Owner, folder: string, args: readonly string[] = [], options: ServerOptions = {},
+  owner: Owner,
+  folder: string,
+  flags: readonly string[] = [],
+  command: readonly string[] = [process.execPath, built(serverPath)],
+  env: NodeJS.ProcessEnv = {},
 ): Program {
-  const { env, node = process.execPath, nodeFlags = [], path = serverPath, maxFileKib } = options;
-  const flags = [...nodeFlags, built(path), '--port', '0', '--data', folder, ...args];
-  if (maxFileKib === undefined) return new Program(owner, node, flags, env);
-  // A soft limit can be raised again.
-  return new Program(owner, 'bash', ['-c', `ulimit -S -f ${maxFileKib}; exec "$0" "$@"`, node, ...flags], env);
+  return new Program(owner, [...command, '--port', '0', '--data', folder, ...flags], env);
 }
 
 /**
@@ -62,7 +53,7 @@ export async function startServer(...args: Parameters<typeof runServer>): Promis
  * @throws NotStarted if it is not built
  */
 export function petstore(owner: Owner, folder: string, ...args: readonly string[]): Promise<Ended> {
-  return command(owner, folder, args).ended;
+  return new Program(owner, [process.execPath, built(cliPath), ...args, '--data', folder]).ended;
 }
 
 /**
@@ -71,15 +62,9 @@ export function petstore(owner: Owner, folder: string, ...args: readonly string[
  * @param more further flags
  * @throws NotStarted
  */
-export async function makeKey(
-  owner: Owner, folder: string, plan = 'business', ...more: readonly string[]
-): Promise<string> {
-  const create = ['keys', 'create', '--name', 'test', '--plan', plan, ...more];
-  return (await command(owner, folder, create).output()).trimEnd();
-}
-
-function command(owner: Owner, folder: string, args: readonly string[]): Program {
-  return new Program(owner, process.execPath, [built(cliPath), ...args, '--data', folder]);
+export async function makeKey(owner: Owner, folder: string, plan = 'business', ...more: string[]): Promise<string> {
+  const args = ['keys', 'create', '--name', 'test', '--plan', plan, ...more];
+  return (await outputOf(petstore(owner, folder, ...args))).trimEnd();
 }
 
 /**

@@ -1,9 +1,8 @@
 /** The one place that sends: how many requests it sends, and what it returns. */
 import assert from 'node:assert/strict';
-import { createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { createServer, type AddressInfo } from 'node:net';
+import { test } from 'node:test';
 import { systemClock } from '../../conformance/client/clock.ts';
 import { scripted } from '../../conformance/testing/servers.ts';
 import { NoResponse } from '../../conformance/client/client.ts';
@@ -32,28 +31,6 @@ function client(
   );
   made.budget = 10_000;
   return made;
-}
-
-/** A server that responds to each request on its connection as `respond` does. */
-async function plain(
-  t: TestContext,
-  respond: (socket: Socket, request: number) => void,
-): Promise<{ baseUrl: string; arrived: () => number }> {
-  let arrived = 0;
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('data', (data) => {
-      for (const _ of data.toString().matchAll(/^GET /gm)) respond(socket, ++arrived);
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, arrived: () => arrived };
 }
 
 test('exactly as many requests as requested, on as many connections, with the key and without', async (t) => {
@@ -103,39 +80,37 @@ test('no more than the budget allows: what does not fit is not begun', async (t)
   assert.equal(server.received.length, 30);
 });
 
-const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]';
-
 test('a server that closes each connection after its response: every request gets one', async (t) => {
-  const { baseUrl, arrived } = await plain(t, (socket) =>
-    socket.end(ok.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')),
-  );
+  const server = await scripted(t, (_, response) => void response.writeHead(200, { Connection: 'close' }).end('[]'));
   for (const load of [
     { amount: 40, connections: 4 },
     { amount: 12, connections: 5, rate: 25 },
   ]) {
-    const before = arrived();
-    const { responses, lost } = await client(baseUrl, { paced: true }).send({ key, ...load });
-    assert.deepEqual([responses.length, lost, arrived() - before], [load.amount, 0, load.amount]);
+    const before = server.received.length;
+    const { responses, lost } = await client(server.baseUrl, { paced: true }).send({ key, ...load });
+    assert.deepEqual([responses.length, lost, server.received.length - before], [load.amount, 0, load.amount]);
     assert.ok(responses.every(({ opening }) => opening));
   }
 });
 
 test('a server that cuts connections: never more requests than requested, and the lost ones are counted', async (t) => {
-  const { baseUrl, arrived } = await plain(t, (socket, request) =>
-    request % 3 === 0 ? socket.destroy() : void socket.write(ok),
-  );
-  const { responses, lost } = await client(baseUrl).send({ key, amount: 40, connections: 4 });
-  assert.ok(arrived() <= 40 && arrived() >= 15, `${arrived()} arrived`);
+  const server = await scripted(t, (_, response) => {
+    if (server.received.length % 3 === 0) response.destroy();
+    else response.end('[]');
+  });
+  const { responses, lost } = await client(server.baseUrl).send({ key, amount: 40, connections: 4 });
+  const arrived = server.received.length;
+  assert.ok(arrived <= 40 && arrived >= 15, `${arrived} arrived`);
   assert.ok(lost > 0 && responses.length > 0, `${responses.length} responses, ${lost} lost`);
   assert.equal(responses.length + lost, 40);
 });
 
 test('a server that closes connections without a response: each latency is that of its own request', async (t) => {
-  const { baseUrl } = await plain(t, (socket, request) => {
-    if (request % 20 === 0) socket.end();
-    else setTimeout(() => socket.write(ok), 1);
+  const server = await scripted(t, (_, response) => {
+    if (server.received.length % 20 === 0) response.socket!.end();
+    else setTimeout(() => response.end('[]'), 1);
   });
-  const { responses, lost } = await client(baseUrl).send({ key, amount: 400, connections: 4 });
+  const { responses, lost } = await client(server.baseUrl).send({ key, amount: 400, connections: 4 });
   assert.deepEqual([responses.length, lost], [380, 20]);
   const opened = responses.filter(({ opening }) => opening).length;
   assert.ok(opened > 4 && opened <= 24, `the first four, and at most one for each that was ended: ${opened}`);

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from '../../conformance/options.ts';
 import { makeWritable } from '../../conformance/report/folder.ts';
-import { exitOnSignals } from './at-exit.ts';
+import { exitOnSignals } from '../../harness/owner.ts';
+import { NotStarted } from '../../harness/program.ts';
 import { arePinned, pinGenerator } from './cores.ts';
 import type { Duration } from './load.ts';
 import { endProgress } from './progress.ts';
-import { NotStarted } from './server-process.ts';
 
 /**
  * The machine and the command that figures come from, and whether servers and load generator have cores of their own.

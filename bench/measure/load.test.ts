@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, it, type TestContext } from 'node:test';
+import type { ServerResponse } from 'node:http';
+import { describe, it } from 'node:test';
+import type { Owner } from '../../harness/owner.ts';
+import { scriptedServer } from '../../harness/proxy.ts';
 import { load, quantile, warmUp, WrongResponses } from './load.ts';
 
 type Respond = (response: ServerResponse, nth: number) => void;
@@ -12,21 +13,9 @@ const respondWith =
     void response.writeHead(status).end('{}');
 
 /** A server with these responses, and all requests that it received. */
-async function serve(
-  t: TestContext,
-  respond: Respond,
-): Promise<{ readonly url: string; readonly seen: readonly IncomingMessage[] }> {
-  const seen: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
-    seen.push(request);
-    respond(response, seen.length);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, seen };
+async function serve(t: Owner, respond: Respond) {
+  const server = await scriptedServer(t, (_, response) => respond(response, server.received.length));
+  return { url: server.baseUrl, seen: server.received };
 }
 
 describe('a load', () => {

@@ -1,15 +1,12 @@
 /** This project's own server, with animals and keys, as a process to be measured. */
-import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { cpSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { atExit } from './at-exit.ts';
-import { nodeCommand, NotStarted, reasonIn, ServerProcess } from './server-process.ts';
-
-const dist = new URL('../../dist/', import.meta.url);
-const execute = promisify(execFile);
+import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
+import { outputOf, Program } from '../../harness/program.ts';
+import { built, distFolder, makeKey, runServer, serverPath } from '../../harness/server.ts';
+import { nodeCommand, ServerProcess } from './server-process.ts';
 
 /** What a key may send: the numbers of its plan, or these. */
 export interface KeyLimits {
@@ -21,20 +18,12 @@ export interface KeyLimits {
 /** A key that is never refused. */
 export const unlimited: KeyLimits = { perMinute: 1_000_000_000, perDay: 1_000_000_000 };
 
-/** Creates a temporary folder, which is removed when this process exits. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
-  // A server that is being killed may still write.
-  atExit(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 }));
-  return folder;
-}
-
 /**
  * Copies a data folder whose server is stopped to a new temporary folder, and syncs it where the system can: what is
  * written later would disturb the measurement.
  */
 export function copyOf(folder: string): string {
-  const copy = temporaryFolder();
+  const copy = temporaryFolder(thisProcess);
   cpSync(folder, copy, { recursive: true, filter: (path) => !basename(path).startsWith('lock.') });
   spawnSync('sync', ['-f', copy]);
   return copy;
@@ -47,22 +36,20 @@ export function copyOf(folder: string): string {
  * @throws NotStarted
  */
 export async function filledFolder(animals: number, spare?: number): Promise<readonly [string, number]> {
-  const folder = temporaryFolder();
-  built('store/pet-store.js'); // which fill.mjs imports
+  const folder = temporaryFolder(thisProcess);
+  built(join(distFolder, 'store/pet-store.js')); // which fill.mjs imports
   const args = [animals, ...(spare === undefined ? [] : [spare])].map(String);
   return [folder, Number(await runNode(new URL('fill.mjs', import.meta.url), folder, ...args))];
 }
 
 /**
- * Creates a key in a data folder, whether a server runs on it or not, and returns its secret.
+ * Creates a key with these limits in a data folder, and returns its secret.
  *
  * @throws NotStarted
  */
-export async function makeKey(folder: string, { plan, perMinute, perDay }: KeyLimits): Promise<string> {
-  const numbers = ['--per-minute', String(perMinute), '--per-day', String(perDay)];
-  const limits = plan === undefined ? ['enterprise', ...numbers] : [plan];
-  const args = ['keys', 'create', '--name', 'bench', '--data', folder, '--plan', ...limits];
-  return (await runNode(built('cli.js'), ...args)).trim();
+export function makeLimitedKey(folder: string, { plan, perMinute, perDay }: KeyLimits): Promise<string> {
+  if (plan !== undefined) return makeKey(thisProcess, folder, plan);
+  return makeKey(thisProcess, folder, 'enterprise', '--per-minute', String(perMinute), '--per-day', String(perDay));
 }
 
 /** A running server of ours. */
@@ -79,8 +66,8 @@ export interface OwnServer {
  * @throws NotStarted
  */
 export async function startOwnServer(folder: string, ...flags: readonly string[]): Promise<OwnServer> {
-  const args = ['--host', '127.0.0.1', '--port', '0', '--data', folder, ...flags];
-  const process = await ServerProcess.start(nodeCommand(built('server.js'), ...args));
+  const program = runServer(thisProcess, folder, flags, nodeCommand(built(serverPath)));
+  const process = await ServerProcess.watch(program);
   return { process, folder, baseUrl: `${process.address}/v1` };
 }
 
@@ -100,21 +87,6 @@ export async function withServerOn<T>(model: string, task: (server: OwnServer) =
  *
  * @throws NotStarted with the reason that the program printed
  */
-export async function runNode(program: URL, ...args: readonly string[]): Promise<string> {
-  const running = execute(process.execPath, [fileURLToPath(program), ...args]);
-  const cancelKill = atExit(() => running.child.kill('SIGKILL'));
-  try {
-    return (await running).stdout;
-  } catch (error) {
-    const { stderr, message } = error as Error & { readonly stderr?: string };
-    throw new NotStarted(reasonIn(stderr ?? '') ?? message);
-  } finally {
-    cancelKill();
-  }
-}
-
-function built(name: string): URL {
-  const program = new URL(name, dist);
-  if (!existsSync(program)) throw new NotStarted(`${fileURLToPath(program)} does not exist: npm run build`);
-  return program;
+export function runNode(program: URL, ...args: readonly string[]): Promise<string> {
+  return outputOf(new Program(thisProcess, [process.execPath, fileURLToPath(program), ...args]).ended);
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { NotStarted } from '../../harness/program.ts';
 import { load } from './load.ts';
-import { nodeCommand, NotStarted, reasonIn, ServerProcess } from './server-process.ts';
+import { nodeCommand, ServerProcess } from './server-process.ts';
 
-const baseline = new URL('../speed/baseline.mjs', import.meta.url);
+const baseline = fileURLToPath(new URL('../speed/baseline.mjs', import.meta.url));
 const env = { BENCH_RESPONSE: '{"status":200,"headers":[],"body":"{}"}' };
 
 describe('a server process', () => {
@@ -40,11 +42,5 @@ describe('a server process', () => {
     const why = (error: Error) => error instanceof NotStarted && /^SyntaxError: .* not valid JSON$/.test(error.message);
     await assert.rejects(ServerProcess.start(nodeCommand(baseline)), why);
     await assert.rejects(ServerProcess.start(['/no/such/program']), NotStarted);
-  });
-
-  it('has the reason for its end found in what it printed', () => {
-    assert.equal(reasonIn('at x\nError: no such thing\n    at y\n\nNode.js v20\n'), 'Error: no such thing');
-    assert.equal(reasonIn('starting\npetstore: the folder is held\n'), 'petstore: the folder is held');
-    assert.equal(reasonIn(''), undefined);
   });
 });

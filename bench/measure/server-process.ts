@@ -1,10 +1,7 @@
 /** A server as a child process that reports the resources that it uses. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { atExit } from './at-exit.ts';
+import { thisProcess } from '../../harness/owner.ts';
+import { Program, reasonIn } from '../../harness/program.ts';
 import { pinServer } from './cores.ts';
 
 /** What a process has used since it started. */
@@ -18,20 +15,6 @@ export interface Usage {
   readonly stallMs?: number;
 }
 
-/** A server could not be started. The message is one line. */
-export class NotStarted extends Error {
-  override readonly name = 'NotStarted';
-}
-
-/**
- * The line of a program's stderr that says why it ended: the error if Node printed one with its stack, else the last
- * line.
- */
-export function reasonIn(stderr: string): string | undefined {
-  const lines = stderr.trim().split('\n');
-  return (lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1)) || undefined;
-}
-
 /** A request to a server that was killed can fail before the exit of the process is reported. */
 const exitReportMs = 200;
 const stopTimeoutMs = 5_000;
@@ -39,87 +22,60 @@ const stopTimeoutMs = 5_000;
 const probe = new URL('probe.mjs', import.meta.url).href;
 
 /** The command line of a Node program with the probe. */
-export function nodeCommand(program: URL, ...args: readonly string[]): readonly string[] {
-  return [process.execPath, '--import', probe, fileURLToPath(program), ...args];
+export function nodeCommand(path: string): readonly string[] {
+  return [process.execPath, '--import', probe, path];
 }
 
 export class ServerProcess {
   /** The address that it printed: `http://127.0.0.1:8080`, possibly with a path. */
-  address = '';
+  readonly address: string;
   /** What the start took until it printed its address: time and CPU time, in milliseconds. */
-  startMs = NaN;
+  readonly startMs: number;
   startCpuMs = NaN;
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<Error>;
-  readonly #lines: NodeJS.EventEmitter;
+  readonly #program: Program;
+
+  /** Starts a command as `watch` requires it. */
+  static start(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+    return ServerProcess.watch(new Program(thisProcess, command, { NODE_ENV: 'production', ...env }));
+  }
 
   /**
-   * Starts a command and waits until it prints `listening on` and its address. On stdin it must understand the lines of
-   * probe.mjs.
+   * Waits until a program that was just started prints `listening on` and its address. On stdin it must understand the
+   * lines of probe.mjs.
    *
    * @throws NotStarted with the reason that the program printed
    */
-  static async start(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-    const startedAt = performance.now();
-    const [file = '', ...args] = command;
-    const child = spawn(file, args, {
-      env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    child.stdin.on('error', () => {}); // the exit of the process is reported instead
-    if (child.pid !== undefined) pinServer(child.pid);
-    const cancelKill = atExit(() => child.kill('SIGKILL'));
-    let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-10_000)));
-    const exited = new Promise<Error>((resolve) => {
-      child.once('error', resolve);
-      child.once('close', (code, signal) => {
-        cancelKill();
-        const details = [signal ?? `exit code ${code}`, reasonIn(stderr) ?? []].flat().join('; ');
-        resolve(new Error(`the server ended while it was measured (${details})`));
-      });
-    });
-    const lines = createInterface({ input: child.stdout });
-    const address = await new Promise<string | undefined>((resolve) => {
-      lines.on('line', (line) => {
-        const found = /listening on (http:\S+)$/.exec(line)?.[1];
-        if (found !== undefined) resolve(found);
-      });
-      void exited.then(() => resolve(undefined));
-    });
-    if (address === undefined) throw new NotStarted(reasonIn(stderr) ?? `${file} ended without a message`);
-    const started = new ServerProcess(child, exited, lines);
-    const startMs = performance.now() - startedAt;
+  static async watch(program: Program): Promise<ServerProcess> {
+    if (program.child.pid !== undefined) pinServer(program.child.pid);
+    const [, address = ''] = await program.printed(/listening on (http:\S+)\n/);
+    const started = new ServerProcess(program, address);
     const { user, system } = await started.usage();
-    return Object.assign(started, { address, startMs, startCpuMs: (user + system) / 1000 });
+    started.startCpuMs = (user + system) / 1000;
+    return started;
   }
 
-  private constructor(child: ChildProcess, exited: Promise<Error>, lines: NodeJS.EventEmitter) {
-    this.#child = child;
-    this.#exited = exited;
-    this.#lines = lines;
+  private constructor(program: Program, address: string) {
+    this.#program = program;
+    this.address = address;
+    this.startMs = performance.now() - program.startedAt;
   }
 
   get pid(): number {
-    return this.#child.pid!;
+    return this.#program.child.pid!;
   }
 
   /** What the process has used so far. `watch` also restarts the measurement of its event loop delay. */
   async usage(question: 'usage' | 'watch' = 'usage'): Promise<Usage> {
-    this.#child.stdin!.write(`${question}\n`);
-    for (;;) {
-      const line = await Promise.race([once(this.#lines, 'line'), this.#exited]);
-      if (line instanceof Error) throw line;
-      const text = String(line[0]);
-      if (text.startsWith('usage ')) return JSON.parse(text.slice('usage '.length)) as Usage;
-    }
+    this.#program.stdout = '';
+    this.#program.child.stdin.write(`${question}\n`);
+    const [, usage = ''] = await this.during(this.#program.printed(/^usage (.+)\n/m));
+    return JSON.parse(usage) as Usage;
   }
 
   /** Stops the process: SIGTERM, and SIGKILL after 5 s. */
   async stop(): Promise<void> {
-    this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), stopTimeoutMs);
-    await this.#exited;
+    const timer = setTimeout(() => void this.#program.kill(), stopTimeoutMs);
+    await this.#program.stop();
     clearTimeout(timer);
   }
 
@@ -128,7 +84,11 @@ export class ServerProcess {
     try {
       return await task;
     } catch (error) {
-      throw (await Promise.race([this.#exited, sleep(exitReportMs)])) ?? error;
+      const ended = await Promise.race([this.#program.ended, sleep(exitReportMs)]);
+      if (ended === undefined) throw error;
+      const end = this.#program.child.signalCode ?? `exit code ${ended.code}`;
+      const details = [end, reasonIn(ended.stderr) ?? []].flat().join('; ');
+      throw new Error(`the server ended while it was measured (${details})`);
     }
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
+import type { ReceivedRequest } from '../../harness/proxy.ts';
 import type { Duration } from '../measure/load.ts';
 import { check, checkKept, createOne, measureTarget } from './check.ts';
 import { newAnimal, sendOne } from './session.ts';
@@ -15,7 +15,7 @@ describe('before a target is measured', () => {
   });
 
   /** A change to some response, the workload whose check finds it, and the message. */
-  const changes: readonly (readonly [string, Workload, (reply: Reply, request: IncomingMessage) => Reply, RegExp])[] = [
+  const changes: readonly (readonly [string, Workload, (reply: Reply, request: ReceivedRequest) => Reply, RegExp])[] = [
     ['a wrong status', list, (reply) => ({ ...reply, status: 500 }), /must return 200, not 500/],
     [
       'nineteen animals',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../measure/own-server.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import { arePeersInstalled, peerVersions } from '../peers/install.ts';
 import { check } from './check.ts';
@@ -48,8 +48,8 @@ describe('the peers', () => {
     it(
       `${file} with ${store} limits by the minute and the day, knows its keys, and keeps what it has created`,
       { skip },
-      async () => {
-        const data = temporaryFolder();
+      async (t) => {
+        const data = temporaryFolder(t);
         const keys = [
           { key: 'day', perMinute: 100, perDay: 2 },
           { key: 'minute', perMinute: 2, perDay: 100 },

@@ -2,9 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
+import { NotStarted } from '../../harness/program.ts';
 import type { KeyLimits } from '../measure/own-server.ts';
-import { copyOf, filledFolder, makeKey, startOwnServer, temporaryFolder, unlimited } from '../measure/own-server.ts';
-import { nodeCommand, NotStarted, ServerProcess } from '../measure/server-process.ts';
+import { copyOf, filledFolder, makeLimitedKey, startOwnServer, unlimited } from '../measure/own-server.ts';
+import { nodeCommand, ServerProcess } from '../measure/server-process.ts';
 import { check } from './check.ts';
 import { sendOne, type Response, type Session } from './session.ts';
 import { animals, creates, reads, workloads, type Workload } from './workloads.ts';
@@ -20,6 +22,7 @@ export interface Target {
 
 export const ours = 'petstore';
 export const baseline = 'node:http';
+const baselinePath = fileURLToPath(new URL('baseline.mjs', import.meta.url));
 const peersFolder = new URL('../peers/', import.meta.url);
 
 /**
@@ -35,7 +38,7 @@ const onePerDay: KeyLimits = { perMinute: unlimited.perMinute, perDay: 1 };
  */
 export async function ownTargets(): Promise<readonly Target[]> {
   const [folder] = await filledFolder(animals);
-  const [key, spentKey] = [await makeKey(folder, unlimited), await makeKey(folder, onePerDay)];
+  const [key, spentKey] = [await makeLimitedKey(folder, unlimited), await makeLimitedKey(folder, onePerDay)];
   const start = async (): Promise<Session> =>
     ({ ...(await startOwnServer(copyOf(folder), '--trust-proxy', '1')), key, spentKey });
   return [
@@ -50,7 +53,7 @@ async function startBaseline(model: Session, workload: Workload): Promise<Sessio
   const response = await check(model, workload);
   await model.process.stop();
   const { status, body } = response;
-  const process = await ServerProcess.start(nodeCommand(new URL('baseline.mjs', import.meta.url)), {
+  const process = await ServerProcess.start(nodeCommand(baselinePath), {
     BENCH_RESPONSE: JSON.stringify({ status, headers: headersOf(response), body }),
   });
   const session = { process, baseUrl: process.address, key: '', spentKey: '', isRecorded: true } as const;
@@ -84,7 +87,7 @@ export function startPeer(
 
 /** The command of a peer in ../peers/. */
 export function peerCommand(file: string): readonly string[] {
-  return nodeCommand(new URL(file, peersFolder));
+  return nodeCommand(fileURLToPath(new URL(file, peersFolder)));
 }
 
 /** The servers that one could use instead of ours. `unusable`: why they could not be installed. */
@@ -93,7 +96,7 @@ export function peers(unusable: string | undefined): readonly Target[] {
   const keys = [{ key, ...unlimited }, { key: spentKey, ...onePerDay }];
   const start = (command: () => readonly string[], store?: string) => async (): Promise<Session> => {
     if (unusable !== undefined) throw new NotStarted(unusable);
-    const process = await startPeer(command(), temporaryFolder(), animals, keys, store);
+    const process = await startPeer(command(), temporaryFolder(thisProcess), animals, keys, store);
     return { process, baseUrl: process.address, key, spentKey };
   };
   const node = (file: string, store?: string) => start(() => peerCommand(file), store);
@@ -118,7 +121,7 @@ let goBinary: string | undefined;
 /** Builds the Go program once. */
 function goCommand(): readonly string[] {
   if (goBinary === undefined) {
-    const binary = join(temporaryFolder(), 'go-net-http');
+    const binary = join(temporaryFolder(thisProcess), 'go-net-http');
     try {
       const cwd = fileURLToPath(new URL('go/', peersFolder));
       execFileSync('go', ['build', '-o', binary, '.'], { cwd, stdio: 'pipe' });

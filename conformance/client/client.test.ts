@@ -1,8 +1,6 @@
 /** The client against servers that make it wait, on a clock on which waiting takes no time. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
 import { fakeClock, start } from '../testing/responses.ts';
@@ -184,32 +182,16 @@ describe('--max-requests', () => {
 });
 
 describe('connections', () => {
-  /**
-   * A server that cuts some connections, by the number of the request in all and on its connection.
-   */
+  /** A server that cuts some connections, by the number of the request in all and on its connection. */
   async function cutting(t: TestContext, cuts: (nth: number, onConnection: number) => boolean) {
-    let nth = 0;
-    const server = createServer((socket) => {
-      let onConnection = 0;
-      socket.on('error', () => {});
-      socket.on('data', () => {
-        if (cuts(++nth, ++onConnection)) return void socket.resetAndDestroy();
-        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n[]');
-      });
+    const onConnections = new Map<unknown, number>();
+    const { client, received } = await clientOf(t, (_, response) => {
+      const onConnection = (onConnections.get(response.socket) ?? 0) + 1;
+      onConnections.set(response.socket, onConnection);
+      if (cuts(received.length, onConnection)) response.socket!.resetAndDestroy();
+      else response.end('[]');
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const clock = fakeClock();
-    const client = new Client({
-      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-      clock,
-      wait: (ms) => clock.sleep(ms),
-    });
-    t.after(() => {
-      client.close();
-      server.close();
-    });
-    return { client, count: () => nth };
+    return { client, count: () => received.length };
   }
 
   test('a request on an idle connection that the server has closed is sent again', async (t) => {

@@ -24,10 +24,8 @@ export interface Job {
 export interface Outcome {
   readonly job: Job;
   readonly failed: readonly string[];
-  readonly inconclusive: readonly string[];
   /** Why the server could not be tested. */
   readonly untestable?: string;
-  readonly requests: number;
   /** The number of 429 responses that the kit did not provoke. */
   readonly unwanted429: number;
 }
@@ -81,20 +79,9 @@ async function run(job: Job): Promise<Outcome> {
   }
   session.client.close();
   await close();
-  const ids = (verdict: string) =>
-    session
-      .results()
-      .filter((r) => r.verdict === verdict)
-      .map(({ id }) => id);
-  const { withKey, withoutKey, unwanted429 } = session.client.sent;
-  return {
-    job,
-    failed: ids('failed'),
-    inconclusive: ids('inconclusive'),
-    ...(untestable !== undefined && { untestable }),
-    requests: withKey + withoutKey,
-    unwanted429,
-  };
+  const failed = session.results().filter(({ verdict }) => verdict === 'failed').map(({ id }) => id);
+  const { unwanted429 } = session.client.sent;
+  return { job, failed, unwanted429, ...(untestable !== undefined && { untestable }) };
 }
 
 process.on('message', (job: Job) => void run(job).then((outcome) => process.send!(outcome)));

@@ -10,7 +10,7 @@ import { apiKey, type Server } from './servers.ts';
 /** Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. */
 export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program {
   const kit = ['--test-reporter=./conformance/report/silent.ts', 'conformance/run.ts', '--seed=1'];
-  return new Program(thisProcess, process.execPath, ['--import', 'tsx', ...kit, ...args], environment);
+  return new Program(thisProcess, [process.execPath, '--import', 'tsx', ...kit, ...args], environment);
 }
 
 /** Runs the kit to its end, against a server if given, with the key in the environment. */
@@ -21,8 +21,8 @@ export function kit(server: Server | undefined, ...args: string[]): Promise<Ende
 
 /** Runs the checks with node's own test runner. */
 export function nodeTest(server: Server, options = ''): Promise<Ended> {
-  const args = ['--import', 'tsx', '--test', '--test-reporter=tap', 'conformance/tests.ts'];
-  return new Program(thisProcess, process.execPath, args, {
+  const command = [process.execPath, '--import', 'tsx', '--test', '--test-reporter=tap', 'conformance/tests.ts'];
+  return new Program(thisProcess, command, {
     BASE_URL: server.baseUrl,
     API_KEY: server.apiKey,
     CONFORMANCE_OPTIONS: `--seed=1 ${options}`,

@@ -1,7 +1,4 @@
 /** Test support: runs of the bench in this process, against servers on a clock that only moves when it is waited on. */
-import { once } from 'node:events';
-import { Agent, createServer, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../../conformance/client/clock.ts';
 import { mutants } from '../../../conformance/mutants/mutants.ts';
 import type { Plan } from '../../../conformance/client/pacing.ts';
@@ -12,16 +9,14 @@ import { bearer } from '../../../conformance/client/credentials.ts';
 import { Response as KitResponse } from '../../../conformance/client/response.ts';
 import { listPets } from '../../../conformance/client/requests.ts';
 import { fakeClock } from '../../../conformance/testing/responses.ts';
+import type { Owner } from '../../../harness/owner.ts';
+import { faultProxy } from '../../../harness/proxy.ts';
 import { givenKeys, madeKeys, type Keys } from '../keys.ts';
 import type { Watcher } from '../progress.ts';
 import type { LimitsReport, ScenarioResult } from '../report.ts';
 import { responseOf, type Reading, type Response } from '../responses.ts';
 import { Run, type RunOptions } from '../run.ts';
 import { scenarioNames, type ScenarioName } from '../settings.ts';
-
-interface Ending {
-  after(end: () => unknown): void;
-}
 
 export const silent: Watcher = { begin: () => {}, doing: () => {}, waiting: () => {} };
 
@@ -98,7 +93,7 @@ const numbers = {
 } as const;
 
 /** A run that is about to begin, and its clock. */
-export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<Run> {
+export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<Run> {
   const {
     fault,
     variant,
@@ -124,8 +119,10 @@ export async function runAgainst(t: Ending, options: TestOptions = {}): Promise<
   });
   t.after(close);
   const keys: Keys = unlimitedKeys ? await madeKeys(async () => spare.shift()!) : givenKeys(mainSecret, quietSecret);
+  const proxied = cuts && (await faultProxy(t, baseUrl, ({ headers }, { status }) =>
+    cuts(status, headers.authorization) ? 'cut' : undefined));
   const run = new Run({
-    baseUrl: cuts === undefined ? baseUrl : await cutting(t, baseUrl, cuts),
+    baseUrl: proxied?.baseUrl ?? baseUrl,
     keys,
     settings: {
       ...(unpromised ? {} : { promised: numbers[plan] }),
@@ -148,35 +145,15 @@ function ticking(): () => number {
   return () => (ms += 0.01);
 }
 
-/** A proxy that closes the connection instead of some responses. */
-async function cutting(t: Ending, baseUrl: string, cuts: NonNullable<TestOptions['cuts']>): Promise<string> {
-  const agent = new Agent({ keepAlive: true });
-  const server = createServer((request, response) => {
-    const { headers, url, socket } = request;
-    send(new URL(url!, baseUrl), { headers, agent }, (came) => {
-      if (cuts(came.statusCode!, headers.authorization)) return void (came.resume(), socket.end());
-      response.sendDate = false;
-      came.pipe(response.writeHead(came.statusCode!, came.rawHeaders));
-    }).end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-    agent.destroy();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-}
-
 /** Runs to the end and returns the report. */
-export async function reportOf(t: Ending, options: TestOptions = {}): Promise<LimitsReport> {
+export async function reportOf(t: Owner, options: TestOptions = {}): Promise<LimitsReport> {
   const run = await runAgainst(t, options);
   await run.run(await run.open());
   return run.report(about);
 }
 
 /** The result of one scenario. */
-export async function resultOf(t: Ending, name: ScenarioName, options: TestOptions = {}): Promise<ScenarioResult> {
+export async function resultOf(t: Owner, name: ScenarioName, options: TestOptions = {}): Promise<ScenarioResult> {
   return (await reportOf(t, { ...options, names: [name] })).scenarios[0]!;
 }
 

@@ -1,8 +1,6 @@
 /** Test support: a target in this process that responds rightly, until a test changes its responses. */
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import type { TestContext } from 'node:test';
+import type { Owner } from '../../../harness/owner.ts';
+import { scriptedServer, type ReceivedRequest } from '../../../harness/proxy.ts';
 import { animal } from '../../measure/animal.mjs';
 import type { ServerProcess } from '../../measure/server-process.ts';
 import { newAnimal, type Session } from '../session.ts';
@@ -14,7 +12,7 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type Responder = (request: IncomingMessage, body: string) => Reply;
+export type Responder = (request: ReceivedRequest, body: string) => Reply;
 
 const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1795262460' };
 
@@ -23,7 +21,7 @@ export const errorReply = (status: number): Reply => ({ status, body: { code: 's
 /** The responses of a right target, which keeps what is created. */
 export function right(): Responder {
   let count = animals;
-  return ({ method, url = '', headers }, body) => {
+  return ({ method, url, headers }, body) => {
     const key = headers.authorization;
     if (key === 'Bearer spent') return { ...errorReply(429), headers: { 'Retry-After': '7' } };
     if (key !== 'Bearer full') return errorReply(401);
@@ -38,25 +36,15 @@ export function right(): Responder {
 }
 
 /** Starts a target that responds so and uses no resources. */
-export async function serve(t: TestContext, respond: Responder): Promise<Session> {
-  const server = createServer(async (request, response) => {
-    const { status, body, headers } = respond(request, await text(request));
+export async function serve(t: Owner, respond: Responder): Promise<Session> {
+  const { baseUrl } = await scriptedServer(t, (request, response) => {
+    const { status, body, headers } = respond(request, request.body.toString());
     response.writeHead(status, { ...limits, ...headers }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
   });
   const process = {
     usage: async () => ({ user: 0, system: 0, resident: 0 }),
     during: <T>(task: Promise<T>) => task,
     stop: async () => {},
   } as unknown as ServerProcess;
-  return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    key: 'full',
-    spentKey: 'spent',
-    process,
-  };
+  return { baseUrl, key: 'full', spentKey: 'spent', process };
 }
