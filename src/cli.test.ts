@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
 import type { KeyReport } from './control/commands.ts';
 import { hashSecret } from './keys/secret.ts';
-import {
-  cliPath, petstore, Program, startServer, temporaryFolder, type Ended, type RunningServer,
-} from './testing/programs.ts';
+import { temporaryFolder } from '../harness/owner.ts';
+import { Program, type Ended } from '../harness/program.ts';
+import { cliPath, petstore, startServer, type RunningServer } from '../harness/server.ts';
 
 const secretLine = /^petstore_[0-9A-Za-z]{36}\n$/;
 const oneLine = /^petstore: [^\n]+\n$/;
@@ -359,7 +359,7 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
 });
 
 test('--help, --version and no arguments', async (t) => {
-  const run = (...args: string[]): Promise<Ended> => new Program(t, process.execPath, [cliPath, ...args]).ended;
+  const run = (...args: string[]): Promise<Ended> => new Program(t, [process.execPath, cliPath, ...args]).ended;
   const [bare, help, late, version] = await Promise.all([
     run(),
     run('--help'),
@@ -383,7 +383,7 @@ test('the data folder is --data or DATA_DIR, an empty --data is an error; only c
   const parent = temporaryFolder(t);
   const [named, missing] = [join(parent, 'named'), join(parent, 'missing')];
   const run = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<Ended> =>
-    new Program(t, process.execPath, [cliPath, 'keys', ...args], env).ended;
+    new Program(t, [process.execPath, cliPath, 'keys', ...args], env).ended;
   await succeeded(run({ DATA_DIR: named }, 'create', '--name', 'a', '--plan', 'free'));
   assert.match((await succeeded(run({ DATA_DIR: missing }, 'list', '--data', named))).stdout, /^k1 /m);
   for (const args of [['list'], ['rotate', 'k1'], ['revoke', 'k1'], ['set-plan', 'k1', 'pro'], ['unban', 'k1']]) {
@@ -438,7 +438,7 @@ test(
   async (t) => {
     const folder = temporaryFolder(t);
     const command = `exec "${process.execPath}" "${cliPath}" keys create --name a --plan free --data "${folder}" >/dev/full`;
-    const { code, stderr } = await new Program(t, '/bin/sh', ['-c', command]).ended;
+    const { code, stderr } = await new Program(t, ['/bin/sh', '-c', command]).ended;
     assert.equal(code, 1);
     assert.match(stderr, /^made key k1 \(a, plan free\); .*\npetstore: cannot write to stdout: ENOSPC[^\n]*\n$/);
     assert.deepEqual(
@@ -452,7 +452,7 @@ test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {
   const folder = temporaryFolder(t);
   const root = dirname(dirname(cliPath));
   const run = (...args: string[]): Promise<Ended> =>
-    new Program(t, 'npm', ['--prefix', root, 'run', '-s', 'petstore', '--', 'keys', ...args, '--data', folder], {
+    new Program(t, ['npm', '--prefix', root, 'run', '-s', 'petstore', '--', 'keys', ...args, '--data', folder], {
       HOME: folder,
     }).ended;
   assert.match((await succeeded(run('create', '--name', 'with space', '--plan', 'pro'))).stdout, secretLine);

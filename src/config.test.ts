@@ -5,7 +5,9 @@ import * as fc from 'fast-check';
 import { readConfig, serverHelp, type Config } from './config.ts';
 import { OperatorError } from './domain/operator-error.ts';
 import { dataFolder } from './flags.ts';
-import { Program, serverPath, temporaryFolder } from './testing/programs.ts';
+import { temporaryFolder } from '../harness/owner.ts';
+import { Program } from '../harness/program.ts';
+import { serverPath } from '../harness/server.ts';
 
 const defaults: Config = {
   host: '127.0.0.1',
@@ -207,7 +209,7 @@ test('any command line results in a configuration or one line', () => {
 test('the built server prints requested texts to stdout and errors in one line to stderr', async (t) => {
   const folder = temporaryFolder(t);
   const run = (...args: string[]) =>
-    new Program(t, process.execPath, [serverPath, ...args], { DATA_DIR: `${folder}/never` }).ended;
+    new Program(t, [process.execPath, serverPath, ...args], { DATA_DIR: `${folder}/never` }).ended;
   const [help, version, ...bad] = await Promise.all([
     run('--help'),
     run('--version'),

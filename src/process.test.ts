@@ -5,13 +5,14 @@ import { createServer, connect } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
+import { temporaryFolder } from '../harness/owner.ts';
+import { Program } from '../harness/program.ts';
 import {
-  makeKey, petstore, Program, serverPath, startServer, temporaryFolder, type RunningServer,
-} from './testing/programs.ts';
+  distFolder, makeKey, petstore, runServer, serverPath, startServer, type RunningServer,
+} from '../harness/server.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
-const distFolder = dirname(serverPath);
 const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>
   send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
 
@@ -44,7 +45,7 @@ test('the first start with --demo prints a key and curl commands that work; the 
   const curls = first.stdout.split('\n').filter((line) => line.startsWith('  curl '));
   assert.equal(curls.length, 5);
   const responses = await Promise.all(curls.map(async (line) => {
-    const { code, stdout } = await new Program(t, 'sh', ['-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
+    const { code, stdout } = await new Program(t, ['sh', '-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
     return code === 127 ? 'no curl' : stdout;
   }));
   if (responses.includes('no curl')) t.diagnostic('curl is not installed: the commands were not tried');
@@ -67,10 +68,7 @@ test('a start with --demo completes an interrupted one', async (t) => {
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  const refused = await new Program(t, process.execPath, [
-    serverPath, '--demo', '--data', folder, '--port',
-    String(port),
-  ]).ended;
+  const refused = await runServer(t, folder, ['--demo', '--port', String(port)]).ended;
   assert.deepEqual([refused.code, refused.stdout], [1, '']);
   const samples = dirname(distFolder) + '/data/sample';
   // The folder after a kill between the orders and the animals, then after one between the animals and the key.
@@ -91,7 +89,7 @@ test('without --demo the folder stays empty, and one line contains the command t
   const { stdout, stderr } = await server.stop();
   assert.equal(stdout, `petstore listening on ${server.address}\n`);
   const [, command] = /no valid API key; make one: (.+)\n/.exec(stderr)!;
-  const made = await new Program(t, 'sh', ['-c', command!]).ended;
+  const made = await new Program(t, ['sh', '-c', command!]).ended;
   assert.match(made.stdout, /^petstore_[0-9A-Za-z]{36}\n$/);
   const again = await startServer(t, folder);
   assert.equal((await send(again.address, 'GET', '/v1/pets', { key: made.stdout.trimEnd() })).body, '[]');
@@ -100,15 +98,8 @@ test('without --demo the folder stays empty, and one line contains the command t
 test('a copy of dist/ alone runs; --demo reports in one line that data/sample/ is missing', async (t) => {
   const place = temporaryFolder(t);
   cpSync(distFolder, join(place, 'app'), { recursive: true });
-  const run = (...args: string[]): Program =>
-    new Program(t, process.execPath, [
-      join(place, 'app', 'server.js'),
-      '--port',
-      '0',
-      '--data',
-      join(place, 'data'),
-      ...args,
-    ]);
+  const copy = [process.execPath, join(place, 'app', 'server.js')];
+  const run = (...args: string[]): Program => runServer(t, join(place, 'data'), args, copy);
   const demo = await run('--demo').ended;
   assert.deepEqual([demo.code, demo.stdout], [1, '']);
   assert.match(demo.stderr, /^petstore: --demo needs data\/sample\/ beside dist\/: .+\n$/);
@@ -187,7 +178,7 @@ test('if the journal is damaged in the middle, the server names file and line an
   lines[line] = lines[line]!.replace('"name":"b"', '"name":"B"');
   writeFileSync(journal, lines.join('\n'));
   const before = contents(folder);
-  const refused = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+  const refused = await runServer(t, folder).ended;
   assert.deepEqual([refused.code, refused.stdout], [1, '']);
   assert.equal(refused.stderr.split('\n').length, 2);
   assert.ok(refused.stderr.startsWith(`petstore: ${journal}, line ${line + 1}: `), refused.stderr);
@@ -200,7 +191,7 @@ test('if orders.json is invalid, the server refuses to start and names the line'
     join(folder, 'orders.json'),
     '[\n{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false},\n{"id":2,"petId":1,"quantity":0,"status":"placed","complete":false}\n]\n',
   );
-  const { code, stderr } = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+  const { code, stderr } = await runServer(t, folder).ended;
   assert.equal(code, 1);
   assert.match(stderr, /^petstore: .+orders\.json, line 3: quantity must be .+\n$/);
 });
@@ -208,7 +199,7 @@ test('if orders.json is invalid, the server refuses to start and names the line'
 test('a second server on a folder refuses to start and names the first; after a kill it starts', async (t) => {
   const folder = temporaryFolder(t);
   const first = await startServer(t, folder);
-  const second = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+  const second = await runServer(t, folder).ended;
   assert.deepEqual([second.code, second.stdout], [1, '']);
   assert.match(second.stderr, /^petstore: the data folder .+\n$/);
   for (const part of [String(first.child.pid), first.address]) assert.ok(second.stderr.includes(part), second.stderr);
@@ -221,13 +212,7 @@ test('a port in use is one line and exit code 1', async (t) => {
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  const { code, stderr } = await new Program(t, process.execPath, [
-    serverPath,
-    '--port',
-    String(port),
-    '--data',
-    temporaryFolder(t),
-  ]).ended;
+  const { code, stderr } = await runServer(t, temporaryFolder(t), ['--port', String(port)]).ended;
   assert.equal(code, 1);
   assert.match(stderr, new RegExp(`^petstore: cannot listen on 127\\.0\\.0\\.1, port ${port} .*--port.*\n$`));
 });
@@ -281,11 +266,9 @@ test('on a full disk creates and /readyz are 503; with room again both recover, 
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   // A limit on the size of files makes writes fail as a full disk does. A soft limit can be raised again.
-  const limited = new Program(t, 'bash', [
-    '-c', `ulimit -S -f 8; exec "$0" "$@"`, process.execPath, serverPath, '--port', '0', '--data', folder,
-  ]);
-  const [, address] = await limited.printed(/listening on (\S+)\n/);
-  const server = Object.assign(limited, { address: address! });
+  const limited = ['bash', '-c', 'ulimit -S -f 8; exec "$0" "$@"', process.execPath, serverPath];
+  const server = await startServer(t, folder, [], limited);
+  const { address } = server;
   const saved: string[] = [];
   let refused: HttpResponse | null = null;
   for (let i = 0; refused === null; i++) {
@@ -297,15 +280,13 @@ test('on a full disk creates and /readyz are 503; with room again both recover, 
     [refused.status, codeOf(refused), refused.headers.has('retry-after')],
     [503, 'storage_unavailable', true],
   );
-  const notReady = await send(address!, 'GET', '/readyz');
+  const notReady = await send(address, 'GET', '/readyz');
   assert.deepEqual([notReady.status, codeOf(notReady)], [503, 'not_ready']);
-  assert.equal((await send(address!, 'GET', '/healthz')).status, 200);
+  assert.equal((await send(address, 'GET', '/healthz')).status, 200);
   assert.equal((await allNames(server, key)).size, saved.length);
-  const raised = await new Program(t, 'prlimit', ['--pid', String(server.child.pid), '--fsize=unlimited']).ended.catch(
-    () => null,
-  );
-  if (raised?.code !== 0) return t.diagnostic('prlimit is not installed: recovery was not tried');
-  assert.equal((await send(address!, 'GET', '/readyz')).status, 200);
+  const raised = await new Program(t, ['prlimit', '--pid', String(server.child.pid), '--fsize=unlimited']).ended;
+  if (raised.code !== 0) return t.diagnostic('prlimit is not installed: recovery was not tried');
+  assert.equal((await send(address, 'GET', '/readyz')).status, 200);
   assert.equal((await create(server, key, 'after')).status, 201);
   await server.kill();
   const names = [...(await allNames(await startServer(t, folder), key)).values()];
@@ -322,9 +303,7 @@ test('an unusable data folder is one line', async (t) => {
     '/proc/petstore',
     join(place, 'x'.repeat(120)),
   ]) {
-    const { code, stderr, stdout } = await new Program(t, process.execPath, [
-      serverPath, '--port', '0', '--data', folder,
-    ]).ended;
+    const { code, stderr, stdout } = await runServer(t, folder).ended;
     assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2], stderr);
     assert.match(stderr, /^petstore: .+data folder/);
   }

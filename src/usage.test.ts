@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeF
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { UsageReport } from './control/commands.ts';
-import { makeKey, petstore, startServer, temporaryFolder, type RunningServer } from './testing/programs.ts';
+import { temporaryFolder } from '../harness/owner.ts';
+import { makeKey, petstore, startServer, type RunningServer } from '../harness/server.ts';
 import type { HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 

@@ -5,7 +5,7 @@ import { connect, createServer, Server } from 'node:net';
 import { join } from 'node:path';
 import { mock, test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { Channel, ChannelClosedError, sendMessage } from './channel.ts';
 
 const patienceMs = 30_000;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { KeyRing } from '../keys/key-ring.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { FolderLock } from './folder-lock.ts';
 import { runCommand } from './command-client.ts';
 import { execute, respondToCommand, type Accounts, type Command, type CommandName, type Result } from './commands.ts';

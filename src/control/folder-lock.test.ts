@@ -9,7 +9,8 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, mock, test, type TestContext } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
-import { Program, serverPath, startServer, temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { runServer, startServer } from '../../harness/server.ts';
 import { sendMessage } from './channel.ts';
 import { FolderLock, type Held, type Holder } from './folder-lock.ts';
 
@@ -264,10 +265,7 @@ describe('several processes', { concurrency: true }, () => {
   test('of eight servers that start together after a kill, one serves, the others exit with 1', async (t) => {
     const folder = temporaryFolder(t);
     await (await startServer(t, folder)).kill();
-    const servers = Array.from(
-      { length: 8 },
-      () => new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]),
-    );
+    const servers = Array.from({ length: 8 }, () => runServer(t, folder));
     const outcomes = await Promise.all(
       servers.map((server) =>
         Promise.race([server.ended, server.printed(/listening on (\S+)\n/).catch(() => server.ended)]),
@@ -288,7 +286,7 @@ describe('several processes', { concurrency: true }, () => {
       );
     }
     const [, address] = await winners[0]!.printed(/listening on (\S+)\n/);
-    const late = await new Program(t, process.execPath, [serverPath, '--port', '0', '--data', folder]).ended;
+    const late = await runServer(t, folder).ended;
     assert.equal(late.code, 1);
     assert.ok(late.stderr.includes(`process ${pid} (server, ${address}, since `), late.stderr);
     assert.equal((await fetch(`${address}/healthz`)).status, 200);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { AppendFile } from './append-file.ts';
 
 test('a new file has mode 0600, and an existing file is not replaced', (t) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { setAside } from './aside.ts';
 
 test('each file that is set aside has a name of its own and keeps its content', async (t) => {

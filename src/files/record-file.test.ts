@@ -5,7 +5,7 @@ import test from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { stringMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { DamagedFileError } from './errors.ts';
 import { readRecords, writeRecords } from './record-file.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import test from 'node:test';
 import { onSync } from '../testing/file-handle.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { replaceFile, syncFolder } from './replace.ts';
 
 test('a file is created and replaced with mode 0600', async (t) => {

@@ -5,7 +5,8 @@ import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Program, serverPath, temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { runServer, serverPath } from '../../harness/server.ts';
 import { openShop } from '../testing/shop.ts';
 import {
   assertEchoed, blockUntilReleased, chunkedPost, echo, get, json, post, settle, startServer, test,
@@ -175,8 +176,8 @@ test('destroys a connection whose waiting requests take too much memory', async 
 });
 
 test('a process with a heap of 256 MB survives 120 clients that send without a key and never read', async (t) => {
-  const args = ['--max-old-space-size=256', serverPath, '--port', '0', '--data', temporaryFolder(t)];
-  const server = new Program(t, process.execPath, args);
+  const command = [process.execPath, '--max-old-space-size=256', serverPath];
+  const server = runServer(t, temporaryFolder(t), [], command);
   const [, address] = await server.printed(/petstore listening on (http:\S+)\n/);
   const port = Number(new URL(address!).port);
   const sockets: Socket[] = [];

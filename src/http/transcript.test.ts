@@ -19,8 +19,8 @@ const skip = process.platform !== 'linux'
   && 'the clients connect from 127.0.1.1 and other loopback addresses, which only Linux has by default';
 
 for (const group of groups) {
-  test(`responds as recorded: ${group.name}`, { skip, timeout: 120_000 }, async () => {
-    const record = await recordGroup(group);
+  test(`responds as recorded: ${group.name}`, { skip, timeout: 120_000 }, async (t) => {
+    const record = await recordGroup(t, group);
     const expected: Record = Object.assign({}, recorded[group.name], ...changes.map((change) => change[group.name]));
     assert.deepEqual(Object.keys(record).sort(), Object.keys(expected).sort());
     for (const [name, exchanges] of Object.entries(record)) assert.deepEqual(exchanges, expected[name], name);

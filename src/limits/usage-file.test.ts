@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { readJson, type JsonObject } from '../json/read.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { limitsOf } from './plans.ts';
 import { decodeUsage, encodeUsage, UsageFile } from './usage-file.ts';
 

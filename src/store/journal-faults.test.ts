@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { AppendFile } from '../files/append-file.ts';
 import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, type Opened } from '../testing/journal.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 
 test('a marker of which only a part could be written is removed', async (t) => {
   const folder = temporaryFolder(t);

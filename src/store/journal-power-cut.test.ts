@@ -5,7 +5,7 @@ import test from 'node:test';
 import * as fc from 'fast-check';
 import type { Opened } from '../testing/journal.ts';
 import { PowerCut } from '../testing/power-cut.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 
 /**
  * Concurrent appends: their number, and the length of the names. `cut` cuts the power meanwhile, `rotate` starts a new

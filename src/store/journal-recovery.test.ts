@@ -7,7 +7,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import type { StoredPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { recordingTable } from '../testing/journal.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { Journal } from './journal.ts';
 import { recoverJournal } from './journal-recovery.ts';
 

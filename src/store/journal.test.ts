@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { AppendFile } from '../files/append-file.ts';
 import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns } from '../testing/journal.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 
 function crcByDefinition(text: string): string {
   let crc = 0xffffffff;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { OperatorError } from '../domain/operator-error.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { bytesOfBody } from '../testing/bytes.ts';
 import { LineTable } from './line-table.ts';
 import { ordersName, readOrders } from './orders.ts';

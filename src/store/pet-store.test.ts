@@ -18,7 +18,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { petLine, petStatuses, type NewPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { onSync } from '../testing/file-handle.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { PetStore } from './pet-store.ts';
 import { bytesOfBody } from '../testing/bytes.ts';
 

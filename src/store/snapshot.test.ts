@@ -8,7 +8,7 @@ import { petLine, petStatuses, type NewPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { recordingTable } from '../testing/journal.ts';
-import { temporaryFolder } from '../testing/programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 

@@ -1,4 +1,7 @@
-/** Test support: the service in this process, on a real port, with a clock that the test sets. */
+/**
+ * Test support: the service in this process, on a real port, with a clock that the test sets. Tests that need the built
+ * server as a process start it with `harness/server.ts`.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request, type OutgoingHttpHeaders } from 'node:http';
@@ -13,7 +16,7 @@ import { readOrders } from '../store/orders.ts';
 import { PetStore } from '../store/pet-store.ts';
 import type { HttpResponse } from './http-response.ts';
 import { OpenApiDocument } from './openapi.ts';
-import { temporaryFolder } from './programs.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
 
 export interface CallOptions {
   /** The API key; null sends none. `call` sends that of the service by default. */

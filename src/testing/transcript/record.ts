@@ -6,8 +6,10 @@
  * SERVER is the path of its server.js (default: the one of this checkout), NODE the program that runs it (default: the
  * Node that runs this script).
  */
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { serverPath } from '../programs.ts';
+import { thisProcess, type Owner } from '../../../harness/owner.ts';
+import { serverPath } from '../../../harness/server.ts';
 import type { Exchange } from './client.ts';
 import { groups, type Group } from './scenarios.ts';
 import { TranscriptServer } from './server.ts';
@@ -16,9 +18,11 @@ import { TranscriptServer } from './server.ts';
 export type Record = { [scenario: string]: readonly Exchange[] };
 
 /** Starts a server, runs the scenarios of a group on it, and returns their records. */
-export async function recordGroup(group: Group, server = serverPath, node = process.execPath): Promise<Record> {
+export async function recordGroup(
+  owner: Owner, group: Group, server = serverPath, node = process.execPath,
+): Promise<Record> {
   const { scenarios } = group;
-  const running = await TranscriptServer.start(node, server, { ...group.server, keys: scenarios.length + 1 });
+  const running = await TranscriptServer.start(owner, node, server, { ...group.server, keys: scenarios.length + 1 });
   try {
     if (!group.empty) await running.fill(group.server.args?.[1]?.endsWith('/v1') ? group.server.args[1] : '/v1');
     const record: Record = {};
@@ -43,7 +47,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [server, node, only] = process.argv.slice(2);
   const records: { [group: string]: Record } = {};
   for (const group of groups) {
-    if (only === undefined || group.name === only) records[group.name] = await recordGroup(group, server, node);
+    if (only !== undefined && group.name !== only) continue;
+    records[group.name] = await recordGroup(thisProcess, group, server && resolve(server), node);
   }
   process.stdout.write(`${JSON.stringify(records, null, 1)}\n`);
 }

@@ -554,7 +554,7 @@ export const groups: readonly Group[] = [
           await client.send(request('POST', '/v1/pets', auth, jsonType, length(pet), 'Expect: 100-continue'));
           await client.responses(1);
           await server.settle();
-          server.process.kill('SIGTERM');
+          server.process.child.kill('SIGTERM');
           while (await server.isAccepting());
           await second.send('Host: x\r\n\r\n');
           await second.responses(1);

@@ -1,10 +1,9 @@
 /** Runs a built server for the transcript, with a stopped clock and known keys, animals and orders. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder, type Owner } from '../../../harness/owner.ts';
+import { startServer, type RunningServer } from '../../../harness/server.ts';
 import { writeRecords } from '../../files/record-file.ts';
 import { encodeKey } from '../../keys/key.ts';
 import { hashSecret, newSecret } from '../../keys/secret.ts';
@@ -34,15 +33,16 @@ const ordersFile = `[
 const large: Plan = { name: 'enterprise', perMinute: 100_000, perDay: 1_000_000 };
 
 export class TranscriptServer {
+  readonly process: RunningServer;
   readonly port: number;
-  readonly process: ChildProcess;
   /** The secrets of the keys with a large plan, and of those with the free plan. */
   readonly secrets: { readonly large: readonly string[]; readonly free: readonly string[] };
-  readonly #folder: string;
 
   /** Starts `serverPath` with the Node at `nodePath`. */
-  static async start(nodePath: string, serverPath: string, options: ServerOptions): Promise<TranscriptServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'petstore-transcript-'));
+  static async start(
+    owner: Owner, nodePath: string, serverPath: string, options: ServerOptions,
+  ): Promise<TranscriptServer> {
+    const folder = temporaryFolder(owner);
     const time = Date.parse(options.now);
     writeFileSync(join(folder, 'orders.json'), ordersFile);
     const newSecrets = (): string[] => Array.from({ length: options.keys }, newSecret);
@@ -50,24 +50,16 @@ export class TranscriptServer {
     await writeKeys(folder, secrets, time);
     if (options.banned) await writeBans(folder, options.keys, time);
     const clock = fileURLToPath(new URL('clock.mjs', import.meta.url));
-    const command = [nodePath, '--import', clock, serverPath, '--port', '0', '--data', folder, ...(options.args ?? [])];
     const limit = options.maxFileKib === undefined ? '' : `ulimit -S -f ${options.maxFileKib}; `;
-    const env = { PATH: process.env['PATH'], TRANSCRIPT_NOW: options.now };
-    const script = `${limit}exec "$0" "$@"`;
-    const child = spawn('bash', ['-c', script, ...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const ended = once(child, 'exit').then(() => throwExited(command));
-    let printed = '';
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => (printed += text));
-    while (!printed.includes('\n')) await Promise.race([once(child.stdout!, 'data'), ended]);
-    ended.catch(() => {});
-    return new TranscriptServer(child, folder, secrets, Number(/:(\d+)\n/.exec(printed)![1]));
+    const command = ['bash', '-c', `${limit}exec "$0" "$@"`, nodePath, '--import', clock, serverPath];
+    const env = { TRANSCRIPT_NOW: options.now };
+    return new TranscriptServer(await startServer(owner, folder, options.args, command, env), secrets);
   }
 
-  private constructor(child: ChildProcess, folder: string, secrets: TranscriptServer['secrets'], port: number) {
-    this.process = child;
-    this.#folder = folder;
+  private constructor(server: RunningServer, secrets: TranscriptServer['secrets']) {
+    this.process = server;
     this.secrets = secrets;
-    this.port = port;
+    this.port = Number(new URL(server.address).port);
   }
 
   /** Connects from the `index`th loopback address: the server counts its requests separately. */
@@ -98,17 +90,8 @@ export class TranscriptServer {
   }
 
   async kill(): Promise<void> {
-    if (this.process.exitCode === null && this.process.signalCode === null) {
-      const ended = once(this.process, 'exit');
-      this.process.kill('SIGKILL');
-      await ended;
-    }
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.process.kill();
   }
-}
-
-function throwExited(command: readonly string[]): never {
-  throw new Error(`the server ended: ${command.join(' ')}`);
 }
 
 async function writeKeys(folder: string, secrets: TranscriptServer['secrets'], createdAt: number): Promise<void> {
