@@ -38,24 +38,27 @@ export function readRecords<Item extends { readonly id: unknown }>(
   format: RecordFormat | null,
   decode: (record: JsonObject) => Item,
 ): Item[] {
-  let line = 1;
-  const lines = new Map<unknown, number>();
+  let last: JsonObject | null = null;
+  const recordById = new Map<unknown, JsonObject>();
   try {
-    return recordsIn(readJson(readFileSync(path)), format).map((record) => {
+    const items: Item[] = [];
+    for (const record of recordsIn(readJson(readFileSync(path)), format)) {
       if (!(record instanceof JsonObject)) throw new Error('the next record is not a JSON object');
-      line = record.line;
+      last = record;
       const item = decode(record);
-      const other = lines.get(item.id);
-      if (other !== undefined) throw new Error(`line ${other} has the same id, ${item.id}`);
-      lines.set(item.id, line);
-      return item;
-    });
+      const other = recordById.get(item.id);
+      if (other !== undefined) throw new Error(`line ${other.line} has the same id, ${item.id}`);
+      recordById.set(item.id, record);
+      items.push(item);
+    }
+    return items;
   } catch (error) {
     if (error instanceof Error && 'code' in error) {
       if (error.code === 'ENOENT') return [];
       throw diskError('read', path, error);
     }
-    throw new DamagedFileError(path, error instanceof JsonSyntaxError ? error.line : line, messageOf(error));
+    const line = error instanceof JsonSyntaxError ? error.line : (last?.line ?? 1);
+    throw new DamagedFileError(path, line, messageOf(error));
   }
 }
 

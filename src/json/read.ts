@@ -14,9 +14,9 @@
  *   refuse: invalid UTF-8 (section 8.1), a byte order mark (8.1), a name given twice in one object (4).
  * - The offset only grows, and the stack of open arrays and objects is an array: the time is linear, at any depth.
  */
-import { quote, Source } from './source.ts';
+import { quote, Source, space } from './source.ts';
 import { nameCells, Tape } from './tape.ts';
-import { endOfNumber, endOfScalar, endOfSpace, endOfString } from './tokens.ts';
+import { endOfNumber, endOfScalar, endOfString } from './tokens.ts';
 
 export type JsonValue = null | boolean | string | JsonNumber | JsonArray | JsonObject;
 
@@ -108,7 +108,7 @@ function scan(tape: Tape): void {
   let at = 0;
   for (;;) {
     // A value begins.
-    if (bytes[at]! <= 0x20) at = endOfSpace(source, at);
+    if (bytes[at]! <= 0x20) at = source.endOfRun(space, at);
     const byte = bytes[at]!;
     const value = tape.add(at);
     if (byte === openBracket || byte === openBrace) {
@@ -116,7 +116,7 @@ function scan(tape: Tape): void {
       outer.push(container);
       container = value;
       close = byte + 2;
-      at = endOfSpace(source, at + 1);
+      at = source.endOfRun(space, at + 1);
       if (bytes[at] !== close) {
         if (close === closeBrace) at = scanName(tape, container, at);
         continue;
@@ -131,7 +131,7 @@ function scan(tape: Tape): void {
 
     // A value has ended, or an empty array or object ends here.
     for (;;) {
-      if (bytes[at]! <= 0x20) at = endOfSpace(source, at);
+      if (bytes[at]! <= 0x20) at = source.endOfRun(space, at);
       const end = bytes[at]!;
       if (end === comma && container >= 0) {
         at += 1;
@@ -154,9 +154,9 @@ function scan(tape: Tape): void {
 /** Adds a name of the object and steps over the colon. Returns the offset after it. */
 function scanName(tape: Tape, object: number, start: number): number {
   const { source } = tape;
-  const name = endOfSpace(source, start);
+  const name = source.endOfRun(space, start);
   if (source.bytes[name] !== quote) source.failExpected('a name', name);
-  const at = endOfSpace(source, tape.addName(object, name) + 1);
+  const at = source.endOfRun(space, tape.addName(object, name) + 1);
   if (source.bytes[at] !== colon) source.failExpected('":"', at);
   return at + 1;
 }

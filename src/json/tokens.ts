@@ -1,10 +1,7 @@
 /** The tokens of a JSON text (RFC 8259, sections 2, 6 and 7): where they end, and what the escapes of a string mean. */
-import { backslash, byteTable, plain, quote, space, type Source } from './source.ts';
+import { backslash, byteTable, plain, quote, type Source } from './source.ts';
 
 const letterU = 0x75;
-/** A longer run is left to `endOfRun`. */
-const maxSingleSpaces = 16;
-const isSpace = space.bytes;
 const isDigit = byteTable((byte) => Number(byte >= 0x30 && byte <= 0x39));
 const isFractionOrExponent = byteTable((byte) => Number('.eE'.includes(String.fromCharCode(byte))));
 const notHexadecimal = 16;
@@ -17,16 +14,6 @@ const escaped = byteTable((byte) => {
   const index = '"\\/bfnrt'.indexOf(String.fromCharCode(byte));
   return index < 0 ? 0 : '"\\/\b\f\n\r\t'.charCodeAt(index);
 });
-
-/** The offset after white space, if there is any at `start`. */
-export function endOfSpace(source: Source, start: number): number {
-  const { bytes } = source;
-  let at = start;
-  for (const end = start + maxSingleSpaces; isSpace[bytes[at]!] === 1; at += 1) {
-    if (at === end) return source.endOfRun(space, at);
-  }
-  return at;
-}
 
 /** The offset of the closing quote of the string that begins at `start`. Throws JsonSyntaxError. */
 export function endOfString(source: Source, start: number): number {
