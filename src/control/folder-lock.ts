@@ -17,7 +17,7 @@
  * A holder does not remove its own socket when it ends, because step 4 needs the highest number.
  */
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { Channel, sendMessage } from './channel.ts';
@@ -112,10 +112,9 @@ export class FolderLock {
       const highest = lockNumbers(folder).at(-1) ?? 0;
       if (highest > 0) {
         const socketPath = join(folder, `lock.${highest}`);
-        const state = await probe(socketPath);
-        if (state === 'gone' && lockNumbers(folder).at(-1) !== highest) continue;
-        if (state === 'gone') return { socketPath, holder: null }; // a dangling symbolic link
-        if (state !== 'dead') return { socketPath, holder: state.holder };
+        const holder = await holderOf(socketPath);
+        if (holder !== 'dead' && lockNumbers(folder).at(-1) !== highest) continue; // the lock was taken meanwhile
+        if (holder !== 'dead') return { socketPath, holder };
       }
       if (highest === maxLockNumber) {
         const last = join(folder, `lock.${highest}`);
@@ -125,7 +124,7 @@ export class FolderLock {
       try {
         linkSync(own, mine);
       } catch (error) {
-        if (codeOf(error) === 'EEXIST') continue;
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
         throw error;
       }
       const numbers = lockNumbers(folder);
@@ -140,15 +139,13 @@ export class FolderLock {
   }
 }
 
-/** Returns the holder of a lock, `dead` if no process listens on the socket, or `gone` if the name does not exist. */
-async function probe(socketPath: string): Promise<'dead' | 'gone' | { holder: Holder | null }> {
+/** Returns the holder of a lock, null if it does not identify itself, or `dead` if no process listens on the socket. */
+async function holderOf(socketPath: string): Promise<Holder | null | 'dead'> {
   try {
     const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
-    return { holder: isHolder(response) ? response : null };
+    return isHolder(response) ? response : null;
   } catch (error) {
-    if (codeOf(error) === 'ECONNREFUSED') return 'dead';
-    if (codeOf(error) === 'ENOENT') return 'gone';
-    return { holder: null };
+    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'dead' : null;
   }
 }
 
@@ -162,8 +159,8 @@ export function describeHolder({ socketPath, holder }: Held): string {
 /** Returns the numbers of all locks in a folder in ascending order. */
 function lockNumbers(folder: string): number[] {
   return readdirSync(folder)
-    .map((name) => Number(lockName.exec(name)?.[1] ?? 0))
-    .filter((number) => number > 0)
+    .flatMap((name) => lockName.exec(name)?.[1] ?? [])
+    .map(Number)
     .sort((a, b) => a - b);
 }
 
@@ -172,21 +169,15 @@ function lockNumbers(folder: string): number[] {
  * where the system reports ENOENT although the parent exists (Node 20 to 26).
  */
 function makeFolder(folder: string): void {
-  const isFolder = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isFolder()) return;
+  if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (!isFolder()) throw error; // another process may have created it
+    if (!existsSync(folder)) throw error; // another process may have created it
   }
 }
 
 function isHolder(response: unknown): response is Holder {
-  if (typeof response !== 'object' || response === null) return false;
-  return 'pid' in response && 'kind' in response && 'since' in response;
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
+  return ['pid', 'kind', 'since'].every((name) => name in Object(response));
 }
