@@ -6,7 +6,7 @@ import { decodePath } from './url.ts';
 /** What is known of the sender of a message that is not handled. */
 export type Sender = Pick<Request, 'address' | 'headers'>;
 
-/** The most that the requests of a connection may retain. What this does not count stays below 300 KB with it (memory.test.ts). */
+/** The most that the requests of a connection may retain. What this does not count stays below 300 KB with it (memory.slow.test.ts). */
 export const maxRetainedBytes = 220 * 1024;
 
 /** One request. */
@@ -40,7 +40,7 @@ export class Request {
     this.#message = message;
     let headBytes = method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
     let headMemory = 1_600;
-    const [longText, shortText] = rawHeaders.length > 200 ? [64, 26] : [32, 8]; // in many lines, some names are repeated
+    const [longText, shortText] = rawHeaders.length > 200 ? [64, 25] : [32, 8]; // in many lines, some names are repeated
     for (const text of rawHeaders) {
       headBytes += text.length + 2; // followed by ": " or CRLF
       headMemory += text.length > 1 ? longText : shortText; // V8 shares strings of one character
