@@ -1,5 +1,6 @@
 /**
- * Handles a request: steps 2 to 4 of decisions.md, "Order of checks". Step 1, the head of the message, is in http/head.ts.
+ * Handles a request: steps 2 to 4 of decisions.md, "Order of checks". Step 1, the head of the message, is in
+ * http/head.ts.
  */
 import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
 import { bearerToken } from './keys/bearer.ts';
@@ -42,29 +43,18 @@ export interface ServiceOptions {
 }
 
 export class Service implements Handler {
-  readonly #trustedProxies: number;
-  readonly #keys: KeyRing;
-  readonly #limiter: Limiter;
-  readonly #now: () => number;
-  readonly #log: (line: string) => void;
-  readonly #basePath: string;
-  readonly #secured: Router<Operation>;
-  readonly #public: Router<Operation>;
+  readonly #options: ServiceOptions;
+  readonly #router: Router<Operation>;
   #stopping = false;
 
-  constructor({ basePath, trustedProxies, keys, limiter, pets, orders, now, log }: ServiceOptions) {
-    this.#trustedProxies = trustedProxies;
-    this.#keys = keys;
-    this.#limiter = limiter;
-    this.#now = now;
-    this.#log = log;
-    this.#basePath = basePath;
-    this.#secured = new Router<Operation>()
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    const { basePath, pets, orders } = options;
+    this.#router = new Router<Operation>()
       .add('GET', `${basePath}/pets`, listPets(pets, basePath))
       .add('POST', `${basePath}/pets`, createPet(pets, basePath))
       .add('GET', `${basePath}/pets/{petId}`, getPet(pets, basePath))
-      .add('GET', `${basePath}/store/orders`, listOrders(orders, basePath));
-    this.#public = new Router<Operation>()
+      .add('GET', `${basePath}/store/orders`, listOrders(orders, basePath))
       .add('GET', '/healthz', health())
       .add('GET', '/readyz', readiness(pets, () => this.#stopping))
       .add('GET', '/openapi.json', openApi(basePath));
@@ -77,20 +67,17 @@ export class Service implements Handler {
 
   /** Responds to a request with a valid head that arrived `waitedMs` ago. Neither throws nor rejects. */
   respond(request: Request, waitedMs: number): Reply | Promise<Reply> {
-    const now = this.#now();
-    const securedRoute = this.#secured.find(request.path);
-    const isSecured = securedRoute !== null || this.#isUnderBase(request.path);
-    const route = isSecured ? securedRoute : this.#findPublic(request.path);
-    const requested = operationOf(route, request);
+    const now = this.#options.now();
+    const route = request.path === '*' ? wholeServer : this.#router.find(request.path);
+    const requested = route?.operations.get(request.method);
     let admission = notAdmitted;
     try {
-      admission = isSecured ? this.#admit(request, requested, now, waitedMs) : this.#admitPublic(request, now);
+      admission = this.#admit(request, requested, now, waitedMs);
       if (admission.refusal !== null) return withLimits(errorReply(admission.refusal), admission);
       const operation = checkHead(request, route, requested);
       const finish = operation.begin({ parameter: route?.parameter ?? '', query: request.query, now });
       const { body } = request;
-      if (body !== null) return this.#finishLater(body.read(operation.takesJson).then(finish), request, admission);
-      const reply = finish(emptyBody);
+      const reply = body === null ? finish(emptyBody) : body.read(operation.takesJson).then(finish);
       return reply instanceof Promise ? this.#finishLater(reply, request, admission) : withLimits(reply, admission);
     } catch (error) {
       return this.#failed(error, request, admission);
@@ -99,76 +86,62 @@ export class Service implements Handler {
 
   /** Refuses a connection or a message. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refused: ApiError, counts: boolean): Reply {
-    const now = this.#now();
-    const limits = counts ? this.#limiter.admitAddress(this.#addressOf(sender), now) : this.#addressStatus(sender, now);
+    const limits = this.#addressLimits(sender, this.#options.now(), counts);
     return withLimits(errorReply(refused), { ...notAdmitted, limits });
   }
 
-  /** Whether a path is under the base path. Every such path requires a key, whether it exists or not. */
-  #isUnderBase(path: string): boolean {
-    return path === this.#basePath || path.startsWith(`${this.#basePath}/`);
-  }
-
-  #findPublic(path: string): Route<Operation> | null {
-    return path === '*' ? wholeServer : this.#public.find(path);
-  }
-
-  /** Steps 2 and 3: the key and its limits, or those of the address. */
+  /** Steps 2 and 3: the key and its limits, or those of the address. Only paths under the base path need a key. */
   #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Admission {
+    const { basePath, limiter } = this.#options;
+    if (!isUnder(basePath, request.path)) return { ...notAdmitted, limits: this.#addressLimits(request, now, false) };
     const key = this.#authenticate(request, now);
     if ('code' in key) {
-      const limits = this.#limiter.admitAddress(this.#addressOf(request), now);
+      const limits = this.#addressLimits(request, now, true);
       return { ...notAdmitted, limits, refusal: limits.refusedBy === null ? key : addressLimited(limits, now) };
     }
-    const limits = this.#limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
+    const limits = limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
     const refusal = limits.refusedBy !== null ? keyLimited(limits, now) : this.#stopping ? shuttingDown() : null;
-    return { limits, headers: operation?.responseHeaders?.(now) ?? none, refusal };
-  }
-
-  /** A request that needs no key does not count. Its response shows the limits of its address. */
-  #admitPublic(sender: Sender, now: number): Admission {
-    return { ...notAdmitted, limits: this.#addressStatus(sender, now) };
+    return { limits, headers: operation?.responseHeaders?.(now) ?? notAdmitted.headers, refusal };
   }
 
   /** Step 2, the API key (specification.md section 5, RFC 6750): the key, or why there is none. */
   #authenticate(request: Request, now: number): Key | Refusal {
     const { authorization } = request.headers; // repeated headers are joined with a comma, which no secret contains
-    const key = authorization === undefined ? null : this.#keys.find(authorization, now);
+    const key = authorization === undefined ? null : this.#options.keys.find(authorization, now);
     if (key !== null) return key;
     const isPresented = bearerToken(authorization ?? '') !== null || request.isRepeated('authorization');
     return isPresented ? invalidKey : missingKey; // RFC 6750 section 3.1: no error code for a request without a token
   }
 
-  #addressStatus(sender: Sender, now: number): LimitStatus {
-    return this.#limiter.addressStatus(this.#addressOf(sender), now);
+  /** The status of the limit of the sender's address, after counting the request if it `counts`. */
+  #addressLimits(sender: Sender, now: number, counts: boolean): LimitStatus {
+    const { limiter, trustedProxies } = this.#options;
+    const address = clientAddress(sender, trustedProxies);
+    return counts ? limiter.admitAddress(address, now) : limiter.addressStatus(address, now);
   }
 
-  #addressOf(sender: Sender): string {
-    return clientAddress(sender, this.#trustedProxies);
+  #finishLater(pending: Promise<Reply>, request: Request, admission: Admission): Promise<Reply> {
+    return pending.then(
+      (reply) => withLimits(reply, admission),
+      (error: unknown) => this.#failed(error, request, admission),
+    );
   }
 
-  async #finishLater(pending: Promise<Reply>, request: Request, admission: Admission): Promise<Reply> {
-    try {
-      return withLimits(await pending, admission);
-    } catch (error) {
-      return this.#failed(error, request, admission);
-    }
-  }
-
+  /** Responds with an ApiError. Any other error is a bug: it is logged, and the response is a 500. */
   #failed(error: unknown, request: Request, admission: Admission): Reply {
-    return withLimits(errorReply(error instanceof ApiError ? error : this.#internalError(request, error)), admission);
-  }
-
-  #internalError(request: Request, error: unknown): ApiError {
+    if (error instanceof ApiError) return withLimits(errorReply(error), admission);
     const trace = error instanceof Error ? error.stack : String(error);
-    this.#log(`request ${request.id} failed because of a bug in the server: ${trace}`);
-    const message = 'The server failed to handle this request. Its log has the details, with the X-Request-Id of this response.';
-    return new ApiError('internal_error', message);
+    this.#options.log(`request ${request.id} failed because of a bug in the server: ${trace}`);
+    return withLimits(errorReply(internalError), admission);
   }
 }
 
 const missingKey = refusal('missing_api_key', 'Send your API key: Authorization: Bearer <API_KEY>.');
 const invalidKey = refusal('invalid_api_key', 'The API key is not valid.');
+const internalError = refusal(
+  'internal_error',
+  'The server failed to handle this request. Its log has the details, with the X-Request-Id of this response.',
+);
 /** The route of `OPTIONS *`. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
 
@@ -180,9 +153,8 @@ interface Admission {
   readonly refusal: Refusal | null;
 }
 
-const none: readonly string[] = [];
 /** The admission of a request before any check has run. */
-const notAdmitted: Admission = { limits: null, headers: none, refusal: null };
+const notAdmitted: Admission = { limits: null, headers: [], refusal: null };
 
 /** Adds the headers of every response (specification.md section 8), and those of the operation. */
 function withLimits({ status, headers, body }: Reply, { limits, headers: added }: Admission): Reply {
@@ -194,20 +166,14 @@ function withLimits({ status, headers, body }: Reply, { limits, headers: added }
 function checkHead(request: Request, route: Route<Operation> | null, requested: Operation | undefined): Operation {
   if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
   const operation = request.method === 'OPTIONS' ? options(route) : requested;
-  if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${route.allow}.`, { allow: route.allow });
-  checkExpectation(request);
+  const { allow } = route;
+  if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${allow}.`, { allow });
+  if (hasOther(request.headers.expect, '100-continue')) {
+    throw new ApiError('expectation_failed', 'The only expectation this server knows is 100-continue.');
+  }
   if (operation.takesJson) checkContentType(request);
   if (request.query.includes('%')) parseQuery(request.query); // checks the escapes of ignored parameters too
   return operation;
-}
-
-function checkExpectation(request: Request): void {
-  const { expect } = request.headers;
-  if (expect === undefined) return;
-  const expectations = expect.toLowerCase().split(',').map((text) => text.trim());
-  if (expectations.some((expectation) => expectation !== '' && expectation !== '100-continue')) {
-    throw new ApiError('expectation_failed', 'The only expectation this server knows is 100-continue.');
-  }
 }
 
 function checkContentType(request: Request): void {
@@ -215,14 +181,19 @@ function checkContentType(request: Request): void {
   if (type === undefined || request.isRepeated('content-type') || !isJsonInUtf8(type)) {
     throw new ApiError('unsupported_media_type', 'The Content-Type of the body must be application/json, in UTF-8.');
   }
-  if (codings?.toLowerCase().split(',').some((coding) => !['', 'identity'].includes(coding.trim()))) {
+  if (hasOther(codings, 'identity')) {
     throw new ApiError('unsupported_media_type', 'The body must have no Content-Encoding.');
   }
 }
 
-/** The operation for the method of a request: a HEAD is a GET without the body. */
-function operationOf(route: Route<Operation> | null, { method }: Request): Operation | undefined {
-  return route?.operations.get(method === 'HEAD' ? 'GET' : method);
+/** Whether a list (RFC 9110 section 5.6.1) has an element other than `known`, which may be in upper or lower case. */
+function hasOther(list: string | undefined, known: string): boolean {
+  return list !== undefined && list.toLowerCase().split(',').some((element) => !['', known].includes(element.trim()));
+}
+
+/** Whether a path is the base path or under it. Every such path requires a key, whether it exists or not. */
+function isUnder(basePath: string, path: string): boolean {
+  return path.startsWith(basePath) && (path.length === basePath.length || path[basePath.length] === '/');
 }
 
 /** OPTIONS (RFC 9110 section 9.3.7). */

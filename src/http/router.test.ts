@@ -10,20 +10,23 @@ const router = new Router<string>()
   .add('GET', '/store/orders', 'orders')
   .add('DELETE', '/a/b/{c}', 'remove');
 
+/** The operations of a path whose GET is `operation`. */
+const get = (operation: string): [method: string, operation: string][] => [['GET', operation], ['HEAD', operation]];
+
 test('finds the operations, the parameter and the Allow of a path', () => {
   const cases: [path: string, operations: [string, string][], parameter: string, allow: string][] = [
-    ['/pets', [['GET', 'list'], ['POST', 'create']], '', 'GET, HEAD, POST, OPTIONS'],
-    ['/%70ets', [['GET', 'list'], ['POST', 'create']], '', 'GET, HEAD, POST, OPTIONS'],
-    ['/pets/7', [['GET', 'get']], '7', 'GET, HEAD, OPTIONS'],
-    ['/p%65ts/%37', [['GET', 'get']], '7', 'GET, HEAD, OPTIONS'],
-    ['/pets/a%2Fb', [['GET', 'get']], 'a%2Fb', 'GET, HEAD, OPTIONS'],
-    ['/pets/%2F', [['GET', 'get']], '%2F', 'GET, HEAD, OPTIONS'],
-    ['/pets/pets', [['GET', 'get']], 'pets', 'GET, HEAD, OPTIONS'],
-    ['/pets/{petId}', [['GET', 'get']], '{petId}', 'GET, HEAD, OPTIONS'],
-    ['/pets/__proto__', [['GET', 'get']], '__proto__', 'GET, HEAD, OPTIONS'],
-    ['/pets/%20', [['GET', 'get']], ' ', 'GET, HEAD, OPTIONS'],
-    ['/pets/%2570', [['GET', 'get']], '%70', 'GET, HEAD, OPTIONS'],
-    ['/store/orders', [['GET', 'orders']], '', 'GET, HEAD, OPTIONS'],
+    ['/pets', [...get('list'), ['POST', 'create']], '', 'GET, HEAD, POST, OPTIONS'],
+    ['/%70ets', [...get('list'), ['POST', 'create']], '', 'GET, HEAD, POST, OPTIONS'],
+    ['/pets/7', get('get'), '7', 'GET, HEAD, OPTIONS'],
+    ['/p%65ts/%37', get('get'), '7', 'GET, HEAD, OPTIONS'],
+    ['/pets/a%2Fb', get('get'), 'a%2Fb', 'GET, HEAD, OPTIONS'],
+    ['/pets/%2F', get('get'), '%2F', 'GET, HEAD, OPTIONS'],
+    ['/pets/pets', get('get'), 'pets', 'GET, HEAD, OPTIONS'],
+    ['/pets/{petId}', get('get'), '{petId}', 'GET, HEAD, OPTIONS'],
+    ['/pets/__proto__', get('get'), '__proto__', 'GET, HEAD, OPTIONS'],
+    ['/pets/%20', get('get'), ' ', 'GET, HEAD, OPTIONS'],
+    ['/pets/%2570', get('get'), '%70', 'GET, HEAD, OPTIONS'],
+    ['/store/orders', get('orders'), '', 'GET, HEAD, OPTIONS'],
     ['/a/b/x', [['DELETE', 'remove']], 'x', 'DELETE, OPTIONS'],
   ];
   for (const [path, operations, parameter, allow] of cases) {
@@ -66,5 +69,5 @@ test('finds nothing without patterns, and lists methods in the order in which th
   const threeMethods = new Router<number>().add('PUT', '/a', 1).add('GET', '/a', 2).add('PATCH', '/a', 3);
   const { allow, operations } = threeMethods.find('/a')!;
   assert.equal(allow, 'PUT, GET, HEAD, PATCH, OPTIONS');
-  assert.deepEqual([...operations.keys()], ['PUT', 'GET', 'PATCH']);
+  assert.deepEqual([...operations.keys()], ['PUT', 'GET', 'HEAD', 'PATCH']);
 });

@@ -1,13 +1,14 @@
-/** What a path leads to: its operations by method, and the value of the pattern's parameter. */
+/** What was found for a path. */
 export interface Route<Operation> {
+  /** By method. */
   readonly operations: ReadonlyMap<string, Operation>;
   /** The value of the pattern's parameter; empty if the pattern has none. */
   readonly parameter: string;
-  /** The value of `Allow` (RFC 9110 section 10.2.1): GET implies HEAD, and every path has OPTIONS. */
+  /** The value of `Allow` (RFC 9110 section 10.2.1). Every path has OPTIONS. */
   readonly allow: string;
 }
 
-/** Finds operations by path. The last segment of a pattern may be a parameter, as in `/pets/{petId}`; it is not empty. */
+/** Finds operations by path. The last segment of a pattern may be a parameter, as in `/pets/{petId}`: not empty. */
 export class Router<Operation> {
   /** By the text before the parameter. There are so few that comparing a path with each is faster than hashing it. */
   readonly #known: { readonly text: string; readonly isOpen: boolean; readonly route: Route<Operation> }[] = [];
@@ -17,7 +18,8 @@ export class Router<Operation> {
     const text = pattern.replace(/\{\w+\}$/, '');
     const index = this.#known.findIndex((other) => other.text === text);
     const operations = new Map(this.#known[index]?.route.operations).set(method, operation);
-    const allow = [...operations.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD');
+    if (method === 'GET') operations.set('HEAD', operation); // a HEAD is a GET without the body of the response
+    const allow = [...operations.keys(), 'OPTIONS'].join(', ');
     const known = { text, isOpen: text !== pattern, route: { operations, parameter: '', allow } };
     this.#known[index < 0 ? this.#known.length : index] = known;
     this.#known.sort((one, other) => Number(one.isOpen) - Number(other.isOpen)); // a whole path before a parameter
