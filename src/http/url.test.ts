@@ -4,8 +4,6 @@ import * as fc from 'fast-check';
 import { ApiError } from '../domain/api-error.ts';
 import { decodePath, parseQuery } from './url.ts';
 
-const query = (text: string): [string, readonly string[]][] => [...parseQuery(text)];
-
 test('decodes a path once, and collapses nothing', () => {
   const cases: [path: string, decoded: string][] = [
     ['/', '/'],
@@ -46,34 +44,33 @@ test('decodes a segment with a broken escape as an empty one, and the other segm
   }
 });
 
-test('returns each name in a query with all its values, decoded', () => {
-  const cases: [text: string, parameters: [string, string[]][]][] = [
+test('returns the names and values in a query in their order, decoded', () => {
+  const cases: [text: string, parameters: [name: string, value: string][]][] = [
     ['', []],
     ['&', []],
     ['&&&', []],
-    ['a=1', [['a', ['1']]]],
-    ['a=1&b=2', [['a', ['1']], ['b', ['2']]]],
-    ['&a=1&&b=2&', [['a', ['1']], ['b', ['2']]]],
-    ['a=1&b=2&a=3&a=1', [['a', ['1', '3', '1']], ['b', ['2']]]],
-    ['a', [['a', ['']]]],
-    ['a=', [['a', ['']]]],
-    ['a&a=', [['a', ['', '']]]],
-    ['=', [['', ['']]]],
-    ['=1', [['', ['1']]]],
-    ['a==1', [['a', ['=1']]]],
-    ['a=b=c', [['a', ['b=c']]]],
-    ['%61=%62', [['a', ['b']]]],
-    ['a%3Db=c%26d', [['a=b', ['c&d']]]],
-    ['%61=1&a=2', [['a', ['1', '2']]]],
-    ['a=%2531', [['a', ['%31']]]],
-    ['a=1+2', [['a', ['1+2']]]],
-    ['a=?/#;[]', [['a', ['?/#;[]']]]],
-    ['a;b', [['a;b', ['']]]],
-    ['A=1&a=2', [['A', ['1']], ['a', ['2']]]],
-    ['__proto__=1&constructor=2&toString', [['__proto__', ['1']], ['constructor', ['2']], ['toString', ['']]]],
+    ['a=1', [['a', '1']]],
+    ['a=1&b=2', [['a', '1'], ['b', '2']]],
+    ['&a=1&&b=2&', [['a', '1'], ['b', '2']]],
+    ['a=1&b=2&a=3&a=1', [['a', '1'], ['b', '2'], ['a', '3'], ['a', '1']]],
+    ['a', [['a', '']]],
+    ['a=', [['a', '']]],
+    ['a&a=', [['a', ''], ['a', '']]],
+    ['=', [['', '']]],
+    ['=1', [['', '1']]],
+    ['a==1', [['a', '=1']]],
+    ['a=b=c', [['a', 'b=c']]],
+    ['%61=%62', [['a', 'b']]],
+    ['a%3Db=c%26d', [['a=b', 'c&d']]],
+    ['%61=1&a=2', [['a', '1'], ['a', '2']]],
+    ['a=%2531', [['a', '%31']]],
+    ['a=1+2', [['a', '1+2']]],
+    ['a=?/#;[]', [['a', '?/#;[]']]],
+    ['a;b', [['a;b', '']]],
+    ['A=1&a=2', [['A', '1'], ['a', '2']]],
+    ['__proto__=1&constructor=2&toString', [['__proto__', '1'], ['constructor', '2'], ['toString', '']]],
   ];
-  for (const [text, parameters] of cases) assert.deepEqual(query(text), parameters, text);
-  assert.equal(parseQuery('a=1').get('__proto__'), undefined);
+  for (const [text, parameters] of cases) assert.deepEqual(parseQuery(text), parameters, text);
 });
 
 test('throws invalid_parameter for a broken escape anywhere in a query', () => {
@@ -93,9 +90,7 @@ test('decodes what encodeURIComponent encodes', () => {
   fc.assert(fc.property(path, fc.array(fc.tuple(text, text), { maxLength: 6 }), (segments, pairs) => {
     const decoded = segments.map((segment) => `/${segment.replaceAll('/', '%2F')}`).join('');
     assert.equal(decodePath(segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')), decoded);
-    const expected = new Map<string, string[]>();
-    for (const [name, value] of pairs) expected.set(name, [...(expected.get(name) ?? []), value]);
-    assert.deepEqual(query(pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')), [...expected]);
+    assert.deepEqual(parseQuery(pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')), pairs);
   }));
 });
 

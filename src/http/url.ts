@@ -9,21 +9,21 @@ export function decodePath(path: string): string {
   return path.replace(/(?<=\/)[^/]+/g, (segment) => (decode(segment) ?? '').replaceAll('/', '%2F'));
 }
 
-/** The parameters of a query, percent-decoded: each name with all its values. */
-export type Parameters = ReadonlyMap<string, readonly string[]>;
+/** The parameters of a query in their order, percent-decoded. */
+export type Parameters = readonly (readonly [name: string, value: string])[];
 
 /** Reads a query. Throws ApiError `invalid_parameter` for a broken percent-escape. */
 export function parseQuery(query: string): Parameters {
-  const parameters = new Map<string, string[]>();
+  const parameters: [name: string, value: string][] = [];
   for (const pair of query.split('&')) {
     if (pair === '') continue;
     const sign = pair.indexOf('=');
     const name = decode(sign < 0 ? pair : pair.slice(0, sign));
     const value = decode(sign < 0 ? '' : pair.slice(sign + 1));
-    if (name === null || value === null) throw new ApiError('invalid_parameter', 'The query has a broken percent-escape.');
-    const values = parameters.get(name);
-    if (values === undefined) parameters.set(name, [value]);
-    else values.push(value);
+    if (name === null || value === null) {
+      throw new ApiError('invalid_parameter', 'The query has a broken percent-escape.');
+    }
+    parameters.push([name, value]);
   }
   return parameters;
 }

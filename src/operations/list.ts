@@ -4,7 +4,6 @@ import { int64OfUrl } from '../domain/int64.ts';
 import type { Reply } from '../http/reply.ts';
 import { parseQuery, type Parameters } from '../http/url.ts';
 import type { Page, PageQuery } from '../store/line-table.ts';
-import { FirstPages, type LinkedPage } from './first-pages.ts';
 import type { Call, Operation } from './operation.ts';
 
 /** Bounds of `limit` (specification.md section 4.1). */
@@ -12,36 +11,44 @@ const minLimit = 1;
 const maxLimit = 100;
 const defaultLimit = 20;
 
+/** Bounds of the cache of first pages, and of a query in it. */
+const maxCachedPages = 100;
+const maxCachedQueryLength = 100;
+
 /**
- * Returns an operation that lists records by `limit`, `status` and `after`. `path` is its path for links; `statuses` are
- * the values of its filter.
+ * Returns an operation that lists records by `limit`, `status` and `after`. `path` is its path for links; `statuses`
+ * are the values of its filter.
+ *
+ * It caches first pages, which most clients request, by the query as it was sent: those that are not large and that are
+ * followed by another page. They never change, because records are only added at the end.
  */
 export function listOperation(
   path: string,
   statuses: readonly string[],
   pageOf: (query: PageQuery) => Page,
 ): Operation {
-  const firstPages = new FirstPages();
+  const firstPages = new Map<string, Reply>();
   return {
     takesJson: false,
     begin({ query }: Call) {
       const known = firstPages.get(query);
-      if (known !== undefined) return () => pageReply(known);
+      if (known !== undefined) return () => known;
       const parameters = parseQuery(query);
       const status = statusOf(parameters, statuses);
       const pageQuery = { limit: limitOf(parameters), after: afterOf(parameters), status };
       return () => {
         const { body, next } = pageOf(pageQuery);
-        const page = { body, link: next === null ? null : nextLink(path, pageQuery, next) };
-        if (pageQuery.after === undefined) firstPages.keep(query, page);
-        return pageReply(page);
+        if (next === null) return { status: 200, headers: [], body };
+        const reply = { status: 200, headers: ['Link', nextLink(path, pageQuery, next)], body };
+        const isSmall = typeof body === 'string' && query.length <= maxCachedQueryLength;
+        if (pageQuery.after === undefined && isSmall) {
+          if (firstPages.size >= maxCachedPages) firstPages.clear();
+          firstPages.set(query, reply);
+        }
+        return reply;
       };
     },
   };
-}
-
-function pageReply({ body, link }: LinkedPage): Reply {
-  return { status: 200, headers: link === null ? [] : ['Link', link], body };
 }
 
 /** The link to the next page (RFC 8288): the same query, after the last record of this page. */
@@ -64,8 +71,8 @@ function afterOf(query: Parameters): bigint | undefined {
   const text = single(query, 'after');
   if (text === undefined) return undefined;
   const after = int64OfUrl(text);
-  if (after === null) throw new ApiError('invalid_parameter', 'after must be an int64: the id after which the page begins.');
-  return after;
+  if (after !== null) return after;
+  throw new ApiError('invalid_parameter', 'after must be an int64: the id after which the page begins.');
 }
 
 function statusOf(query: Parameters, statuses: readonly string[]): string | undefined {
@@ -75,9 +82,7 @@ function statusOf(query: Parameters, statuses: readonly string[]): string | unde
 }
 
 function single(query: Parameters, name: string): string | undefined {
-  const values = query.get(name);
-  if (values !== undefined && values.length > 1) {
-    throw new ApiError('invalid_parameter', `${name} must not be given more than once.`);
-  }
-  return values?.[0];
+  const [first, second] = query.filter(([other]) => other === name);
+  if (second !== undefined) throw new ApiError('invalid_parameter', `${name} must not be given more than once.`);
+  return first?.[1];
 }
