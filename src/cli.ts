@@ -1,9 +1,8 @@
 #!/usr/bin/env node
 /** `petstore`: the command with which operators manage keys. */
-import { parseArgs } from 'node:util';
 import { runCommand } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
-import { dataFolder, defaultFolder, orUsageError, parseDuration, parseTime, usageError, wholeNumber } from './flags.ts';
+import { dataFolder, defaultFolder, parseDuration, parseFlags, parseTime, usageError, wholeNumber } from './flags.ts';
 import { planOf } from './limits/plans.ts';
 import { log, runProgram, version } from './program.ts';
 
@@ -28,8 +27,7 @@ Manages the API keys of a data folder, whether a server runs on it or not.
 PLAN is free, pro, business or enterprise.
 
   --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
-  --help, --version
-`;
+  --help, --version`;
 
 const options = {
   data: { type: 'string' },
@@ -44,7 +42,7 @@ const options = {
   version: { type: 'boolean' },
 } as const;
 
-type Flags = ReturnType<typeof parse>['values'];
+type Flags = ReturnType<typeof parseFlags<{ readonly options: typeof options }>>['values'];
 
 interface CliCommand {
   /** The names of its arguments. One in brackets is optional. */
@@ -65,9 +63,9 @@ const commands: Readonly<Record<string, CliCommand>> = {
 };
 
 await runProgram(async () => {
-  const { values: flags, positionals } = parse();
-  if (flags.help || process.argv.length === 2) return print(help);
-  if (flags.version) return print(`${version()}\n`);
+  const { values: flags, positionals } = parseFlags({ options, allowPositionals: true });
+  if (flags.help || process.argv.length === 2) return console.log(help);
+  if (flags.version) return console.log(version());
   const words = positionals[0] === 'keys' ? 2 : 1;
   const name = positionals.slice(0, words).join(' ');
   const args = positionals.slice(words);
@@ -87,70 +85,56 @@ async function create(flags: Flags): Promise<void> {
   const { name, plan, expires } = flags;
   if (name === undefined || plan === undefined) throw usageError('keys create needs --name and --plan');
   const expiresAt = expires === undefined ? null : parseTime('--expires', expires, Date.now());
-  const result = await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) });
-  showSecret('made', result);
+  showChange('made', await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) }));
 }
 
 async function rotate(flags: Flags, id: string): Promise<void> {
   const graceMs = parseDuration('--grace', flags.grace ?? '24h');
-  const result = await run(flags, { op: 'rotate', id, graceMs });
-  showSecret('rotated', result);
+  showChange('rotated', await run(flags, { op: 'rotate', id, graceMs }));
 }
 
 async function revoke(flags: Flags, id: string): Promise<void> {
-  const { keys: [key] } = await run(flags, { op: 'revoke', id });
-  report(`revoked ${describeKey(key!)}`);
+  showChange('revoked', await run(flags, { op: 'revoke', id }));
 }
 
 async function setPlan(flags: Flags, id: string, plan: string): Promise<void> {
-  const { keys: [key] } = await run(flags, { op: 'set-plan', id, ...planRequest(flags, plan) });
-  report(`moved ${describeKey(key!)}`);
+  showChange('moved', await run(flags, { op: 'set-plan', id, ...planRequest(flags, plan) }));
 }
 
 async function list(flags: Flags): Promise<void> {
   const { keys } = await run(flags, { op: 'list' });
-  if (flags.json) return print(`${JSON.stringify(keys, null, 2)}\n`);
-  const rows = keys.map((key) => {
+  show(flags, keys, ['ID', 'NAME', 'PLAN', 'STATE', 'CREATED', 'EXPIRES', 'SECRETS'], (key) => {
     return [key.id, key.name, planText(key), key.state, key.createdAt, key.expiresAt ?? '-', secretsText(key)];
   });
-  printTable([['ID', 'NAME', 'PLAN', 'STATE', 'CREATED', 'EXPIRES', 'SECRETS'], ...rows]);
 }
 
 async function unban(flags: Flags, id: string): Promise<void> {
-  const { usages: [usage], unbanned } = await run(flags, { op: 'unban', id });
-  const key = `key ${usage!.id} (${usage!.name}, plan ${usage!.plan})`;
-  report(unbanned ? `lifted the ban of ${key}` : `${key} is not banned`);
+  const { keys: [key], unbanned } = await run(flags, { op: 'unban', id });
+  console.error(unbanned ? `lifted the ban of ${describeKey(key!)}` : `${describeKey(key!)} is not banned`);
 }
 
 async function showUsage(flags: Flags, id?: string): Promise<void> {
   const { usages } = await run(flags, { op: 'usage', id: id ?? null });
-  if (flags.json) return print(`${JSON.stringify(usages, null, 2)}\n`);
-  const rows = usages.map((usage) => {
+  show(flags, usages, ['ID', 'NAME', 'PLAN', 'THIS MINUTE', 'THIS DAY', 'BAN'], (usage) => {
     return [usage.id, usage.name, usage.plan, windowText(usage.minute), windowText(usage.day), banText(usage)];
   });
-  printTable([['ID', 'NAME', 'PLAN', 'THIS MINUTE', 'THIS DAY', 'BAN'], ...rows]);
 }
 
 function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
   return runCommand(dataFolder(flags.data, process.env), command, log);
 }
 
-/** Prints the secret to stdout and everything else to stderr, so that scripts can capture the secret. */
-function showSecret(done: string, { keys: [key], secret }: Result<'create' | 'rotate'>): void {
-  print(`${secret}\n`);
-  report(`${done} ${describeKey(key!)}; its secret, on stdout, will not be shown again`);
-}
-
-function parse() {
-  return orUsageError(() => parseArgs({ options, allowPositionals: true }));
+/** Prints a new secret to stdout and everything else to stderr, so that scripts can capture the secret. */
+function showChange(done: string, result: Result<'create' | 'rotate' | 'revoke' | 'set-plan'>): void {
+  if ('secret' in result) console.log(result.secret);
+  const note = 'secret' in result ? '; its secret, on stdout, will not be shown again' : '';
+  console.error(`${done} ${describeKey(result.keys[0]!)}${note}`);
 }
 
 /** Checks the plan here as well, so that an invalid one does not even create the data folder. */
 function planRequest(flags: Flags, plan: string): PlanRequest {
-  const count = (name: 'per-minute' | 'per-day'): number | undefined => {
-    const value = flags[name];
-    return value === undefined ? undefined : wholeNumber(`--${name}`, value, 1, Number.MAX_SAFE_INTEGER);
-  };
+  const count = (name: 'per-minute' | 'per-day'): number | undefined =>
+    flags[name] === undefined ? undefined : wholeNumber(`--${name}`, flags[name], 1, Number.MAX_SAFE_INTEGER);
   const { name, ...limits } = planOf(plan, count('per-minute'), count('per-day'));
   return { plan: name, ...limits };
 }
@@ -164,10 +148,9 @@ function planText(key: KeyReport): string {
 }
 
 function secretsText(key: KeyReport): string {
-  const secretText = ({ last4, expiresAt }: KeyReport['secrets'][number]): string => {
-    return expiresAt === null ? `…${last4}` : `…${last4} until ${expiresAt}`;
-  };
-  return key.secrets.map(secretText).join(', ');
+  return key.secrets
+    .map(({ last4, expiresAt }) => (expiresAt === null ? `…${last4}` : `…${last4} until ${expiresAt}`))
+    .join(', ');
 }
 
 function windowText({ used, limit }: UsageReport['minute']): string {
@@ -179,15 +162,10 @@ function banText({ ban }: UsageReport): string {
   return ban.active ? `until ${ban.end}` : `ended ${ban.end}`;
 }
 
-function printTable(table: readonly (readonly string[])[]): void {
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
-  for (const row of table) print(`${row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()}\n`);
-}
-
-function print(text: string): void {
-  process.stdout.write(text);
-}
-
-function report(line: string): void {
-  process.stderr.write(`${line}\n`);
+/** Prints reports as JSON or as a table with this header and a row for each report. */
+function show<Report>(flags: Flags, reports: Report[], header: string[], rowOf: (report: Report) => string[]): void {
+  if (flags.json) return console.log(JSON.stringify(reports, null, 2));
+  const table = [header, ...reports.map(rowOf)];
+  const widths = header.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+  for (const row of table) console.log(row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd());
 }

@@ -1,20 +1,8 @@
 import { isIP } from 'node:net';
-import { parseArgs } from 'node:util';
-import { dataFolder, defaultFolder, invalidValue, orUsageError, wholeNumber } from './flags.ts';
+import { dataFolder, defaultFolder, invalidValue, parseFlags, wholeNumber } from './flags.ts';
 
 /** The configuration of the server. */
-export interface Config {
-  readonly host: string;
-  /** 0 chooses a free port. */
-  readonly port: number;
-  /** The absolute path of the data folder. */
-  readonly folder: string;
-  readonly basePath: string;
-  readonly maxConnections: number;
-  /** The number of trusted proxies in front of the server. */
-  readonly trustedProxies: number;
-  readonly demo: boolean;
-}
+export type Config = Exclude<ReturnType<typeof readConfig>, string>;
 
 export const serverHelp = `Usage: node dist/server.js [options]
 
@@ -52,8 +40,8 @@ const options = {
  * Returns the configuration from flags and environment variables, or the text that a flag requests instead.
  * Throws an OperatorError (exit code 2) for an unknown flag or an invalid value.
  */
-export function readConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config | 'help' | 'version' {
-  const flags = orUsageError(() => parseArgs({ args: [...args], options }).values);
+export function readConfig(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const flags = parseFlags({ args: [...args], options }).values;
   if (flags.help) return 'help';
   if (flags.version) return 'version';
   type Flag = 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy';
@@ -63,10 +51,13 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   };
   return Object.freeze({
     host: hostOf(...setting('host', 'HOST', '127.0.0.1')),
+    /** 0 chooses a free port. */
     port: wholeNumber(...setting('port', 'PORT', '8080'), 0, 65_535),
+    /** The absolute path of the data folder. */
     folder: dataFolder(flags.data, environment),
     basePath: basePathOf(...setting('base-path', 'BASE_PATH', '/v1')),
     maxConnections: wholeNumber(...setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
+    /** The number of trusted proxies in front of the server. */
     trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
     demo: flags.demo ?? false,
   });

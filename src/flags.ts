@@ -1,5 +1,6 @@
 /** Checks flags and environment variables, for both programs. All errors are OperatorErrors with exit code 2. */
 import { resolve } from 'node:path';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { OperatorError } from './domain/operator-error.ts';
 
 export const defaultFolder = 'data/store';
@@ -16,10 +17,10 @@ export function invalidValue(name: string, value: string, rule: string): Operato
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
-/** Returns the result of `parse`, which calls `parseArgs`. Errors of `parseArgs` become one line. */
-export function orUsageError<T>(parse: () => T): T {
+/** Returns the result of `parseArgs`. Its errors become one line. */
+export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
   try {
-    return parse();
+    return parseArgs(config);
   } catch (error) {
     throw usageError((error as Error).message.split(/\.\s/)[0]!);
   }

@@ -4,10 +4,10 @@
  *
  * A command may have been sent by another version of the program, so its members are checked whatever their types are.
  */
-import { OperatorError } from '../domain/operator-error.ts';
+import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { isActive, type Key } from '../keys/key.ts';
-import { limitsOf, planOf } from '../limits/plans.ts';
+import { limitsOf, planOf, type PlanLimits } from '../limits/plans.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
 import type { Window } from '../limits/windows.ts';
 
@@ -19,11 +19,7 @@ export interface Accounts {
 }
 
 /** A plan as requested. `planOf` checks it. */
-export interface PlanRequest {
-  readonly plan: string;
-  readonly perMinute?: number;
-  readonly perDay?: number;
-}
+export type PlanRequest = { readonly plan: string } & Partial<PlanLimits>;
 
 /**
  * What each command does. Times and durations are in milliseconds. A function rejects with an OperatorError if the
@@ -74,7 +70,7 @@ const commands = {
         throw new OperatorError(`could not save that the ban of key ${id} was lifted: ${error.message}`);
       });
     }
-    return { usages: [usageReport(key, usage, now)], unbanned };
+    return { keys: [keyReport(key, now)], unbanned };
   },
 };
 
@@ -100,8 +96,7 @@ export async function respondToCommand(accounts: Accounts, command: unknown): Pr
   try {
     return { result: await execute(accounts, command, Date.now()) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { error: message, exitCode: error instanceof OperatorError ? error.exitCode : 1 };
+    return { error: messageOf(error), exitCode: error instanceof OperatorError ? error.exitCode : 1 };
   }
 }
 
