@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
-import { respondToCommand, type Accounts } from './control/commands.ts';
+import { respondToCommand } from './control/commands.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { OperatorError } from './domain/operator-error.ts';
@@ -36,9 +36,7 @@ async function serve(config: Config): Promise<void> {
   stopOnSignal(() => stop());
   const samples = config.demo ? readSamples(new URL('../data/sample/', import.meta.url)) : null;
 
-  let opened: (accounts: Accounts) => void = () => {};
-  const opening = new Promise<Accounts>((resolve) => (opened = resolve));
-  const lock = await FolderLock.acquire(folder, 'server', async (command) => respondToCommand(await opening, command));
+  const lock = await FolderLock.acquire(folder, 'server');
   if (!(lock instanceof FolderLock)) {
     const advice = 'stop that process, or choose another folder with --data';
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
@@ -48,12 +46,11 @@ async function serve(config: Config): Promise<void> {
   readOrders(folder, orders);
   const usage = await UsageFile.open(folder, Date.now, log);
   const pets = await PetStore.open(folder, log);
-  opened({ keys, openUsage: async () => usage });
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
   const listener = await listen(service, config);
-  lock.announce(listener.address);
+  lock.serve(listener.address, (command) => respondToCommand({ keys, openUsage: async () => usage }, command));
   stop = async () => {
     service.stop();
     const completed = await listener.stop(stopGraceMs);

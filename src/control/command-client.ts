@@ -7,7 +7,7 @@ import { ChannelClosedError, sendMessage } from './channel.ts';
 import { execute, type Command, type CommandName, type CommandResponse, type Result } from './commands.ts';
 import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
 
-/** How long a command waits for another command to release the folder. */
+/** How long a command waits for another command to release the folder, or for a server to start. */
 const patienceMs = 10_000;
 const responseTimeoutMs = 30_000;
 const retryMs = 20;
@@ -27,7 +27,7 @@ export async function runCommand<Op extends CommandName>(
   }
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const lock = await FolderLock.acquire(folder, 'command', async () => null);
+    const lock = await FolderLock.acquire(folder, 'command');
     if (lock instanceof FolderLock) {
       try {
         const accounts = { keys: new KeyRing(folder), openUsage: () => UsageFile.open(folder, Date.now, log) };
@@ -41,7 +41,7 @@ export async function runCommand<Op extends CommandName>(
     if (response !== null) return response.result as Result<Op>;
     if (Date.now() > deadline) {
       const holder = describeHolder(lock);
-      throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again when it has ended`);
+      throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again later`);
     }
     await delay(retryMs * (1 + Math.random()));
   }

@@ -224,9 +224,11 @@ test('members of a wrong type are refused, and nothing changes', async (t) => {
 test('a command executes itself if the server ends before it receives the message', async (t) => {
   const folder = temporaryFolder(t);
   const sent: unknown[] = [];
-  const server = await FolderLock.acquire(folder, 'server', async (message) => {
+  const server = await FolderLock.acquire(folder, 'server');
+  assert.ok(server instanceof FolderLock);
+  server.serve('http://127.0.0.1:8080', async (message) => {
     sent.push(message);
-    if (sent.length === 2) void (server as FolderLock).release();
+    if (sent.length === 2) void server.release();
     return null;
   });
   const { keys } = await runCommand(folder, create('a'), silent);
@@ -252,7 +254,8 @@ test('if the server ends while it executes a command, the command is an error an
   t.after(() => server.close());
   await assert.rejects(runCommand(folder, create('a'), silent), {
     message:
-      'the server (process 4711) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made',
+      'the server (process 4711) did not respond; check with "petstore keys list" or "petstore usage" '
+      + 'whether the change was made',
     exitCode: 1,
   });
   assert.equal(messages.length, 2);

@@ -16,21 +16,16 @@ import { FolderLock, type Held, type Holder } from './folder-lock.ts';
 
 const patienceMs = 30_000;
 const builtLock = new URL('../../dist/control/folder-lock.js', import.meta.url).href;
-const nothing = async (): Promise<null> => null;
 
-async function acquired(
-  t: TestContext,
-  folder: string,
-  respond: (message: unknown) => Promise<unknown> = nothing,
-): Promise<FolderLock> {
-  const lock = await FolderLock.acquire(folder, 'server', respond);
+async function acquired(t: TestContext, folder: string): Promise<FolderLock> {
+  const lock = await FolderLock.acquire(folder, 'server');
   assert.ok(lock instanceof FolderLock, 'the folder is held');
   t.after(() => lock.release());
   return lock;
 }
 
 async function refused(folder: string): Promise<Held> {
-  const held = await FolderLock.acquire(folder, 'server', nothing);
+  const held = await FolderLock.acquire(folder, 'server');
   assert.ok(!(held instanceof FolderLock), 'the lock was given');
   return held;
 }
@@ -54,7 +49,7 @@ class Taker {
       process.on('message', async ({ folder, at, release }) => {
         if (release) { await lock.release(); process.send('released'); return; }
         while (Date.now() < at); // so that all start at the same moment
-        const got = await FolderLock.acquire(folder, 'server', async () => null);
+        const got = await FolderLock.acquire(folder, 'server');
         if (got instanceof FolderLock) lock = got;
         process.send(got === lock ? 'taken' : got);
       });
@@ -139,7 +134,7 @@ test('the holder reports its process id, its kind, its address once it has one, 
   assert.deepEqual({ ...holder, since: '' }, { kind: 'server', pid: process.pid, address: null, since: '' });
   const since = Date.parse(holder!.since);
   assert.ok(start <= since && since <= Date.now());
-  lock.announce('http://127.0.0.1:8080');
+  lock.serve('http://127.0.0.1:8080', async () => null);
   assert.deepEqual((await refused(folder)).holder, { ...holder, address: 'http://127.0.0.1:8080' });
   assert.deepEqual(readdirSync(folder), ['lock.1']); // refused processes leave no files
 });
@@ -188,7 +183,7 @@ test('the highest possible number is an error, because no number follows it', as
   const highest = join(folder, 'lock.999999999999999');
   writeFileSync(highest, '');
   for (let starter = 0; starter < 2; starter += 1) {
-    await assert.rejects(FolderLock.acquire(folder, 'server', nothing), (error) => {
+    await assert.rejects(FolderLock.acquire(folder, 'server'), (error) => {
       assert.ok(error instanceof OperatorError);
       assert.equal(error.message, `${highest} has the highest possible number; remove it when no server is running`);
       return true;
@@ -281,7 +276,8 @@ describe('several processes', { concurrency: true }, () => {
       assert.match(
         stderr,
         new RegExp(
-          `^petstore: the data folder ${folder} is in use by process ${pid} \\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that process, or .*\n$`,
+          `^petstore: the data folder ${folder} is in use by process ${pid} `
+            + '\\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that process, or .*\n$',
         ),
       );
     }
@@ -380,8 +376,8 @@ test('a holder that closes does not remove the lock of its successor', async (t)
   const idle = connect(join(folder, 'lock.1')); // keeps the first from closing completely
   await once(idle, 'connect');
   const released = first.release();
-  let second = await FolderLock.acquire(folder, 'server', nothing);
-  while (!(second instanceof FolderLock)) second = await FolderLock.acquire(folder, 'server', nothing);
+  let second = await FolderLock.acquire(folder, 'server');
+  while (!(second instanceof FolderLock)) second = await FolderLock.acquire(folder, 'server');
   assert.deepEqual(readdirSync(folder), ['lock.2']);
   await released;
   await first.release();
@@ -390,18 +386,19 @@ test('a holder that closes does not remove the lock of its successor', async (t)
   await second.release();
 });
 
-test('messages other than who are passed to the owner of the lock', async (t) => {
+test('messages other than who receive null, or the response of the owner once it serves', async (t) => {
   const folder = temporaryFolder(t);
-  const messages: unknown[] = [];
-  await acquired(t, folder, async (message) => {
-    messages.push(message);
-    return 'answered';
-  });
+  const received: unknown[] = [];
+  const messages = [null, 'who', ['who'], { op: 'WHO' }, { who: 1 }, { op: ['who'] }];
+  const lock = await acquired(t, folder);
   const path = join(folder, 'lock.1');
-  for (const message of [null, 'who', ['who'], { op: 'WHO' }, { who: 1 }, { op: ['who'] }]) {
-    assert.equal(await sendMessage(path, message, patienceMs), 'answered');
-  }
-  assert.equal(messages.length, 6);
+  for (const message of messages) assert.equal(await sendMessage(path, message, patienceMs), null);
+  lock.serve('http://127.0.0.1:8080', async (message) => {
+    received.push(message);
+    return 'response';
+  });
+  for (const message of messages) assert.equal(await sendMessage(path, message, patienceMs), 'response');
+  assert.deepEqual(received, messages);
   assert.equal(((await sendMessage(path, { op: 'who', more: 1 }, patienceMs)) as Holder).pid, process.pid);
 });
 
@@ -414,7 +411,8 @@ test(
     const response = new Promise<string>((resolve) => (respondNow = resolve));
     t.after(() => respondNow(''));
     const messages: unknown[] = [];
-    const lock = await acquired(t, folder, (message) => {
+    const lock = await acquired(t, folder);
+    lock.serve('http://127.0.0.1:8080', (message) => {
       messages.push(message);
       return response;
     });
@@ -445,11 +443,12 @@ test(
       const folder = join(parent, name);
       for (const excess of [1, 2, 300]) {
         const tooLong = folder + 'w'.repeat(excess);
-        await assert.rejects(FolderLock.acquire(tooLong, 'server', nothing), (error) => {
+        await assert.rejects(FolderLock.acquire(tooLong, 'server'), (error) => {
           assert.ok(error instanceof OperatorError);
           assert.equal(
             error.message,
-            `the data folder's path is ${excess} bytes too long for the lock's socket: ${tooLong}; choose a shorter one with --data`,
+            `the data folder's path is ${excess} bytes too long for the lock's socket: ${tooLong}; `
+              + 'choose a shorter one with --data',
           );
           return true;
         });
@@ -470,7 +469,7 @@ test('a folder that cannot be created or used is one line', async (t) => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
   for (const path of [file, join(file, 'below')]) {
-    await assert.rejects(FolderLock.acquire(path, 'server', nothing), (error) => {
+    await assert.rejects(FolderLock.acquire(path, 'server'), (error) => {
       assert.ok(error instanceof OperatorError);
       assert.match(error.message, /^cannot use the data folder \S+: \S.*; [^\n]+$/);
       assert.ok(error.message.includes(path));
@@ -483,7 +482,7 @@ test('a folder that cannot be created or used is one line', async (t) => {
   before(t, 'linkSync', () => {
     throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
   });
-  await assert.rejects(FolderLock.acquire(held, 'server', nothing), {
+  await assert.rejects(FolderLock.acquire(held, 'server'), {
     message: `cannot use the data folder ${held}: EPERM: operation not permitted, link; `
       + 'this user must be able to write there; choose another folder with --data',
   });

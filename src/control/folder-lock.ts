@@ -44,29 +44,28 @@ const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
 const maxLockNumber = 999_999_999_999_999;
 
+type Respond = (message: unknown) => Promise<unknown>;
+/** Responds with null: the sender then looks for the holder again, which may be another process. */
+const notServing: Respond = async () => null;
+
 export class FolderLock {
   readonly #channel: Channel;
   readonly #pending = new Set<Promise<unknown>>();
   #holder: Holder;
-  #releasing = false;
+  #respond = notServing;
 
   /**
-   * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist. Messages other than "who" are
-   * passed to `respond`, which must not reject.
+   * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist.
    * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used.
    */
-  static async acquire(
-    folder: string,
-    kind: Holder['kind'],
-    respond: (message: unknown) => Promise<unknown>,
-  ): Promise<FolderLock | Held> {
+  static async acquire(folder: string, kind: Holder['kind']): Promise<FolderLock | Held> {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
     if (excess > 0) {
       const problem = `the data folder's path is ${excess} bytes too long for the lock's socket`;
       throw new OperatorError(`${problem}: ${folder}; choose a shorter one with --data`);
     }
-    const lock = new FolderLock(kind, respond);
+    const lock = new FolderLock(kind);
     try {
       makeFolder(folder);
       await lock.#channel.listen(own);
@@ -81,28 +80,31 @@ export class FolderLock {
     }
   }
 
-  private constructor(kind: Holder['kind'], respond: (message: unknown) => Promise<unknown>) {
+  private constructor(kind: Holder['kind']) {
     this.#holder = { kind, pid: process.pid, address: null, since: new Date().toISOString() };
     this.#channel = new Channel(async (message) => {
       if ((message as { op?: unknown } | null)?.op === 'who') return this.#holder;
-      if (this.#releasing) return null;
-      const pending = respond(message);
+      const pending = this.#respond(message);
       this.#pending.add(pending);
       return pending.finally(() => this.#pending.delete(pending));
     });
   }
 
-  /** Sets the address that `who` returns. */
-  announce(address: string): void {
+  /**
+   * Sets the address that `who` returns. From now on, messages other than "who" are passed to `respond`, which must not
+   * reject; before, they receive null.
+   */
+  serve(address: string, respond: Respond): void {
     this.#holder = { ...this.#holder, address };
+    this.#respond = respond;
   }
 
   /**
    * Releases the folder after responding to the messages that have arrived; the process must not change anything in it
-   * afterwards. Messages that still arrive receive null, so that their senders try the next holder.
+   * afterwards. Messages that still arrive receive null.
    */
   async release(): Promise<void> {
-    this.#releasing = true;
+    this.#respond = notServing;
     await Promise.all(this.#pending);
     await this.#channel.close();
   }
@@ -110,15 +112,12 @@ export class FolderLock {
   async #take(folder: string, own: string): Promise<Held | null> {
     for (;;) {
       const highest = lockNumbers(folder).at(-1) ?? 0;
-      if (highest > 0) {
-        const socketPath = join(folder, `lock.${highest}`);
-        const holder = await holderOf(socketPath);
-        if (holder !== 'dead' && lockNumbers(folder).at(-1) !== highest) continue; // the lock was taken meanwhile
-        if (holder !== 'dead') return { socketPath, holder };
-      }
+      const socketPath = join(folder, `lock.${highest}`);
+      const holder = highest === 0 ? 'dead' : await holderOf(socketPath);
+      if (holder !== 'dead' && lockNumbers(folder).at(-1) !== highest) continue; // the lock was taken meanwhile
+      if (holder !== 'dead') return { socketPath, holder };
       if (highest === maxLockNumber) {
-        const last = join(folder, `lock.${highest}`);
-        throw new OperatorError(`${last} has the highest possible number; remove it when no server is running`);
+        throw new OperatorError(`${socketPath} has the highest possible number; remove it when no server is running`);
       }
       const mine = join(folder, `lock.${highest + 1}`);
       try {
@@ -143,7 +142,8 @@ export class FolderLock {
 async function holderOf(socketPath: string): Promise<Holder | null | 'dead'> {
   try {
     const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
-    return isHolder(response) ? response : null;
+    const isHolder = ['pid', 'kind', 'since'].every((name) => name in Object(response));
+    return isHolder ? (response as Holder) : null;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'dead' : null;
   }
@@ -176,8 +176,4 @@ function makeFolder(folder: string): void {
   } catch (error) {
     if (!existsSync(folder)) throw error; // another process may have created it
   }
-}
-
-function isHolder(response: unknown): response is Holder {
-  return ['pid', 'kind', 'since'].every((name) => name in Object(response));
 }
