@@ -5,7 +5,7 @@ import { readConfig, serverHelp, type Config } from './config.ts';
 import { respondToCommand } from './control/commands.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { readSamples, startDemo } from './demo.ts';
-import { OperatorError } from './domain/operator-error.ts';
+import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { Listener } from './http/listener.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { isActive } from './keys/key.ts';
@@ -81,12 +81,8 @@ async function listen(service: Service, { host, port, maxConnections }: Config):
     const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
     return await Listener.open(service, { host, port, ...limits, monotonic: () => performance.now() });
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    const advice =
-      code === 'EADDRINUSE' ? 'another program listens there; choose another port with --port (0 chooses a free one)'
-      : code === 'EACCES' ? 'this user may not listen there; choose a port above 1023 with --port'
-      : 'choose an address of this machine with --host';
-    throw new OperatorError(`cannot listen on ${host}, port ${port} (${code}): ${advice}`);
+    const advice = 'choose an address of this machine with --host, or another port with --port (0 chooses a free one)';
+    throw new OperatorError(`cannot listen on ${host}, port ${port} (${messageOf(error)}): ${advice}`);
   }
 }
 
