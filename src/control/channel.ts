@@ -48,8 +48,8 @@ export class Channel {
 
 /**
  * Sends a message to the process that listens on a socket, and returns its response. Rejects with a system error if
- * the process cannot be reached (ECONNREFUSED: no process listens), and with a ChannelClosedError if it was reached but
- * sent nothing for `timeoutMs`.
+ * the process cannot be reached (ECONNREFUSED: no process listens), and with another Error if it was reached but did
+ * not respond, or sent nothing for `timeoutMs`.
  */
 export async function sendMessage(path: string, message: unknown, timeoutMs: number): Promise<unknown> {
   const socket = connect(path);
@@ -64,9 +64,6 @@ export async function sendMessage(path: string, message: unknown, timeoutMs: num
   }
 }
 
-/** The other side accepted the connection but did not respond. */
-export class ChannelClosedError extends Error {}
-
 /** Returns the first message that arrives. Rejects if there is none, or if it is not JSON or longer than `maxBytes`. */
 async function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
   const line = await new Promise<string>((resolve, reject) => {
@@ -76,7 +73,7 @@ async function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
       if (socket.bytesRead > maxBytes) socket.destroy();
       else if (text.includes('\n')) resolve(received.slice(0, received.indexOf('\n')));
     });
-    socket.once('close', () => reject(new ChannelClosedError('the connection was closed without a response')));
+    socket.once('close', () => reject(new Error('the connection was closed without a response')));
   });
   return JSON.parse(line);
 }

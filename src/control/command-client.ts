@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../domain/operator-error.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
-import { ChannelClosedError, sendMessage } from './channel.ts';
+import { sendMessage } from './channel.ts';
 import { execute, type Command, type CommandName, type CommandResponse, type Result } from './commands.ts';
 import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
 
@@ -52,7 +52,7 @@ async function serverResponse(held: Held, command: object): Promise<CommandRespo
   try {
     return (await sendMessage(held.socketPath, command, responseTimeoutMs)) as CommandResponse | null;
   } catch (error) {
-    if (!(error instanceof ChannelClosedError)) return null;
+    if (error instanceof Error && 'syscall' in error) return null;
     const advice = 'check with "petstore keys list" or "petstore usage" whether the change was made';
     throw new OperatorError(`the server (process ${held.holder?.pid}) did not respond; ${advice}`);
   }

@@ -21,7 +21,7 @@ export class Body {
   #settle = (): void => {};
   #onExcess = (): void => {};
 
-  /** `sendContinue` asks for the body with `100 Continue`; null if the client does not wait for that. */
+  /** `sendContinue` requests the body with `100 Continue`; null if the client does not wait for that. */
   constructor(message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null) {
     this.#message = message;
     this.#declaredBytes = declaredBytes;
@@ -95,7 +95,7 @@ export class Body {
   }
 }
 
-/** Appends `piece` to the first `length` bytes of `buffer`, or of a longer copy. A Buffer per chunk takes more memory. */
+/** Appends to the first `length` bytes of a buffer, or of a longer copy. A Buffer per chunk would take more memory. */
 function appended(buffer: Buffer, length: number, piece: Buffer): Buffer {
   const needed = length + piece.length;
   const target = needed <= buffer.length ? buffer : Buffer.allocUnsafe(Math.min(2 * needed, maxBodyBytes));

@@ -4,8 +4,11 @@ import { maxRetainedBytes, type Request } from './request.ts';
 /** The most bytes that a request line and its headers may have together. */
 export const maxHeadBytes = 16 * 1024;
 
+const nameCharacter = "[\\w.~!$&'()*+,;=-]";
+const registeredName = `${nameCharacter}*(?:%[0-9a-f]{2}${nameCharacter}*)*`;
+const ipLiteral = `\\[(?:[0-9a-f:.]+|v[0-9a-f]+\\.(?:${nameCharacter}|:)+)\\]`;
 /** `uri-host [ ":" port ]` (RFC 9112 section 3.2, RFC 3986 section 3.2.2), or nothing. */
-const hostValue = /^(?:[\w.~!$&'()*+,;=-]*(?:%[0-9a-f]{2}[\w.~!$&'()*+,;=-]*)*|\[[0-9a-f:.]+\]|\[v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+\])(?::[0-9]*)?$/i;
+const hostValue = new RegExp(`^(?:${registeredName}|${ipLiteral})(?::[0-9]*)?$`, 'i');
 
 const malformed = (what: string): ApiError => new ApiError('malformed_request', `The message has ${what}.`);
 const wrongVersion = (): ApiError =>
@@ -15,7 +18,7 @@ const headTooLarge = (): ApiError =>
 
 /**
  * Checks what Node's parser accepts although RFC 9112 (or decisions.md, "Order of checks" 1) does not.
- * Returns the error that the message deserves, or null for a good head.
+ * Returns the error of the message, or null for a valid head.
  */
 export function headError(request: Request): ApiError | null {
   const { httpVersion, headers, method, path, query } = request;

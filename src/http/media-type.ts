@@ -1,11 +1,12 @@
 const token = "[!#$%&'*+.^_`|~0-9a-z-]+";
 const mediaType = new RegExp(`^(${token}/${token})`, 'i');
+const quotedString = '"((?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*)"';
 /** `OWS ";" OWS [ parameter ]` (RFC 9110 section 5.6.6), at one place in the text. */
-const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(?:(${token})|"((?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*)"))?`, 'iy');
+const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(?:(${token})|${quotedString}))?`, 'iy');
 
 /**
- * Whether a Content-Type says `application/json` in UTF-8: other parameters than a charset are ignored, a charset must
- * be utf-8; case and quotes as in RFC 9110 section 8.3.1. What does not fit its grammar is refused.
+ * Whether a Content-Type is `application/json` in UTF-8: a charset must be utf-8, other parameters are ignored. Case and
+ * quotes follow RFC 9110 section 8.3.1. A value that violates its grammar is refused.
  */
 export function isJsonInUtf8(contentType: string): boolean {
   if (contentType === 'application/json') return true;

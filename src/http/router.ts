@@ -8,7 +8,7 @@ export interface Route<Operation> {
   readonly allow: string;
 }
 
-/** Finds operations by path. The last segment of a pattern may be a parameter, as in `/pets/{petId}`: not empty. */
+/** Finds operations by path. The last segment of a pattern may be a parameter, as in `/pets/{petId}`. */
 export class Router<Operation> {
   /** By the text before the parameter. There are so few that comparing a path with each is faster than hashing it. */
   readonly #known: { readonly text: string; readonly isOpen: boolean; readonly route: Route<Operation> }[] = [];

@@ -9,15 +9,16 @@ const deprecation = Date.parse('2025-12-05T00:00:00Z');
 
 /** `getPet` (specification.md section 4.3): deprecated, and gone from its removal date on. */
 export function getPet(pets: PetStore, basePath: string): Operation {
-  // RFC 8594, RFC 8288
-  const removed = ['Sunset', new Date(getPetRemoval).toUTCString(), 'Link', `<${basePath}/pets>; rel="successor-version"`];
+  const successor = `<${basePath}/pets>; rel="successor-version"`; // RFC 8288
+  const removed = ['Sunset', new Date(getPetRemoval).toUTCString(), 'Link', successor]; // RFC 8594
   const deprecated = ['Deprecation', `@${deprecation / 1000}`, ...removed]; // RFC 9745
   return {
     takesJson: false,
     responseHeaders: (now) => (now < getPetRemoval ? deprecated : removed),
     begin({ parameter, now }) {
       if (now >= getPetRemoval) {
-        throw new ApiError('operation_removed', `This operation was removed; use GET ${basePath}/pets with the status filter.`);
+        const message = `This operation was removed; use GET ${basePath}/pets with the status filter.`;
+        throw new ApiError('operation_removed', message);
       }
       return () => {
         const id = int64OfUrl(parameter);

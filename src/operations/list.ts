@@ -61,10 +61,8 @@ function limitOf(query: Parameters): number {
   const text = single(query, 'limit');
   if (text === undefined) return defaultLimit;
   const limit = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
-  if (limit < minLimit || limit > maxLimit) {
-    throw new ApiError('invalid_parameter', `limit must be an integer from ${minLimit} to ${maxLimit}.`);
-  }
-  return limit;
+  if (limit >= minLimit && limit <= maxLimit) return limit;
+  throw new ApiError('invalid_parameter', `limit must be an integer from ${minLimit} to ${maxLimit}.`);
 }
 
 function afterOf(query: Parameters): bigint | undefined {
