@@ -1,6 +1,5 @@
-/** What was found for a path. */
+/** What the router finds for a path: its operations by method, and more. */
 export interface Route<Operation> {
-  /** By method. */
   readonly operations: ReadonlyMap<string, Operation>;
   /** The value of the pattern's parameter; empty if the pattern has none. */
   readonly parameter: string;
