@@ -275,7 +275,10 @@ test('commands that run while servers start and stop are either complete or have
       assert.equal(stdout, '');
       assert.match(
         stderr,
-        /^petstore: the server \(process \d+\) did not respond; check with "petstore keys list" or "petstore usage" whether the change was made\n$/,
+        new RegExp(
+          '^petstore: the server \\(process \\d+\\) did not respond; '
+            + 'check with "petstore keys list" or "petstore usage" whether the change was made\\n$',
+        ),
       );
     }
   }
@@ -437,7 +440,8 @@ test(
   { skip: !existsSync('/dev/full') && 'there is no /dev/full' },
   async (t) => {
     const folder = temporaryFolder(t);
-    const command = `exec "${process.execPath}" "${cliPath}" keys create --name a --plan free --data "${folder}" >/dev/full`;
+    const create = `keys create --name a --plan free --data "${folder}"`;
+    const command = `exec "${process.execPath}" "${cliPath}" ${create} >/dev/full`;
     const { code, stderr } = await new Program(t, ['/bin/sh', '-c', command]).ended;
     assert.equal(code, 1);
     assert.match(stderr, /^made key k1 \(a, plan free\); .*\npetstore: cannot write to stdout: ENOSPC[^\n]*\n$/);

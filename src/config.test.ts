@@ -157,7 +157,10 @@ test('the base path ends in /v1 and needs no percent-encoding', () => {
     refused(
       [`--base-path=${path}`],
       {},
-      /^--base-path must be a path that starts with \/, ends in \/v1 and consists of letters, digits and \. _ ~ -, not "/,
+      new RegExp(
+        '^--base-path must be a path that starts with /, ends in /v1 and consists of letters, digits '
+          + 'and \\. _ ~ -, not "',
+      ),
     );
     if (path !== '') refused([], { BASE_PATH: path }, /^BASE_PATH must be/);
   }

@@ -189,7 +189,8 @@ test('if orders.json is invalid, the server refuses to start and names the line'
   const folder = temporaryFolder(t);
   writeFileSync(
     join(folder, 'orders.json'),
-    '[\n{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false},\n{"id":2,"petId":1,"quantity":0,"status":"placed","complete":false}\n]\n',
+    '[\n{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false},\n'
+      + '{"id":2,"petId":1,"quantity":0,"status":"placed","complete":false}\n]\n',
   );
   const { code, stderr } = await runServer(t, folder).ended;
   assert.equal(code, 1);
@@ -234,7 +235,8 @@ test('on a signal the server finishes requests under way, refuses new ones and e
     };
     // The body of one request and the head of another are incomplete. 100 Continue shows that the first has begun.
     const first = await open(
-      `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+      `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\n`
+        + `Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
     );
     const second = await open(`GET /v1/pets HTTP/1.1\r\n${head}`);
     await send(server.address, 'GET', '/healthz');

@@ -5,8 +5,8 @@ const quotedString = '"((?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])
 const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(?:(${token})|${quotedString}))?`, 'iy');
 
 /**
- * Whether a Content-Type is `application/json` in UTF-8: a charset must be utf-8, other parameters are ignored. Case and
- * quotes follow RFC 9110 section 8.3.1. A value that violates its grammar is refused.
+ * Whether a Content-Type is `application/json` in UTF-8: a charset must be utf-8, other parameters are ignored. Case
+ * and quotes follow RFC 9110 section 8.3.1. A value that violates its grammar is refused.
  */
 export function isJsonInUtf8(contentType: string): boolean {
   if (contentType === 'application/json') return true;
