@@ -37,26 +37,6 @@ test('zeros follow the content until `trim` removes them', (t) => {
   file.close();
 });
 
-test('the reserve can be extended before it is used up, and is synced', async (t) => {
-  const path = join(temporaryFolder(t), 'f');
-  const file = AppendFile.create(path);
-  file.append(Buffer.from('a'));
-  const { size: length } = statSync(path);
-  assert.equal(file.isReserveLow, false);
-  file.append(Buffer.alloc(length * 0.6, 'b'));
-  assert.equal(file.isReserveLow, true);
-  const sync = t.mock.method(file, 'sync');
-  await file.extendReserve();
-  assert.deepEqual(
-    [statSync(path).size > length + 100_000, sync.mock.callCount(), file.isReserveLow],
-    [true, 1, false],
-  );
-  assert.equal(readFileSync(path, 'utf8').replace(/\0+$/, ''), `a${'b'.repeat(length * 0.6)}`);
-  sync.mock.mockImplementation(() => Promise.reject(new Error('EIO')));
-  await assert.rejects(file.extendReserve(), { message: 'EIO' });
-  file.close();
-});
-
 test('bytes are appended after the existing content, and after the truncated length', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   writeFileSync(path, 'old');
@@ -140,7 +120,6 @@ test(
   { skip: process.platform !== 'linux' },
   async () => {
     const full = new AppendFile('/dev/full', 0);
-    await full.extendReserve(); // this does nothing
     assert.throws(() => full.append(Buffer.from('x')), { code: 'ENOSPC' });
     assert.equal(full.size, 0);
     full.close();

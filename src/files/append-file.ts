@@ -59,19 +59,6 @@ export class AppendFile {
     this.#write(bytes, from);
   }
 
-  /** Whether `extendReserve` should be called. */
-  get isReserveLow(): boolean {
-    return this.#length - this.#size < reserve.length / 2;
-  }
-
-  /**
-   * Adds reserved space and syncs it, so that no append has to. If the disk has no room for it, this does nothing.
-   * Rejects with the error of the sync.
-   */
-  async extendReserve(): Promise<void> {
-    if (this.#extend()) await this.sync();
-  }
-
   /** Syncs the content. Rejects with the error of the file system. */
   sync(): Promise<void> {
     return fdatasyncAsync(this.#descriptor);
@@ -93,16 +80,13 @@ export class AppendFile {
     closeSync(this.#descriptor);
   }
 
-  /** Adds reserved space. Returns false if that fails: it is not essential, and the next sync reports a broken disk. */
-  #extend(): boolean {
-    this.#length = Math.max(this.#length, this.#size);
+  /** Adds reserved space. If that fails, nothing is lost but time, and the next sync reports a broken disk. */
+  #extend(): void {
+    this.#length = this.#size;
     try {
       this.#write(reserve, this.#length);
       this.#length += reserve.length;
-      return true;
-    } catch {
-      return false;
-    }
+    } catch {}
   }
 
   #write(bytes: Uint8Array, position: number): void {

@@ -171,34 +171,6 @@ test('a write waits at most two milliseconds for records that arrive one by one'
   await journal.close();
 });
 
-test('no response waits for more reserved space', async (t) => {
-  const folder = temporaryFolder(t);
-  const { journal, applied } = await openJournal(folder);
-  let letGo = (): void => {};
-  let fail = false;
-  const extendReserve = t.mock.method(AppendFile.prototype, 'extendReserve', async () => {
-    await new Promise<void>((resolve) => (letGo = resolve));
-    if (fail) throw new Error('EIO');
-  });
-  await journal.append(pet(1));
-  await journal.append(pet(2, 'x'.repeat(150_000)));
-  assert.equal(extendReserve.mock.callCount(), 0, 'the response is sent first');
-  await turns(2);
-  assert.equal(extendReserve.mock.callCount(), 1);
-  const third = journal.append(pet(3));
-  await turns(5);
-  assert.deepEqual(applied, [1, 2], 'the file has one writer');
-  const truncate = t.mock.method(AppendFile.prototype, 'truncate');
-  fail = true;
-  letGo();
-  await third;
-  assert.equal(truncate.mock.callCount(), 1, 'the file is repaired first');
-  extendReserve.mock.restore();
-  await journal.append(pet(4));
-  await journal.close();
-  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2, 3, 4]);
-});
-
 test('records from different callbacks in one turn of the event loop share a sync', async (t) => {
   const { journal } = await openJournal(temporaryFolder(t));
   const sync = t.mock.method(AppendFile.prototype, 'sync');

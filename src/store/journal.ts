@@ -213,15 +213,6 @@ export class Journal {
     this.#durable += pets.length;
     this.#markerDue = true;
     this.#expected = pets.length + this.#waiting.length;
-    if (this.#file.isReserveLow) this.#tasks.unshift(() => this.#extendReserve()); // the responses are sent first
-  }
-
-  async #extendReserve(): Promise<void> {
-    try {
-      await this.#file.extendReserve();
-    } catch {
-      this.#needsRepair = true; // the next write reports the error
-    }
   }
 
   /** Appends and syncs. If that fails, it repairs the file at once or, if that fails too, before the next write. */
