@@ -48,6 +48,7 @@ const idPrefix = '{"id":';
 const comma = 0x2c;
 const zero = 0x30;
 const lineFeed = 0x0a;
+const noRows = new Uint32Column();
 
 export class LineTable {
   readonly #blocks: Block[] = [];
@@ -103,29 +104,17 @@ export class LineTable {
   page({ limit, after, status }: PageQuery): Page {
     const begin = after === undefined ? 0 : this.#rowAfter(after);
     if (status === undefined) return this.#pageOf(begin, limit, this.count, (entry) => entry);
-    const rows = this.#rowsByStatus.get(status);
-    if (rows === undefined) return emptyPage;
+    const rows = this.#rowsByStatus.get(status) ?? noRows;
     const first = firstIndex(rows.length, (index) => rows.at(index) >= begin);
     return this.#pageOf(first, limit, rows.length, (entry) => rows.at(entry));
   }
 
   /**
-   * Yields the lines of the first `count` records, each followed by a comma and a line feed, in pieces of at most
-   * `maxBytes`. A longer record is a piece of its own.
+   * Yields the lines of the first `count` records, each followed by a comma and a line feed. A piece ends at the latest
+   * with the record that brings it to `enoughBytes`.
    */
-  *pieces(count: number, maxBytes: number): Generator<Buffer> {
-    for (let row = 0; row < count; ) {
-      const block = this.#blockOf(row);
-      const start = this.#offsets.at(row);
-      let end = start;
-      while (row < count && this.#isInBlock(row, block)) {
-        const next = this.#endOf(row, block);
-        if (next - start > maxBytes && end > start) break;
-        end = next;
-        row++;
-      }
-      yield block.bytes.subarray(start, end);
-    }
+  pieces(count: number, enoughBytes: number): Generator<Buffer> {
+    return this.#slices(0, count, (entry) => entry, enoughBytes);
   }
 
   /**
@@ -134,16 +123,23 @@ export class LineTable {
    */
   #pageOf(first: number, limit: number, length: number, rowAt: (entry: number) => number): Page {
     const end = Math.min(first + limit, length);
-    if (first >= end) return emptyPage;
-    const runs: Buffer[] = [];
+    const slices = [...this.#slices(first, end, rowAt, Infinity)];
+    return { body: bodyOf(slices), next: end < length ? this.#digitsAt(rowAt(end - 1)) : null };
+  }
+
+  /** Yields the lines of the entries from `first` to `end`. Consecutive rows of a block share a slice of it. */
+  *#slices(first: number, end: number, rowAt: (entry: number) => number, enoughBytes: number): Generator<Buffer> {
     for (let entry = first; entry < end; ) {
-      const row = rowAt(entry++);
+      let row = rowAt(entry++);
       const block = this.#blockOf(row);
-      let last = row;
-      for (; entry < end && rowAt(entry) === last + 1 && this.#isInBlock(last + 1, block); entry++) last++;
-      runs.push(block.bytes.subarray(this.#offsets.at(row), this.#endOf(last, block)));
+      const start = this.#offsets.at(row);
+      for (; entry < end && rowAt(entry) === row + 1; entry++) {
+        const next = this.#offsets.at(row + 1);
+        if (next === 0 || next - start >= enoughBytes) break; // it is in the next block, or the slice is long enough
+        row++;
+      }
+      yield block.bytes.subarray(start, this.#endOf(row, block));
     }
-    return { body: bodyOf(runs), next: end < length ? this.#digitsAt(rowAt(end - 1)) : null };
   }
 
   /** Returns the first row whose id is larger than `id`; the number of rows if there is none. */
@@ -180,13 +176,9 @@ export class LineTable {
     return blocks[firstIndex(blocks.length, (index) => blocks[index]!.firstRow > row) - 1]!;
   }
 
-  /** Whether `row` is in `block`. It must be in it, or be the first row after it. */
-  #isInBlock(row: number, block: Block): boolean {
-    return row === block.firstRow || this.#offsets.at(row) > 0;
-  }
-
   #endOf(row: number, block: Block): number {
-    return row + 1 < this.count && this.#isInBlock(row + 1, block) ? this.#offsets.at(row + 1) : block.used;
+    const next = row + 1 < this.count ? this.#offsets.at(row + 1) : 0;
+    return next > 0 ? next : block.used; // the offset 0 is in the next block
   }
 }
 
@@ -194,11 +186,12 @@ export class LineTable {
 const maxTextBytes = 16 * 1024;
 const openBracket = Buffer.from('[');
 const closeBracket = Buffer.from(']');
-const emptyPage: Page = { body: '[]', next: null };
 
-/** Returns the lines in `runs` as a JSON array: with a bracket before them, and one in place of the last separator. */
-function bodyOf(runs: readonly Buffer[]): string | readonly Buffer[] {
-  const pieces = [openBracket, ...runs.slice(0, -1), runs.at(-1)!.subarray(0, -separator.length), closeBracket];
+/** Returns the lines in `slices` as a JSON array: in brackets, and without the last separator. */
+function bodyOf(slices: Buffer[]): string | readonly Buffer[] {
+  const last = slices.pop();
+  if (last === undefined) return '[]';
+  const pieces = [openBracket, ...slices, last.subarray(0, -separator.length), closeBracket];
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
   return size > maxTextBytes ? pieces : Buffer.concat(pieces, size).toString('latin1');
 }
