@@ -33,7 +33,7 @@ export async function startDemo(samples: ReturnType<typeof readSamples>, stores:
     await replaceFile(ordersPath, [samples.ordersFile]);
     readOrders(stores.folder, stores.orders);
   }
-  if (stores.pets.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));
+  if (stores.pets.table.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));
   const { secret } = await stores.keys.create('demo', { name: 'business' }, null, Date.now());
 
   const address = stores.address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');

@@ -68,7 +68,7 @@ async function serve(config: Config): Promise<void> {
   const { address } = listener;
   const greeting = samples === null ? '' : await startDemo(samples, { folder, basePath, address, keys, orders, pets });
   process.stdout.write(`petstore listening on ${address}\n${greeting}`);
-  log(`${pets.count} animals in ${folder}`);
+  log(`${pets.table.count} animals in ${folder}`);
   if (!keys.keys.some((key) => isActive(key, Date.now()))) {
     const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
     const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;

@@ -226,7 +226,7 @@ test('serves the operations under another base path, and uses it in links', asyn
 
 test('responds to a bug with a 500 without details, and logs the error with the request id', async (t) => {
   const { call, pets, logged } = await openService(t);
-  t.mock.method(pets, 'page', () => {
+  t.mock.method(pets.table, 'page', () => {
     throw new Error('the secret inside');
   });
   const response = await call('GET', '/v1/pets');

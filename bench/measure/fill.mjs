@@ -12,10 +12,10 @@ const store = await PetStore.open(folder, (message) => {
   process.exit(1);
 });
 const create = (count) => {
-  const first = store.count + 1;
+  const first = store.table.count + 1;
   return Promise.all(Array.from({ length: Math.min(20_000, count) }, (_, i) => store.create(animal(first + i))));
 };
-while (store.count < Number(animals)) await create(Number(animals) - store.count);
+while (store.table.count < Number(animals)) await create(Number(animals) - store.table.count);
 await store.snapshot();
 
 /** More than one record needs. */
@@ -29,5 +29,5 @@ while (spare !== undefined) {
   if (room <= 0) break;
   await create(Math.ceil(room / recordBytes));
 }
-console.log(store.count);
+console.log(store.table.count);
 await store.close();

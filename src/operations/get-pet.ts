@@ -22,7 +22,7 @@ export function getPet(pets: PetStore, basePath: string): Operation {
       }
       return () => {
         const id = int64OfUrl(parameter);
-        const body = id === null ? null : pets.get(id);
+        const body = id === null ? null : pets.table.get(id);
         if (body === null) throw new ApiError('pet_not_found', 'There is no such animal.');
         return { status: 200, headers: [], body };
       };

@@ -142,7 +142,7 @@ test('invalid_body names every invalid field', async (t) => {
       assert.equal(isNamed, fields.includes(field), `${body}: ${message}`);
     }
   }
-  assert.equal(service.pets.count, 0);
+  assert.equal(service.pets.table.count, 0);
 });
 
 test('returns any name as it was sent, from create and from get', async (t) => {

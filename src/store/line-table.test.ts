@@ -176,7 +176,7 @@ test('a record that fits into a block with its separator is added to it, and any
   }
 });
 
-test('pieces are the first records, each followed by a comma and a line feed, and end when they are long enough', () => {
+test('pieces are the first records, each followed by a comma and a line feed, and end at a given length', () => {
   const rows = Array.from({ length: 12 }, (_, index) => row(BigInt(index + 1), 'a', 60));
   for (let enoughBytes = 1; enoughBytes < 400; enoughBytes++) checkPieces(rows, tableOf(rows), 12, enoughBytes);
   fc.assert(

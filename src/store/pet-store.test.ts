@@ -36,7 +36,8 @@ async function openStore(folder: string): Promise<{ store: PetStore; logged: str
 /** Returns the lines of all animals that a start finds. The start must log nothing. */
 async function linesIn(folder: string): Promise<string[]> {
   const { store, logged } = await openStore(folder);
-  const lines = Array.from({ length: store.count }, (_, index) => store.get(BigInt(index + 1))?.toString() ?? '');
+  const { table } = store;
+  const lines = Array.from({ length: table.count }, (_, index) => table.get(BigInt(index + 1))?.toString() ?? '');
   await store.close();
   assert.deepEqual(logged, []);
   return lines;
@@ -64,7 +65,7 @@ test('ids are 1, 2, 3, … in the order of creation, across restarts', async (t)
     await store.close();
     if (round % 2 === 0) continue;
     const again = await openStore(folder);
-    assert.equal(again.store.count, 4 * round + 4);
+    assert.equal(again.store.table.count, 4 * round + 4);
     await again.store.close();
   }
 });
@@ -72,16 +73,16 @@ test('ids are 1, 2, 3, … in the order of creation, across restarts', async (t)
 test('a created animal is found at once, in its page, by its id and by its status', async (t) => {
   const { store } = await openStore(temporaryFolder(t));
   const creating = create(store, 5);
-  assert.equal(store.count, 0, 'nothing is visible before it is on disk');
+  assert.equal(store.table.count, 0, 'nothing is visible before it is on disk');
   await creating;
   await store.create({ ...rex, status: 'sold' });
-  assert.equal(store.get(0n), null);
-  assert.equal(store.get(7n), null);
-  assert.equal(store.get(6n)!.toString(), petLine(6, { ...rex, status: 'sold' }));
-  const { body, next } = store.page({ limit: 2, after: 3n, status: 'available' });
+  assert.equal(store.table.get(0n), null);
+  assert.equal(store.table.get(7n), null);
+  assert.equal(store.table.get(6n)!.toString(), petLine(6, { ...rex, status: 'sold' }));
+  const { body, next } = store.table.page({ limit: 2, after: 3n, status: 'available' });
   assert.equal(bytesOfBody(body).toString(), `[${[4, 5].map((id) => petLine(id, rex)).join(',\n')}]`);
   assert.equal(next, null);
-  assert.equal(store.page({ ...all, limit: 4 }).next, '4');
+  assert.equal(store.table.page({ ...all, limit: 4 }).next, '4');
   await store.close();
 });
 
@@ -105,12 +106,12 @@ test('names and categories are returned exactly as they were sent, after a resta
   const sent: NewPet[] = [];
   const checkPets = (store: PetStore): void => {
     for (const [index, pet] of sent.entries()) {
-      const line = Buffer.from(store.get(BigInt(index + 1))!, 'latin1').toString();
+      const line = Buffer.from(store.table.get(BigInt(index + 1))!, 'latin1').toString();
       assert.equal(line, petLine(index + 1, pet));
       assert.equal((JSON.parse(line) as { name: string }).name, pet.name);
       assert(line.includes(`"categoryId":${pet.categoryId},`));
     }
-    assert.equal(store.count, sent.length);
+    assert.equal(store.table.count, sent.length);
   };
   await fc.assert(
     fc.asyncProperty(pets, async (pets) => {
@@ -146,8 +147,8 @@ test('a failed write is 503 and logged once; its ids are not used again, its ani
     }
   }
   assert.equal(await store.writable(), false);
-  assert.equal(store.count, 2);
-  assert.equal(store.get(3n), null);
+  assert.equal(store.table.count, 2);
+  assert.equal(store.table.get(3n), null);
   assert.deepEqual(logged, [
     `cannot write the journal of ${join(folder, 'pets.json')}: EIO: i/o error, fdatasync; ` +
       'creates are refused until it succeeds',
@@ -158,14 +159,14 @@ test('a failed write is 503 and logged once; its ids are not used again, its ani
   assert.deepEqual(logged.slice(1), [`the journal of ${join(folder, 'pets.json')} can be written again`]);
   assert.deepEqual(await create(store, 2), [7, 8]);
   assert.equal(
-    bytesOfBody(store.page(all).body).toString(),
+    bytesOfBody(store.table.page(all).body).toString(),
     `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`,
   );
   await store.close();
 
   const again = await openStore(folder);
   assert.equal(
-    bytesOfBody(again.store.page(all).body).toString(),
+    bytesOfBody(again.store.table.page(all).body).toString(),
     `[${[1, 2, 7, 8].map((id) => petLine(id, rex)).join(',\n')}]`,
   );
   assert.deepEqual(await create(again.store, 1), [9]);
@@ -220,7 +221,8 @@ test('the snapshot contains the last assigned id, even if none of its animals ha
   const { sync } = AppendFile.prototype;
   let late: Promise<unknown> | null = null;
   t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
-    if (store.count === 70) late ??= store.create(rex); // while a new segment is started: its record is in that one
+    // While a new segment is started: the record is in that segment.
+    if (store.table.count === 70) late ??= store.create(rex);
     await sync.call(this);
   });
   await create(store, 1, large);
@@ -266,9 +268,9 @@ test('while a snapshot is written, creates and pages work, and a killed process 
     if (!existsSync(join(folder, 'pets.json.tmp')) && !existsSync(join(folder, 'pets.json'))) return;
     await createOne(); // the snapshot waits for this
     meanwhile++;
-    assert(store.get(BigInt(acknowledged.size)) !== null);
+    assert(store.table.get(BigInt(acknowledged.size)) !== null);
     assert.equal(
-      JSON.parse(bytesOfBody(store.page({ ...all, limit: 2, after: 70n }).body).toString()).length,
+      JSON.parse(bytesOfBody(store.table.page({ ...all, limit: 2, after: 70n }).body).toString()).length,
       Math.min(2, acknowledged.size - 70),
     );
     keep();
@@ -296,7 +298,7 @@ test('while a snapshot is written, creates and pages work, and a killed process 
     assert(lines.length >= count && lines.length <= acknowledged.size, `${names}: ${lines.length} of ${count}`);
     for (const [index, line] of lines.entries()) assert.equal(line, acknowledged.get(index + 1), names);
     const { store } = await openStore(folder); // a second start
-    assert.equal(store.count, lines.length);
+    assert.equal(store.table.count, lines.length);
     assert.deepEqual(await create(store, 1), [lines.length + 1]);
     await store.close();
   }
@@ -338,9 +340,9 @@ test('a snapshot that fails is logged, and tried again when the journal has grow
   await create(again.store, 20, large);
   await again.store.close();
   assert.equal(again.logged.length, first);
-  assert.equal(countIn(join(folder, 'pets.json')), again.store.count);
+  assert.equal(countIn(join(folder, 'pets.json')), again.store.table.count);
   assert.equal(journalsIn(folder).length, 1);
-  assert.equal((await linesIn(folder)).length, again.store.count);
+  assert.equal((await linesIn(folder)).length, again.store.table.count);
 });
 
 test('if no segment can be started, the journal continues as it was', async (t) => {

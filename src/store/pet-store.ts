@@ -3,7 +3,7 @@ import { ApiError } from '../domain/api-error.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { Journal } from './journal.ts';
-import { LineTable, type Page, type PageQuery } from './line-table.ts';
+import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 
 /** A journal up to this length is read in a fraction of a second, while writing a snapshot slows creates down. */
@@ -11,7 +11,8 @@ const defaultMinJournalBytes = 32 * 1024 * 1024;
 
 /** The animals: in a table in memory, and on disk in a snapshot and a journal. */
 export class PetStore {
-  readonly #table = new LineTable();
+  /** The animals that are on disk. Only this class adds to them. */
+  readonly table = new LineTable();
   readonly #path: string;
   readonly #log: (line: string) => void;
   readonly #minJournalBytes: number;
@@ -35,8 +36,8 @@ export class PetStore {
   ): Promise<PetStore> {
     const store = new PetStore(folder, log, minJournalBytes);
     const { sequence, lastId } = store.#snapshot;
-    store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table: store.#table, log });
-    store.#lastId = Math.max(lastId, Number(store.#table.lastId ?? 0));
+    store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table: store.table, log });
+    store.#lastId = Math.max(lastId, Number(store.table.lastId ?? 0));
     return store;
   }
 
@@ -44,22 +45,7 @@ export class PetStore {
     this.#path = join(folder, 'pets.json');
     this.#log = log;
     this.#minJournalBytes = minJournalBytes;
-    this.#snapshot = readSnapshot(this.#path, this.#table);
-  }
-
-  /** The number of animals. */
-  get count(): number {
-    return this.#table.count;
-  }
-
-  /** Returns the animal with this id, or null: its JSON in UTF-8, with one character per byte (latin1). */
-  get(id: bigint): string | null {
-    return this.#table.get(id);
-  }
-
-  /** Returns a page of the animals, in ascending order of id. */
-  page(query: PageQuery): Page {
-    return this.#table.page(query);
+    this.#snapshot = readSnapshot(this.#path, this.table);
   }
 
   /**
@@ -128,8 +114,8 @@ export class PetStore {
     try {
       await this.#journal.rotate();
       const sequence = this.#journal.durable;
-      const head = { sequence, lastId: this.#lastId, count: this.count };
-      this.#snapshot = await writeSnapshot(this.#path, this.#table, head);
+      const head = { sequence, lastId: this.#lastId, count: this.table.count };
+      this.#snapshot = await writeSnapshot(this.#path, this.table, head);
       await this.#journal.removeSegments(sequence);
       this.#failedAtBytes = 0;
     } catch (error) {
