@@ -67,8 +67,7 @@ export class KeyRing {
   /** Adds a secret to a key and returns both. Its other secrets expire after `graceMs` at the latest. */
   async rotate(id: string, graceMs: number, now: number): Promise<{ key: Key; secret: string }> {
     const secret = newSecret();
-    const key = await this.#edit(id, (old) => {
-      assertActive(old, now);
+    const key = await this.#edit(id, now, (old) => {
       const until = now + graceMs;
       const older = old.secrets
         .map((one) => ({ ...one, expiresAt: Math.min(one.expiresAt ?? Infinity, until) }))
@@ -80,22 +79,21 @@ export class KeyRing {
 
   /** Revokes a key permanently. An expired key can be revoked too, because the clock may be set back later. */
   revoke(id: string, now: number): Promise<Key> {
-    return this.#edit(id, (key) => ({ ...key, revokedAt: now, secrets: [] }));
+    return this.#edit(id, -Infinity, (key) => ({ ...key, revokedAt: now, secrets: [] }));
   }
 
   /** Moves a key to another plan. */
   setPlan(id: string, plan: Plan, now: number): Promise<Key> {
-    return this.#edit(id, (key) => {
-      assertActive(key, now);
-      return { ...key, plan };
-    });
+    return this.#edit(id, now, (key) => ({ ...key, plan }));
   }
 
-  #edit(id: string, edit: (key: Key) => Key): Promise<Key> {
+  /** Replaces a key that is active at `now` by the result of `edit`. */
+  #edit(id: string, now: number, edit: (key: Key) => Key): Promise<Key> {
     return this.#change(() => {
       const key = this.get(id);
-      if (key.revokedAt === null) return edit(key);
-      throw new OperatorError(`key ${id} is revoked; "petstore keys create" makes a new one`);
+      if (isActive(key, now)) return edit(key);
+      const state = key.revokedAt === null ? 'has expired' : 'is revoked';
+      throw new OperatorError(`key ${id} ${state}; "petstore keys create" makes a new one`);
     });
   }
 
@@ -127,10 +125,6 @@ export class KeyRing {
     if (credentials === `Bearer ${secret}`) this.#used.set(credentials, known);
     return known;
   }
-}
-
-function assertActive(key: Key, now: number): void {
-  if (!isActive(key, now)) throw new OperatorError(`key ${key.id} has expired; "petstore keys create" makes a new one`);
 }
 
 function storedSecret(secret: string): KeySecret {
