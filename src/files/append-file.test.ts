@@ -10,17 +10,17 @@ import { AppendFile } from './append-file.ts';
 
 test('a new file has mode 0600, and an existing file is not replaced', (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const file = AppendFile.create(path);
+  const file = new AppendFile(path, 0, 'wx');
   assert.equal(file.size, 0);
   assert.equal(statSync(path).mode & 0o777, 0o600);
-  assert.throws(() => AppendFile.create(path), { code: 'EEXIST' });
+  assert.throws(() => new AppendFile(path, 0, 'wx'), { code: 'EEXIST' });
   assert.throws(() => new AppendFile(`${path}x`, 0), { code: 'ENOENT' });
   file.close();
 });
 
 test('zeros follow the content until `trim` removes them', (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const file = AppendFile.create(path);
+  const file = new AppendFile(path, 0, 'wx');
   file.append(Buffer.from('a'));
   const { size: length } = statSync(path);
   assert(length > 100_000);
@@ -73,7 +73,7 @@ test('without room for zeros, content can still be appended', { skip: process.pl
   const path = join(temporaryFolder(t), 'f');
   const script = `
     import { AppendFile } from ${JSON.stringify(new URL('append-file.ts', import.meta.url).href)};
-    const file = AppendFile.create(process.argv[1]);
+    const file = new AppendFile(process.argv[1], 0, 'wx');
     let count = 0;
     try {
       for (;;) file.append(Buffer.alloc(1000, 'a')), count++;
@@ -105,7 +105,7 @@ test('without room for zeros, content can still be appended', { skip: process.pl
 
 test('a large append is written whole', (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const file = AppendFile.create(path);
+  const file = new AppendFile(path, 0, 'wx');
   const bytes = Buffer.alloc(3_000_001, 'abcdefg');
   file.append(bytes);
   file.append(bytes.subarray(5, 12));
@@ -127,7 +127,7 @@ test(
 );
 
 test('a closed file can be neither written nor synced', async (t) => {
-  const file = AppendFile.create(join(temporaryFolder(t), 'f'));
+  const file = new AppendFile(join(temporaryFolder(t), 'f'), 0, 'wx');
   file.close();
   assert.throws(() => file.append(Buffer.from('x')), { code: 'EBADF' });
   await assert.rejects(file.sync(), { code: 'EBADF' });

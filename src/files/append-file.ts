@@ -19,18 +19,13 @@ export class AppendFile {
   #length: number;
 
   /**
-   * Opens a file of `size` bytes, or one that has only zeros after its first `size` bytes. Throws the error of the file
-   * system, as all methods do.
+   * Opens a file of `size` bytes, or one that has only zeros after its first `size` bytes. With the flag
+   * `wx`, it creates the file, with mode 0600. Throws the error of the file system, as all methods do.
    */
   constructor(path: string, size: number, flags: 'r+' | 'wx' = 'r+') {
     this.#descriptor = openSync(path, flags, 0o600);
     this.#size = size;
     this.#length = size;
-  }
-
-  /** Creates a file with mode 0600. It must not exist. */
-  static create(path: string): AppendFile {
-    return new AppendFile(path, 0, 'wx');
   }
 
   /** The length of the content. */

@@ -77,7 +77,7 @@ export class KeyRing {
     return { key, secret };
   }
 
-  /** Revokes a key permanently. An expired key can be revoked too, because the clock may be set back later. */
+  /** Revokes a key permanently. An expired key can be revoked too (`-Infinity`), because the clock may be set back. */
   revoke(id: string, now: number): Promise<Key> {
     return this.#edit(id, -Infinity, (key) => ({ ...key, revokedAt: now, secrets: [] }));
   }

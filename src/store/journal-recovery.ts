@@ -21,10 +21,10 @@ import { rm, truncate } from 'node:fs/promises';
 import { statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
 import { damaged } from '../files/errors.ts';
-import { readLines, type Line } from '../files/lines.ts';
+import { readLines } from '../files/lines.ts';
 import { replaceFile, syncFolder } from '../files/replace.ts';
 import { decodeLine } from './journal-format.ts';
-import { listSegments, segmentPath } from './journal-segment.ts';
+import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
 /** How to open a journal. */
@@ -44,23 +44,24 @@ export interface JournalOptions {
  * Rejects with OperatorError if the journal is damaged or does not fit the snapshot; nothing has been changed then.
  */
 export async function recoverJournal({ folder, snapshotSequence, table, log }: JournalOptions) {
-  const segments = listSegments(folder);
-  if (segments.length === 0 && snapshotSequence > 0) {
+  const numbers = listSegments(folder);
+  const segments: Segment[] = [];
+  if (numbers.length === 0 && snapshotSequence > 0) {
     log(`${folder} has a snapshot but no journal; if it was lost, so were the animals added since the snapshot`);
   }
-  let last = Math.min(snapshotSequence, (segments[0]?.first ?? Infinity) - 1);
+  let last = Math.min(snapshotSequence, (numbers[0] ?? Infinity) - 1);
   let provenBytes = 0;
-  for (const [index, { first, bytes: length }] of segments.entries()) {
+  for (const [index, first] of numbers.entries()) {
     const path = segmentPath(folder, first);
     if (first !== last + 1) throw damaged(path, 1, `its first record is ${first}, but the next one is ${last + 1}`);
-    if (length === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     let intactBytes = 0; // the length of the good lines
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
     const torn: Buffer[] = []; // that line and all after it
     let durable = -1;
     for (const line of readLines(path)) {
       const { bytes, start, number, offset, complete } = line;
-      const end = complete ? line.end : endWithoutZeros(line);
+      let { end } = line;
+      if (!complete) end = start + bytes.subarray(start, end).findLastIndex((byte) => byte !== 0) + 1;
       if (!complete && end === start && number > 1) break;
       const decoded = complete && tornLine === 0 ? decodeLine(bytes, start, end) : null;
       if (decoded !== null && decoded.seq === (decoded.pet === null ? last : last + 1)) {
@@ -79,10 +80,11 @@ export async function recoverJournal({ folder, snapshotSequence, table, log }: J
       tornLine ||= number;
       torn.push(Buffer.from(bytes.subarray(start, complete ? end + 1 : end)));
       // Look for proof that the torn line had been synced.
-      const proven = tornLine === 1 || index < segments.length - 1;
+      const proven = tornLine === 1 || index < numbers.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
     }
+    if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     if (tornLine > 0) {
       const aside = asideName(path, 'torn');
       await replaceFile(aside, torn);
@@ -90,7 +92,7 @@ export async function recoverJournal({ folder, snapshotSequence, table, log }: J
       const kept = `it was not confirmed to any client, and is kept as ${aside}`;
       log(`${path}: a crash cut off the end, from line ${tornLine} on; ${kept}`);
     }
-    segments[index] = { first, bytes: intactBytes };
+    segments.push({ first, bytes: intactBytes });
   }
   if (last < snapshotSequence && segments.length > 0) {
     // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
@@ -104,9 +106,4 @@ export async function recoverJournal({ folder, snapshotSequence, table, log }: J
 function durableShownBy(bytes: Buffer, start: number, end: number): number {
   const from = bytes.subarray(start, end).lastIndexOf('{"seq":');
   return (from < 0 ? null : decodeLine(bytes, start + from, end))?.durable ?? 0;
-}
-
-function endWithoutZeros({ bytes, start, end }: Line): number {
-  while (end > start && bytes[end - 1] === 0) end--;
-  return end;
 }

@@ -1,5 +1,5 @@
 /** The segments: files `pets.<n>.journal`, where n is the number of the first record in the file. */
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
 import { encodeMarker } from './journal-format.ts';
@@ -18,13 +18,10 @@ export function segmentPath(folder: string, first: number): string {
   return `${folder}/pets.${first}.journal`;
 }
 
-/** Lists the segments in a folder, the oldest first. Throws the error of the file system. */
-export function listSegments(folder: string): Segment[] {
-  return readdirSync(folder)
-    .flatMap((name) => segmentName.exec(name)?.[1] ?? [])
-    .map(Number)
-    .sort((a, b) => a - b)
-    .map((first) => ({ first, bytes: statSync(segmentPath(folder, first)).size }));
+/** Returns the numbers of the segments in a folder, the oldest first. Throws the error of the file system. */
+export function listSegments(folder: string): number[] {
+  const numbers = readdirSync(folder).flatMap((name) => segmentName.exec(name)?.[1] ?? []);
+  return numbers.map(Number).sort((a, b) => a - b);
 }
 
 /**
@@ -35,7 +32,7 @@ export async function startSegment(folder: string, first: number): Promise<Appen
   const path = segmentPath(folder, first);
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true }); // left by an attempt that failed or was interrupted
-  const file = AppendFile.create(temporary);
+  const file = new AppendFile(temporary, 0, 'wx');
   try {
     file.append(encodeMarker(first - 1));
     await file.sync();
