@@ -44,13 +44,13 @@ async function serve(config: Config): Promise<void> {
   const keys = new KeyRing(folder);
   const orders = new LineTable();
   readOrders(folder, orders);
-  const usage = await UsageFile.open(folder, Date.now, log);
+  const usage = new UsageFile(folder, Date.now, log);
   const pets = await PetStore.open(folder, log);
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
   const listener = await listen(service, config);
-  lock.serve(listener.address, (command) => respondToCommand({ keys, openUsage: async () => usage }, command));
+  lock.serve(listener.address, (command) => respondToCommand({ keys, openUsage: () => usage }, command));
   stop = async () => {
     service.stop();
     const completed = await listener.stop(stopGraceMs);

@@ -30,7 +30,7 @@ export async function runCommand<Op extends CommandName>(
     const lock = await FolderLock.acquire(folder, 'command');
     if (lock instanceof FolderLock) {
       try {
-        const accounts = { keys: new KeyRing(folder), openUsage: () => UsageFile.open(folder, Date.now, log) };
+        const accounts = { keys: new KeyRing(folder), openUsage: () => new UsageFile(folder, Date.now, log) };
         return (await execute(accounts, command, Date.now())) as Result<Op>;
       } finally {
         await lock.release();

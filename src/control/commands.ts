@@ -15,7 +15,7 @@ import type { Window } from '../limits/windows.ts';
 export interface Accounts {
   readonly keys: KeyRing;
   /** Opens the usage file; called only for commands that need it. */
-  readonly openUsage: () => Promise<UsageFile>;
+  readonly openUsage: () => UsageFile;
 }
 
 /** A plan as requested. `planOf` checks it. */
@@ -55,14 +55,14 @@ const commands = {
 
   /** Returns the usage of one key, or of all keys that are not revoked. */
   async usage({ keys, openUsage }: Accounts, { id }: { id: string | null }, now: number) {
-    const usage = await openUsage();
+    const usage = openUsage();
     const wanted = id === null ? keys.keys.filter(({ revokedAt }) => revokedAt === null) : [keys.get(id)];
     return { usages: wanted.map((key) => usageReport(key, usage, now)) };
   },
 
   /** Lifts a ban. `unbanned` is whether there was one. */
   async unban({ keys, openUsage }: Accounts, { id }: { id: string }, now: number) {
-    const usage = await openUsage();
+    const usage = openUsage();
     const key = keys.get(id);
     const unbanned = usage.limiter.unban(id, now);
     if (unbanned) {

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { existsSync, renameSync } from 'node:fs';
 import { diskError } from './errors.ts';
 
 /** Returns a path for a damaged file, or part of a file, that is kept: `<path>.<what>-<n>` with the first free n. */
@@ -9,11 +8,11 @@ export function asideName(path: string, what: string): string {
   return `${path}.${what}-${number}`;
 }
 
-/** Renames a file to such a path, which it returns. Rejects with OperatorError if that fails. */
-export async function setAside(path: string, what: string): Promise<string> {
+/** Renames a file to such a path, which it returns. Throws OperatorError if that fails. */
+export function setAside(path: string, what: string): string {
   const aside = asideName(path, what);
   try {
-    await rename(path, aside);
+    renameSync(path, aside);
   } catch (error) {
     throw diskError('write', aside, error);
   }

@@ -18,7 +18,7 @@ interface Site {
   readonly path: string;
   now: number;
   readonly logged: string[];
-  open(): Promise<UsageFile>;
+  open(): UsageFile;
 }
 
 function site(t: TestContext): Site {
@@ -29,12 +29,7 @@ function site(t: TestContext): Site {
     path: join(folder, 'usage.json'),
     now: noon,
     logged,
-    open: () =>
-      UsageFile.open(
-        folder,
-        () => opened.now,
-        (line) => logged.push(line),
-      ),
+    open: () => new UsageFile(folder, () => opened.now, (line) => logged.push(line)),
   };
   return opened;
 }
@@ -54,7 +49,7 @@ const used = ({ limiter }: UsageFile, id: string, now: number): number[] => {
 
 test('the file is one JSON document with one key per line', async (t) => {
   const { path, open } = site(t);
-  const file = await open();
+  const file = open();
   use(file, 'k1', 61, noon);
   use(file, 'k2', 2, noon);
   use(file, 'k3', 61, noon);
@@ -112,7 +107,7 @@ test(
   async (t) => {
     const { path, open } = site(t);
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const file = await open();
+    const file = open();
     const saved = async (id: string, count: number): Promise<void> => {
       while (
         !existsSync(path) ||
@@ -143,7 +138,7 @@ test(
 test('close() waits for the write that is under way', async (t) => {
   const { path, open } = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const file = await open();
+  const file = open();
   use(file, 'k1', 1, noon);
   t.mock.timers.tick(1_000);
   await file.close();
@@ -152,20 +147,20 @@ test('close() waits for the write that is under way', async (t) => {
 
 test('requests during a write are saved by the next write', async (t) => {
   const { open } = site(t);
-  const file = await open();
+  const file = open();
   use(file, 'k1', 1, noon);
   const first = file.save();
   use(file, 'k1', 1, noon);
   await first;
   use(file, 'k2', 1, noon);
   await file.close();
-  const again = await open();
+  const again = open();
   assert.deepEqual([used(again, 'k1', noon), used(again, 'k2', noon)], [[2, 2], [1, 1]]);
 });
 
 test('keys that have not been used today are not saved', async (t) => {
   const opened = site(t);
-  const file = await opened.open();
+  const file = opened.open();
   use(file, 'k1', 60, noon);
   use(file, 'k2', 1, noon);
   opened.now += 24 * 60 * minute;
@@ -177,7 +172,7 @@ test('keys that have not been used today are not saved', async (t) => {
 test('a ban is saved until 24 h after its end, also on the next day', async (t) => {
   const opened = site(t);
   opened.now = Date.UTC(2026, 10, 21, 23, 58);
-  const file = await opened.open();
+  const file = opened.open();
   ban(file, 'k1', opened.now);
   const end = opened.now + 3_000 + 5 * minute;
   for (const [now, kept] of [
@@ -187,37 +182,37 @@ test('a ban is saved until 24 h after its end, also on the next day', async (t) 
   ] as const) {
     opened.now = now;
     await file.save();
-    assert.equal((await opened.open()).limiter.usageOf('k1', now).ban !== null, kept);
+    assert.equal(opened.open().limiter.usageOf('k1', now).ban !== null, kept);
   }
   await file.close();
 });
 
 test('windows and bans more than 60 s in the future are dropped when the file is read', async (t) => {
   const opened = site(t);
-  const file = await opened.open();
+  const file = opened.open();
   ban(file, 'k1', noon);
   await file.close();
   opened.now = noon - 90_000;
-  const again = await opened.open();
+  const again = opened.open();
   assert.equal(again.limiter.admitKey('k1', free, noon - 30_000, 0).refusedBy, null);
   await again.close();
 });
 
 test('a ban is saved even if nothing else has changed', async (t) => {
   const opened = site(t);
-  const file = await opened.open();
+  const file = opened.open();
   use(file, 'k1', 61, noon);
   use(file, 'k1', 59, noon + 3_000);
   await file.save();
   use(file, 'k1', 1, noon + 4_000);
   await file.close();
-  assert.notEqual((await opened.open()).limiter.usageOf('k1', noon).ban, null);
+  assert.notEqual(opened.open().limiter.usageOf('k1', noon).ban, null);
 });
 
 test('refusals by a ban cause no write', async (t) => {
   const opened = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const file = await opened.open();
+  const file = opened.open();
   ban(file, 'k1', noon);
   await file.save();
   const { ino } = statSync(opened.path);
@@ -232,7 +227,7 @@ test('refusals by a ban cause no write', async (t) => {
 
 test('nothing is written if nothing has changed', async (t) => {
   const { folder, open } = site(t);
-  const file = await open();
+  const file = open();
   file.limiter.usageOf('k1', noon);
   file.limiter.admitAddress('203.0.113.7', noon);
   await file.close();
@@ -241,10 +236,10 @@ test('nothing is written if nothing has changed', async (t) => {
 
 test('thousands of keys are all written, in several pieces', async (t) => {
   const { open } = site(t);
-  const file = await open();
+  const file = open();
   for (let n = 1; n <= 3_000; n += 1) use(file, `k${n}`, 1 + (n % 3), noon);
   await file.close();
-  const again = await open();
+  const again = open();
   for (let n = 1; n <= 3_000; n += 1) assert.deepEqual(used(again, `k${n}`, noon), [1 + (n % 3), 1 + (n % 3)]);
 });
 
@@ -277,7 +272,7 @@ test('a damaged file is renamed, one line is logged, and all counters start from
   ];
   for (const [index, text] of broken.entries()) {
     writeFileSync(opened.path, text);
-    const file = await opened.open();
+    const file = opened.open();
     assert.deepEqual(used(file, 'k1', noon), [0, 0], text);
     assert.equal(opened.logged.length, index + 1, text);
     const aside = `${opened.path}.broken-${index + 1}`;
@@ -294,23 +289,23 @@ test('a damaged file is renamed, one line is logged, and all counters start from
   }
 });
 
-test('unknown members are ignored', async (t) => {
+test('unknown members are ignored', (t) => {
   const { path, open } = site(t);
   writeFileSync(path, line(good.replace('"used":1}', '"used":1,"hour":[]}')));
-  assert.deepEqual(used(await open(), 'k1', noon), [1, 1]);
+  assert.deepEqual(used(open(), 'k1', noon), [1, 1]);
 });
 
-test('a file that cannot be read is not set aside: open() rejects', async (t) => {
+test('a file that cannot be read is not set aside, and an error is thrown', (t) => {
   const { path, open, folder } = site(t);
   mkdirSync(path);
-  await assert.rejects(open(), { message: /^cannot read .*usage\.json: EISDIR/, exitCode: 1 });
+  assert.throws(open, { message: /^cannot read .*usage\.json: EISDIR/, exitCode: 1 });
   assert.deepEqual(readdirSync(folder), ['usage.json']);
 });
 
 test('a failed write is logged once and tried again; nothing is lost in memory', async (t) => {
   const { folder, path, logged, open } = site(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const file = await open();
+  const file = open();
   mkdirSync(path); // a file cannot replace a folder
   writeFileSync(join(path, 'x'), '');
   use(file, 'k1', 4, noon);
@@ -331,13 +326,13 @@ test('a failed write is logged once and tried again; nothing is lost in memory',
   while (logged.length < 2) await new Promise(setImmediate);
   assert.match(logged[1]!, /^the usage of the keys is saved in .*usage\.json again$/);
   await file.close();
-  const again = await UsageFile.open(folder, () => noon, silent);
+  const again = new UsageFile(folder, () => noon, silent);
   assert.deepEqual(used(again, 'k1', noon), [4, 4]);
 });
 
 test('close() rejects if the last write fails', async (t) => {
   const { path, open } = site(t);
-  const file = await open();
+  const file = open();
   use(file, 'k1', 3, noon);
   mkdirSync(join(path, 'x'), { recursive: true });
   await assert.rejects(file.close(), { message: /^cannot write .*usage\.json: / });

@@ -35,23 +35,18 @@ export class UsageFile {
    * Reads the file of a data folder. If it is damaged, it is set aside and logged, and all counters start from nothing.
    * Throws an OperatorError if the file can be neither read nor set aside.
    */
-  static async open(folder: string, now: () => number, log: (line: string) => void): Promise<UsageFile> {
-    const path = join(folder, 'usage.json');
-    const usages = new Map<string, KeyUsage>();
-    try {
-      for (const { id, usage } of readRecords(path, format, decodeUsage)) usages.set(id, usage);
-    } catch (error) {
-      if (!(error instanceof DamagedFileError)) throw error;
-      const aside = await setAside(path, 'broken');
-      log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
-    }
-    return new UsageFile(path, usages, now, log);
-  }
-
-  private constructor(path: string, usages: Map<string, KeyUsage>, now: () => number, log: (line: string) => void) {
-    this.#path = path;
+  constructor(folder: string, now: () => number, log: (line: string) => void) {
+    this.#path = join(folder, 'usage.json');
     this.#now = now;
     this.#log = log;
+    const usages = new Map<string, KeyUsage>();
+    try {
+      for (const { id, usage } of readRecords(this.#path, format, decodeUsage)) usages.set(id, usage);
+    } catch (error) {
+      if (!(error instanceof DamagedFileError)) throw error;
+      const aside = setAside(this.#path, 'broken');
+      log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
+    }
     this.limiter = new Limiter(usages, now(), () => this.#scheduleSave());
   }
 

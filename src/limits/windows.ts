@@ -7,8 +7,8 @@
  * The system clock may be set back. After a small step back, the same window must not be handed out twice. So the time
  * of the limits (`Limiter.timeAt`) stands still until the clock has caught up. After a large step back it follows the
  * clock, because otherwise a key could be locked out for as long as the clock was wrong. A window that then begins
- * further in the future than a small step is dropped; one that begins sooner stays in force. The same rule applies after
- * a restart to windows that were stored while the clock was ahead.
+ * further in the future than a small step is dropped; one that begins sooner stays in force. The same rule applies
+ * after a restart to windows that were stored while the clock was ahead.
  */
 
 export const minuteMs = 60_000;

@@ -68,7 +68,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const log = (line: string): void => void logged.push(line);
   const pets = await PetStore.open(folder, log);
   const clock = (): number => time.now;
-  const usage = await UsageFile.open(folder, clock, log);
+  const usage = new UsageFile(folder, clock, log);
   const orders = new LineTable();
   readOrders(folder, orders);
   const { limiter } = usage;
