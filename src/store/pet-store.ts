@@ -114,8 +114,7 @@ export class PetStore {
     try {
       await this.#journal.rotate();
       const sequence = this.#journal.durable;
-      const head = { sequence, lastId: this.#lastId, count: this.table.count };
-      this.#snapshot = await writeSnapshot(this.#path, this.table, head);
+      this.#snapshot = await writeSnapshot(this.#path, this.table, sequence, this.#lastId);
       await this.#journal.removeSegments(sequence);
       this.#failedAtBytes = 0;
     } catch (error) {

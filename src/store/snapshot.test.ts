@@ -36,8 +36,8 @@ function tableOf(list: readonly NewPet[]): LineTable {
   return table;
 }
 
-async function write(path: string, list: readonly NewPet[], count = list.length): Promise<Snapshot> {
-  return writeSnapshot(path, tableOf(list), { sequence: count + 3, lastId: list.length + 7, count });
+async function write(path: string, list: readonly NewPet[]): Promise<Snapshot> {
+  return writeSnapshot(path, tableOf(list), list.length + 3, list.length + 7);
 }
 
 function read(path: string): { snapshot: Snapshot; lines: string[] } {
@@ -97,11 +97,16 @@ test('without a file the snapshot is empty', (t) => {
   });
 });
 
-test('a snapshot contains only the given number of rows', async (t) => {
+test('a snapshot contains only the animals that were in the table when it was begun', async (t) => {
   const path = join(temporaryFolder(t), 'pets.json');
   const list = pets(100);
   for (const count of [0, 1, 70, 99]) {
-    await write(path, list, count);
+    const table = tableOf(list.slice(0, count));
+    const writing = writeSnapshot(path, table, count, count);
+    for (const [index, pet] of list.entries()) {
+      if (index >= count) table.append(Buffer.from(petLine(index + 1, pet)), pet.status);
+    }
+    await writing;
     assert.deepEqual(read(path).lines, list.slice(0, count).map((pet, index) => petLine(index + 1, pet)));
   }
 });
@@ -264,7 +269,7 @@ test('if a snapshot cannot be written, the old one is unchanged', async (t) => {
     throw new Error('EIO');
   });
   const refused = { message: new RegExp(`^cannot write ${path}: EIO;`) };
-  await assert.rejects(writeSnapshot(path, table, { sequence: 1, lastId: 5, count: 5 }), refused);
+  await assert.rejects(writeSnapshot(path, table, 1, 5), refused);
   await onSync(t, () => Promise.reject(new Error('EIO')), 'datasync');
   await assert.rejects(write(path, pets(20_000)), refused);
   assert.equal(read(path).lines.length, 3);

@@ -54,14 +54,11 @@ const headPattern = new RegExp(
 );
 
 /**
- * Replaces the snapshot by one of the first `count` animals of the table. Requests are served while it is written.
- * Rejects with OperatorError if it cannot be written; the old snapshot is unchanged then.
+ * Replaces the snapshot by one of the animals that are now in the table. More may be added while it is written.
+ * Resolves to the new snapshot. Rejects with OperatorError if it cannot be written; the old one is unchanged then.
  */
-export async function writeSnapshot(
-  path: string,
-  table: LineTable,
-  { sequence, lastId, count }: { readonly sequence: number; readonly lastId: number; readonly count: number },
-): Promise<Snapshot> {
+export async function writeSnapshot(path: string, table: LineTable, sequence: number, lastId: number) {
+  const { count } = table;
   const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
   await replaceFile(path, encodeSnapshot(`{"format":"petstore","version":1,${numbers},"pets":[`, table, count));
   return { sequence, lastId, bytes: (await stat(path)).size };
