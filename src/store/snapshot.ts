@@ -112,20 +112,19 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
     const room = Buffer.allocUnsafeSlow(Math.ceil(size / 4));
     room.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
     let rows = 0;
-    let hasComma = true; // whether the line before ends with a comma
-    for (;;) {
-      const line = nextLine();
+    let line = nextLine();
+    for (let hasMore = textOf(line) !== petsEnd; hasMore; line = nextLine()) {
       const { bytes, start, end } = line;
-      const petEnd = bytes[end - 1] === comma ? end - 1 : end;
-      const status = hasComma ? statusOfLine(bytes, start, petEnd) : null;
-      if (status === null) {
-        if (textOf(line) === petsEnd && hasComma === (rows === 0)) break;
-        if (rows >= count) throw damaged(path, number, `this line should be ${petsEnd}`);
-        throw damaged(path, hasComma ? number : number - 1, 'this is not the line of an animal');
-      }
+      hasMore = bytes[end - 1] === comma;
+      const petEnd = hasMore ? end - 1 : end;
+      const status = statusOfLine(bytes, start, petEnd);
+      if (status === null) throw damaged(path, number, 'this is not the line of an animal');
       table.append(bytes, status, start, petEnd);
       room.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * ++rows);
-      hasComma = petEnd < end;
+    }
+    if (textOf(line) !== petsEnd) {
+      if (rows < count) throw damaged(path, number - 1, 'a comma is missing at the end');
+      throw damaged(path, number, `this line should be ${petsEnd}`);
     }
     const checksums = room.subarray(0, checksumBytes * (rows + 1));
     for (let start = 0; start < checksums.length; start += stringBytes) {
