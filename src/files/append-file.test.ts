@@ -18,7 +18,7 @@ test('a new file has mode 0600, and an existing file is not replaced', (t) => {
   file.close();
 });
 
-test('zeros follow the content until `trim` removes them', (t) => {
+test('zeros follow the content until `truncate` removes them', (t) => {
   const path = join(temporaryFolder(t), 'f');
   const file = new AppendFile(path, 0, 'wx');
   file.append(Buffer.from('a'));
@@ -29,7 +29,7 @@ test('zeros follow the content until `trim` removes them', (t) => {
   assert.equal(statSync(path).size, length, 'the file grows only when they are used up');
   file.append(Buffer.from('c'));
   assert(statSync(path).size > length + 100_000);
-  file.trim();
+  file.truncate();
   assert.equal(file.size, length + 1);
   assert(readFileSync(path).equals(Buffer.from(`a${'b'.repeat(length - 1)}c`)));
   file.append(Buffer.from('d'));
@@ -51,7 +51,7 @@ test('bytes are appended after the existing content, and after the truncated len
   assert.equal(file.size, 4);
   assert.equal(readFileSync(path, 'utf8'), 'old ');
   file.append(Buffer.from('end'));
-  file.trim();
+  file.truncate();
   assert.equal(readFileSync(path, 'utf8'), 'old end');
   file.close();
 });
@@ -109,7 +109,7 @@ test('a large append is written whole', (t) => {
   const bytes = Buffer.alloc(3_000_001, 'abcdefg');
   file.append(bytes);
   file.append(bytes.subarray(5, 12));
-  file.trim();
+  file.truncate();
   file.close();
   assert.equal(file.size, 3_000_008);
   assert(readFileSync(path).equals(Buffer.concat([bytes, bytes.subarray(5, 12)])));

@@ -9,7 +9,7 @@ const reserve = Buffer.alloc(256 * 1024);
 /**
  * A file to which bytes are appended. Appended bytes are on disk when the next `sync` has resolved.
  *
- * After its content the file has reserved space: zeros, until `trim` removes them. Replacing zeros takes a third less
+ * After its content the file has reserved space: zeros, until `truncate` removes them. Replacing zeros takes a third less
  * time to sync than extending the file, because its length and its blocks stay the same.
  */
 export class AppendFile {
@@ -46,11 +46,8 @@ export class AppendFile {
    */
   rewrite(from: number): void {
     const bytes = Buffer.allocUnsafe(this.#size - from);
-    for (let read = 0; read < bytes.length; ) {
-      const got = readSync(this.#descriptor, bytes, read, bytes.length - read, from + read);
-      if (got === 0) throw new Error('the file was truncated by another process');
-      read += got;
-    }
+    const got = readSync(this.#descriptor, bytes, 0, bytes.length, from);
+    if (got < bytes.length) throw new Error('the file was truncated by another process');
     this.#write(bytes, from);
   }
 
@@ -59,16 +56,11 @@ export class AppendFile {
     return fdatasyncAsync(this.#descriptor);
   }
 
-  /** Truncates the file to its first `size` bytes. */
-  truncate(size: number): void {
+  /** Truncates the content to its first `size` bytes, and removes the reserved space. */
+  truncate(size = this.#size): void {
     ftruncateSync(this.#descriptor, size);
     this.#size = size;
     this.#length = size;
-  }
-
-  /** Removes the reserved space. */
-  trim(): void {
-    this.truncate(this.#size);
   }
 
   close(): void {

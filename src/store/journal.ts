@@ -25,6 +25,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { diskError } from '../files/errors.ts';
@@ -152,7 +153,7 @@ export class Journal {
     while (this.#running !== null) await this.#running;
     try {
       await this.#repair();
-      this.#file.trim();
+      this.#file.truncate();
       await this.#file.sync();
     } finally {
       this.#file.close();
@@ -262,7 +263,7 @@ export class Journal {
     this.#appendMarker();
     await this.#repair();
     this.#needsRepair = true; // until the marker is synced, and after that until the new segment's name is
-    this.#file.trim();
+    this.#file.truncate();
     await this.#file.sync();
     this.#syncedBytes = this.#file.size;
     const file = await startSegment(this.#folder, first);
@@ -274,8 +275,4 @@ export class Journal {
     this.#syncedBytes = file.size;
     await this.#repair();
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
