@@ -29,11 +29,7 @@ export class PetStore {
    * Reads the animals in a data folder. A journal of up to `minJournalBytes` is not replaced by a snapshot.
    * Rejects with OperatorError if a file is damaged; the message names the file and the line.
    */
-  static async open(
-    folder: string,
-    log: (line: string) => void,
-    minJournalBytes = defaultMinJournalBytes,
-  ): Promise<PetStore> {
+  static async open(folder: string, log: (line: string) => void, minJournalBytes = defaultMinJournalBytes) {
     const store = new PetStore(folder, log, minJournalBytes);
     const { sequence, lastId } = store.#snapshot;
     store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table: store.table, log });

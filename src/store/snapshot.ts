@@ -21,7 +21,6 @@
  * - `sequence` is a record that was on disk before the snapshot was begun.
  */
 import { statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { statusOfLine } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
 import { damaged } from '../files/errors.ts';
@@ -61,7 +60,7 @@ export async function writeSnapshot(path: string, table: LineTable, sequence: nu
   const { count } = table;
   const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
   await replaceFile(path, encodeSnapshot(`{"format":"petstore","version":1,${numbers},"pets":[`, table, count));
-  return { sequence, lastId, bytes: (await stat(path)).size };
+  return { sequence, lastId, bytes: statSync(path).size };
 }
 
 /** Yields the snapshot in pieces. */
