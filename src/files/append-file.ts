@@ -37,7 +37,12 @@ export class AppendFile {
   append(bytes: Uint8Array): void {
     this.#write(bytes, this.#size);
     this.#size += bytes.length;
-    if (this.#size > this.#length) this.#extend();
+    if (this.#size <= this.#length) return;
+    this.#length = this.#size;
+    try {
+      this.#write(reserve, this.#length);
+      this.#length += reserve.length;
+    } catch {} // the space only saves time, and the next sync reports a broken disk
   }
 
   /**
@@ -65,15 +70,6 @@ export class AppendFile {
 
   close(): void {
     closeSync(this.#descriptor);
-  }
-
-  /** Adds reserved space. If that fails, nothing is lost but time, and the next sync reports a broken disk. */
-  #extend(): void {
-    this.#length = this.#size;
-    try {
-      this.#write(reserve, this.#length);
-      this.#length += reserve.length;
-    } catch {}
   }
 
   #write(bytes: Uint8Array, position: number): void {

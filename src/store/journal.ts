@@ -134,7 +134,24 @@ export class Journal {
 
   /** Starts a new segment between two groups. Rejects with the error of the disk; the old segment then stays in use. */
   rotate(): Promise<void> {
-    return this.#enqueue(() => this.#rotate());
+    return this.#enqueue(async () => {
+      const first = this.#durable + 1;
+      if (first === this.#first) return; // the current segment has no record yet
+      this.#appendMarker();
+      await this.#repair();
+      this.#needsRepair = true; // until the marker is synced, and after that until the new segment's name is
+      this.#file.truncate();
+      await this.#file.sync();
+      this.#syncedBytes = this.#file.size;
+      const file = await startSegment(this.#folder, first);
+      // The new segment has its name. Whatever fails from here on, the old one must not grow.
+      this.#closed.push({ first: this.#first, bytes: this.#file.size });
+      this.#file.close();
+      this.#first = first;
+      this.#file = file;
+      this.#syncedBytes = file.size;
+      await this.#repair();
+    });
   }
 
   /** Removes the segments before the current one that contain only records up to number `sequence`. */
@@ -255,24 +272,5 @@ export class Journal {
     } catch {
       this.#needsRepair = true;
     }
-  }
-
-  async #rotate(): Promise<void> {
-    const first = this.#durable + 1;
-    if (first === this.#first) return; // the current segment has no record yet
-    this.#appendMarker();
-    await this.#repair();
-    this.#needsRepair = true; // until the marker is synced, and after that until the new segment's name is
-    this.#file.truncate();
-    await this.#file.sync();
-    this.#syncedBytes = this.#file.size;
-    const file = await startSegment(this.#folder, first);
-    // The new segment has its name. Whatever fails from here on, the old one must not grow.
-    this.#closed.push({ first: this.#first, bytes: this.#file.size });
-    this.#file.close();
-    this.#first = first;
-    this.#file = file;
-    this.#syncedBytes = file.size;
-    await this.#repair();
   }
 }
