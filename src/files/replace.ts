@@ -20,17 +20,14 @@ export async function syncFolder(folder: string): Promise<void> {
  * The new content is written, piece by piece, to a temporary file with mode 0600 in the same folder.
  * Rejects with OperatorError if that fails; the file has one of the two contents then, too.
  */
-export async function replaceFile(
-  path: string,
-  pieces: Iterable<string | Buffer> | AsyncIterable<Buffer>,
-): Promise<void> {
+export async function replaceFile(path: string, pieces: Iterable<string | Buffer>): Promise<void> {
   const temporary = `${path}.tmp`;
   let file;
   try {
     await rm(temporary, { force: true }); // left by an interrupted replacement, maybe with another mode
     file = await open(temporary, 'wx', 0o600);
     let unsynced = 0;
-    for await (const piece of pieces) {
+    for (const piece of pieces) {
       await file.writeFile(piece);
       unsynced += piece.length;
       if (unsynced < syncLength) continue;
