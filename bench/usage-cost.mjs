@@ -19,7 +19,7 @@ const heapUsed = () => {
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
-const usage = await UsageFile.open(folder, Date.now, console.error);
+const usage = new UsageFile(folder, Date.now, console.error);
 /** Counts a request of each key. */
 const sendAll = () => {
   for (const id of ids) usage.limiter.admitKey(id, limits, Date.now(), 0);
