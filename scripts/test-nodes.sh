@@ -11,9 +11,10 @@ mkdir -p node_modules/.nodes
 packages=()
 for major in "${majors[@]}"; do packages+=("node$major@npm:node-$platform@$major"); done
 npm install --silent --no-audit --no-fund --prefix node_modules/.nodes "${packages[@]}"
-npm run -s build
+node scripts/build.mjs --tests
 for major in "${majors[@]}"; do
   node=$PWD/node_modules/.nodes/node_modules/node$major/bin/node
   echo "The server's tests on Node $("$node" --version)"
-  "$node" --import tsx --import ./src/testing/setup.ts --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $(find src -name '*.test.ts' | sort -r)
+  "$node" --enable-source-maps --import ./scripts/compiled.mjs --import ./src/testing/setup.ts \
+    --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $(find src -name '*.test.ts' | sort -r)
 done
