@@ -36,6 +36,11 @@ function read(path: string): Expected[] {
   }));
 }
 
+function isSame(one: Expected, other: Expected): boolean {
+  return one.text === other.text && one.number === other.number && one.offset === other.offset
+    && one.complete === other.complete;
+}
+
 test('lines are those that `split` returns', (t) => {
   const path = join(temporaryFolder(t), 'f');
   const check = (content: string): void => {
@@ -63,9 +68,8 @@ test('lines may cross the ends of chunks, and be longer than a chunk', (t) => {
     const got = read(path);
     const expected = linesOf(content);
     assert.equal(got.length, expected.length);
-    for (const [index, line] of got.entries())
-      assert.deepEqual({ ...line, text: '' }, { ...expected[index]!, text: '' });
-    assert(got.every((line, index) => line.text === expected[index]!.text));
+    const wrong = got.findIndex((line, index) => !isSame(line, expected[index]!));
+    assert.equal(wrong, -1, 'the index of a wrong line');
   }
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as fc from 'fast-check';
+import { anyCharacter } from '../testing/strings.ts';
 import { JsonArray, JsonNumber, JsonObject, readJson, type JsonValue } from './read.ts';
 import { JsonSyntaxError } from './source.ts';
 
@@ -49,7 +50,7 @@ const numberText = fc
 
 const escapeUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 const characterText = fc.oneof(
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).map((character) =>
+  fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }).map((character) =>
     character < ' ' || character === '"' || character === '\\' ? escapeUnit(character.charCodeAt(0)) : character,
   ),
   fc.constantFrom(...'"\\/bfnrt').map((character) => `\\${character}`),
@@ -246,7 +247,7 @@ test('a name given twice in one object is a fault, however it is spelled and whe
   assert.deepEqual(plain(read('[{"a":{"a":1}},{"a":1,"A":2,"á":3,"a\\u0301":4}]')), [{ a: { a: 1 } }, { a: 1, A: 2, á: 3, 'a\u0301': 4 }]);
 
   fc.assert(
-    fc.property(fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 9 }), fc.nat(), fc.nat(), (names, pick, put) => {
+    fc.property(fc.uniqueArray(fc.string({ unit: anyCharacter }), { minLength: 1, maxLength: 9 }), fc.nat(), fc.nat(), (names, pick, put) => {
       const again = names[pick % names.length] ?? '';
       const respelled = again.split('').map((unit) => escapeUnit(unit.charCodeAt(0))).join('');
       const members = names.map((name) => `${JSON.stringify(name)}:0`);
@@ -269,7 +270,7 @@ test('an object is refused at the first name that JSON.parse reads as an earlier
     fc.constantFrom('4294967294', '4294967295', '4294967296'),
     fc.nat({ max: 40 }).map(String),
     fc.tuple(fc.constantFrom('a', 'é', '一', '😀'), fc.nat({ max: 9 })).map(([unit, length]) => unit.repeat(length)),
-    fc.string({ unit: 'binary', maxLength: 9 }),
+    fc.string({ unit: anyCharacter, maxLength: 9 }),
     fc.constantFrom('\ud83d', '\ude00', '\ud83d\ude00', '\ude00\ud83d', '\ud83d\ud83d\ude00'),
   );
   const spelledName = fc.tuple(name, fc.nat({ max: 255 })).map(([text, mask]) => spelled(text, mask));
@@ -363,7 +364,7 @@ test('any bytes in a string are accepted if and only if they are UTF-8, and else
     }
   };
   const piece = fc.oneof(
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 2 }).map((text) => Buffer.from(text)),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 2 }).map((text) => Buffer.from(text)),
     fc.constantFrom('\ufffd', '\u0080', '\ud7ff', '\u{10000}').map((text) => Buffer.from(text)),
     fc.uint8Array({ min: 0x80, maxLength: 3 }),
     fc.constantFrom(0xe0, 0xed, 0xef, 0xf0, 0xf4).map((byte) => Uint8Array.of(byte, 0xbf, 0xbd)),
