@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { AppendFile } from './append-file.ts';
@@ -72,7 +71,7 @@ test('rewriting writes the same content again', (t) => {
 test('without room for zeros, content can still be appended', { skip: process.platform === 'win32' }, async (t) => {
   const path = join(temporaryFolder(t), 'f');
   const script = `
-    import { AppendFile } from ${JSON.stringify(new URL('append-file.ts', import.meta.url).href)};
+    import { AppendFile } from ${JSON.stringify(new URL('../../dist/files/append-file.js', import.meta.url).href)};
     const file = new AppendFile(process.argv[1], 0, 'wx');
     let count = 0;
     try {
@@ -81,25 +80,8 @@ test('without room for zeros, content can still be appended', { skip: process.pl
       process.stdout.write(\`\${count} \${error.code}\`);
     }
   `;
-  const { stdout } = await promisify(execFile)(
-    'bash',
-    [
-      '-c',
-      'ulimit -f 64; exec "$@"',
-      'bash',
-      process.execPath,
-      '--import',
-      'tsx',
-      '--input-type=module',
-      '-e',
-      script,
-      path,
-    ],
-    {
-      cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { ...process.env, TSX_DISABLE_CACHE: '1' },
-    },
-  );
+  const node = [process.execPath, '--input-type=module', '-e', script, path];
+  const { stdout } = await promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node]);
   assert.equal(stdout, '65 EFBIG');
 });
 

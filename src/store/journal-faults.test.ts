@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { AppendFile } from '../files/append-file.ts';
@@ -326,7 +325,7 @@ test(
   async (t) => {
     const folder = temporaryFolder(t);
     const script = `
-    import { Journal } from ${JSON.stringify(new URL('journal.ts', import.meta.url).href)};
+    import { Journal } from ${JSON.stringify(new URL('../../dist/store/journal.js', import.meta.url).href)};
     const table = { append() {} };
     const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, table, log: console.error });
     const line = (id, bytes) => \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`;
@@ -342,11 +341,8 @@ test(
     await settle(journal.append(pet(7, 40_000)));
     process.stdout.write(JSON.stringify(results), () => process.kill(process.pid, 'SIGKILL'));
   `;
-    const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', script, folder];
-    const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node], {
-      cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { ...process.env, TSX_DISABLE_CACHE: '1' },
-    });
+    const node = [process.execPath, '--input-type=module', '-e', script, folder];
+    const limited = promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', ...node]);
     const { stdout, stderr } = await limited.catch((error: { stdout: string; stderr: string }) => error);
     assert.equal(
       stdout,
