@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { describe, mock, test, type TestContext } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { runServer, startServer } from '../../harness/server.ts';
 import { sendMessage } from './channel.ts';
 import { FolderLock, type Held, type Holder } from './folder-lock.ts';
 
@@ -255,37 +254,6 @@ describe('several processes', { concurrency: true }, () => {
       assert.equal(await winner.release(), 'released');
     }
     t.diagnostic(`${wins.size} different processes took the lock`); // if only one, they did not start together
-  });
-
-  test('of eight servers that start together after a kill, one serves, the others exit with 1', async (t) => {
-    const folder = temporaryFolder(t);
-    await (await startServer(t, folder)).kill();
-    const servers = Array.from({ length: 8 }, () => runServer(t, folder));
-    const outcomes = await Promise.all(
-      servers.map((server) =>
-        Promise.race([server.ended, server.printed(/listening on (\S+)\n/).catch(() => server.ended)]),
-      ),
-    );
-    const winners = servers.filter((_, i) => Array.isArray(outcomes[i]));
-    assert.equal(winners.length, 1, servers.map(({ stderr }) => stderr).join(''));
-    const { pid } = winners[0]!.child;
-    for (const server of servers) {
-      if (server === winners[0]) continue;
-      const { code, stdout, stderr } = await server.ended;
-      assert.deepEqual([code, stdout], [1, '']);
-      assert.match(
-        stderr,
-        new RegExp(
-          `^petstore: the data folder ${folder} is in use by process ${pid} `
-            + '\\(server, (http://127\\.0\\.0\\.1:\\d+, )?since \\S+Z\\); stop that process, or .*\n$',
-        ),
-      );
-    }
-    const [, address] = await winners[0]!.printed(/listening on (\S+)\n/);
-    const late = await runServer(t, folder).ended;
-    assert.equal(late.code, 1);
-    assert.ok(late.stderr.includes(`process ${pid} (server, ${address}, since `), late.stderr);
-    assert.equal((await fetch(`${address}/healthz`)).status, 200);
   });
 });
 
