@@ -1,5 +1,4 @@
 import { ApiError } from '../domain/api-error.ts';
-import { int64OfUrl } from '../domain/int64.ts';
 import type { PetStore } from '../store/pet-store.ts';
 import type { Operation } from './operation.ts';
 
@@ -21,8 +20,7 @@ export function getPet(pets: PetStore, basePath: string): Operation {
         throw new ApiError('operation_removed', message);
       }
       return () => {
-        const id = int64OfUrl(parameter);
-        const body = id === null ? null : pets.table.get(id);
+        const body = pets.table.get(parameter);
         if (body === null) throw new ApiError('pet_not_found', 'There is no such animal.');
         return { status: 200, headers: [], body };
       };

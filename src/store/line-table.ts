@@ -14,6 +14,7 @@
  * - Every line begins with `{"id":` and the digits of the id.
  * - A line is within one block, and the first line of a block has the offset 0.
  */
+import { int64OfUrl } from '../domain/int64.ts';
 import { firstIndex, Uint32Column } from './column.ts';
 
 /** The parameters of a page. */
@@ -48,7 +49,6 @@ const rowsPerTurn = 1024;
 const separator = ',\n';
 const idPrefix = '{"id":';
 const comma = 0x2c;
-const zero = 0x30;
 const lineFeed = 0x0a;
 const noRows = new Uint32Column();
 
@@ -91,15 +91,19 @@ export class LineTable {
     rows.push(row);
   }
 
-  /** Returns the record with this id, or null: its JSON line in UTF-8, with one character per byte (latin1). */
-  get(id: bigint): string | null {
-    let row = this.#directRow(id);
-    if (row < 0) {
-      row = this.#rowAfter(id) - 1;
-      if (row < 0 || this.#idAt(row) !== id) return null;
-    }
-    const block = this.#blockOf(row);
-    return block.bytes.toString('latin1', this.#offsets.at(row), this.#endOf(row, block) - separator.length);
+  /**
+   * Returns the record with this id, or null: its JSON line in UTF-8, with one character per byte (latin1). The id is
+   * text from a URL (`int64OfUrl`).
+   */
+  get(id: string): string | null {
+    // If no id was skipped, the record is in the row id - 1. Comparing its digits is faster than making a BigInt.
+    const row = Number(id) - 1;
+    const line = row >= 0 && row < this.count ? this.#lineAt(row) : '';
+    if (line.startsWith(id, idPrefix.length) && line[idPrefix.length + id.length] === ',') return line;
+    const value = int64OfUrl(id);
+    if (value === null) return null;
+    const found = this.#rowAfter(value) - 1;
+    return found >= 0 && this.#idAt(found) === value ? this.#lineAt(found) : null;
   }
 
   /** Returns a page, in ascending order of id. The cost depends on the size of the page, not on that of the table. */
@@ -150,20 +154,14 @@ export class LineTable {
 
   /** Returns the first row whose id is larger than `id`; the number of rows if there is none. */
   #rowAfter(id: bigint): number {
-    const row = this.#directRow(id);
-    return row >= 0 ? row + 1 : firstIndex(this.count, (row) => this.#idAt(row) > id);
+    const row = Number(id) - 1; // which has this id if no id was skipped
+    if (row >= 0 && row < this.count && this.#idAt(row) === id) return row + 1;
+    return firstIndex(this.count, (row) => this.#idAt(row) > id);
   }
 
-  /** Returns row id - 1 if it has this id, which it has if no id was skipped; else -1. */
-  #directRow(id: bigint): number {
-    const row = Number(id) - 1;
-    if (!(row >= 0 && row < this.count)) return -1;
-    // The digits are compared one by one, because making a string or a BigInt of an id is slow.
-    const { bytes } = this.#blockOf(row);
-    let at = this.#offsets.at(row) + idPrefix.length;
-    let found = 0;
-    for (; bytes[at] !== comma && found <= row; at++) found = found * 10 + (bytes[at]! - zero);
-    return bytes[at] === comma && found === row + 1 ? row : -1;
+  #lineAt(row: number): string {
+    const block = this.#blockOf(row);
+    return block.bytes.toString('latin1', this.#offsets.at(row), this.#endOf(row, block) - separator.length);
   }
 
   #idAt(row: number): bigint {
