@@ -10,7 +10,8 @@ import {
 } from './measure/command.ts';
 import { figures, ratioColumn, resultTable, runExperiments, spread, spreadText } from './measure/experiments.ts';
 import { measureLoad, warmUp, type LoadOptions, type Sample } from './measure/load.ts';
-import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn, type OwnServer } from './measure/own-server.ts';
+import type { OwnServer } from './measure/own-server.ts';
+import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn } from './measure/own-server.ts';
 import { endProgress, progress } from './measure/progress.ts';
 import { send } from './speed/session.ts';
 import { table } from './table.ts';

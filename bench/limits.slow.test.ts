@@ -105,7 +105,7 @@ test('a server on another machine: only with --remote, and then no more requests
   assert.ok(local.received.length > 60 && local.received.length <= Number(most), `${local.received.length} of ${most}`);
 });
 
-test('Ctrl-C: the report of what was seen, exit 2, and nothing left behind, even if npm sends the signal again', async (t) => {
+test('Ctrl-C: a report of what was seen, exit 2, and nothing left behind, even if npm repeats the signal', async (t) => {
   const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
   const again = encodeURIComponent('process.once("SIGINT", () => process.kill(process.pid, "SIGINT"))');
   const run = start(['recovery', 'boundary', '--report', report], {

@@ -28,7 +28,10 @@ const emoji = (index: number): string =>
   index.toString(4).replace(/./g, (digit) => String.fromCodePoint(0x1f600 + Number(digit)));
 
 const fill = (text: string, room = 2): string => text.repeat(Math.floor((size - room) / text.length));
-const members = (count: number, name: (index: number) => string): string => `{${Array.from({ length: count }, (_, index) => `"${name(index)}":1`).join()}}`;
+/** An object of `count` members with these names. */
+function members(count: number, name: (index: number) => string): string {
+  return `{${Array.from({ length: count }, (_, index) => `"${name(index)}":1`).join()}}`;
+}
 const digits = (index: number): string => index.toString(36);
 
 /** The permutation of eight letters that has this number. */
@@ -42,9 +45,17 @@ function permutation(index: number): string {
   return text;
 }
 
-/** Texts of 2^n characters; with each length those of `one` and `other` have the same polynomial hash, whatever its odd factor (Thue and Morse). */
-function thueMorse(n: number, one = 'a', other = '!'): string {
+/**
+ * Texts of 2^n characters (Thue and Morse). Those of (`one`, `other`) and of (`other`, `one`) have the same polynomial
+ * hash, whatever its odd factor.
+ */
+function thueMorse(n: number, one: string, other: string): string {
   return n === 0 ? one : thueMorse(n - 1, one, other) + thueMorse(n - 1, other, one);
+}
+
+function nameWithEqualHash(index: number): string {
+  const prefix = index % 2 === 0 ? thueMorse(7, 'a', '!') : thueMorse(7, '!', 'a');
+  return prefix + String(index >> 1).padStart(3, '0');
 }
 
 const texts: readonly [name: string, text: string | Buffer][] = [
@@ -88,7 +99,7 @@ const texts: readonly [name: string, text: string | Buffer][] = [
   ['one long name', `{"${fill('a', 10)}":1}`],
   ['one long name with an escape', `{"\\n${fill('a', 10)}":1}`.replace('aa', '')],
   ['a NewPet before many members', object(digits, '"name":"a","categoryId":1,"status":"sold",')],
-  ['names with equal hashes', `{${Array.from({ length: 440 }, (_, index) => `"${thueMorse(7, ...(index % 2 === 0 ? (['a', '!'] as const) : (['!', 'a'] as const)))}${String(index >> 1).padStart(3, '0')}":1`).join()}}`],
+  ['names with equal hashes', members(440, nameWithEqualHash)],
   ['names with escapes', filled('[', '{"\\u0061":1}', ']')],
   ['[[[[…]]]]', '['.repeat(size / 2) + ']'.repeat(size / 2)],
   ['{"a":{"a":…}}', '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000)],

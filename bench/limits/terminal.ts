@@ -42,8 +42,8 @@ export function prefaceText(
     : `, and only ${grouped(dayLeft)} are left: what does not fit is not tested (exit code 2).`;
   const use = ownServer
     ? 'The keys are created for this run, and nobody else needs them.'
-    : `Every scenario uses up one or two minutes of the key (${grouped(limit)} requests each): nobody else should need it
-meanwhile. Of its day they take ${grouped(total.withKey)} at most${short}`;
+    : `Every scenario uses up one or two minutes of the key (${grouped(limit)} requests each): nobody else should need
+it meanwhile. Of its day they take ${grouped(total.withKey)} at most${short}`;
   return [
     visible(`${target}${ownServer ? ", this project's own server" : ''}; ${promisedText(settings)}`),
     loadText(settings),

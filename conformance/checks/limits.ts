@@ -77,7 +77,8 @@ export const limitChecks: readonly Check[] = [
         while (next < byArrival.length && byArrival[next]!.response.receivedTurn < now.response.sentTurn)
           lowest = Math.min(lowest ?? Infinity, byArrival[next++]!.remaining);
         if (lowest === undefined) continue;
-        const required = `Remaining of at most ${lowest}, as in an earlier response of this window (Reset ${now.reset})`;
+        const earlier = `as in an earlier response of this window (Reset ${now.reset})`;
+        const required = `Remaining of at most ${lowest}, ${earlier}`;
         t.require(now.remaining <= lowest, now.response, required, `${now.remaining}`);
       }
     }

@@ -8,7 +8,8 @@ import { run, session, failuresText } from '../testing/sessions.ts';
 describe('a whole default run', () => {
   for (const plan of ['free', 'business'] as const) {
     for (const at of plan === 'free' ? [start, start + 54_600] : [start]) {
-      test(`with a ${plan} key that no other client uses gets no 429, ${(at / 1000) % 60} s into a minute`, async (t) => {
+      const second = (at / 1000) % 60;
+      test(`with a ${plan} key that no other client uses gets no 429, ${second} s into a minute`, async (t) => {
         const clock = fakeClock(at);
         const tested = session(await smallServer(t, { clock, plan }), {}, clock);
         const results = await run(tested);

@@ -34,7 +34,7 @@ describe('a fixed window', () => {
     assert.equal(pacer.wait(at + 10_050), 0);
   });
 
-  test("it waits until the server's clock reaches Reset, and at most about a second longer, for any difference of clocks", () => {
+  test("it waits until the server's clock reaches Reset, and at most about a second longer, however clocks differ", () => {
     const offset = fc.oneof(
       fc.integer({ min: -hourMs - 999, max: hourMs + 999 }),
       fc.constantFrom(-hourMs, hourMs, 0, 1, -1, 999),

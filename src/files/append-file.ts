@@ -9,8 +9,8 @@ const reserve = Buffer.alloc(256 * 1024);
 /**
  * A file to which bytes are appended. Appended bytes are on disk when the next `sync` has resolved.
  *
- * After its content the file has reserved space: zeros, until `truncate` removes them. Replacing zeros takes a third less
- * time to sync than extending the file, because its length and its blocks stay the same.
+ * After its content the file has reserved space: zeros, until `truncate` removes them. Replacing zeros takes a third
+ * less time to sync than extending the file, because its length and its blocks stay the same.
  */
 export class AppendFile {
   readonly #descriptor: number;

@@ -90,16 +90,13 @@ export class Body {
       this.#settle = () => {};
       if (this.#declaredBytes === null) this.#onExcess();
     } else if (this.#kept !== null) {
-      this.#kept = appended(this.#kept, this.#receivedBytes - piece.length, piece);
+      const start = this.#receivedBytes - piece.length;
+      if (this.#receivedBytes > this.#kept.length) { // a Buffer for each chunk would take more memory
+        const longer = Buffer.allocUnsafe(Math.min(2 * this.#receivedBytes, maxBodyBytes));
+        this.#kept.copy(longer, 0, 0, start);
+        this.#kept = longer;
+      }
+      piece.copy(this.#kept, start);
     }
   }
-}
-
-/** Appends to the first `length` bytes of a buffer, or of a longer copy. A Buffer per chunk would take more memory. */
-function appended(buffer: Buffer, length: number, piece: Buffer): Buffer {
-  const needed = length + piece.length;
-  const target = needed <= buffer.length ? buffer : Buffer.allocUnsafe(Math.min(2 * needed, maxBodyBytes));
-  if (target !== buffer) buffer.copy(target, 0, 0, length);
-  piece.copy(target, length);
-  return target;
 }

@@ -2,8 +2,8 @@
  * One client connection. It handles its requests one at a time, so that pipelined requests see each other's effects
  * (RFC 9112 section 9.3.2) and an error never overtakes the response to the request before it.
  *
- * Memory. Node parses all requests in a chunk that it has read, however many wait. While one waits, the connection reads
- * nothing more. It is destroyed if more than 128 requests have no response, or if those that wait take too much memory.
+ * Memory. Node parses all requests in a chunk that it has read. While one of them waits, the connection reads nothing
+ * more. It is destroyed if more than 128 requests have no response, or if those that wait take too much memory.
  *
  * The end. When the last response has been sent, our side is closed, and what the client still sends is discarded for a
  * while. If both sides were closed together, the kernel would reset the connection when those bytes arrive, and a reset
@@ -20,7 +20,7 @@ import { maxRetainedBytes, Request, type Sender } from './request.ts';
 export interface Handler {
   /** Responds to a request with a valid head, `waitedMs` after Node reported it. Neither throws nor rejects. */
   respond(request: Request, waitedMs: number): Reply | Promise<Reply>;
-  /** Refuses a connection or a message; does not throw. `counts`: whether it counts against the limit of its address. */
+  /** Refuses a connection or a message; never throws. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refusal: ApiError, counts: boolean): Reply;
 }
 
@@ -49,7 +49,7 @@ export class Connection {
   /** Whether the last response has been written. */
   #isClosing = false;
   /** The requests that wait for their turn. */
-  readonly #waiting: { readonly request: Request; readonly response: ServerResponse; readonly arrivedAt: number }[] = [];
+  readonly #waiting: { request: Request; response: ServerResponse; arrivedAt: number }[] = [];
   /** Ends the connection after the waiting requests; null if it is to be kept. */
   #end: (() => void) | null = null;
   /** The number of requests without a finished response, ignored ones included. */
@@ -153,7 +153,7 @@ export class Connection {
     sendReply(response, reply, request.id, keepAlive);
     if (response.writableLength === 0) return this.#sent();
     this.#sending = response;
-    // Received bytes would restart the inactivity timeout. A 'resume' that Node has scheduled would undo a pause made now.
+    // Received bytes would restart the inactivity timeout. A 'resume' that Node has scheduled would undo a pause now.
     setImmediate(() => this.#sending === response && socket.pause());
     response.once('finish', () => this.#sent());
   }
@@ -166,9 +166,9 @@ export class Connection {
     if (this.#latest?.complete) this.#latest = null;
     const next = this.#waiting.shift();
     if (this.#waiting.length === 0 && this.#socket.isPaused()) this.#socket.resume();
-    if (next !== undefined) return this.#handle(next.request, next.response, this.#context.monotonic() - next.arrivedAt);
     this.#handled = null;
-    this.#end?.();
+    if (next === undefined) this.#end?.();
+    else this.#handle(next.request, next.response, this.#context.monotonic() - next.arrivedAt);
   }
 
   /** Closes our side of the connection when all is sent, then discards for a while what the client still sends. */

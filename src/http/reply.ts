@@ -9,7 +9,7 @@ export interface Reply {
   readonly status: number;
   /** Names and values in turn, as in Node's `rawHeaders`. */
   readonly headers: readonly string[];
-  /** The values of `X-RateLimit-*` (specification.md section 8): two counts of requests, and seconds since the epoch. */
+  /** The values of `X-RateLimit-*` (specification.md section 8): counts of requests, and seconds since the epoch. */
   readonly limits?: { readonly limit: number; readonly remaining: number; readonly reset: number } | null;
   /** A JSON text in UTF-8: a string as `bytesOf` returns it, or pieces that will not change. null: no content (204). */
   readonly body: string | readonly Buffer[] | null;
@@ -50,7 +50,9 @@ export function newRequestId(): string {
  * Sends a reply. `connection` are the headers about the connection: names and values in turn.
  * With `leaveOpen` the response is not ended, because Node may close the connection of a response that is ended.
  */
-export function sendReply(response: ServerResponse, reply: Reply, id: string, connection: readonly string[], leaveOpen = false): void {
+export function sendReply(
+  response: ServerResponse, reply: Reply, id: string, connection: readonly string[], leaveOpen = false,
+): void {
   response.writeHead(reply.status, headersOf(reply, id, connection));
   const pieces = piecesOf(reply);
   if (leaveOpen) {
@@ -81,8 +83,8 @@ function piecesOf({ body }: Reply): readonly (string | Buffer)[] {
 function headersOf({ headers, limits, body }: Reply, requestId: string, connection: readonly string[]): string[] {
   const all = ['X-Request-Id', requestId, 'Cache-Control', 'no-store'];
   if (limits) {
-    const { limit, remaining, reset } = limits;
-    all.push('X-RateLimit-Limit', `${limit}`, 'X-RateLimit-Remaining', decimal(remaining), 'X-RateLimit-Reset', `${reset}`);
+    all.push('X-RateLimit-Limit', String(limits.limit), 'X-RateLimit-Remaining', decimal(limits.remaining));
+    all.push('X-RateLimit-Reset', String(limits.reset));
   }
   if (body !== null) {
     const length = typeof body === 'string' ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);

@@ -6,7 +6,7 @@ import { decodePath } from './url.ts';
 /** What is known of the sender of a message that is not handled. */
 export type Sender = Pick<Request, 'address' | 'headers'>;
 
-/** The most that the requests of a connection may retain. What this does not count stays below 300 KB with it (memory.slow.test.ts). */
+/** The most that the requests of a connection may retain. A connection retains less than 300 KB (memory.slow.test.ts). */
 export const maxRetainedBytes = 220 * 1024;
 
 /** One request. */
@@ -40,7 +40,7 @@ export class Request {
     this.#message = message;
     let headBytes = method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
     let headMemory = 1_600;
-    const [longText, shortText] = rawHeaders.length > 200 ? [64, 25] : [32, 8]; // in many lines, some names are repeated
+    const [longText, shortText] = rawHeaders.length > 200 ? [64, 25] : [32, 8]; // of many lines, some repeat a name
     for (const text of rawHeaders) {
       headBytes += text.length + 2; // followed by ": " or CRLF
       headMemory += text.length > 1 ? longText : shortText; // V8 shares strings of one character
@@ -53,7 +53,8 @@ export class Request {
     this.query = mark < 0 ? '' : target.slice(mark + 1);
     const { 'content-length': length, 'transfer-encoding': coding, expect } = headers;
     const hasBody = coding !== undefined || (length !== undefined && !/^0+$/.test(length));
-    const sendContinue = httpVersion === '1.1' && hasToken(expect, '100-continue') ? () => response.writeContinue() : null;
+    const isAwaited = httpVersion === '1.1' && hasToken(expect, '100-continue');
+    const sendContinue = isAwaited ? () => response.writeContinue() : null;
     this.body = hasBody ? new Body(message, coding === undefined ? Number(length) : null, sendContinue) : null;
   }
 

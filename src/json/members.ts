@@ -1,4 +1,4 @@
-/** The members of an object as a file of ours must hold them. What must be there, and is not, is an Error that names the member and the rule. */
+/** Reads the members of a record in a file of ours. Each function throws an Error that names the member and the rule. */
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from './read.ts';
 
 /** A member that is an object. */

@@ -27,7 +27,7 @@ function parse(body: Buffer): JsonValue {
   try {
     return readJson(body);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new ApiError('malformed_json', `The body is not JSON: ${error.message}.`);
-    throw error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw new ApiError('malformed_json', `The body is not JSON: ${error.message}.`);
   }
 }

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 
 /**
- * Any character but halves of surrogate pairs, like the unit `binary` of fast-check, which needs half a second to make a
- * table of them all.
+ * Any character but halves of surrogate pairs, like the unit `binary` of fast-check. Fast-check needs half a second to
+ * make its table of them.
  */
 export const anyCharacter = fc
   .nat(0x10ffff)

@@ -1,7 +1,7 @@
 /**
  * Test support: a real listener on a free port, and a client that writes and reads raw bytes. No test sleeps to be
- * correct: it waits for a response, for the end of a connection, or until its own handler is called. The listener runs in
- * this process, with a handler of the test; `harness/server.ts` starts the built server as a process.
+ * correct: it waits for a response, for the end of a connection, or until its own handler is called. The listener runs
+ * in this process, with a handler of the test; `harness/server.ts` starts the built server as a process.
  */
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';

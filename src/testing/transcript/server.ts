@@ -109,6 +109,7 @@ async function writeBans(folder: string, keys: number, now: number): Promise<voi
   const iso = (time: number): string => new Date(time).toISOString();
   const window = (lengthMs: number): string => `{"start":"${iso(Math.floor(now / lengthMs) * lengthMs)}","used":60}`;
   const ban = `{"start":"${iso(second - 10_000)}","end":"${iso(second + 290_000)}"}`;
-  await writeRecords(join(folder, 'usage.json'), { name: 'petstore-usage', member: 'keys' }, Array.from({ length: keys }, (_, index) =>
-    `{"id":"k${keys + index + 1}","minute":${window(60_000)},"day":${window(86_400_000)},"ban":${ban}}`));
+  const lines = Array.from({ length: keys }, (_, index) =>
+    `{"id":"k${keys + index + 1}","minute":${window(60_000)},"day":${window(86_400_000)},"ban":${ban}}`);
+  await writeRecords(join(folder, 'usage.json'), { name: 'petstore-usage', member: 'keys' }, lines);
 }
