@@ -146,12 +146,12 @@ test('sends the response of a handler that does not read the body, even if the b
 test('responds with 408 to a head that does not arrive in time', async (t) => {
   const server = await startServer(t, echo, { headTimeoutMs: 1_200 });
   const second = server.connect();
-  const trickle = server.connect();
+  const trickle = await server.connect().send('GET / HTTP/1.1\r\nHost: ');
   const timer = setInterval(() => trickle.socket.write('a'), 20);
   await Promise.all([
     assertRefused(server.connect(), '408 request_timeout', 'no head'),
     assertRefused(await server.connect().send('GET / HTTP/1.1\r\nHost: '), '408 request_timeout', 'half a head'),
-    assertRefused(await trickle.send('GET / HTTP/1.1\r\nHost: '), '408 request_timeout', 'byte by byte'),
+    assertRefused(trickle, '408 request_timeout', 'byte by byte'),
     second.send(get('/second'), 'GET').then(async () => {
       await assertEchoed(second, '/second');
       await assertRefused(second, '408 request_timeout', 'the second head');
