@@ -166,7 +166,7 @@ test('the number grows, lower numbers are removed, the last one stays, and no te
   }
 });
 
-test('files with similar names are ignored', { timeout: 20_000 }, async (t) => {
+test('files with similar names are ignored', { timeout: 120_000 }, async (t) => {
   const folder = await staleFolder(t);
   const strangers = [
     'lock', 'lock.', 'lock.0', 'lock.01', 'lock.007', 'lock.-1', 'lock.1e9', 'lock.99x', 'lock.new-0', 'block.9',
@@ -272,7 +272,7 @@ test('a process that does not identify itself holds the lock', async (t) => {
 });
 
 // A slow process saw that lock.1 has no holder. Before it links its socket, `before` makes other processes act.
-test('a slow process whose number is taken finds the holder', { timeout: 20_000 }, async (t) => {
+test('a slow process whose number is taken finds the holder', { timeout: 120_000 }, async (t) => {
   const folder = await staleFolder(t);
   const quick = await listener(t, folder, other);
   before(t, 'linkSync', () => linkSync(quick, join(folder, 'lock.2')));
@@ -332,7 +332,7 @@ test('if a lock disappears while it is examined, the search starts again', async
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.2'), holder: other });
 });
 
-test('a dangling link counts as held, and does not cause an endless loop', { timeout: 20_000 }, async (t) => {
+test('a dangling link counts as held, and does not cause an endless loop', { timeout: 120_000 }, async (t) => {
   const folder = temporaryFolder(t);
   fs.symlinkSync(join(folder, 'nowhere'), join(folder, 'lock.1'));
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.1'), holder: null });
@@ -372,7 +372,7 @@ test('messages other than who receive null, or the response of the owner once it
 
 test(
   'release() waits for the responses to earlier messages; later messages receive null',
-  { timeout: 20_000 },
+  { timeout: 120_000 },
   async (t) => {
     const folder = temporaryFolder(t);
     let respondNow = (_: string): void => {};

@@ -103,7 +103,7 @@ test('encodeUsage and decodeUsage are inverse', () => {
 
 test(
   'a write begins within a second of the first unsaved change, not for every request',
-  { timeout: 10_000 },
+  { timeout: 120_000 },
   async (t) => {
     const { path, open } = site(t);
     t.mock.timers.enable({ apis: ['setTimeout'] });

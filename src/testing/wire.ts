@@ -16,8 +16,8 @@ import { bytesOf, errorReply, type Reply } from '../http/reply.ts';
 import type { Request } from '../http/request.ts';
 import { codeOf, type HttpResponse } from './http-response.ts';
 
-/** Defines a test that fails after 20 s, so that a test cannot hang if what it waits for does not happen. */
-export const test = (name: string, run: (t: TestContext) => Promise<void>) => nodeTest(name, { timeout: 20_000 }, run);
+/** Defines a test that fails after two minutes, so that it cannot hang if what it waits for does not happen. */
+export const test = (name: string, run: (t: TestContext) => Promise<void>) => nodeTest(name, { timeout: 120_000 }, run);
 
 // The server under test.
 
