@@ -20,7 +20,7 @@ test('requests in flight, and workers that wake together after Retry-After, caus
   }
 });
 
-test('a client that ignores 429 is banned, learns for how long, and is admitted afterwards', async (t) => {
+test('a client that ignores 429 is banned, receives the time to wait, and is admitted afterwards', async (t) => {
   const shop = await openShop(t);
   const secret = await shop.key(free);
   await burst(shop, secret, freePerMinute + 1);

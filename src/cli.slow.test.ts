@@ -137,8 +137,8 @@ for (const running of [false, true]) {
       [1, /there is no key K1; /, 'rotate', 'K1'],
       [1, /there is no key __proto__; /, 'set-plan', '__proto__', 'pro'],
       [1, /there is no key \\u\{1b\}\[2J\\u\{a\}x; /, 'revoke', '\u001b[2J\nx'],
-      [1, /key k2 is revoked; "petstore keys create" makes a new one/, 'revoke', 'k2'],
-      [1, /key k2 is revoked; "petstore keys create" makes a new one/, 'rotate', 'k2'],
+      [1, /key k2 is revoked; create a new one with "petstore keys create"/, 'revoke', 'k2'],
+      [1, /key k2 is revoked; create a new one with "petstore keys create"/, 'rotate', 'k2'],
       [2, /the plan must be one of free, pro, business, enterprise/, ...create, 'gold'],
       [2, /the plan must be one of/, 'set-plan', 'k1', 'Free'],
       [
@@ -444,7 +444,7 @@ test(
     const command = `exec "${process.execPath}" "${cliPath}" ${create} >/dev/full`;
     const { code, stderr } = await new Program(t, ['/bin/sh', '-c', command]).ended;
     assert.equal(code, 1);
-    assert.match(stderr, /^made key k1 \(a, plan free\); .*\npetstore: cannot write to stdout: ENOSPC[^\n]*\n$/);
+    assert.match(stderr, /^created key k1 \(a, plan free\); .*\npetstore: cannot write to stdout: ENOSPC[^\n]*\n$/);
     assert.deepEqual(
       (await listed(t, folder)).map(({ id }) => id),
       ['k1'],

@@ -11,7 +11,7 @@ const help = `Usage: petstore keys COMMAND [options]
 
 Manages the API keys of a data folder, whether a server runs on it or not.
 
-  keys create --name N --plan PLAN     make a key and print its secret to stdout, only once
+  keys create --name N --plan PLAN     create a key and print its secret to stdout, only once
        [--per-minute N --per-day N]      the limits, required for enterprise
        [--expires WHEN]                  a date, a time (RFC 3339) or a duration like 90d
   keys list [--json]                   show all keys
@@ -85,7 +85,7 @@ async function create(flags: Flags): Promise<void> {
   const { name, plan, expires } = flags;
   if (name === undefined || plan === undefined) throw usageError('keys create needs --name and --plan');
   const expiresAt = expires === undefined ? null : parseTime('--expires', expires, Date.now());
-  showChange('made', await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) }));
+  showChange('created', await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) }));
 }
 
 async function rotate(flags: Flags, id: string): Promise<void> {
@@ -131,7 +131,7 @@ function showChange(done: string, result: Result<'create' | 'rotate' | 'revoke' 
   console.error(`${done} ${describeKey(result.keys[0]!)}${note}`);
 }
 
-/** Checks the plan here as well, so that an invalid one does not even create the data folder. */
+/** Checks the plan here as well, so that the data folder is not created for an invalid one. */
 function planRequest(flags: Flags, plan: string): PlanRequest {
   const count = (name: 'per-minute' | 'per-day'): number | undefined =>
     flags[name] === undefined ? undefined : wholeNumber(`--${name}`, flags[name], 1, Number.MAX_SAFE_INTEGER);

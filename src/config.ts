@@ -18,7 +18,7 @@ Runs the pet store server. Flags take precedence over environment variables.
                          connections                 MAX_CONNECTIONS   10000
   --trust-proxy N        number of trusted proxies
                          in front of the server      TRUST_PROXY       0
-  --demo                 fill an empty data folder with sample data and make a key
+  --demo                 fill an empty data folder with sample data and create a key
   --help, --version
 
 The petstore command manages keys: node dist/cli.js --help

@@ -1,4 +1,4 @@
-/** `--demo` fills an empty data folder with sample data and makes a key. */
+/** `--demo` fills an empty data folder with sample data and creates a key. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from './domain/operator-error.ts';
@@ -22,8 +22,8 @@ export function readSamples(samples: URL) {
 }
 
 /**
- * If the folder has no key yet: adds the sample animals and orders where there are none, makes a Business key, and
- * returns a text that shows the key with a curl command for each operation. The key is made last, so that the next
+ * If the folder has no key yet: adds the sample animals and orders where there are none, creates a Business key, and
+ * returns a text that shows the key with a curl command for each operation. The key is created last, so that the next
  * start completes an interrupted one. If the folder has a key: changes nothing and returns ''.
  */
 export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {

@@ -83,12 +83,12 @@ test('a start with --demo completes an interrupted one', async (t) => {
   assert.equal((await allNames(again, other!)).size, 32);
 });
 
-test('without --demo the folder stays empty, and one line contains the command that makes the first key', async (t) => {
+test('without --demo the folder stays empty, and one line has the command that creates the first key', async (t) => {
   const folder = temporaryFolder(t);
   const server = await startServer(t, folder);
   const { stdout, stderr } = await server.stop();
   assert.equal(stdout, `petstore listening on ${server.address}\n`);
-  const [, command] = /no valid API key; make one: (.+)\n/.exec(stderr)!;
+  const [, command] = /no valid API key; create one: (.+)\n/.exec(stderr)!;
   const made = await new Program(t, ['sh', '-c', command!]).ended;
   assert.match(made.stdout, /^petstore_[0-9A-Za-z]{36}\n$/);
   const again = await startServer(t, folder);
@@ -118,14 +118,14 @@ test('a copy of dist/ alone runs; --demo reports in one line that data/sample/ i
 test('after kill -9 during creates, every confirmed animal is there unchanged, and no id is used twice', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
-  const acknowledged = new Map<number, string>();
+  const confirmed = new Map<number, string>();
   const sent = new Set<string>();
   for (let round = 0; round < 3; round++) {
     const server = await startServer(t, folder);
     const before = await allNames(server, key);
-    for (const [id, name] of acknowledged) assert.equal(before.get(id), name, `animal ${id}`);
+    for (const [id, name] of confirmed) assert.equal(before.get(id), name, `animal ${id}`);
     for (const name of before.values()) assert.ok(sent.has(name), `${name} was never sent`);
-    let confirmed = 0;
+    let count = 0;
     const worker = async (number: number): Promise<void> => {
       for (let i = 0; ; i++) {
         const name = `round ${round} worker ${number} animal ${i}`;
@@ -134,16 +134,16 @@ test('after kill -9 during creates, every confirmed animal is there unchanged, a
         if (response === null) return;
         assert.equal(response.status, 201);
         const { id } = JSON.parse(response.body) as { id: number };
-        assert.equal(acknowledged.has(id), false, `id ${id} was given twice`);
-        acknowledged.set(id, name);
-        if (++confirmed === 150) void server.kill();
+        assert.equal(confirmed.has(id), false, `id ${id} was given twice`);
+        confirmed.set(id, name);
+        if (++count === 150) void server.kill();
       }
     };
     await Promise.all(Array.from({ length: 16 }, (_, number) => worker(number)));
   }
-  assert.ok(acknowledged.size >= 450);
+  assert.ok(confirmed.size >= 450);
   const names = await allNames(await startServer(t, folder), key);
-  for (const [id, name] of acknowledged) assert.equal(names.get(id), name);
+  for (const [id, name] of confirmed) assert.equal(names.get(id), name);
 });
 
 test('the torn end of a journal is set aside with one line in the log, and the server starts', async (t) => {

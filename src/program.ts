@@ -21,7 +21,7 @@ export async function runProgram(main: () => Promise<void>): Promise<void> {
     log(`cannot write to stdout: ${error.message}`);
     process.exit(1);
   });
-  process.stderr.on('error', () => {}); // nobody reads the log any more
+  process.stderr.on('error', () => {}); // the reader of the log has closed it
   try {
     await main();
   } catch (error) {

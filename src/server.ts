@@ -72,7 +72,7 @@ async function serve(config: Config): Promise<void> {
   if (!keys.keys.some((key) => isActive(key, Date.now()))) {
     const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
     const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
-    log(`there is no valid API key; make one: ${command}`);
+    log(`there is no valid API key; create one: ${command}`);
   }
 }
 

@@ -131,7 +131,7 @@ test('a damaged usage.json is set aside with one line in the log, and the server
   assert.equal(readFileSync(join(folder, 'usage.json.broken-1'), 'utf8'), '{"format":"petstore-usage","ver');
 });
 
-test('if usage cannot be saved, the server logs it once, goes on serving, and exits with 1', async (t) => {
+test('if usage cannot be saved, the server logs it once, continues to run, and exits with 1', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);

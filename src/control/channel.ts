@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** The maximum size of a message. Responses have no limit. */
 const maxMessageBytes = 64 * 1024;
-/** A connection on which nothing moves for this time is closed, so that it does not keep the process from ending. */
+/** A connection without activity for this time is closed, so that it does not prevent the process from ending. */
 const idleTimeoutMs = 30_000;
 /** After the channel is closed, open connections have this time to finish. */
 const closeTimeoutMs = 500;

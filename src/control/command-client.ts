@@ -8,7 +8,7 @@ import { execute, type Command, type CommandName, type CommandResponse, type Res
 import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
 
 /** How long a command waits for another command to release the folder, or for a server to start. */
-const patienceMs = 10_000;
+const lockTimeoutMs = 10_000;
 const responseTimeoutMs = 30_000;
 const retryMs = 20;
 
@@ -25,7 +25,7 @@ export async function runCommand<Op extends CommandName>(
   if (command.op !== 'create' && !existsSync(folder)) {
     throw new OperatorError(`there is no data folder ${folder}; name the folder of the server with --data`);
   }
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + lockTimeoutMs;
   for (;;) {
     const lock = await FolderLock.acquire(folder, 'command');
     if (lock instanceof FolderLock) {

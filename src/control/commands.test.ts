@@ -130,14 +130,14 @@ test('a response over the socket is a result, or one line with an exit code', as
   });
   for (const unknown of [{ op: 'forgive', id: 'k1', later: true }, null, 'list', 5]) {
     assert.deepEqual(await respondToCommand(accountsOf(ring), unknown), {
-      error: 'the running server is of another version and does not know this command; restart it', exitCode: 1,
+      error: 'the running server is another version and does not support this command; restart it', exitCode: 1,
     });
   }
 });
 
 // The sender may be another version, or another program. Whatever it sends, keys.json must agree with the keys in
 // memory.
-test('no message makes an invalid key, and each receives a response', async (t) => {
+test('no message creates an invalid key, and each receives a response', async (t) => {
   const odd = fc.oneof(
     fc.jsonValue({ maxDepth: 2 }),
     fc.constantFrom(

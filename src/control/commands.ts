@@ -2,7 +2,7 @@
  * The commands of `petstore`. If a server runs on the folder, `petstore` sends it the command over the socket of the
  * lock; otherwise it executes the command itself. Both use the functions below.
  *
- * A command may have been sent by another version of the program, so its members are checked whatever their types are.
+ * Another version of the program may have sent a command, so the declared types of its members are not relied on.
  */
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -88,7 +88,7 @@ export async function execute(accounts: Accounts, command: unknown, now: number)
   if (typeof op === 'string' && Object.hasOwn(commands, op)) {
     return commands[op as CommandName](accounts, command as never, now);
   }
-  throw new OperatorError('the running server is of another version and does not know this command; restart it');
+  throw new OperatorError('the running server is another version and does not support this command; restart it');
 }
 
 /** Returns the response of a server to a message that arrived on the socket of the lock. Never rejects. */

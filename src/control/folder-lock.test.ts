@@ -18,7 +18,7 @@ const builtLock = new URL('../../dist/control/folder-lock.js', import.meta.url).
 
 async function acquired(t: TestContext, folder: string): Promise<FolderLock> {
   const lock = await FolderLock.acquire(folder, 'server');
-  assert.ok(lock instanceof FolderLock, 'the folder is held');
+  assert.ok(lock instanceof FolderLock, 'the lock is held');
   t.after(() => lock.release());
   return lock;
 }
@@ -332,7 +332,7 @@ test('if a lock disappears while it is examined, the search starts again', async
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.2'), holder: other });
 });
 
-test('a dangling link counts as held, and does not cause an endless loop', { timeout: 120_000 }, async (t) => {
+test('a lock that is a dangling link counts as held, without an endless loop', { timeout: 120_000 }, async (t) => {
   const folder = temporaryFolder(t);
   fs.symlinkSync(join(folder, 'nowhere'), join(folder, 'lock.1'));
   assert.deepEqual(await refused(folder), { socketPath: join(folder, 'lock.1'), holder: null });

@@ -8,7 +8,7 @@
  * grow:
  *
  * 1. Listen on a socket under a unique name, so that the socket responds before it is linked.
- * 2. Find the highest lock.<n>. If it accepts connections, the folder is held. If it refuses them, its holder is dead.
+ * 2. Find the highest lock.<n>. If it accepts connections, the lock is held. If it refuses them, its holder is dead.
  * 3. link() the socket to lock.<n+1>. Of all processes that saw the same n, this succeeds for one.
  * 4. List the folder again. A process that saw n long ago can succeed in step 3 although others have held the lock
  *    since. But then a higher number exists, because the highest number is never removed. Withdraw and start again.
@@ -32,7 +32,7 @@ export interface Holder {
   readonly since: string;
 }
 
-/** Another process holds the folder. `holder` is null if it did not identify itself. */
+/** Another process holds the lock. `holder` is null if it did not identify itself. */
 export interface Held {
   readonly socketPath: string;
   readonly holder: Holder | null;

@@ -1,8 +1,8 @@
 /**
  * Reads int64 values (-2^63 to 2^63 - 1) from text without losing a digit (decisions.md, "Pets" and "URLs").
  *
- * The text is from a client and may be long. So the time is linear in its length: a BigInt, which takes longer to make
- * than that, is made of at most 19 digits.
+ * The text comes from a client and may be long, so the time must be linear in its length. Converting digits to a BigInt
+ * takes longer than linear time, so at most 19 digits are converted.
  */
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -42,7 +42,7 @@ export function int64OfUrl(text: string): bigint | null {
 }
 
 function int64OfPlain(text: string): bigint | null {
-  // Most integers are short, and making a BigInt of a number takes a third of the time of making it of a string.
+  // Most integers are short, and converting a number to a BigInt takes a third of the time of converting a string.
   return text.length <= MAX_EXACT_DIGITS ? BigInt(Number(text)) : withinInt64(BigInt(text));
 }
 

@@ -58,7 +58,7 @@ export function petLine(id: number, pet: NewPet): string {
 
 /** Returns the status in the line of `petLine` from `start` to `end` of `bytes`; null if it is not such a line. */
 export function statusOfLine(bytes: Uint8Array, start = 0, end = bytes.length): PetStatus | null {
-  // A start does this for every animal. So the bytes are compared in place, from the end, where the statuses differ.
+  // This runs for every animal at a start, so the bytes are compared in place, from the end, where the statuses differ.
   for (let index = 0; index < statusTails.length; index++) {
     const tail = statusTails[index]!;
     let same = 0;

@@ -21,24 +21,24 @@ export function* readLines(path: string): Generator<Line, void, void> {
   const descriptor = openSync(path, 'r');
   try {
     let buffer = Buffer.allocUnsafe(chunkBytes);
-    let held = 0; // bytes in the buffer that belong to the next line
+    let kept = 0; // bytes at the start of the buffer, which belong to the next line
     let base = 0; // the offset of the buffer in the file
     let number = 0;
     for (;;) {
-      const got = readSync(descriptor, buffer, held, buffer.length - held, null);
-      const filled = held + got;
+      const got = readSync(descriptor, buffer, kept, buffer.length - kept, null);
+      const filled = kept + got;
       let start = 0;
-      for (let end = buffer.indexOf(lineFeed, held); end >= 0 && end < filled; end = buffer.indexOf(lineFeed, start)) {
+      for (let end = buffer.indexOf(lineFeed, kept); end >= 0 && end < filled; end = buffer.indexOf(lineFeed, start)) {
         yield { bytes: buffer, start, end, number: ++number, offset: base + start, complete: true };
         start = end + 1;
       }
       if (got === 0) {
-        if (held > 0) yield { bytes: buffer, start: 0, end: held, number: ++number, offset: base, complete: false };
+        if (kept > 0) yield { bytes: buffer, start: 0, end: kept, number: ++number, offset: base, complete: false };
         return;
       }
       base += start;
-      held = filled - start;
-      const next = held === buffer.length ? Buffer.allocUnsafe(2 * buffer.length) : buffer;
+      kept = filled - start;
+      const next = kept === buffer.length ? Buffer.allocUnsafe(2 * buffer.length) : buffer;
       buffer.copy(next, 0, start, filled);
       buffer = next;
     }

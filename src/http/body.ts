@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../domain/api-error.ts';
 
-/** The most bytes that a request's body may have (decisions.md, `payload_too_large`). */
+/** The maximum size of a request's body (decisions.md, "Error codes", `payload_too_large`). */
 export const maxBodyBytes = 64 * 1024;
 
 /** The body of a request that has none. */

@@ -1,11 +1,11 @@
 /**
  * One client connection. It handles its requests one at a time, so that pipelined requests see each other's effects
- * (RFC 9112 section 9.3.2) and an error never overtakes the response to the request before it.
+ * (RFC 9112 section 9.3.2) and an error is never sent before the response to the previous request.
  *
  * Memory. Node parses all requests in a chunk that it has read. While one of them waits, the connection reads nothing
  * more. It is destroyed if more than 128 requests have no response, or if those that wait take too much memory.
  *
- * The end. When the last response has been sent, our side is closed, and what the client still sends is discarded for a
+ * Closing. When the last response has been sent, our side is closed, and what the client still sends is discarded for a
  * while. If both sides were closed together, the kernel would reset the connection when those bytes arrive, and a reset
  * can destroy a response that the client has not read yet (RFC 9112 section 9.6).
  */
@@ -85,12 +85,12 @@ export class Connection {
     if (!this.busy && (socket.bytesRead === 0 || this.#latest?.complete === false)) socket.destroy();
   }
 
-  /** Called after a time without activity: the client is idle or does not read its response, or the handler is slow. */
+  /** Called after inactivity: the client is idle or does not read its response, or the handler is slow. */
   timedOut(): void {
     if (this.#isClosing || this.#handled === null || this.#sending !== null) this.#socket.destroy();
   }
 
-  /** Handles a request that Node reports, now or after those before it. */
+  /** Handles a request that Node reports, after those that wait already. */
   receive(message: IncomingMessage, response: ServerResponse): void {
     const socket = this.#socket;
     if (++this.#unanswered > maxUnanswered) socket.destroy();
@@ -112,7 +112,7 @@ export class Connection {
     this.#endAfterResponses(() => this.#close());
   }
 
-  /** Ends the connection, after the responses to earlier requests, with a response to what is no request for Node. */
+  /** Responds to a message that Node does not report as a request, after earlier responses, and ends the connection. */
   refuse(refusal: ApiError, headers: Sender['headers'] = {}, counts = false): void {
     this.#endAfterResponses(() => {
       const reply = this.#context.handler.refuse({ address: this.#address, headers }, refusal, counts);

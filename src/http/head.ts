@@ -1,7 +1,7 @@
 import { ApiError } from '../domain/api-error.ts';
 import { maxRetainedBytes, type Request } from './request.ts';
 
-/** The most bytes that a request line and its headers may have together. */
+/** The maximum size of a request line and its headers together. */
 export const maxHeadBytes = 16 * 1024;
 
 const nameCharacter = "[\\w.~!$&'()*+,;=-]";

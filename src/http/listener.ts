@@ -7,13 +7,13 @@ import { maxHeadBytes, wireError } from './head.ts';
 
 export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 chooses a free port. */
   readonly port: number;
   /** Further connections receive 503 and are closed. */
   readonly maxConnections: number;
-  /** The longest that a request's head may take. */
+  /** The maximum time to receive the head of a request. */
   readonly headTimeoutMs: number;
-  /** The longest that a whole request, head and body, may take. */
+  /** The maximum time to receive a whole request, head and body. */
   readonly requestTimeoutMs: number;
   /** Closes idle connections after this time, and those whose client reads no response after up to twice this time. */
   readonly idleTimeoutMs: number;

@@ -3,10 +3,10 @@ import { Body } from './body.ts';
 import { newRequestId } from './reply.ts';
 import { decodePath } from './url.ts';
 
-/** What is known of the sender of a message that is not handled. */
+/** The sender of a message, which may have been refused before it became a request. */
 export type Sender = Pick<Request, 'address' | 'headers'>;
 
-/** The most that the requests of a connection may retain. A connection retains less than 300 KB (memory.slow.test.ts). */
+/** The maximum memory of a connection's requests. Its total memory is below 300 KB (memory.slow.test.ts). */
 export const maxRetainedBytes = 220 * 1024;
 
 /** One request. */

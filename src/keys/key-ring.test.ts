@@ -110,13 +110,14 @@ test('an expired key is invalid from its expiry time on, and can only be revoked
   const { secret } = await ring.create('a', pro, now + hour, now);
   assert.notEqual(ring.find(bearer(secret), now + hour - 1), null);
   assert.equal(ring.find(bearer(secret), now + hour), null);
-  const refusal = { name: 'Error', message: 'key k1 has expired; "petstore keys create" makes a new one', exitCode: 1 };
+  const message = 'key k1 has expired; create a new one with "petstore keys create"';
+  const refusal = { name: 'Error', message, exitCode: 1 };
   await assert.rejects(ring.rotate('k1', hour, now + hour), refusal);
   await assert.rejects(ring.setPlan('k1', enterprise, now + hour), refusal);
   await ring.revoke('k1', now + hour);
   assert.equal(ring.find(bearer(secret), now), null); // also when the clock is set back
   await assert.rejects(ring.rotate('k1', hour, now), {
-    message: 'key k1 is revoked; "petstore keys create" makes a new one',
+    message: 'key k1 is revoked; create a new one with "petstore keys create"',
   });
 });
 
@@ -133,11 +134,11 @@ test('all secrets of a revoked key are invalid permanently', async (t) => {
   }
   assert.notEqual(ring.find(bearer(other), now), null);
   await assert.rejects(ring.revoke('k1', now), {
-    message: 'key k1 is revoked; "petstore keys create" makes a new one',
+    message: 'key k1 is revoked; create a new one with "petstore keys create"',
     exitCode: 1,
   });
   await assert.rejects(ring.rotate('k1', 0, now), {
-    message: 'key k1 is revoked; "petstore keys create" makes a new one',
+    message: 'key k1 is revoked; create a new one with "petstore keys create"',
   });
 });
 

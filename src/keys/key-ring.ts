@@ -18,7 +18,7 @@ export class KeyRing {
   readonly #path: string;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
-  /** By the credentials that were used since the last change: found without parsing and hashing them. */
+  /** The secrets used since the last change, by their credentials, so that these are not parsed and hashed again. */
   readonly #used = new Map<string, KnownSecret>();
   #changes: Promise<unknown> = Promise.resolve();
 
@@ -48,7 +48,7 @@ export class KeyRing {
   }
 
   /**
-   * Makes a key and returns it with its secret, which is not stored. If `expiresAt` is null, it does not expire.
+   * Creates a key and returns it with its secret, which is not stored. If `expiresAt` is null, it does not expire.
    *
    * This and the other changes reject with an OperatorError, and change nothing, if the file cannot be written or if
    * the key does not exist, is revoked or (except for `revoke`) has expired.
@@ -93,7 +93,7 @@ export class KeyRing {
       const key = this.get(id);
       if (isActive(key, now)) return edit(key);
       const state = key.revokedAt === null ? 'has expired' : 'is revoked';
-      throw new OperatorError(`key ${id} ${state}; "petstore keys create" makes a new one`);
+      throw new OperatorError(`key ${id} ${state}; create a new one with "petstore keys create"`);
     });
   }
 

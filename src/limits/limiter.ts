@@ -6,8 +6,8 @@ import { maxSmallStepMs } from './windows.ts';
 
 /**
  * Decides which requests are admitted: those with a key by the limits of its plan, all others by their address
- * (decisions.md, "Limits"). Deciding and counting are one synchronous step, so concurrent requests cannot both take the
- * last place. It costs a lookup and two counters.
+ * (decisions.md, "Limits"). Deciding and counting are one synchronous step, so two concurrent requests cannot both be
+ * admitted as the last one. It costs a lookup and two counters.
  */
 export class Limiter {
   /** The latest reading of the clock since its last large step back. */

@@ -10,7 +10,7 @@ const refusal = (pattern: RegExp) => (error: unknown): boolean => {
   return true;
 };
 
-test('planOf knows the plans of the specification', () => {
+test('planOf returns the plans of the specification', () => {
   for (const name of ['free', 'pro', 'business']) assert.deepEqual(planOf(name, undefined, undefined), { name });
 });
 

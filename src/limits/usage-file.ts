@@ -2,7 +2,7 @@
  * `usage.json`: the usage and the ban of each key, so that they survive a restart (decisions.md, "Restarts").
  *
  * The whole file is written in the background, about a second after the first change that it does not contain. The
- * number of requests has no influence on the number of writes. If a write fails, the server goes on serving and tries
+ * number of requests has no influence on the number of writes. If a write fails, the server continues to run and tries
  * again.
  */
 import { join } from 'node:path';

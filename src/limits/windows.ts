@@ -4,7 +4,7 @@
  * A window is a UTC minute or a UTC day. Its start is a multiple of its length since the epoch. There is no timer:
  * before a window is used, `roll` is called with the current time, and empties the window if another one has begun.
  *
- * The system clock may be set back. After a small step back, the same window must not be handed out twice. So the time
+ * The system clock may be set back. After a small step back, the same window must not be available twice. So the time
  * of the limits (`Limiter.timeAt`) stands still until the clock has caught up. After a large step back it follows the
  * clock, because otherwise a key could be locked out for as long as the clock was wrong. A window that then begins
  * further in the future than a small step is dropped; one that begins sooner stays in force. The same rule applies

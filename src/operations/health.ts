@@ -2,12 +2,12 @@ import { ApiError } from '../domain/api-error.ts';
 import type { PetStore } from '../store/pet-store.ts';
 import type { Operation } from './operation.ts';
 
-/** `GET /healthz`: the process answers. */
+/** `GET /healthz`: the process responds. */
 export function health(): Operation {
   return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body: '{"status":"ok"}' }) };
 }
 
-/** `GET /readyz`: it can do its work, so that a load balancer may send requests. */
+/** `GET /readyz`: animals can be saved, so a load balancer may send requests. */
 export function readiness(pets: PetStore, isStopping: () => boolean): Operation {
   return {
     takesJson: false,

@@ -196,7 +196,7 @@ test('concurrent probes share one write, and the marker that it removed is writt
 
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];
 
-test('no acknowledged record is lost, and it starts again, whatever fails and whenever it is killed', async (t) => {
+test('no confirmed record is lost, and the journal opens again, after any failures and kills', async (t) => {
   const stepLists = fc.array(
     fc.oneof(
       fc.tuple(fc.constant('append' as const), fc.integer({ min: 1, max: 3 })),

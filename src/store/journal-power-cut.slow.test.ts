@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../harness/owner.ts';
  */
 type Step = readonly ['append' | 'cut', number, number] | readonly ['rotate' | 'reopen' | 'fail'];
 
-test('no acknowledged record is lost, and it starts again, after power cuts, failed syncs and restarts', async (t) => {
+test('no confirmed record is lost, and the journal opens again, after power cuts and failed syncs', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   let random = mulberry32(0);
   const disk = new PowerCut(folder, () => random());

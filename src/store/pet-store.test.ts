@@ -245,16 +245,16 @@ test('while a snapshot is written, creates and pages work, and a killed process 
   mkdirSync(folder);
   const { store, logged } = await openStore(folder);
   await create(store, 69, large);
-  const acknowledged = new Map(numbers(1, 69).map((id) => [id, petLine(id, large)]));
-  const states: { folder: string; names: string; acknowledged: number }[] = [];
+  const confirmed = new Map(numbers(1, 69).map((id) => [id, petLine(id, large)]));
+  const states: { folder: string; names: string; confirmed: number }[] = [];
   const keep = (): void => {
     const copy = join(root, `state-${states.length}`);
     cpSync(folder, copy, { recursive: true });
-    states.push({ folder: copy, names: readdirSync(copy).sort().join(' '), acknowledged: acknowledged.size });
+    states.push({ folder: copy, names: readdirSync(copy).sort().join(' '), confirmed: confirmed.size });
   };
   const createOne = async (): Promise<void> => {
     const { id, line } = await store.create(rex);
-    acknowledged.set(id, line.toString());
+    confirmed.set(id, line.toString());
   };
   const sync = AppendFile.prototype.sync;
   t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
@@ -268,15 +268,15 @@ test('while a snapshot is written, creates and pages work, and a killed process 
     if (!existsSync(join(folder, 'pets.json.tmp')) && !existsSync(join(folder, 'pets.json'))) return;
     await createOne(); // the snapshot waits for this
     meanwhile++;
-    assert(store.table.get(String(acknowledged.size)) !== null);
+    assert(store.table.get(String(confirmed.size)) !== null);
     assert.equal(
       JSON.parse(bytesOfBody(store.table.page({ ...all, limit: 2, after: 70n }).body).toString()).length,
-      Math.min(2, acknowledged.size - 70),
+      Math.min(2, confirmed.size - 70),
     );
     keep();
   });
   const { id, line } = await store.create(large);
-  acknowledged.set(id, line.toString());
+  confirmed.set(id, line.toString());
   await store.close();
   t.mock.restoreAll();
   keep();
@@ -293,10 +293,10 @@ test('while a snapshot is written, creates and pages work, and a killed process 
     'pets.1.journal pets.71.journal pets.json',
     'pets.71.journal pets.json',
   ]) assert(seen.includes(names), `${names} is not among ${seen.join('; ')}`);
-  for (const { folder, names, acknowledged: count } of states) {
+  for (const { folder, names, confirmed: count } of states) {
     const lines = await linesIn(folder);
-    assert(lines.length >= count && lines.length <= acknowledged.size, `${names}: ${lines.length} of ${count}`);
-    for (const [index, line] of lines.entries()) assert.equal(line, acknowledged.get(index + 1), names);
+    assert(lines.length >= count && lines.length <= confirmed.size, `${names}: ${lines.length} of ${count}`);
+    for (const [index, line] of lines.entries()) assert.equal(line, confirmed.get(index + 1), names);
     const { store } = await openStore(folder); // a second start
     assert.equal(store.table.count, lines.length);
     assert.deepEqual(await create(store, 1), [lines.length + 1]);

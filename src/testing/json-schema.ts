@@ -81,7 +81,7 @@ export class JsonSchemaValidator {
           : this.errors(rule, part, `${at}/${name}`));
       }
       default:
-        return fail(`the validator does not know the keyword ${keyword}`);
+        return fail(`the validator does not support the keyword ${keyword}`);
     }
   }
 }
@@ -92,7 +92,7 @@ function isOfType(type: string, value: JsonValue): boolean {
     case 'array': return value instanceof JsonArray;
     case 'integer': return value instanceof JsonNumber && int64OfJsonNumber(value.text) !== null;
     case 'string': case 'boolean': return typeof value === type;
-    default: return fail(`the validator does not know the type ${type}`);
+    default: return fail(`the validator does not support the type ${type}`);
   }
 }
 
@@ -102,7 +102,7 @@ function hasFormat(format: string, value: JsonValue): boolean {
     case 'int32': return number === undefined || (number !== null && BigInt.asIntN(32, number) === number);
     case 'int64': return number !== null;
     case 'date-time': return typeof value !== 'string' || (dateTime.test(value) && !Number.isNaN(Date.parse(value)));
-    default: return fail(`the validator does not know the format ${format}`);
+    default: return fail(`the validator does not support the format ${format}`);
   }
 }
 

@@ -1,9 +1,10 @@
 /**
  * A simulated disk with a page cache, whose power can be cut.
  *
- * Files are really written: what a process reads is the cache. This class keeps what the disk has of each file. A sync
- * writes all dirty pages to the disk. A failed sync writes some of their sectors, and the kernel then treats the pages
- * as clean. A power cut also keeps some sectors of what was not synced, and any length that the file has had since.
+ * Files are actually written; what a process reads is the cache. This class stores what the disk has of each file. A
+ * sync writes all dirty pages to the disk. A failed sync writes some of their sectors, and the kernel then treats the
+ * pages as clean. After a power cut, some unsynced sectors are on the disk too, and the file has any of its lengths
+ * since the last sync.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -66,7 +67,7 @@ export class PowerCut {
     syncBuiltinESMExports();
   }
 
-  /** Starts anew: everything in the folder is on the disk. */
+  /** Resets the simulation: everything in the folder is on the disk. */
   begin(): void {
     this.#paths.clear();
     this.#disks = new Map(fs.readdirSync(this.#folder).map((name) => {

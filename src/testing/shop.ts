@@ -12,7 +12,7 @@ export const minute = 60_000;
 export const freePerMinute = limitsOf({ name: 'free' }).perMinute;
 
 export interface Shop extends TestService {
-  /** Makes a key and returns its secret. */
+  /** Creates a key and returns its secret. */
   key(plan: Plan): Promise<string>;
   /** Opens a connection on which the test sends exact bytes. */
   connect(): Client;
