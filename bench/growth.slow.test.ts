@@ -60,7 +60,7 @@ test('Ctrl-C: the servers are stopped and the folders removed', async (t) => {
   );
 });
 
-test('what cannot be measured: exit 2, in one line', async () => {
+test('an error: exit 2, and one line', async () => {
   const { code, stdout, stderr } = await start(['--animals', 'many']).ended;
   assert.deepEqual(
     [code, stdout, stderr],

@@ -1,4 +1,4 @@
-/** `npm run bench:growth`: what it costs our server to hold many animals. */
+/** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { integer } from '../conformance/options.ts';
@@ -17,7 +17,7 @@ import { send } from './speed/session.ts';
 import { table } from './table.ts';
 
 const smallAnimals = 1_000;
-/** The snapshot of more is longer than the longest string that `JSON.parse` can read. */
+/** The snapshot of more animals is longer than the longest string that `JSON.parse` can read. */
 const maxAnimals = 5_000_000;
 const connections = 16;
 /** How many random pages are requested in turn, and how many pages of each kind are checked. */

@@ -17,7 +17,7 @@ interface Reader {
 }
 const { readJson, JsonObject } = (await import(new URL('../dist/json/read.js', import.meta.url).href)) as Reader;
 
-/** Reads a body as createPet does, including the values of the members that it asks for. */
+/** Reads a body as createPet does, including the values of the members that createPet needs. */
 function read(bytes: Buffer): void {
   const value = readJson(bytes);
   if (value instanceof JsonObject) for (const name of ['name', 'categoryId', 'status']) value.get(name);

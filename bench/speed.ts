@@ -1,6 +1,6 @@
 /**
- * `npm run bench` and `npm run bench:peers` (--peers): what our server costs, against bare `node:http` and other
- * servers.
+ * `npm run bench` and `npm run bench:peers` (--peers): the cost of this project's server, compared with bare
+ * `node:http` and other servers.
  */
 import { NotStarted } from '../harness/program.ts';
 import {

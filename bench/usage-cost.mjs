@@ -1,5 +1,5 @@
-// What it costs to save the usage of many keys: `npm run build && node bench/usage-cost.mjs [number of keys, by default
-// 10000]`.
+// Measures what it costs to save the usage of many keys: `npm run build && node bench/usage-cost.mjs [KEYS]`. The
+// default is 10,000 keys.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

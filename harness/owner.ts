@@ -1,4 +1,4 @@
-/** Programs and temporary folders end with their owner: a test, or this process. */
+/** Ends programs and removes temporary folders when their owner ends: a test, or this process. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,13 +16,13 @@ process.once('exit', () => {
   for (const end of ends.reverse()) end();
 });
 
-/** This process, however it exits. What runs then must be synchronous. */
+/** This process, however it exits. The functions that run then must be synchronous. */
 export const thisProcess: Owner = { after: (end) => void ends.push(end) };
 
 /**
  * Makes SIGINT, SIGTERM and SIGHUP exit with 128 and the signal's number, so that what `thisProcess` owns ends. A
  * Ctrl-C can arrive twice, from the terminal and from npm: the handlers stay installed, so that the second one does not
- * interrupt that.
+ * interrupt the clean-up.
  */
 export function exitOnSignals(): void {
   for (const [signal, number] of [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]] as const) {

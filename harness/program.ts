@@ -18,7 +18,7 @@ export interface Ended {
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** A running program. It is killed with its owner, unless it has ended before. */
+/** A running program. It is killed when its owner ends, unless it has ended before. */
 export class Program {
   readonly child: ChildProcessWithoutNullStreams;
   /** When it was started, by `performance.now()`. */

@@ -65,7 +65,7 @@ const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-le
  * Starts a proxy in front of another server. `change` may modify each response before it is sent, or return 'cut' to
  * close the connection instead.
  *
- * @param baseUrl of the other server, ending in /v1
+ * @param baseUrl the base URL of the other server, ending in /v1
  */
 export async function faultProxy(
   owner: Owner,

@@ -1,6 +1,6 @@
 /**
- * This project's built server and its operator's command, as processes: the one way to start them for the kit, the
- * benches and all tests. Nothing in this folder imports from src/, conformance/ or bench/.
+ * Starts this project's built server and the command `petstore` as processes, for the kit, the benches and all tests.
+ * Nothing in this folder imports from src/, conformance/ or bench/.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export const cliPath = join(distFolder, 'cli.js');
 
 /** A server that listens. */
 export interface RunningServer extends Program {
-  /** Such as `http://127.0.0.1:8080`. */
+  /** For example `http://127.0.0.1:8080`. */
   readonly address: string;
 }
 
@@ -22,7 +22,7 @@ export interface RunningServer extends Program {
  * Starts the server on a data folder and, unless the flags name another, on a free port of 127.0.0.1.
  *
  * @param flags further flags of the server
- * @param command another command that runs a server, such as one with flags of Node
+ * @param command another command that runs a server, for example one with flags of Node
  * @param env environment variables
  * @throws NotStarted if it is not built
  */

@@ -1,4 +1,4 @@
-/** The pages that the growth bench requests, and the animals that they must have. */
+/** The pages that the growth bench requests, and the animals that they must contain. */
 import { randomInt } from 'node:crypto';
 import { animal } from '../measure/animal.mjs';
 
@@ -9,10 +9,10 @@ export interface PageQuery {
 
 export const pageLength = 20;
 
-/** Every third animal is sold: a page of them is full if so many animals follow. */
+/** Every third animal is sold: a page of sold animals is full if this many animals follow. */
 const soldSpan = 3 * pageLength;
 
-/** The kinds of pages, each with its query for a server with so many animals: a new one each time, if it is random. */
+/** The kinds of pages. Each function returns a query, given the number of animals: some return a random one. */
 export const pageKinds = {
   'first page': () => ({}),
   'random page': (animals: number) => ({ after: randomInt(animals - pageLength + 1) }),

@@ -1,6 +1,6 @@
 /**
  * How long the event loop is blocked while a snapshot of all animals is written. The server writes one when its journal
- * has become longer than its snapshot: it starts on a data folder in which that is almost so, and creates do the rest.
+ * has become longer than its snapshot. It starts on a folder whose journal is almost that long, and creates extend it.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,15 +16,15 @@ export type Snapshot = Readonly<Record<'during' | 'without', Period>>;
 /** Room in the journal for about 70 creates. */
 const spareBytes = 12 * 1024;
 /**
- * With so many of its animals in the snapshot, the others' lines in the journal, which are longer, are as long as the
- * snapshot.
+ * With this share of the animals in the snapshot, the journal with the others is as long as the snapshot, because lines
+ * of the journal are longer.
  */
 const shareInSnapshot = 0.62;
-/** Enough for a load that takes longer than writing the snapshot. */
+/** The number of creates: they take longer than writing the snapshot. */
 const creates = 20_000;
 
 /**
- * Creates a data folder whose snapshot is almost due, with about `animals`, and at least as many as a snapshot needs.
+ * Creates a data folder whose snapshot is almost due, with about `animals`, or as many as a snapshot needs if more.
  * Returns the folder and how many animals it has.
  */
 export async function folderBeforeSnapshot(animals: number): Promise<readonly [folder: string, animals: number]> {

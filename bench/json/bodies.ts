@@ -7,7 +7,7 @@ interface Body {
   readonly bytes: Buffer;
 }
 
-/** As many items as fit, separated by commas. `close` may be what breaks the text. */
+/** As many items as fit, separated by commas. With some values of `close`, the text is not JSON. */
 function filled(open: string, item: string | ((index: number) => string), close: string): string {
   let text = open;
   let length = Buffer.byteLength(open + close);

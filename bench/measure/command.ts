@@ -46,7 +46,7 @@ export function machineLine({ cores, cpu, memoryBytes, os, node, date, command, 
   return `${command}: ${hardware}, ${os}, Node ${node}, ${date.slice(0, 10)}${sharing}`;
 }
 
-/** How thoroughly a bench measures. */
+/** How much a bench measures. */
 export interface Thoroughness extends Duration {
   /** Fresh processes of each target. */
   readonly processes: number;
@@ -54,7 +54,7 @@ export interface Thoroughness extends Duration {
 
 export const thoroughRun: Thoroughness = { processes: 3, seconds: 1, warmUp: { requests: 30_000, seconds: 4 } };
 
-/** One process and hardly any requests: only shows that a bench works. */
+/** One process and few requests: shows only that a bench works. */
 export const quickRun: Thoroughness = { processes: 1, seconds: 0.05, warmUp: { requests: 1, seconds: 1 } };
 export const quickNote = 'A quick run: its figures only show that the bench works.';
 

@@ -59,7 +59,7 @@ describe('the runner', () => {
     );
   });
 
-  it('has no figures of a target that failed once, and goes on with the others', async () => {
+  it('has no figures of a target that failed once, and continues with the others', async () => {
     let runs = 0;
     const failing = async (): Promise<Sample> => {
       if (++runs === 2) throw new Error('200 expected, 500 received\nmore');
@@ -100,7 +100,7 @@ describe('the table', () => {
     assert.deepEqual(x, ['list: x', '20.0 (20.0–40.0)', '2.00 (1.00–4.00)', '0.50 (0.25–1.00)']);
   });
 
-  it('says below the rows why there are no figures, the same reason once', () => {
+  it('states below the rows why there are no figures, each reason once', () => {
     const results = [
       result('base', [sample()]),
       ...['x', 'y'].map((target) => result(target, [], { problem: 'no toolchain' })),

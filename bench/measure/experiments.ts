@@ -18,10 +18,10 @@ export interface Result extends Omit<Experiment, 'measure'> {
 }
 
 /**
- * Measures each experiment in `processes` fresh processes, one after the other. Two processes of one program differ by
- * a tenth and more for as long as they live, so one process says little. Experiments that are next to each other in the
- * list are measured next to each other in time. Every second pass is in reverse order, so that no target always comes
- * after the same other one.
+ * Measures each experiment in `processes` fresh processes, one after the other. Two processes of one program can differ
+ * in speed by more than 10 % throughout their lives, so one process is not enough. Experiments that are adjacent in the
+ * list are measured one after the other. Every second pass is in reverse order, so that no target always follows the
+ * same other one.
  */
 export async function runExperiments(all: readonly Experiment[], processes: number): Promise<readonly Result[]> {
   const samples = new Map(all.map((experiment): [Experiment, Sample[]] => [experiment, []]));

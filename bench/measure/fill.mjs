@@ -1,6 +1,6 @@
 // Fills a data folder with animals as the server itself does, and writes a snapshot: `fill.mjs FOLDER COUNT`. With a
-// third argument SPARE it goes on until the journal has room for only so many bytes before the server would write the
-// next snapshot. Prints how many animals there are then.
+// third argument SPARE it adds animals until the journal has room for only SPARE bytes before the server would write
+// the next snapshot. Prints how many animals there are then.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PetStore } from '../../dist/store/pet-store.js';
@@ -8,7 +8,7 @@ import { animal } from './animal.mjs';
 
 const [folder, animals, spare] = process.argv.slice(2);
 const store = await PetStore.open(folder, (message) => {
-  console.error(message); // such as a full disk: this folder cannot be used
+  console.error(message); // for example because the disk is full: this folder cannot be used
   process.exit(1);
 });
 const create = (count) => {
@@ -18,10 +18,10 @@ const create = (count) => {
 while (store.table.count < Number(animals)) await create(Number(animals) - store.table.count);
 await store.snapshot();
 
-/** More than one record needs. */
+/** More bytes than one record needs. */
 const recordBytes = 160;
 while (spare !== undefined) {
-  // As in store/pet-store.ts. If that changes, no snapshot is written where one is expected, and the bench says so.
+  // As in store/pet-store.ts. If that changes, no snapshot is written where one is expected, and the bench reports it.
   const maxBytes = Math.max(32 * 1024 * 1024, statSync(join(folder, 'pets.json')).size);
   const journal = readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith('.journal'))));
   const used = journal.findLastIndex((byte) => byte !== 0) + 1; // zeros follow the last line

@@ -56,7 +56,7 @@ describe('a load', () => {
     await assert.rejects(load({ url, connections: 16, status: 200, expectedBody: '{}' }, 100), wrong);
   });
 
-  it('rejects if one body is wrong and the right one is known', async (t) => {
+  it('rejects if one body is wrong and the expected one is given', async (t) => {
     const { url } = await serve(t, (response, nth) => void response.end(nth === 20 ? '[]' : '{}'));
     const options = { url, connections: 32, status: 200 };
     await assert.rejects(

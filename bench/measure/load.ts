@@ -16,15 +16,15 @@ export interface LoadOptions {
   readonly expectedBody?: string;
 }
 
-/** How much to send. */
+/** The number of requests. */
 export interface Duration {
   /** About how long a server is measured. */
   readonly seconds: number;
-  /** A server is warm after so many requests, or at the latest after so many seconds. */
+  /** A server is warm after this many requests, or at the latest after this many seconds. */
   readonly warmUp: { readonly requests: number; readonly seconds: number };
 }
 
-/** What one process of a server did under one load: a table shows the spread over several processes. */
+/** The figures of one process of a server under one load. A table shows the spread over several processes. */
 export interface Sample {
   readonly requests: number;
   readonly perSecond: number;
@@ -34,14 +34,14 @@ export interface Sample {
   /** In milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** What the start of the process took, in milliseconds. */
+  /** The duration of the start of the process, in milliseconds. */
   readonly startMs: number;
   readonly startCpuMs: number;
   /** Resident memory after the load, in bytes. */
   readonly resident: number;
 }
 
-/** A response was not as required, or is missing: the figures would be worthless. */
+/** A response was wrong or is missing, so the figures would be worthless. */
 export class WrongResponses extends Error {
   override readonly name = 'WrongResponses';
 }

@@ -8,7 +8,7 @@ import { outputOf, Program } from '../../harness/program.ts';
 import { built, distFolder, makeKey, runServer, serverPath } from '../../harness/server.ts';
 import { nodeCommand, ServerProcess } from './server-process.ts';
 
-/** What a key may send: the numbers of its plan, or these. */
+/** The limits of a key: those of its plan, or these. */
 export interface KeyLimits {
   readonly plan?: string;
   readonly perMinute: number;
@@ -19,8 +19,8 @@ export interface KeyLimits {
 export const unlimited: KeyLimits = { perMinute: 1_000_000_000, perDay: 1_000_000_000 };
 
 /**
- * Copies a data folder whose server is stopped to a new temporary folder, and syncs it where the system can: what is
- * written later would disturb the measurement.
+ * Copies a data folder whose server is stopped to a new temporary folder, and syncs it where the system can, because
+ * data that is written later would disturb the measurement.
  */
 export function copyOf(folder: string): string {
   const copy = temporaryFolder(thisProcess);
@@ -30,14 +30,14 @@ export function copyOf(folder: string): string {
 }
 
 /**
- * Creates a data folder with `animals` animals; with `spare` and more of them, so that the journal has room for only so
- * many bytes before the server writes a snapshot. Returns the folder and how many animals it has: 1, 2, 3, …
+ * Creates a data folder with `animals` animals. With `spare` there are more of them: the journal then has room for only
+ * `spare` bytes before the server writes a snapshot. Returns the folder and the number of animals: 1, 2, 3, …
  *
  * @throws NotStarted
  */
 export async function filledFolder(animals: number, spare?: number): Promise<readonly [string, number]> {
   const folder = temporaryFolder(thisProcess);
-  built(join(distFolder, 'store/pet-store.js')); // which fill.mjs imports
+  built(join(distFolder, 'store/pet-store.js')); // fill.mjs imports it
   const args = [animals, ...(spare === undefined ? [] : [spare])].map(String);
   return [folder, Number(await runNode(new URL('fill.mjs', import.meta.url), folder, ...args))];
 }
@@ -52,7 +52,7 @@ export function makeLimitedKey(folder: string, { plan, perMinute, perDay }: KeyL
   return makeKey(thisProcess, folder, 'enterprise', '--per-minute', String(perMinute), '--per-day', String(perDay));
 }
 
-/** A running server of ours. */
+/** This project's server, running. */
 export interface OwnServer {
   readonly process: ServerProcess;
   readonly folder: string;

@@ -1,6 +1,6 @@
 // Loaded into a measured server by --import. For each line on stdin it prints the resources that the process has used.
-// The line `watch` also restarts the measurement of the longest event loop delay. When stdin closes, the bench is gone
-// and the process exits.
+// The line `watch` also restarts the measurement of the longest event loop delay. When stdin closes, the process
+// exits, because the bench has ended.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -23,7 +23,7 @@ describe('a server process', () => {
     const task = killed.during(load({ url: killed.address, connections: 2, status: 200 }, 1e9));
     process.kill(killed.pid, 'SIGKILL');
     await assert.rejects(task, /^Error: the server ended while it was measured \(SIGKILL\)$/);
-    // It exits at the second question; the first is that of the start.
+    // It exits at the second line on stdin; the first is sent at the start.
     const fails =
       "let n = 0; process.stdin.on('data', () => { if (++n === 2) { console.error('Error: the disk is full'); process.exit(3); } })";
     const [node = '', ...args] = nodeCommand(baseline);
@@ -38,7 +38,7 @@ describe('a server process', () => {
     );
   });
 
-  it('that cannot start says why', async () => {
+  it('that cannot start reports the reason', async () => {
     const why = (error: Error) => error instanceof NotStarted && /^SyntaxError: .* not valid JSON$/.test(error.message);
     await assert.rejects(ServerProcess.start(nodeCommand(baseline)), why);
     await assert.rejects(ServerProcess.start(['/no/such/program']), NotStarted);

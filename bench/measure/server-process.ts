@@ -4,7 +4,7 @@ import { thisProcess } from '../../harness/owner.ts';
 import { Program, reasonIn } from '../../harness/program.ts';
 import { pinServer } from './cores.ts';
 
-/** What a process has used since it started. */
+/** The resources that a process has used since it started. */
 export interface Usage {
   /** CPU time in its own code and in the kernel on its behalf, in microseconds. */
   readonly user: number;
@@ -29,12 +29,12 @@ export function nodeCommand(path: string): readonly string[] {
 export class ServerProcess {
   /** The address that it printed: `http://127.0.0.1:8080`, possibly with a path. */
   readonly address: string;
-  /** What the start took until it printed its address: time and CPU time, in milliseconds. */
+  /** The time and CPU time from the start until it printed its address, in milliseconds. */
   readonly startMs: number;
   startCpuMs = NaN;
   readonly #program: Program;
 
-  /** Starts a command as `watch` requires it. */
+  /** Starts a command, and waits for its address as `watch` does. */
   static start(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
     return ServerProcess.watch(new Program(thisProcess, command, { NODE_ENV: 'production', ...env }));
   }
@@ -64,7 +64,7 @@ export class ServerProcess {
     return this.#program.child.pid!;
   }
 
-  /** What the process has used so far. `watch` also restarts the measurement of its event loop delay. */
+  /** The resources that the process has used so far. `watch` also restarts the measurement of its event loop delay. */
   async usage(question: 'usage' | 'watch' = 'usage'): Promise<Usage> {
     this.#program.stdout = '';
     this.#program.child.stdin.write(`${question}\n`);
@@ -79,7 +79,7 @@ export class ServerProcess {
     clearTimeout(timer);
   }
 
-  /** The result of `task`. If the task fails because the process has ended, the error says so. */
+  /** The result of `task`. If the task fails because the process has ended, the error states that. */
   async during<T>(task: Promise<T>): Promise<T> {
     try {
       return await task;

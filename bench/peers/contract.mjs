@@ -4,7 +4,7 @@
 /** The folder for a peer's files, which exists: BENCH_DATA. */
 export const folder = process.env.BENCH_DATA;
 
-/** What each key may send, `{ perMinute, perDay }` by key: BENCH_KEYS. */
+/** The limits of each key, `{ perMinute, perDay }` by key: BENCH_KEYS. */
 export const limits = new Map(JSON.parse(process.env.BENCH_KEYS ?? '[]').map(({ key, ...numbers }) => [key, numbers]));
 
 export const minuteMs = 60_000;
@@ -89,7 +89,7 @@ export function errorBody(status, code, message) {
   return { code, message, status };
 }
 
-/** Prints where the peer listens, stops it on SIGTERM once `close` is done. */
+/** Prints the address of the peer. On SIGTERM, exits after `close`. */
 export function announce(port, close) {
   process.once('SIGTERM', async () => {
     await close();

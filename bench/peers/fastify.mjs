@@ -1,6 +1,6 @@
 // fastify 5 with @fastify/bearer-auth and @fastify/rate-limit, after fastify's documentation (Getting Started;
 // "Validation and Serialization": a schema for every query, body and response; "Recommendations") and the plugins'
-// READMEs. The animals are where BENCH_STORE says: `sqlite`, `sqlite-group` (with group commit) or `memory`. What it
+// READMEs. BENCH_STORE selects where the animals are: `sqlite`, `sqlite-group` (with group commit) or `memory`. What it
 // lacks is listed in ../speed/targets.ts.
 import bearerAuth from '@fastify/bearer-auth';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';

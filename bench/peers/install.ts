@@ -1,7 +1,7 @@
 /**
  * Installs the peers of package-lock.json into node_modules/ beside this file: `node --import tsx
- * bench/peers/install.ts`, or the first `npm run bench:peers`. No install script runs but that of better-sqlite3, which
- * is compiled with the headers of this Node.
+ * bench/peers/install.ts`, or the first `npm run bench:peers`. Only the install script of better-sqlite3 runs, which
+ * compiles it with the headers of this Node.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ export function arePeersInstalled(): boolean {
   return read(stampFile) === stamp();
 }
 
-/** Installs the packages if necessary. Returns undefined, or one line that says why they cannot be used. */
+/** Installs the packages if necessary. Returns undefined, or one line that states why they cannot be used. */
 export function installPeers(): string | undefined {
   if (arePeersInstalled()) return undefined;
   const failure = npm('ci', '--ignore-scripts');

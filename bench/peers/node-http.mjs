@@ -1,4 +1,4 @@
-// Plain node:http with keys and limits, animals in memory: what a server of this interface costs without a framework.
+// Plain node:http with keys and limits, animals in memory: the cost of a server of this interface without a framework.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { announce, basePath, closeServer } from './contract.mjs';

@@ -1,8 +1,8 @@
 // The animals of fastify and express in SQLite: better-sqlite3 as its docs/performance.md and docs/api.md recommend
 // (WAL, every statement prepared once), with synchronous=FULL, as a create must be on the disk before its response.
 // (With its own default for WAL, NORMAL, a power cut can lose the last creates:
-// https://www.sqlite.org/pragma.html#pragma_synchronous.) The library syncs with fsync where our server uses fdatasync:
-// that is its default.
+// https://www.sqlite.org/pragma.html#pragma_synchronous.) By default, the library syncs with fsync, our server with
+// fdatasync.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { firstPets, folder } from './contract.mjs';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 
 const { status, headers, body } = JSON.parse(process.env.BENCH_RESPONSE);
 const bytes = Buffer.from(body);
-const keepAliveTimeout = 65_000; // our server's, which the header Keep-Alive shows
+const keepAliveTimeout = 65_000; // as in our server, because the header Keep-Alive shows it
 const server = createServer({ keepAliveTimeout }, (request, response) => {
   const respond = () => {
     response.writeHead(status, headers);

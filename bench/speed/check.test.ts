@@ -9,7 +9,7 @@ import { errorReply, right, serve, type Reply, type Responder } from './testing/
 import { create, get, list, refused, unauthorized, workloads, type Workload } from './workloads.ts';
 
 describe('before a target is measured', () => {
-  it('right responses pass', async (t) => {
+  it('correct responses pass', async (t) => {
     const session = await serve(t, right());
     for (const workload of workloads) await checkService(session, workload, await check(session, workload));
   });
@@ -61,7 +61,7 @@ describe('before a target is measured', () => {
     });
   }
 
-  it('a create that returned 201 and was not kept is found', async (t) => {
+  it('a create that returned 201 and was not stored is found', async (t) => {
     const session = await serve(t, right());
     const before = await createOne(session, create);
     for (let i = 0; i < 30; i++) await sendOne(session, create);
@@ -82,7 +82,7 @@ describe('before a target is measured', () => {
 
 describe('a target that goes wrong while it is measured', () => {
   const duration: Duration = { seconds: 0.01, warmUp: { requests: 100, seconds: 1e6 } };
-  /** Measures a right target whose responses from number `from` up to number `to` are changed. */
+  /** Measures a correct target whose responses from number `from` up to number `to` are changed. */
   const measure = async (
     t: Parameters<typeof serve>[0],
     workload: Workload,
@@ -104,7 +104,7 @@ describe('a target that goes wrong while it is measured', () => {
     await assert.rejects(measure(t, list, emptied, 20, 20), /must return 200; received: .*1 with another body/);
   });
 
-  it('has no figures if a create is not kept', async (t) => {
+  it('has no figures if a create is not stored', async (t) => {
     const respond = right();
     let creates = 0;
     const session = await serve(t, (request, body) =>

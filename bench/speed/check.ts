@@ -1,4 +1,4 @@
-/** Measures a target, and checks that its responses are right: figures of wrong ones would be worthless. */
+/** Measures a target, and checks that its responses are correct: otherwise the figures would be worthless. */
 import { isDeepStrictEqual } from 'node:util';
 import { animal } from '../measure/animal.mjs';
 import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
@@ -12,7 +12,7 @@ const samples = 10;
  * Measures a running target under a workload: its responses are checked, it is warmed up, measured, checked again and
  * stopped.
  *
- * @throws Error that says which response was wrong, or how the target ended
+ * @throws Error that states which response was wrong, or how the target ended
  */
 export async function measureTarget(session: Session, workload: Workload, duration: Duration): Promise<Sample> {
   try {
@@ -29,7 +29,7 @@ async function measure(session: Session, workload: Workload, duration: Duration)
   const perSecond = await warmUp(load, duration);
   const mustKeep = workload.method === 'POST' && session.isRecorded !== true;
   const before = mustKeep ? await createOne(session, workload) : 0;
-  // At least so many that there are latencies beside the first one of each connection.
+  // At least so many that there are latencies besides the first one of each connection.
   const amount = Math.max(3 * load.connections, Math.round(perSecond * duration.seconds));
   const sample = await measureLoad(session.process, load, amount);
   if (mustKeep) await checkKept(session, workload, before, sample.requests);

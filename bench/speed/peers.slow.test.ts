@@ -12,7 +12,7 @@ const skip =
   !arePeersInstalled() && 'the peers are not installed for this Node: node --import tsx bench/peers/install.ts';
 
 describe('the peers', () => {
-  it('that could not be installed say so', async () => {
+  it('that could not be installed are reported', async () => {
     for (const { start, workloads } of peers('npm is missing'))
       await assert.rejects(start(workloads[0]!), /^NotStarted: npm is missing$/);
   });
@@ -24,7 +24,7 @@ describe('the peers', () => {
   });
 
   for (const { name, workloads, start } of peers(undefined)) {
-    it(`${name} returns right responses to its workloads`, { skip }, async (t) => {
+    it(`${name} returns correct responses to its workloads`, { skip }, async (t) => {
       let session;
       try {
         session = await start(workloads[0]!);

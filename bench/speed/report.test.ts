@@ -34,7 +34,7 @@ const report: Report = {
 };
 
 describe('the tables', () => {
-  it('the short ones have ratios to the baseline, and durable creates against ours', () => {
+  it('the short ones have ratios to the baseline, and durable creates compared with ours', () => {
     const text = shortTables(report);
     assert.match(text, /\n\| petstore +\| 0\.90 \(0\.90–0\.90\) \| +– \|/);
     assert.match(text, /\n\| fastify \+ SQLite +\| 5\.00 \(5\.00–5\.00\) \|/);

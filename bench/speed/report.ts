@@ -41,7 +41,7 @@ without the first tenth of the responses; memory is measured after the load.`,
   ].join('\n\n');
 }
 
-/** The README's tables: user CPU against the baseline, and durable creates against ours. */
+/** The README's tables: user CPU compared with the baseline, and durable creates compared with ours. */
 export function shortTables({ results, processes }: Report): string {
   const targets = [...new Set(results.map(({ target }) => target))];
   const durable = targets.filter((target) => target !== ours && find(results, creates[0]!.title, target) !== undefined);

@@ -15,7 +15,7 @@ export interface Session {
   readonly key: string;
   /** A key that may send one request per day. */
   readonly spentKey: string;
-  /** Every response is a recorded one: there is nothing to check but its status. */
+  /** Every response is a recorded one, so only its status can be checked. */
   readonly isRecorded?: true;
 }
 
@@ -32,9 +32,9 @@ export interface Response {
 export const newAnimal = animal(1);
 
 /**
- * A client without a key may send 60 requests a minute. So many client addresses take turns, in the header that a proxy
- * adds, that 150,000 requests a minute return 401. With four times as many the load generator is slower than with
- * a key, and a target looks addresses up in memory that is in no cache: that would be measured instead of the 401.
+ * A client without a key may send 60 requests a minute. With this many client addresses in turn, in the header that a
+ * proxy adds, 150,000 requests a minute return 401. With four times as many addresses, the load generator would be
+ * slower than with a key, and a target's table of addresses would not fit into the cache: the bench would measure that.
  */
 const addresses = Array.from({ length: 2_500 }, (_, i) => `10.0.${Math.floor(i / 250)}.${1 + (i % 250)}`);
 const requestsWithoutKey = addresses.map((address) => ({ headers: { 'X-Forwarded-For': address } }));

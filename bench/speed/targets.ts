@@ -26,8 +26,8 @@ const baselinePath = fileURLToPath(new URL('baseline.mjs', import.meta.url));
 const peersFolder = new URL('../peers/', import.meta.url);
 
 /**
- * One request uses up this key. Its day is limited, not its minute: refusals never become so many that a minute bans
- * it.
+ * One request uses up this key. Its day is limited, not its minute: a ban would need as many refusals in a minute as
+ * the minute admits requests.
  */
 const onePerDay: KeyLimits = { perMinute: unlimited.perMinute, perDay: 1 };
 
@@ -47,7 +47,7 @@ export async function ownTargets(): Promise<readonly Target[]> {
   ];
 }
 
-/** Starts bare node:http that returns the response of a server of ours, which is stopped. */
+/** Starts bare node:http that returns a response of our server, recorded before. */
 async function startBaseline(model: Session, workload: Workload): Promise<Session> {
   if (workload.key === 'spent') await sendOne(model, workload); // uses up its day
   const response = await check(model, workload);
@@ -70,7 +70,7 @@ function headersOf({ rawHeaders }: Response): readonly string[] {
   return rawHeaders.filter((_, i) => !added.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
 }
 
-/** A key of a peer and what it may send. */
+/** A key of a peer, and its limits. */
 export interface PeerKey extends KeyLimits {
   readonly key: string;
 }
@@ -90,7 +90,7 @@ export function peerCommand(file: string): readonly string[] {
   return nodeCommand(fileURLToPath(new URL(file, peersFolder)));
 }
 
-/** The servers that one could use instead of ours. `unusable`: why they could not be installed. */
+/** The alternatives to our server. `unusable`: why they could not be installed. */
 export function peers(unusable: string | undefined): readonly Target[] {
   const [key, spentKey] = ['key-that-is-never-refused', 'key-with-one-request-per-day'];
   const keys = [{ key, ...unlimited }, { key: spentKey, ...onePerDay }];

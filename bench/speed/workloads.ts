@@ -9,7 +9,7 @@ export interface Workload {
   /** The status of every response. */
   readonly status: number;
   readonly connections: number;
-  /** Whether every response has the same body: without a new id, and without the seconds that are left of a window. */
+  /** Whether every response has the same body: it contains neither a new id nor the seconds until a window ends. */
   readonly isFixed: boolean;
   /** Which key is sent: one that is never refused, one whose day is used up, or none. */
   readonly key: 'full' | 'spent' | 'none';

@@ -1,4 +1,4 @@
-/** Test support: what the specification says about the responses to a workload beside its status and its animals. */
+/** Test support: what the specification states about the responses to a workload besides their status and animals. */
 import { must, objectIn } from '../check.ts';
 import { send, type Response, type Session } from '../session.ts';
 import type { Workload } from '../workloads.ts';

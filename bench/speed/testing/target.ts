@@ -1,4 +1,4 @@
-/** Test support: a target in this process that responds rightly, until a test changes its responses. */
+/** Test support: a target in this process that responds correctly, until a test changes its responses. */
 import type { Owner } from '../../../harness/owner.ts';
 import { scriptedServer, type ReceivedRequest } from '../../../harness/proxy.ts';
 import { animal } from '../../measure/animal.mjs';
@@ -18,7 +18,7 @@ const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '0', 'X-Rat
 
 export const errorReply = (status: number): Reply => ({ status, body: { code: 'some_code', message: 'Why.', status } });
 
-/** The responses of a right target, which keeps what is created. */
+/** The responses of a correct target, which stores created animals. */
 export function right(): Responder {
   let count = animals;
   return ({ method, url, headers }, body) => {
@@ -35,7 +35,7 @@ export function right(): Responder {
   };
 }
 
-/** Starts a target that responds so and uses no resources. */
+/** Starts a target that responds in this way and reports no resources. */
 export async function serve(t: Owner, respond: Responder): Promise<Session> {
   const { baseUrl } = await scriptedServer(t, (request, response) => {
     const { status, body, headers } = respond(request, request.body.toString());
