@@ -1,12 +1,11 @@
 /**
  * Decides when the next request may be sent, so that a key which no other client uses gets no 429.
  *
- * The headers say how many requests remain and until when, but not everything: - The server's clock. A Date header has
- * whole seconds and was correct when it was written, so the server's time is at least
- *   that. The largest difference to the kit's clock is close to the real one, and never larger.
+ * The headers show how many requests remain and until when, but not everything:
+ * - The server's clock. A Date header has whole seconds and was correct when it was written, so the server's time is at
+ *   least that. The largest difference to the kit's clock is close to the real one, and never larger.
  * - The other window. The headers may describe the day while the minute runs out. A limit that is the daily limit of a
- * plan
- *   reveals the plan, and with it the limit per minute.
+ *   plan reveals the plan, and with it the limit per minute.
  */
 import type { Response } from './response.ts';
 
