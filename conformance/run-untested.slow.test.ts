@@ -1,4 +1,4 @@
-/** If a server cannot be tested, the kit prints one line. However it ends, it leaves nothing behind. */
+/** If a server cannot be tested, the kit prints one line. However the kit ends, no process and no folder is left. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';

@@ -50,7 +50,7 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     assert.ok(posts(local.received) > 0);
   });
 
-  test('--max-requests limits the run, and skipped checks say so', async (t) => {
+  test('--max-requests limits the run, and skipped checks have that reason', async (t) => {
     const server = await proxy(t, await smallServer(t));
     const { code, stdout, stderr } = await kit(server, '--max-requests', '70');
     assert.equal(code, 0, stdout + stderr);

@@ -81,7 +81,7 @@ test('a server cannot send terminal escapes, and colours change only colours', (
   }
 });
 
-test('long values are truncated, and say so; curl lines are not', () => {
+test('long values are truncated with a note; curl lines are not', () => {
   const long = 'x'.repeat(100_000);
   const requirements = fixture.requirements.map((result) => ({
     ...result,

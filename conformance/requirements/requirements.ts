@@ -1,7 +1,7 @@
 /**
- * The requirements of the specification. Each has exactly one check of the same id in checks/, or says in `untested`
- * why it cannot be checked; checks/suite.test.ts verifies this. Ids never change, because reports of different dates
- * are compared by them.
+ * The requirements of the specification. Each has exactly one check with the same id in checks/, or a reason in
+ * `untested` why it cannot be checked; checks/suite.test.ts verifies this. Ids never change, because reports of
+ * different days are compared by id.
  */
 
 export interface Requirement {

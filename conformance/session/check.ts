@@ -1,6 +1,6 @@
 /**
  * What a check is. Each requirement has one check. It sends requests whose responses could violate the requirement, and
- * says what is required of each:
+ * states what is required of each:
  *
  *     check('create.empty', { requests: 1, writes: true }, async (t) => {
  *       const response = await t.send(createPetOf(t.key, ''));

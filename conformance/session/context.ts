@@ -1,4 +1,4 @@
-/** What a check works with: it sends requests, requires, and observes. */
+/** What a check works with: sends requests, and records violations and observations. */
 import * as fc from 'fast-check';
 import { NoResponse, type Client } from '../client/client.ts';
 import { shortened } from '../client/json.ts';
@@ -158,7 +158,7 @@ export class CheckContext {
           smallest = { failure: error.failure, value };
           throw error;
         }
-        // fast-check must not take any other error for a counterexample.
+        // fast-check must not treat any other error as a counterexample.
         stop = error;
       }
     });

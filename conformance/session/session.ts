@@ -1,4 +1,4 @@
-/** One run against one server: its client, what it has found, and whether it can continue. */
+/** One run against one server: its client, its results so far, and whether it can continue. */
 import { Client, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';

@@ -34,7 +34,7 @@ export function reportIn(folder: string): Report {
   return JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
 }
 
-/** The ids of the processes whose command line contains a folder, such as servers on it; none without /proc. */
+/** The ids of the processes whose command line contains a folder, for example servers on it; none without /proc. */
 export function processesOn(folder: string): number[] {
   if (!existsSync('/proc/self/cmdline')) return [];
   const isOnIt = (pid: string): boolean => {

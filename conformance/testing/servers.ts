@@ -12,7 +12,7 @@ export interface Server {
   readonly apiKey: string;
 }
 
-/** A key of the form that many services use. */
+/** A key in a form that many services use. */
 export const apiKey = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';
 
 /** This project's own server, with a key whose limit is so high that no request waits. */

@@ -51,12 +51,12 @@ export async function run(session: Session, suite = groups): Promise<readonly Re
   return session.results();
 }
 
-/** What came of each requirement: `create.name` → `passed`. */
+/** The verdict on each requirement: `create.name` → `passed`. */
 export function verdicts(of: readonly RequirementResult[]): Record<string, string> {
   return Object.fromEntries(of.map(({ id, verdict }) => [id, verdict]));
 }
 
-/** The failures as one reads them, for the message of an assertion. */
+/** The failures as readable text, for the message of an assertion. */
 export function failuresText(of: readonly RequirementResult[]): string {
   return of
     .flatMap(({ id, failures }) =>

@@ -1,8 +1,8 @@
-/** For the tests: whether markup is well-formed, by rules stricter than those of any reader. */
+/** Test support: whether markup is well-formed, by rules that are stricter than those of any parser. */
 
 /**
- * What is wrong with this XML, or with HTML written like it, except that the elements in `empty` have no end; nothing
- * if right.
+ * Returns the first error in XML, or in HTML with the syntax of XML, whose elements in `empty` have no end tag. Returns
+ * undefined if there is none.
  */
 export function malformed(markup: string, empty: readonly string[] = []): string | undefined {
   const open: string[] = [];
@@ -28,7 +28,7 @@ export function malformed(markup: string, empty: readonly string[] = []): string
   return open.length > 0 ? `not closed: ${open.join(', ')}` : undefined;
 }
 
-/** The characters in `text` that no reader must ever get as they are, line feeds apart. */
+/** The characters in `text` that must be escaped in every report. Line feeds need not be. */
 export function rawCharacters(text: string): readonly string[] {
   return (
     text.match(

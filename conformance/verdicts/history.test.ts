@@ -1,4 +1,4 @@
-/** The history knows what was shown before what, and the state of animals. */
+/** The history records what was shown before what, and the state of animals. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bearer } from '../client/credentials.ts';

@@ -52,7 +52,7 @@ describe('verdicts', () => {
       assert.deepEqual([result.verdict, result.reason, result.judged], [verdict, 'only 12 animals are known', 1]);
     });
 
-    test(`a failure stays one, whether ${verdict} was said before or after it`, () => {
+    test(`a failure remains a failure, whether ${verdict} was recorded before or after it`, () => {
       const [before, after] = [newLedger(), newLedger()];
       before.leave(id, verdict, 'too few');
       violate(before, ['2', 1]);
@@ -67,7 +67,7 @@ describe('verdicts', () => {
     });
   }
 
-  test('what cannot be tested is skipped for that reason, whatever came', () => {
+  test('a requirement that cannot be tested is skipped for that reason, whatever the responses', () => {
     const ledger = newLedger();
     for (const { id, untested } of requirements.filter((r): r is typeof r & { untested: string } => 'untested' in r)) {
       ledger.met(id, response({}));

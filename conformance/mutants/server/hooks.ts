@@ -10,7 +10,7 @@ export type Operation = 'list' | 'create' | 'get' | 'orders' | 'other';
 export const statuses: readonly string[] = ['available', 'pending', 'sold'];
 
 export interface Pet {
-  /** Decimal digits, as all integers here. */
+  /** Decimal digits, like all integers here. */
   id: string;
   name: string;
   categoryId: string;

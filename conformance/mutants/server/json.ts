@@ -1,9 +1,9 @@
 /**
- * The mutant server's own exact JSON: numbers stay the digits they came with. It shares no line with the kit's reader,
- * since a mistake made in both would hide itself.
+ * The small server's own exact JSON reader and writer: numbers keep their digits. It shares no code with the kit's
+ * reader, because the kit could not find a fault that both have.
  */
 
-/** A JSON number as it was written. */
+/** A JSON number as its text. */
 export class Digits {
   readonly text: string;
   constructor(text: string) {
@@ -17,9 +17,9 @@ export type Json = null | boolean | string | Digits | Json[] | JsonObject;
 type Marked = null | boolean | string | Marked[] | { [name: string]: Marked };
 
 /**
- * Reads a JSON text; throws if it is none. JSON.parse judges the text and reads the strings; before that every string
- * gets an `s` in front and every number becomes a string with an `n`, so that no digit passes through a double and no
- * name is special.
+ * Reads a JSON text. Throws an error if it is not JSON. JSON.parse checks the syntax and reads the strings. Before it
+ * reads them, every string gets the prefix `s`, and every number becomes a string with the prefix `n`, so that no
+ * number is converted to a double and no name is special.
  */
 export function readJson(text: string): Json {
   JSON.parse(text);
@@ -36,7 +36,7 @@ function unmarked(value: Marked): Json {
   return new Map(Object.entries(value).map(([name, inner]) => [name.slice(1), unmarked(inner)]));
 }
 
-/** Writes a value as JSON. Half a surrogate pair is written as an escape, as JSON.stringify does it. */
+/** Writes a value as JSON. A lone surrogate is written as an escape, as by JSON.stringify. */
 export function writeJson(value: Json): string {
   if (value instanceof Digits) return value.text;
   if (value instanceof Map)

@@ -1,4 +1,4 @@
-/** What the rows of the tables are made of: a mutant, and the usual ways to change the conforming server. */
+/** The elements of the tables: a mutant, and the usual ways to change the conforming server. */
 import type { RequirementId } from '../../requirements/requirements.ts';
 import { base, type Exchange, type Hooks, type MutantResponse, type Operation, type Pet } from '../server/hooks.ts';
 import { Digits, type Json, type JsonObject } from '../server/json.ts';
