@@ -19,7 +19,7 @@ import type { Job, Outcome } from './worker.ts';
 /** node:test keeps all its tests in memory, so a process ends after this many runs. */
 const runsPerProcess = 20;
 
-/** One mutant in so many is in the sample of --real-time. Its runs mostly wait, so all of them run at once. */
+/** One mutant in this many is in the sample of --real-time. Its runs mostly wait, so all of them run at once. */
 const sampleStep = 40;
 
 const { values } = parseArgs({

@@ -28,7 +28,7 @@ const dayMs = 86_400_000;
 const strict: Variant = {
   id: 'strict',
   text:
-    'Rejects every borderline value; knows only categories 1 to 5; other content types get 415; ' +
+    'Rejects every borderline value; accepts only categories 1 to 5; other content types get 415; ' +
     'unknown paths get 404 before the key is checked; a 429 has no body, and a date in Retry-After; oldest first; ' +
     'without a key, Limit and Remaining are 0.',
   hooks: {

@@ -1,4 +1,4 @@
-/** report.html, for readers who did not run the kit: first all failures, then everything that was checked. */
+/** report.html, for readers who did not run the kit: all failures, then everything that was checked. */
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import { isUnchanged, type Comparison } from './compare.ts';
 import { comparisonSection, gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';

@@ -126,7 +126,7 @@ function verdictOf(findings: Findings, untested: string | undefined): readonly [
   return findings.judged > 0 ? ['passed'] : ['inconclusive', 'no response could have violated it'];
 }
 
-/** The case that a request represents: its body, or what it asks for. */
+/** The case that a request represents: its body, or its parameters. */
 function caseOf(request: Request): string {
   const { body, credential } = request;
   const shown = credential.shell === undefined ? 'no Authorization' : `Authorization: ${credential.shell}`;

@@ -19,7 +19,7 @@ const filtering = (fits: (pet: Pet, status: string, exchange: Exchange) => boole
   fits: (pet, status, exchange) => status === '' || fits(pet, status, exchange),
 });
 
-/** Replaces a row of a page by an animal that does not have the status asked for. */
+/** Replaces a row of a page by an animal that does not have the requested status. */
 function misfit(page: Pet[], at: number, exchange: Exchange): Pet[] {
   const status = exchange.query.get('status');
   const other = [...exchange.world.pets.values()].find((pet) => status !== null && pet.status !== status);
