@@ -98,7 +98,7 @@ try {
   if (options === 'help') process.stdout.write(help);
   else process.exit(await main(options));
 } catch (caught) {
-  // Ctrl-C stops our own server and its command, too: what fails then is no news.
+  // Ctrl-C stops our own server and its command too: an error after that has no other cause, and is not reported.
   const error: unknown = interruption.signal.aborted ? interruption.signal.reason : caught;
   const expected = [UsageError, Untestable, Interrupted, NotStarted].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : `the bench failed: ${(error as Error).stack}`;

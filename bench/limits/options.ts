@@ -26,10 +26,10 @@ The server and its keys
   API_KEY               in the environment: the key to measure, which nobody else uses meanwhile
   NEIGHBOUR_KEY         in the environment: a second key, for the scenario neighbour
   --api-key KEY, --neighbour-key KEY
-                        the same as flags; but npm prints its command line with the keys, before the bench can hide them
+                        the same as flags; but npm prints the command line with the keys before the bench can hide them
   --plan PLAN           the plan of the key: free, pro or business (of our own server's keys: free by default)
   --per-minute N --per-day N
-                        the same for any other plan; with neither, the headers are believed
+                        the limits of any other plan; by default those that the headers show
   --remote              the server is not on this machine, and may nevertheless be driven to its limits
 
 What is sent

@@ -2,7 +2,7 @@
 import { duration } from '../../conformance/report/words.ts';
 import { progress } from '../measure/progress.ts';
 
-/** Is notified of what the run is doing. */
+/** Receives what the run is doing. */
 export interface Watcher {
   /** A scenario begins; all that is left takes about so many seconds. */
   begin(name: string, secondsLeft: number): void;

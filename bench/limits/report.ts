@@ -86,7 +86,7 @@ export interface LimitsReport {
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly seconds: number;
-  /** The flags without keys and addresses. `promised` is absent if the headers were believed. */
+  /** The flags without keys and addresses. `promised` is absent if the limits are those that the headers showed. */
   readonly settings: Settings;
   readonly sent: {
     readonly withKey: number;

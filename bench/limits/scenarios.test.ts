@@ -142,7 +142,7 @@ describe('what makes a verdict impossible', () => {
     );
   });
 
-  test('a burst that takes longer than its first response suggests: the second attempt knows', async (t) => {
+  test('a burst that takes longer than its first response suggests: the second attempt allows for it', async (t) => {
     const clock = fakeClock();
     const fault: Partial<Hooks> = {
       count: (usage, exchange) => {

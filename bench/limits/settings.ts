@@ -6,7 +6,7 @@ export const scenarioNames = ['exact', 'recovery', 'neighbour', 'refusal', 'stra
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface Settings {
-  /** What the key may send. Absent: the headers are believed. */
+  /** What the key may send. Absent: what the headers show. */
   readonly promised?: KeyLimits;
   /** How many connections drive the key. */
   readonly connections: number;
