@@ -7,15 +7,15 @@ import { JsonSyntaxError } from './source.ts';
 
 const read = (text: string): JsonValue => readJson(Buffer.from(text));
 
-/** What JSON.parse would have made of it. */
+/** Returns what JSON.parse returns for the same text. */
 function plain(value: JsonValue): unknown {
   if (value instanceof JsonNumber) return Number(value.text);
   if (value instanceof JsonObject) return Object.fromEntries([...value.members].map(([name, member]) => [name, plain(member)]));
   return value instanceof JsonArray ? value.items.map(plain) : value;
 }
 
-/** The fault that readJson finds, which there must be. */
-function faultOf(input: string | Uint8Array): JsonSyntaxError {
+/** Returns the error that readJson throws. Fails if it throws none. */
+function errorOf(input: string | Uint8Array): JsonSyntaxError {
   try {
     readJson(Buffer.from(input));
   } catch (error) {
@@ -79,7 +79,7 @@ const { jsonText } = fc.letrec<{ jsonText: string; value: string; array: string;
     .map(([gap, members]) => `{${members.map(([name, value]) => `${gap}${name}${gap}:${value}`).join(',') || gap}}`),
 }));
 
-test('every JSON text gives the value that JSON.parse gives', () => {
+test('every JSON text has the value that JSON.parse returns', () => {
   fc.assert(fc.property(jsonText, (text) => assert.deepEqual(plain(read(text)), parsed(text)?.value)), { numRuns: 1000 });
 });
 
@@ -106,11 +106,11 @@ test('a damaged text is accepted if and only if JSON.parse accepts it', () => {
         const at = Math.floor(where * (text.length + 1));
         text = text.slice(0, at) + put + text.slice(at + cut);
       }
-      if (Buffer.from(text).toString() !== text) return; // half a surrogate pair has no UTF-8
+      if (Buffer.from(text).toString() !== text) return; // a lone surrogate has no UTF-8
       const expected = parsed(text);
       if (expected === null) {
         refused++;
-        faultOf(text);
+        errorOf(text);
         return;
       }
       accepted++;
@@ -118,7 +118,7 @@ test('a damaged text is accepted if and only if JSON.parse accepts it', () => {
         assert.deepEqual(plain(read(text)), expected.value);
       } catch (error) {
         if (!(error instanceof JsonSyntaxError)) throw error;
-        assert.match(error.message, /given twice/); // the damage made two names equal, which we alone refuse
+        assert.match(error.message, /given twice/); // the damage made two names equal, which JSON.parse accepts
       }
     }),
     { numRuns: 1500 },
@@ -165,14 +165,14 @@ const REFUSED = [
   '"\t"', '"\n"', '"\r"', '"\u0000"', '"\u001f"', '"a" "b"', '{"a\n":1}', '"\\u００４１"', '\\"a"', '"a""', '“a”',
 ];
 
-test('what must be accepted is, with the value that JSON.parse gives', () => {
+test('what must be accepted is accepted, with the value that JSON.parse returns', () => {
   for (const text of ACCEPTED) assert.deepEqual(plain(read(text)), JSON.parse(text), text);
 });
 
-test('what must be refused is, and JSON.parse agrees', () => {
+test('what must be refused is refused, as by JSON.parse', () => {
   for (const text of REFUSED) {
     assert.equal(parsed(text), null, text);
-    faultOf(text);
+    errorOf(text);
   }
 });
 
@@ -180,7 +180,7 @@ test('every beginning of a text that is a container is refused, at its end', () 
   const text = '{"a": [1.5e+3, "\\u00e9\\n", {"b": null}], "c": -0}';
   for (let length = 0; length < text.length; length++) {
     assert.equal(parsed(text.slice(0, length)), null);
-    faultOf(text.slice(0, length));
+    errorOf(text.slice(0, length));
   }
 });
 
@@ -201,7 +201,7 @@ test('members keep their order, and __proto__ is a name like any other', () => {
   assert(object.members.get('__proto__') instanceof JsonObject);
 });
 
-test('every object knows its line; LF, CR LF and CR each end one', () => {
+test('every object has its line; LF, CR LF and CR each end one', () => {
   const value = read('[{},\n{"a":{\r\n"b":\r{}}},\n\r{}]');
   assert(value instanceof JsonArray);
   const linesOf = (item: JsonValue): number[] =>
@@ -209,7 +209,7 @@ test('every object knows its line; LF, CR LF and CR each end one', () => {
   assert.deepEqual(value.items.flatMap(linesOf), [1, 2, 2, 4, 6]);
 });
 
-test('a fault is named by line and column', () => {
+test('an error names its line and column', () => {
   const cases: [text: string, message: string][] = [
     ['', 'expected a value but found the end at line 1, column 1'],
     ['{"a": x}', 'expected a value but found "x" at line 1, column 7'],
@@ -229,10 +229,10 @@ test('a fault is named by line and column', () => {
     ['\ufeff{}', 'byte order mark at line 1, column 1'],
     [' \ufeff{}', 'expected a value but found "\\u{feff}" at line 1, column 2'],
   ];
-  for (const [text, message] of cases) assert.equal(faultOf(text).message, message);
+  for (const [text, message] of cases) assert.equal(errorOf(text).message, message);
 });
 
-test('a name given twice in one object is a fault, however it is spelled and wherever it stands', () => {
+test('a name given twice in one object is an error, however it is spelled and wherever it is', () => {
   const cases: [text: string, message: string][] = [
     ['{"a":1,"a":1}', 'name "a" given twice in one object at line 1, column 8'],
     ['[{"x":{"a":1,\n "b":2, "\\u0061":3}}]', 'name "a" given twice in one object at line 2, column 9'],
@@ -243,7 +243,7 @@ test('a name given twice in one object is a fault, however it is spelled and whe
     [`{"${'x'.repeat(99)}":1,"${'x'.repeat(99)}":2}`, `name "${'x'.repeat(40)}…" given twice in one object at line 1, column 106`],
     [`{"${'😀'.repeat(99)}":1,"${'😀'.repeat(99)}":2}`, `name "${'😀'.repeat(20)}…" given twice in one object at line 1, column 106`],
   ];
-  for (const [text, message] of cases) assert.equal(faultOf(text).message, message);
+  for (const [text, message] of cases) assert.equal(errorOf(text).message, message);
   assert.deepEqual(plain(read('[{"a":{"a":1}},{"a":1,"A":2,"á":3,"a\\u0301":4}]')), [{ a: { a: 1 } }, { a: 1, A: 2, á: 3, 'a\u0301': 4 }]);
 
   fc.assert(
@@ -253,7 +253,7 @@ test('a name given twice in one object is a fault, however it is spelled and whe
       const members = names.map((name) => `${JSON.stringify(name)}:0`);
       read(`{${members.join(',')}}`);
       members.splice(put % (names.length + 1), 0, `"${respelled}":0`);
-      assert.match(faultOf(`[{"in":{${members.join(',')}}}]`).message, /given twice/);
+      assert.match(errorOf(`[{"in":{${members.join(',')}}}]`).message, /given twice/);
     }),
   );
 });
@@ -284,7 +284,7 @@ test('an object is refused at the first name that JSON.parse reads as an earlier
       if (first >= 0) {
         equal += 1;
         const start = `[{},{${members.slice(0, first).join(',')},`;
-        const { message, column } = faultOf(text);
+        const { message, column } = errorOf(text);
         assert.match(message, /given twice/);
         assert.equal(column, [...start].length + 1);
         return;
@@ -312,7 +312,7 @@ test('a member is found by its name, however long, and only in its own object', 
   assert.equal((read('{}') as JsonObject).get(''), undefined);
 });
 
-test('a fault after long runs of any length is named by line and column', () => {
+test('an error after long runs of any length names its line and column', () => {
   const space = fc.constantFrom(' ', '\n', '\r', '\t', '\r\n');
   const spaces = fc.array(space, { maxLength: 99 }).map((parts) => parts.join(''));
   const characters = fc.string({ unit: fc.constantFrom('a', 'é', '一', '😀'), maxLength: 99 });
@@ -320,7 +320,7 @@ test('a fault after long runs of any length is named by line and column', () => 
     fc.property(spaces, characters, spaces, fc.constantFrom('x', '"\t'), (before, inside, after, end) => {
       const start = `${before}["${inside}",${after}`;
       const lines = start.split(/\r\n?|\n/);
-      const { line, column } = faultOf(start + end);
+      const { line, column } = errorOf(start + end);
       assert.deepEqual([line, column], [lines.length, [...(lines.at(-1) ?? '')].length + end.length]);
       const object = (read(`${start}{}]`) as JsonArray).items[1];
       assert.equal((object as JsonObject).line, lines.length);
@@ -329,7 +329,7 @@ test('a fault after long runs of any length is named by line and column', () => 
   );
 });
 
-test('bytes that are not UTF-8 are a fault where the first bad sequence begins', () => {
+test('bytes that are not UTF-8 are an error where the first invalid sequence begins', () => {
   const bad: [what: string, ...bytes: number[]][] = [
     ['a continuation alone', 0x80],
     ['bytes that never occur', 0xff],
@@ -345,16 +345,16 @@ test('bytes that are not UTF-8 are a fault where the first bad sequence begins',
     ['Latin-1', 0xe9],
   ];
   for (const [what, ...bytes] of bad) {
-    // U+FFFD itself is no fault, and an earlier fault of syntax gives way.
-    const fault = faultOf(Buffer.concat([Buffer.from('[x\n"\ufffdé😀'), Buffer.from(bytes), Buffer.from('\ufffd"]')]));
-    assert.equal(fault.message, 'invalid UTF-8 at line 2, column 5', what);
-    assert.equal(faultOf(Buffer.from(bytes)).message, 'invalid UTF-8 at line 1, column 1', what);
+    // U+FFFD itself is no error, and invalid UTF-8 takes precedence over an earlier syntax error.
+    const error = errorOf(Buffer.concat([Buffer.from('[x\n"\ufffdé😀'), Buffer.from(bytes), Buffer.from('\ufffd"]')]));
+    assert.equal(error.message, 'invalid UTF-8 at line 2, column 5', what);
+    assert.equal(errorOf(Buffer.from(bytes)).message, 'invalid UTF-8 at line 1, column 1', what);
   }
-  assert.equal(faultOf(Buffer.from('[]', 'utf16le')).message, 'expected a value but found "\\u0000" at line 1, column 2');
-  assert.equal(faultOf(Buffer.from('\ufeff[]', 'utf16le')).message, 'invalid UTF-8 at line 1, column 1');
+  assert.equal(errorOf(Buffer.from('[]', 'utf16le')).message, 'expected a value but found "\\u0000" at line 1, column 2');
+  assert.equal(errorOf(Buffer.from('\ufeff[]', 'utf16le')).message, 'invalid UTF-8 at line 1, column 1');
 });
 
-test('any bytes in a string are accepted if and only if they are UTF-8, and else the fault follows the longest good beginning', () => {
+test('bytes in a string are accepted if and only if they are UTF-8; the error is after the longest valid part', () => {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decoded = (bytes: Uint8Array): string | null => {
     try {
@@ -371,26 +371,26 @@ test('any bytes in a string are accepted if and only if they are UTF-8, and else
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
-      // DEL stands in for what a string may not hold as it is.
+      // DEL replaces the bytes that a string must not contain unescaped.
       const inside = Buffer.concat(pieces).map((byte) => (byte < 0x20 || byte === 0x22 || byte === 0x5c ? 0x7f : byte));
       const input = Buffer.concat([Buffer.from('"'), inside, Buffer.from('"')]);
       const text = decoded(inside);
       if (text !== null) return assert.equal(readJson(input), text);
       let good = input.length;
       while (decoded(input.subarray(0, good)) === null) good--;
-      assert.equal(faultOf(input).column, 1 + [...input.toString('utf8', 0, good)].length);
+      assert.equal(errorOf(input).column, 1 + [...input.toString('utf8', 0, good)].length);
     }),
     { numRuns: 1000 },
   );
 });
 
-test('of a larger buffer only the bytes given are read', () => {
+test('only the given bytes of a larger buffer are read', () => {
   assert.deepEqual(plain(readJson(new TextEncoder().encode('x[1]x').subarray(1, 4))), [1]);
 });
 
-// Cost. No clock: what recursed, backtracked or was quadratic would not survive these sizes.
+// Cost, without a clock: recursion, backtracking or quadratic time would fail at these sizes.
 
-/** How deep the first elements nest. In a loop: the value may be deeper than any recursion bears. */
+/** Returns how deep the first elements nest. It is a loop, because recursion would exceed the stack. */
 function depthOf(value: JsonValue): number {
   for (let depth = 0, inner: JsonValue | undefined = value; ; depth++) {
     if (inner instanceof JsonArray) inner = inner.items[0];
@@ -399,15 +399,15 @@ function depthOf(value: JsonValue): number {
   }
 }
 
-test('nesting is limited by nothing but the input', () => {
+test('nesting is limited only by the input', () => {
   for (const depth of [30_000, 300_000]) {
     assert.equal(depthOf(read('['.repeat(depth) + ']'.repeat(depth))), depth);
     assert.equal(depthOf(read('{"a":'.repeat(depth) + '0' + '}'.repeat(depth))), depth);
     assert.equal(depthOf(read('[{"a":'.repeat(depth / 2) + '0' + '}]'.repeat(depth / 2))), depth);
-    assert.equal(faultOf('['.repeat(depth)).column, depth + 1);
-    assert.equal(faultOf('{"a":\n'.repeat(depth)).line, depth + 1);
-    assert.equal(faultOf('['.repeat(depth) + ']'.repeat(depth + 1)).column, 2 * depth + 1);
-    assert.equal(faultOf('['.repeat(depth) + '}').column, depth + 1);
+    assert.equal(errorOf('['.repeat(depth)).column, depth + 1);
+    assert.equal(errorOf('{"a":\n'.repeat(depth)).line, depth + 1);
+    assert.equal(errorOf('['.repeat(depth) + ']'.repeat(depth + 1)).column, 2 * depth + 1);
+    assert.equal(errorOf('['.repeat(depth) + '}').column, depth + 1);
   }
 });
 
@@ -418,17 +418,17 @@ test('long tokens, long gaps and many members are read to the last character', (
       const value = read(number);
       assert(value instanceof JsonNumber && value.text === number);
     }
-    assert.equal(faultOf(`${ones}.`).column, size + 1);
-    assert.equal(faultOf(`1e${ones}x`).column, size + 3);
+    assert.equal(errorOf(`${ones}.`).column, size + 1);
+    assert.equal(errorOf(`1e${ones}x`).column, size + 3);
 
     assert.equal(read(`"${'x'.repeat(size)}"`), 'x'.repeat(size));
     assert.equal(read(`"${'\\n'.repeat(size / 2)}"`), '\n'.repeat(size / 2));
     assert.equal(read(`"${'\\u0041b'.repeat(size / 8)}"`), 'Ab'.repeat(size / 8));
-    assert.equal(faultOf(`"${'\\\\'.repeat(size / 2)}`).column, size + 2);
-    assert.equal(faultOf(`"${'\ufffd'.repeat(size)}`).column, size + 2);
-    assert.equal(faultOf(Buffer.concat([Buffer.from(`"${'\ufffd'.repeat(size)}`), Buffer.of(0xff)])).column, size + 2);
-    assert.equal(faultOf(Buffer.alloc(size, 0xff)).column, 1);
-    assert.equal(faultOf('\r\n'.repeat(size)).line, size + 1);
+    assert.equal(errorOf(`"${'\\\\'.repeat(size / 2)}`).column, size + 2);
+    assert.equal(errorOf(`"${'\ufffd'.repeat(size)}`).column, size + 2);
+    assert.equal(errorOf(Buffer.concat([Buffer.from(`"${'\ufffd'.repeat(size)}`), Buffer.of(0xff)])).column, size + 2);
+    assert.equal(errorOf(Buffer.alloc(size, 0xff)).column, 1);
+    assert.equal(errorOf('\r\n'.repeat(size)).line, size + 1);
 
     const items = read(`[${'{},\n'.repeat(size / 8)}0]`);
     assert(items instanceof JsonArray && items.items.length === size / 8 + 1);
@@ -442,8 +442,8 @@ test('names may be many or long', () => {
     const members = Array.from({ length: count }, (_, i) => `"k${i}":${i}`).join(',');
     const object = read(`{${members}}`);
     assert(object instanceof JsonObject && object.members.size === count);
-    assert.match(faultOf(`{${members},"k${count - 1}":0}`).message, /^name "k\d+" given twice/);
+    assert.match(errorOf(`{${members},"k${count - 1}":0}`).message, /^name "k\d+" given twice/);
     const long = '\\u0041'.repeat(count);
-    assert.match(faultOf(`{"${long}":0,"${'A'.repeat(count)}":0}`).message, /^name "A{40}…" given twice/);
+    assert.match(errorOf(`{"${long}":0,"${'A'.repeat(count)}":0}`).message, /^name "A{40}…" given twice/);
   }
 });
