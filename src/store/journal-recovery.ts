@@ -47,13 +47,13 @@ export async function recoverJournal({ folder, snapshotSequence, table, log }: J
   const numbers = listSegments(folder);
   const segments: Segment[] = [];
   if (numbers.length === 0 && snapshotSequence > 0) {
-    log(`${folder} has a snapshot but no journal; if it was lost, so were the animals added since the snapshot`);
+    log(`${folder} has a snapshot but no journal; if the journal was lost, the animals added since are lost too`);
   }
   let last = Math.min(snapshotSequence, (numbers[0] ?? Infinity) - 1);
   let provenBytes = 0;
   for (const [index, first] of numbers.entries()) {
     const path = segmentPath(folder, first);
-    if (first !== last + 1) throw damaged(path, 1, `its first record is ${first}, but the next one is ${last + 1}`);
+    if (first !== last + 1) throw damaged(path, 1, `its first record is ${first}, but should be ${last + 1}`);
     let intactBytes = 0; // the length of the good lines
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
     const torn: Buffer[] = []; // that line and all after it
