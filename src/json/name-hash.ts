@@ -29,28 +29,33 @@ export class NameHash {
 
   /** Reads the name at `start`. Returns the offset of its closing quote. Throws JsonSyntaxError. */
   read(source: Source, object: number, start: number): number {
-    const { bytes } = source;
-    let hash = Math.imul(factors[0]!, object);
-    let at = start + 1;
+    this.value = Math.imul(factors[0]!, object);
+    const at = this.#readPlain(source, start + 1, start);
+    return source.bytes[at] === quote ? at : this.#readRest(source, at, at - start);
+  }
+
+  /** Reads bytes that represent themselves, of a name whose position 0 is at `zero`. Returns the offset after them. */
+  #readPlain({ bytes }: Source, start: number, zero: number): number {
+    let hash = this.value;
+    let at = start;
     for (; ; at += 4) { // four bytes at a time, for the sake of long names
       const a = bytes[at]!;
       const b = bytes[at + 1]!;
       const c = bytes[at + 2]!;
       const d = bytes[at + 3]!;
       if ((isPlain[a]! & isPlain[b]! & isPlain[c]! & isPlain[d]!) === 0) break;
-      const position = (at - start) & (positions - 1);
+      const position = (at - zero) & (positions - 1);
       hash = (hash + Math.imul(factors[position]!, a) + Math.imul(factors[position + 1]!, b)
         + Math.imul(factors[position + 2]!, c) + Math.imul(factors[position + 3]!, d)) | 0;
     }
-    for (; isPlain[bytes[at]!] === 1; at += 1) hash = withByte(hash, at - start, bytes[at]!);
+    for (; isPlain[bytes[at]!] === 1; at += 1) hash = withByte(hash, at - zero, bytes[at]!);
     this.value = hash;
-    return bytes[at] === quote ? at : this.#readRest(source, at, at - start);
+    return at;
   }
 
   /** Reads the rest of a name, which begins with an escape. */
   #readRest(source: Source, start: number, startPosition: number): number {
     const { bytes } = source;
-    let hash = this.value;
     let position = startPosition;
     let at = start;
     while (bytes[at] !== quote) {
@@ -66,12 +71,12 @@ export class NameHash {
       // The bytes in UTF-8: the first, and `more` others of six bits each. A lone surrogate becomes three bytes.
       let more = codePoint < 0x80 ? 0 : codePoint < 0x800 ? 1 : codePoint < 0x10000 ? 2 : 3;
       const mark = more === 0 ? 0 : (0xf80 >> more) & 0xff;
-      hash = withByte(hash, position++, mark | (codePoint >> (6 * more)));
+      let hash = withByte(this.value, position++, mark | (codePoint >> (6 * more)));
       for (; more > 0; more -= 1) hash = withByte(hash, position++, 0x80 | ((codePoint >> (6 * (more - 1))) & 0x3f));
-      const plainEnd = source.endOfRun(plain, end);
-      for (at = end; at < plainEnd; at += 1) hash = withByte(hash, position++, bytes[at]!);
+      this.value = hash;
+      at = this.#readPlain(source, end, end - position);
+      position += at - end;
     }
-    this.value = hash;
     return at;
   }
 
