@@ -128,19 +128,12 @@ export class Source {
 
 /** The offset of the first byte that is not UTF-8. There must be one. */
 function firstInvalid(bytes: Buffer): number {
-  const chunkLength = 1024;
-  let start = 0;
-  for (let end = 0; isUtf8(bytes.subarray(start, end)); ) {
-    start = end;
-    end = start + chunkLength;
-    while (end > start + chunkLength - 3 && (bytes[end]! & 0xc0) === 0x80) end -= 1; // a code point is not divided
-  }
-  const chunk = bytes.subarray(start, start + chunkLength);
-  const replaced = Buffer.from(chunk.toString()); // with U+FFFD in place of each invalid sequence
+  const replaced = Buffer.from(bytes.toString()); // with U+FFFD in place of each invalid sequence
   let at = 0;
-  while (chunk[at] === replaced[at]) at += 1;
+  while (bytes.subarray(at, at + 1024).equals(replaced.subarray(at, at + 1024))) at += 1024;
+  while (bytes[at] === replaced[at]) at += 1;
   while ((replaced[at]! & 0xc0) === 0x80) at -= 1; // the sequence begins like U+FFFD
-  return start + at;
+  return at;
 }
 
 /** `text` for a message: in quotes, shortened, with escapes for characters that do not print. */
