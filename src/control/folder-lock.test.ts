@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs, {
-  existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync,
+  existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { connect, createServer } from 'node:net';
@@ -177,10 +177,23 @@ test('files with similar names are ignored', { timeout: 120_000 }, async (t) => 
   assert.deepEqual(readdirSync(folder).sort(), [...strangers, 'lock.2'].sort());
 });
 
-test('the highest possible number is an error, because no number follows it', async (t) => {
+test('a file or folder in place of a lock is refused, because it would hide the lock of a running server', async (t) => {
   const folder = temporaryFolder(t);
+  await acquired(t, folder);
+  for (const make of [(path: string) => writeFileSync(path, ''), mkdirSync]) {
+    const path = join(folder, 'lock.5');
+    make(path);
+    const expected = { name: 'Error', message: `${path} is not a socket; remove it`, exitCode: 1 };
+    await assert.rejects(FolderLock.acquire(folder, 'server'), expected);
+    rmSync(path, { recursive: true });
+    await refused(folder);
+  }
+});
+
+test('the highest possible number is an error, because no number follows it', async (t) => {
+  const folder = await staleFolder(t);
   const highest = join(folder, 'lock.999999999999999');
-  writeFileSync(highest, '');
+  renameSync(join(folder, 'lock.1'), highest);
   for (let starter = 0; starter < 2; starter += 1) {
     await assert.rejects(FolderLock.acquire(folder, 'server'), (error) => {
       assert.ok(error instanceof OperatorError);

@@ -17,7 +17,7 @@
  * A holder does not remove its own socket when it ends, because step 4 needs the highest number.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { Channel, sendMessage } from './channel.ts';
@@ -113,6 +113,8 @@ export class FolderLock {
     for (;;) {
       const highest = lockNumbers(folder).at(-1) ?? 0;
       const socketPath = join(folder, `lock.${highest}`);
+      const file = highest === 0 ? undefined : lstatSync(socketPath, { throwIfNoEntry: false });
+      if (file?.isFile() || file?.isDirectory()) throw new OperatorError(`${socketPath} is not a socket; remove it`);
       const holder = highest === 0 ? 'dead' : await holderOf(socketPath);
       if (holder !== 'dead' && lockNumbers(folder).at(-1) !== highest) continue; // the lock was taken meanwhile
       if (holder !== 'dead') return { socketPath, holder };
