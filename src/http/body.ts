@@ -28,6 +28,7 @@ export class Body {
     this.#sendContinue = sendContinue;
     message.on('data', (piece: Buffer) => this.#receive(piece));
     message.on('end', () => this.#settle());
+    message.on('end', () => (message.rawTrailers.length = 0)); // nobody reads them, and they may take much memory
     message.on('close', () => {
       if (!message.complete) this.fail(new ApiError('malformed_request', 'The connection closed within the body.'));
     });
@@ -87,7 +88,6 @@ export class Body {
     if (this.#receivedBytes > maxBodyBytes) {
       this.#kept = null;
       this.#settle();
-      this.#settle = () => {};
       if (this.#declaredBytes === null) this.#onExcess();
     } else if (this.#kept !== null) {
       const start = this.#receivedBytes - piece.length;

@@ -94,14 +94,16 @@ export class Connection {
   receive(message: IncomingMessage, response: ServerResponse): void {
     const socket = this.#socket;
     if (++this.#unanswered > maxUnanswered) socket.destroy();
-    if (socket.destroyed || this.#isClosing) return void message.resume();
+    if (socket.destroyed) return void message.resume();
     const request = new Request(message, response, this.#address);
-    this.#latest = request.body === null ? null : request;
-    if (this.#handled === null) return this.#handle(request, response, 0);
+    if (this.#isClosing) request.body?.discard(() => {}); // it is only counted: Node keeps it until the socket is closed
+    else this.#latest = request.body === null ? null : request;
+    if (this.#handled === null && !this.#isClosing) return this.#handle(request, response, 0);
     this.#waiting.push({ request, response, arrivedAt: this.#context.monotonic() });
-    const retained = this.#waiting.reduce((sum, next) => sum + next.request.retainedBytes, this.#handled.retainedBytes);
+    const handledBytes = this.#handled?.retainedBytes ?? 0;
+    const retained = this.#waiting.reduce((sum, next) => sum + next.request.retainedBytes, handledBytes);
     if (retained > maxRetainedBytes) socket.destroy();
-    else socket.pause();
+    else if (!this.#isClosing) socket.pause();
   }
 
   /** Handles an error that Node reports: in the body that is being received, or in the next head. */

@@ -11,8 +11,7 @@ const ipLiteral = `\\[(?:[0-9a-f:.]+|v[0-9a-f]+\\.(?:${nameCharacter}|:)+)\\]`;
 const hostValue = new RegExp(`^(?:${registeredName}|${ipLiteral})(?::[0-9]*)?$`, 'i');
 
 const malformed = (what: string): ApiError => new ApiError('malformed_request', `The message has ${what}.`);
-const wrongVersion = (): ApiError =>
-  new ApiError('http_version_not_supported', 'This server speaks HTTP/1.1 and HTTP/1.0.');
+const wrongVersion = () => new ApiError('http_version_not_supported', 'This server speaks HTTP/1.1 and HTTP/1.0.');
 const headTooLarge = (): ApiError =>
   new ApiError('headers_too_large', `The head has more than ${maxHeadBytes} bytes, or too many lines.`);
 
@@ -26,9 +25,8 @@ export function headError(request: Request): ApiError | null {
   if (request.headBytes > maxHeadBytes || request.retainedBytes > maxRetainedBytes) return headTooLarge();
   const { host, 'transfer-encoding': coding } = headers;
   if (host === undefined && httpVersion === '1.1') return malformed('no Host header (RFC 9112, section 3.2)');
-  if (host !== undefined && !hostValue.test(host)) {
-    return malformed('a Host header that does not name one host (RFC 9112, section 3.2)');
-  }
+  const isHost = hostValue.test(host ?? '');
+  if (!isHost) return malformed('a Host header that does not name one host (RFC 9112, section 3.2)');
   if (coding !== undefined) {
     if (httpVersion === '1.0') return malformed('Transfer-Encoding in an HTTP/1.0 message (RFC 9112, section 6.1)');
     if (!/^[ \t,]*chunked[ \t,]*$/i.test(coding)) return malformed('a Transfer-Encoding other than chunked');

@@ -69,6 +69,7 @@ const afterFirstRequest: readonly [what: string, bytes: string][] = [
   ['a large body', `${post('/', 'Content-Length: 65536')}${'a'.repeat(65_000)}`],
   ['a body in chunks of one byte', chunkedPost + '1\r\na\r\n'.repeat(10_000)],
   ['tiny requests and a large body', `${tiny.repeat(110)}${chunkedPost}ee00\r\n${'a'.repeat(0xee00)}`],
+  ['bodies with trailers', `${chunkedPost}0\r\n${'ab:cd\r\n'.repeat(2_200)}\r\n`.repeat(4)],
   ['requests with small bodies', `${post('/', 'Content-Length: 400')}${'a'.repeat(400)}`.repeat(60)],
 ];
 
@@ -158,6 +159,14 @@ test('destroys a connection with more than 128 unanswered requests', async (t) =
   for (let i = 0; i < 128; i += 1) await assertEchoed(full, '/');
   await full.send(tiny);
   await assertEchoed(full, '/');
+});
+
+test('destroys a connection if the requests after its last response take too much memory', async (t) => {
+  const server = await startServer(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] }); // it is not destroyed because its time is up
+  const client = await server.connect().send('GET / HTTP/1.1\r\n\r\n', get('/', ...lines(2_200)).repeat(3));
+  await client.serverSocketClosed();
+  t.mock.timers.reset();
 });
 
 test('destroys a connection whose waiting requests take too much memory', async (t) => {
