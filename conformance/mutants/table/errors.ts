@@ -11,11 +11,11 @@ const integer = (value: number): Digits => new Digits(String(value));
 const contentType = (kind: Kind, value: string | undefined): Change =>
   responses(kind, (response) => setHeader(response, 'Content-Type', value));
 
-/** Replaces the Error of a 400. */
-const error400 = (replaced: (error: Json) => Json): Change => ({
+/** Replaces the Errors with a status. */
+const replacing = (wanted: number, replaced: (error: Json) => Json): Change => ({
   error: (status, message, exchange) => {
     const error = base.error(status, message, exchange);
-    return status === 400 && error !== undefined ? replaced(error) : error;
+    return status === wanted && error !== undefined ? replaced(error) : error;
   },
 });
 
@@ -24,13 +24,17 @@ export const errorMutants = table([
     responses(status(401, 'orders'), (response) => void (response.body = undefined))],
   ['error-string-404', 'error.object', 'The body of a 404 is a JSON string.',
     { error: (status, message, exchange) => (status === 404 ? message : base.error(status, message, exchange)) }],
-  ['error-array-400', 'error.object', 'The body of a 400 is an array with one Error.', error400((error) => [error])],
+  ['error-array-400', 'error.object', 'The body of a 400 is an array with one Error.', replacing(400, (error) => [error])],
+  ['error-null-401', 'error.object', 'The body of a 401 is null.', replacing(401, () => null)],
+  ['error-null-404', 'error.object', 'The body of a 404 is null.', replacing(404, () => null)],
+  ['error-null-400', 'error.object', 'The body of a 400 is null.', replacing(400, () => null)],
+  ['error-number-401', 'error.object', 'The body of a 401 is the number 401.', replacing(401, () => integer(401))],
 
   ['error-code-missing-401', 'error.code', 'A 401 has no code.', errors(401, (error) => void error.delete('code'))],
   ['error-code-number-404', 'error.code', 'The code of a 404 is a number.',
     errors(404, (error) => void error.set('code', integer(404)))],
   ['error-wrapped-400', 'error.code', 'A 400 wraps its Error in {"error": ...}.',
-    error400((error) => new Map([['error', error]]))],
+    replacing(400, (error) => new Map([['error', error]]))],
 
   ['error-message-missing-400', 'error.message', 'A 400 has no message.',
     errors(400, (error) => void error.delete('message'))],

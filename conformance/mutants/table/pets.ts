@@ -1,7 +1,11 @@
 /** Sections 2 and 3: the fields of a Pet, and Pets. */
 import { base, statuses } from '../server/hooks.ts';
-import { Digits, type Json } from '../server/json.ts';
-import { pages, responses, shown, table, type Change } from './changes.ts';
+import { Digits, writeJson, type Json } from '../server/json.ts';
+import { pages, responses, shown, status, table, type Change, type Kind } from './changes.ts';
+
+/** Sends some responses with another body, and the same status. */
+const body = (kind: Kind, replaced: (body: Json | undefined) => Json | undefined): Change =>
+  responses(kind, (response) => void (response.body = replaced(response.body)));
 
 /** Replaces the body of lists. */
 const listBody = (replaced: (rows: Json[]) => Json | undefined): Change =>
@@ -17,6 +21,17 @@ export const petMutants = table([
     listBody((rows) => (rows.length === 1 ? rows[0] : rows))],
   ['list-null-row', 'pets.array', 'The tenth row of a list is null.',
     listBody((rows) => (rows.length >= 10 ? rows.with(9, null) : rows))],
+  ['list-null', 'pets.array', 'Every list is null.', listBody(() => null)],
+  ['list-null-if-empty', 'pets.array', 'An empty list is null; the server has no animals at the start.',
+    { animals: () => 0, ...listBody((rows) => (rows.length === 0 ? null : rows)) }],
+  ['list-null-filtered', 'pets.array', 'A list of pending animals is null.',
+    body((_response, { query }) => query.get('status') === 'pending', () => null)],
+  ['list-string', 'pets.array', 'A list is a string that contains the array.',
+    listBody((rows) => writeJson(rows))],
+  ['list-number', 'pets.array', 'A list is the number of its animals.',
+    listBody((rows) => new Digits(String(rows.length)))],
+  ['list-false-if-one', 'pets.array', 'A list with limit=1 is false.',
+    body((response, { query }) => response.status === 200 && query.get('limit') === '1', () => false)],
 
   ['pet-id-string-list', 'pet.id', 'Ids are strings in lists.',
     shown('list', (fields, pet) => void fields.set('id', pet.id))],
@@ -25,6 +40,12 @@ export const petMutants = table([
   ['pet-id-missing-get', 'pet.id', 'getPet shows no id.', shown('get', (fields) => void fields.delete('id'))],
   ['pet-id-beyond-int64', 'pet.id', 'Ids start at 2^63.',
     { newId: (pet, exchange) => String(2n ** 63n + BigInt(base.newId(pet, exchange))) }],
+
+  ['pet-null-get', 'pet.id', 'getPet returns 200 and null.', body(status(200, 'get'), () => null)],
+  ['pet-null-create', 'pet.id', 'createPet returns 201 and null.', body(status(201), () => null)],
+  ['pet-array-create', 'pet.id', 'The body of a 201 is an array with one animal.',
+    body(status(201), (pet = null) => [pet])],
+  ['pet-true-get', 'pet.id', 'getPet returns 200 and true.', body(status(200, 'get'), () => true)],
 
   ['pet-name-null-list', 'pet.name', 'Lists show null as the name of a sold animal.',
     shown('list', (fields, pet) => void (pet.status === 'sold' && fields.set('name', null)))],
