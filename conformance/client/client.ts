@@ -48,6 +48,8 @@ interface ClientOptions {
   readonly maxRequests?: number;
   /** The requests per minute of the main key, if its plan is known. */
   readonly perMinute?: number;
+  /** The time limit for a complete response; 30 s if absent. */
+  readonly timeoutMs?: number;
 }
 
 export class Client {
@@ -151,6 +153,7 @@ export class Client {
         headers: [...headers, ...authorization],
         body,
         agent: this.#agent,
+        timeoutMs: this.#options.timeoutMs ?? 30_000,
       });
       return new Response(request, received.status, received.headers, received.body, sent, this.#moment());
     } catch (error) {

@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array | undefined;
   readonly agent: HttpAgent | HttpsAgent;
+  /** The time limit for a complete response. */
+  readonly timeoutMs: number;
 }
 
 export interface HttpResponse {
@@ -25,8 +27,10 @@ export class StaleConnection extends Error {
   override readonly name = 'StaleConnection';
 }
 
-/** The time limit for a complete response. */
-const timeoutMs = 30_000;
+/** The response was not complete within the time limit. */
+export class TooSlow extends Error {
+  override readonly name = 'TooSlow';
+}
 
 /** The size limit of a response. */
 const maxBytes = 16 * 1024 * 1024;
@@ -35,21 +39,26 @@ const maxBytes = 16 * 1024 * 1024;
  * Sends a request and receives the complete response.
  *
  * @throws StaleConnection if the request can be repeated
- * @throws Error if the connection breaks, or if the response is too slow or too large
+ * @throws TooSlow if the response is not complete in time
+ * @throws Error if the connection breaks, or if the response is too large
  */
-export function exchangeHttp({ url, method, headers, body, agent }: HttpRequest): Promise<HttpResponse> {
+export function exchangeHttp({ url, method, headers, body, agent, timeoutMs }: HttpRequest): Promise<HttpResponse> {
   const send = url.startsWith('https:') ? httpsRequest : httpRequest;
   const length = body === undefined ? [] : ['Content-Length', String(body.length)];
   const options = { method, agent, headers: ['Host', new URL(url).host, ...headers.flat(), ...length] };
   return new Promise((resolve, reject) => {
     let responding = false;
+    const fail = (error: Error) => {
+      reject(error);
+      sending.destroy();
+    };
     const sending: ClientRequest = send(url, options, (response) => {
       responding = true;
       const chunks: Buffer[] = [];
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
-        if ((bytes += chunk.length) > maxBytes) sending.destroy(new Error(`a response of more than ${maxBytes} bytes`));
+        if ((bytes += chunk.length) > maxBytes) fail(new Error(`a response of more than ${maxBytes} bytes`));
       });
       response.on('error', reject);
       response.on('aborted', () => reject(new Error('the response was cut off')));
@@ -59,9 +68,13 @@ export function exchangeHttp({ url, method, headers, body, agent }: HttpRequest)
         resolve({ status: statusCode!, headers: pairs, body: Buffer.concat(chunks) });
       });
     });
-    const late = () => sending.destroy(new Error(`no response within ${timeoutMs / 1000} s`));
+    const late = () => fail(new TooSlow(`no complete response within ${timeoutMs / 1000} s`));
     const timer = setTimeout(late, timeoutMs);
-    sending.on('close', () => clearTimeout(timer));
+    sending.on('close', () => {
+      clearTimeout(timer);
+      // Node reports no error if the server switches to another protocol.
+      if (!responding) reject(new Error('the connection was closed without a response'));
+    });
     sending.on('error', (error: NodeJS.ErrnoException) => {
       const reset = ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       reject(

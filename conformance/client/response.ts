@@ -25,6 +25,7 @@ export class Response {
   readonly sentTurn: number;
   readonly receivedTurn: number;
   #json: Json | SyntaxError | undefined;
+  #pets: readonly Pet[] | undefined;
 
   constructor(
     request: Request,
@@ -107,7 +108,7 @@ export class Response {
 
   /** The Pets without errors among them. */
   get pets(): readonly Pet[] {
-    return this.petObjects.map(pet).filter((p) => p !== undefined);
+    return (this.#pets ??= this.petObjects.map(pet).filter((p) => p !== undefined));
   }
 }
 

@@ -1,5 +1,5 @@
 /** One run against one server: its client, its results so far, and whether it can continue. */
-import { Client, NoResponse, type Wait } from '../client/client.ts';
+import { Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';
 import { plans, type Plan } from '../client/pacing.ts';
@@ -32,6 +32,8 @@ export interface SessionOptions {
   readonly exhaustKey?: string;
   readonly plan?: Plan;
   readonly categoryId?: bigint;
+  /** The time limit for a complete response; 30 s if absent. */
+  readonly timeoutMs?: number;
 }
 
 /** The server could not be tested. The message is one line. */
@@ -83,6 +85,7 @@ export class Session {
       clock,
       wait,
       ...(options.maxRequests !== undefined && { maxRequests: options.maxRequests }),
+      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(isPlanOfMainKey && { perMinute: plans[options.plan!].perMinute }),
     });
     this.ledger = new Ledger(options.baseUrl, this.redact);
@@ -158,8 +161,9 @@ export class Session {
     try {
       response = (await this.send(listPets(key, { limit: 100 }))).response;
     } catch (error) {
-      const { message } = error as Error;
-      throw new Untestable(error instanceof NoResponse ? `no response from ${baseUrl}: ${message}` : message);
+      if (error instanceof NoResponse) throw new Untestable(`no response from ${baseUrl}: ${error.message}`);
+      if (error instanceof NoRequestsLeft) throw new Untestable(error.message);
+      throw error;
     }
     this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
     if (response.status === 401 || response.status === 403)
@@ -170,9 +174,16 @@ export class Session {
   /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */
   async #tryCategory(): Promise<void> {
     const { mustBe: _, ...request } = createPet(this.key, this.fixtures.newPet());
-    const { status } = (await this.send(request)).response;
-    if (status === 201) return;
-    this.noCategory = `no category is known: ${this.fixtures.category} gets ${status}; set --category-id`;
+    let gets: string;
+    try {
+      const { status } = (await this.send(request)).response;
+      if (status === 201) return;
+      gets = `${status}`;
+    } catch (error) {
+      if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
+      gets = `no response: ${error.message}`;
+    }
+    this.noCategory = `no category is known: ${this.fixtures.category} gets ${gets}; set --category-id`;
   }
 
   #judge(response: Response): JudgedResponse {

@@ -92,7 +92,7 @@ export class History {
   add(response: Response): void {
     const { request, status, json } = response;
     for (const pet of response.pets) this.#addPet(pet, response);
-    if (this.#petObjects.length < maxObjects) this.#petObjects.push(...response.petObjects);
+    this.#petObjects.push(...response.petObjects.slice(0, maxObjects - this.#petObjects.length));
     if (request.operation === 'other') return;
     const isError = [400, 401, 404].includes(status) && json instanceof JsonObject;
     if (isError && this.#errors.length < maxObjects) this.#errors.push(json);

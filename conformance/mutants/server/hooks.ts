@@ -2,6 +2,7 @@
  * The points at which the behaviour of the small server can be replaced. `base` conforms to the specification; mutants
  * and variants replace some of its hooks. Several servers share the hooks, so a hook keeps its state in the `World`.
  */
+import type { ServerResponse } from 'node:http';
 import type { Plan } from '../../client/pacing.ts';
 import { Digits, readJson, type Json, type JsonObject } from './json.ts';
 
@@ -136,6 +137,8 @@ export interface Hooks {
   response(response: MutantResponse, exchange: Exchange): MutantResponse;
   /** The bytes of its body. */
   bytes(text: string, exchange: Exchange): Uint8Array;
+  /** Writes the response, whose headers are a flat list of names and values, because some mutants send one twice. */
+  write(to: ServerResponse, status: number, headers: string[], body: Uint8Array, exchange: Exchange): void;
 }
 
 const minuteMs = 60_000;
@@ -238,6 +241,7 @@ export const base: Hooks = {
 
   response: (response) => response,
   bytes: (text) => Buffer.from(text, 'utf8'),
+  write: (to, status, headers, body) => void to.writeHead(status, headers).end(body),
 };
 
 /** The result of `make`, or undefined if it throws. */

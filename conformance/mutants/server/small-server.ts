@@ -229,11 +229,10 @@ function failure(status: number, message: string, exchange: Exchange, hooks: Hoo
 function send(nodeResponse: ServerResponse, response: MutantResponse, exchange: Exchange, hooks: Hooks): void {
   const bytes = response.body === undefined ? new Uint8Array() : hooks.bytes(writeJson(response.body), exchange);
   nodeResponse.sendDate = false;
-  // A flat list of names and values, because some mutants send a header twice.
-  nodeResponse.writeHead(response.status, [
+  const headers = [
     ...['Date', new Date(exchange.now).toUTCString()],
     ...(response.status === 204 ? [] : ['Content-Length', String(bytes.length)]),
     ...response.headers.flat(),
-  ]);
-  nodeResponse.end(bytes);
+  ];
+  hooks.write(nodeResponse, response.status, headers, bytes, exchange);
 }

@@ -40,7 +40,8 @@ export const animalRules: readonly Rule[] = [
     judge: (response, history) => {
       const { operation } = response.request;
       const ids = response.pets.map((pet) => pet.id);
-      const duplicate = ids.find((id, i) => ids.indexOf(id) !== i);
+      const seen = new Set<bigint>();
+      const duplicate = ids.find((id) => seen.size === seen.add(id).size);
       if (duplicate !== undefined) return { required: 'each id once', received: `id ${duplicate} twice in one list` };
       if (operation === 'listPets') return ids.length > 1 ? true : undefined;
       const [id] = ids;
