@@ -7,9 +7,10 @@ import { fakeClock, start } from '../testing/responses.ts';
 import { response } from '../testing/responses.ts';
 import { apiKey, scripted, smallServer } from '../testing/servers.ts';
 import { send, session } from '../testing/sessions.ts';
-import { NoResponse, NoRequestsLeft, retryAfterMs, Client } from './client.ts';
-import { bearer } from './credentials.ts';
+import { NoResponse, NoRequestsLeft, Client } from './client.ts';
+import { bearer, nobody } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
+import { retryAfterMs } from './windows.ts';
 
 const list = listPets(bearer(apiKey), { limit: 1 });
 
@@ -103,10 +104,33 @@ describe('429', () => {
     });
   }
 
-  test('with a wait of more than 15 minutes, ends the request immediately', async (t) => {
-    const { client, clock } = await clientOf(t, refusing('901', 1));
-    await assert.rejects(send(client, list), /the server returned 429; the next request would have to wait 16 minutes/);
-    assert.deepEqual(clock.waits, []);
+  for (const value of ['901', '59000', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT']) {
+    test(`with Retry-After: ${value.slice(0, 40)}, tries once after a minute, and then ends`, async (t) => {
+      const admitted = await clientOf(t, refusing(value, 1));
+      assert.equal((await send(admitted.client, list)).status, 200);
+      assert.deepEqual(admitted.clock.waits, [62_000]);
+      const { client, clock, received } = await clientOf(t, refusing(value, Infinity));
+      await assert.rejects(send(client, list), NoRequestsLeft);
+      await assert.rejects(send(client, list), NoRequestsLeft);
+      assert.deepEqual(clock.waits, [62_000]);
+      assert.equal(received.length, 2);
+    });
+  }
+
+  test('with a Retry-After that the minute does not explain, but a second refusal confirms, waits', async (t) => {
+    const { client, clock } = await clientOf(t, refusing('300', 2));
+    assert.equal((await send(client, list)).status, 200);
+    assert.deepEqual(clock.waits, [62_000, 300_000]);
+  });
+
+  test('without a valid key and without end, is waited for once', async (t) => {
+    const { client, clock } = await clientOf(t, refusing('60', Infinity));
+    await assert.rejects(send(client, listPets(nobody)), NoRequestsLeft);
+    const waits = clock.waits.length;
+    await assert.rejects(send(client, listPets(nobody)), (error) => error instanceof NoRequestsLeft && !error.forAll);
+    assert.equal(clock.waits.length, waits);
+    await assert.rejects(send(client, list), NoRequestsLeft);
+    assert.ok(clock.waits.length > waits, 'the valid key is another one');
   });
 
   test('is a response like any other for requests that are sent together', async (t) => {
@@ -166,6 +190,28 @@ describe('rate limit headers', () => {
         /no requests left in this window; the next request would have to wait 667 minutes/.test(error.message),
     );
     assert.equal(client.sent.withKey, 2);
+  });
+});
+
+describe('slow responses', () => {
+  test('end the run after 20', async (t) => {
+    const { client, clock, received } = await clientOf(t, (_, response, clock) => {
+      clock.move(29_000);
+      response.end('[]');
+    });
+    for (let i = 0; i < 20; i++) assert.equal((await send(client, list)).status, 200);
+    await assert.rejects(send(client, list), /the server is too slow: 20 responses took more than 10 s/);
+    assert.equal(received.length, 20);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('that never end have a limit', async (t) => {
+    const server = await scripted(t, () => {});
+    const clock = fakeClock();
+    const client = new Client({ baseUrl: server.baseUrl, clock, wait: (ms) => clock.sleep(ms), timeoutMs: 1 });
+    t.after(() => client.close());
+    for (let i = 0; i < 20; i++) await assert.rejects(send(client, list), /no complete response within 0.001 s/);
+    await assert.rejects(send(client, list), NoRequestsLeft);
   });
 });
 

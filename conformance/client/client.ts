@@ -5,13 +5,18 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Clock } from './clock.ts';
-import { exchangeHttp, StaleConnection } from './http.ts';
+import { exchangeHttp, StaleConnection, TooSlow } from './http.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
+import { explainedMs, retryAfterMs } from './windows.ts';
 
 /** The number of connections for requests that are sent at the same time. */
 const maxConnections = 64;
+
+/** A server that takes longer than this for so many responses is not tested any further. */
+const slowMs = 10_000;
+const maxSlow = 20;
 
 /** No response was received: the connection broke, or the response took too long. */
 export class NoResponse extends Error {
@@ -58,7 +63,10 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #pacers: Record<Credential['key'], Pacer>;
+  /** Why a key is not used any more. */
+  readonly #givenUp = new Map<Credential['key'], string>();
   #turn = 0;
+  #slow = 0;
 
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
@@ -83,17 +91,24 @@ export class Client {
   async *attempts(request: Request): AsyncGenerator<Response> {
     const { key } = request.credential;
     const pacer = this.#pacers[key];
+    let hasTried = false;
     for (let refusals = 0, waited = 0; ; refusals++) {
       await this.room(key, 1);
       const response = await this.exchange(request);
       yield response;
       if (response.status !== 429) return;
       this.sent.unwanted429++;
-      const retryAfter = retryAfterMs(response, pacer.serverTime(response.receivedAt)) ?? 0;
+      const serverTime = pacer.serverTime(response.receivedAt);
+      const retryAfter = retryAfterMs(response, serverTime) ?? 0;
       // After a second refusal, back off even beyond Retry-After (section 8, behaviour 2).
-      const ms = retryAfter > 0 && refusals === 0 ? retryAfter : Math.max(retryAfter, backoffMs(refusals));
+      let ms = retryAfter > 0 && refusals === 0 ? retryAfter : Math.max(retryAfter, backoffMs(refusals));
+      // Retry-After may be wrong, such as in milliseconds. Only a second refusal shows that it is not.
+      if (!hasTried && ms > explainedMs(response, serverTime)) {
+        hasTried = true;
+        ms = explainedMs(response, serverTime);
+      }
       if (waited > 0 && waited + ms > longWindowMs)
-        throw new NoRequestsLeft(`the server returned 429 to ${refusals + 1} requests in a row`, key === 'main');
+        throw this.#giveUp(key, `the server returned 429 to ${refusals + 1} requests in a row`);
       waited += ms;
       await this.#wait(ms, 'the server returned 429', key);
     }
@@ -102,8 +117,10 @@ export class Client {
   /** Waits until the key has `count` requests left. */
   async room(key: Credential['key'], count: number): Promise<void> {
     const pacer = this.#pacers[key];
-    for (let ms; (ms = pacer.wait(this.#options.clock.now(), count)) > 0;)
+    for (let ms; (ms = pacer.wait(this.#options.clock.now(), count)) > 0;) {
       await this.#wait(ms, 'the key has no requests left in this window', key);
+      pacer.waited(ms);
+    }
   }
 
   /**
@@ -132,12 +149,15 @@ export class Client {
 
   async #wait(ms: number, reason: string, key: Credential['key']): Promise<void> {
     if (ms > longWindowMs)
-      throw new NoRequestsLeft(
-        `${reason}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`,
-        key === 'main',
-      );
+      throw this.#giveUp(key, `${reason}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`);
     this.sent.secondsWaited += ms / 1000;
     await this.#options.wait(ms, reason);
+  }
+
+  /** Remembers that a key is not admitted in reasonable time, so that no other request waits for it. */
+  #giveUp(key: Credential['key'], reason: string): NoRequestsLeft {
+    this.#givenUp.set(key, reason);
+    return new NoRequestsLeft(reason, key === 'main');
   }
 
   /** Sends a request, and once more if the server has closed the idle connection that it was sent on. */
@@ -155,8 +175,11 @@ export class Client {
         agent: this.#agent,
         timeoutMs: this.#options.timeoutMs ?? 30_000,
       });
-      return new Response(request, received.status, received.headers, received.body, sent, this.#moment());
+      const response = new Response(request, received.status, received.headers, received.body, sent, this.#moment());
+      if (response.receivedAt - response.sentAt > slowMs) this.#slow++;
+      return response;
     } catch (error) {
+      if (error instanceof TooSlow) this.#slow++;
       if (error instanceof StaleConnection && !isRetry) return this.#once(request, true);
       // An error in the kit is not the server's.
       if (error instanceof TypeError || error instanceof ReferenceError) throw error;
@@ -168,22 +191,14 @@ export class Client {
     const { maxRequests, clock } = this.#options;
     if (maxRequests !== undefined && this.sent.withKey + this.sent.withoutKey >= maxRequests)
       throw new NoRequestsLeft(`--max-requests ${maxRequests} is reached`);
+    if (this.#slow >= maxSlow)
+      throw new NoRequestsLeft(`the server is too slow: ${this.#slow} responses took more than ${slowMs / 1000} s`);
+    const givenUp = this.#givenUp.get(key);
+    if (givenUp !== undefined) throw new NoRequestsLeft(givenUp, key === 'main');
     if (key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
     this.#pacers[key].sending(clock.now());
   }
-}
-
-/**
- * The value of Retry-After (RFC 9110, section 10.2.3: seconds, or a date) in milliseconds from `now`, the server's
- * time; undefined if it is missing or invalid.
- */
-export function retryAfterMs(response: Response, now: number): number | undefined {
-  const value = response.all('retry-after')[0];
-  if (value === undefined) return undefined;
-  if (/^\d+$/.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
 /** 1, 2, 4 … s, at most a minute, plus up to a quarter at random, so that clients do not retry at the same time. */

@@ -117,6 +117,31 @@ describe('a fixed window', () => {
   });
 });
 
+test('a Reset more than a day ahead is not waited for: the window is taken for a minute', () => {
+  for (const reset of [endOfMinute(start) * 1_000, endOfMinute(start) + 90_000, 9e15]) {
+    // 1,000 is a limit per day of one plan, and per minute of another.
+    const pacer = after({ limit: 1_000, remaining: 1, reset }, { limit: 1_000, remaining: 0, reset });
+    assert.equal(pacer.wait(start), minuteMs + 50, `${reset}`);
+    assert.equal(pacer.longWindow(start), undefined);
+    const other = after({ limit: 1_000, remaining: 900, reset });
+    for (let i = 0; i < 100; i++) other.sending(start);
+    assert.equal(other.wait(start), 0, `${reset}`);
+  }
+});
+
+test('Remaining is ignored if it demands many more waits than the limit explains', () => {
+  const pacer = after({ limit: 60, remaining: 1, reset: endOfMinute(start) });
+  let waited = 0;
+  for (let at = start, i = 0; i < 600; i++) {
+    const ms = pacer.wait(at);
+    pacer.waited(ms);
+    waited += ms;
+    pacer.sending((at += ms));
+    pacer.learn(response({ at, limit: 60, remaining: 0, reset: endOfMinute(at) }));
+  }
+  assert.ok(waited > 10 * minuteMs && waited < 35 * minuteMs, `${waited / minuteMs} minutes`);
+});
+
 test('Remaining 0 is ignored until it was above 0', () => {
   const reset = endOfMinute(start);
   const pacer = after(...Array.from({ length: 5 }, () => ({ limit: 60, remaining: 0, reset })));

@@ -6,8 +6,12 @@
  *   least that. The largest difference to the kit's clock is close to the real one, and never larger.
  * - The other window. The headers may describe the day while the minute runs out. A limit that is the daily limit of a
  *   plan reveals the plan, and with it the limit per minute.
+ *
+ * They may also be wrong. A Reset more than a day ahead is no window of the specification: the window is then taken for
+ * a minute. Headers that demand many more waits than their limit explains are ignored.
  */
 import type { Response } from './response.ts';
+import { dayMs, minuteMs, toleranceMs } from './windows.ts';
 
 /** The plans of the specification (section 8), with the number of requests that they allow. */
 export const plans = {
@@ -17,7 +21,8 @@ export const plans = {
 } as const;
 export type Plan = keyof typeof plans;
 
-const minuteMs = 60_000;
+/** How long the kit waits for windows in all, in addition to what their limit explains. */
+const moreWaitsMs = 10 * minuteMs;
 
 /** The kit does not wait for a window that ends later than this. */
 export const longWindowMs = 15 * minuteMs;
@@ -35,6 +40,9 @@ export class Pacer {
   #offset: number | undefined;
   /** The times of the requests of the last minute. */
   #sent: number[] = [];
+  /** The number of requests, and how long they have waited in all. */
+  #requests = 0;
+  #waitedMs = 0;
 
   /** `perMinute` is the limit of the key, if it is known in advance. */
   constructor(perMinute?: number) {
@@ -50,7 +58,7 @@ export class Pacer {
   wait(now: number, count = 1): number {
     if (this.#window !== undefined && now >= this.#window.endsAt) this.#window = undefined;
     let until = now;
-    if (this.#window !== undefined && this.#window.remaining < Math.min(count, this.#window.limit))
+    if (this.#window !== undefined && this.#window.remaining < Math.min(count, this.#window.limit) && this.#believes())
       until = this.#window.endsAt;
     while (this.#sent.length > 0 && this.#sent[0]! <= now - minuteMs) this.#sent.shift();
     if (this.#perMinute !== undefined) {
@@ -62,7 +70,13 @@ export class Pacer {
 
   /** Is called before each request. */
   sending(now: number): void {
+    this.#requests++;
     this.#sent.push(now);
+  }
+
+  /** Is called after each wait. */
+  waited(ms: number): void {
+    this.#waitedMs += ms;
   }
 
   /** Learns from the headers of a response. */
@@ -75,7 +89,8 @@ export class Pacer {
     this.#hadRoom ||= remaining > 0;
     if (!this.#hadRoom) return;
     const margin = this.#offset === undefined ? unknownClockMarginMs : marginMs;
-    const endsAt = reset * 1_000 - (this.#offset ?? 0) + margin;
+    const told = reset * 1_000 - (this.#offset ?? 0) + margin;
+    const endsAt = told - response.receivedAt <= dayMs + toleranceMs ? told : response.receivedAt + minuteMs + margin;
     // The last of several concurrent responses to arrive is not necessarily the last to be counted.
     const before = this.#window;
     const same = before !== undefined && before.limit === limit && before.reset === reset;
@@ -99,6 +114,11 @@ export class Pacer {
     if (perMinute === Infinity) return 0;
     if (endsAt - now > 2 * minuteMs) return Math.max(0, Math.ceil(count / perMinute) - 1) * minuteMs;
     return over <= 0 ? 0 : endsAt - now + (Math.ceil(over / perMinute) - 1) * minuteMs;
+  }
+
+  /** Whether the limit explains the waits so far, even if other clients send as many requests as the kit. */
+  #believes(): boolean {
+    return this.#waitedMs <= moreWaitsMs + ((2 * this.#requests) / this.#window!.limit) * minuteMs;
   }
 
   /** A lower bound of the server's time, in milliseconds since 1970. */

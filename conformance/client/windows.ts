@@ -2,6 +2,13 @@
 import type { Credential } from './request.ts';
 import type { Response } from './response.ts';
 
+/** The windows of the specification (section 8). */
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+
+/** By how much clocks, and headers in whole seconds, may disagree about the end of a window. */
+export const toleranceMs = 2_000;
+
 /** The rate limit headers of one response. */
 export interface LimitReading {
   readonly key: Credential['key'];
@@ -65,4 +72,27 @@ export function windowsOf(readings: readonly LimitReading[]): readonly (readonly
     else window.push(reading);
   }
   return [...windows.values()];
+}
+
+/**
+ * How long after a 429 a request is admitted at the latest, if the key has used up a minute or the window of the
+ * headers, in milliseconds. Only a ban, or a day that the headers do not show, lasts longer.
+ *
+ * @param now the server's time when it sent the response
+ */
+export function explainedMs({ rateLimits }: Response, now: number): number {
+  const untilReset = (rateLimits?.reset ?? 0) * 1000 - now;
+  return Math.max(minuteMs, untilReset <= dayMs + toleranceMs ? untilReset : 0) + toleranceMs;
+}
+
+/**
+ * The value of Retry-After (RFC 9110, section 10.2.3: seconds, or a date) in milliseconds from `now`, the server's
+ * time; undefined if it is missing or invalid.
+ */
+export function retryAfterMs(response: Response, now: number): number | undefined {
+  const value = response.all('retry-after')[0];
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -17,6 +17,7 @@ export class History {
   readonly #statuses = new Map<bigint, PetStatus | undefined>();
   readonly #petObjects: JsonObject[] = [];
   readonly #errors: JsonObject[] = [];
+  readonly #refusals = new Map<string, Response>();
   /** The rate limit headers of all responses, in the order in which they arrived. */
   readonly readings: LimitReading[] = [];
 
@@ -88,6 +89,12 @@ export class History {
     return this.#errors;
   }
 
+  /** The latest 429 to the same operation with the same key, if no request was admitted since. */
+  refusalBefore({ request, sentTurn }: Response): Response | undefined {
+    const refusal = this.#refusals.get(`${request.credential.key} ${request.operation}`);
+    return refusal !== undefined && refusal.receivedTurn < sentTurn ? refusal : undefined;
+  }
+
   /** Adds a response, after it has been judged. */
   add(response: Response): void {
     const { request, status, json } = response;
@@ -96,6 +103,9 @@ export class History {
     if (request.operation === 'other') return;
     const isError = [400, 401, 404].includes(status) && json instanceof JsonObject;
     if (isError && this.#errors.length < maxObjects) this.#errors.push(json);
+    const source = `${request.credential.key} ${request.operation}`;
+    if (status === 429) this.#refusals.set(source, response.light());
+    else if (this.refusalBefore(response) !== undefined) this.#refusals.delete(source);
     const reading = limitReading(response);
     if (reading !== undefined) this.readings.push(reading);
   }

@@ -1,5 +1,5 @@
 /** Section 8: the three rate limit headers. */
-import type { Exchange } from '../server/hooks.ts';
+import { base, type Exchange } from '../server/hooks.ts';
 import {
   all, everyHundredth, integerOf, of, responses, setHeader, status, table,
   type Change, type Kind, type NumberHeader,
@@ -19,6 +19,10 @@ const twice = (kind: Kind, name: NumberHeader): Change =>
 /** Writes a header in another form. */
 const as = (kind: Kind, name: NumberHeader, form: (value: number, exchange: Exchange) => string | number): Change =>
   responses(kind, (response, exchange) => setHeader(response, name, String(form(integerOf(response, name), exchange))));
+
+/** The headers except one. */
+const without = (headers: readonly string[], name: string): string[] =>
+  headers.filter((_, i) => headers[i - (i % 2)] !== name);
 
 const secondsUntil = (value: number, { now }: Exchange): number => Math.max(0, value - Math.floor(now / 1000));
 
@@ -82,6 +86,11 @@ export const headerMutants = table([
     as(status(429), remaining, () => -1)],
 
   ['reset-ms', 'limits.reset-time', 'Reset is in milliseconds.', as(all, reset, (value) => value * 1000)],
+  ['reset-ms-without-date', 'limits.reset-time', 'Reset is in milliseconds, and there is no Date.',
+    {
+      ...as(all, reset, (value) => value * 1000),
+      write: (to, status, headers, ...rest) => base.write(to, status, without(headers, 'Date'), ...rest),
+    }],
   ['reset-ms-404', 'limits.reset-time', 'Reset of a 404 is in milliseconds.',
     as(status(404), reset, (value) => value * 1000)],
   ['reset-delta', 'limits.reset-time', 'Reset is the number of seconds until the reset.',

@@ -26,6 +26,17 @@ export const recoveryMutants = table([
     { retryAfter: (ms, { now }) => new Date(now + ms).toISOString() }],
   ['retry-after-negative', 'limits.retry-after', 'Retry-After is negative.',
     { retryAfter: (ms, exchange) => `-${base.retryAfter(ms, exchange)}` }],
+  ['retry-after-ms', 'limits.retry-after', 'Retry-After is in milliseconds.',
+    { retryAfter: (ms) => String(Math.ceil(ms)) }],
+  ['retry-after-ms-list', 'limits.retry-after', 'Retry-After of listPets is in milliseconds.',
+    {
+      retryAfter: (ms, exchange) =>
+        exchange.operation === 'list' ? String(Math.ceil(ms)) : base.retryAfter(ms, exchange),
+    }],
+  ['retry-after-timestamp', 'limits.retry-after', 'Retry-After is a time in Unix seconds.',
+    { retryAfter: (ms, { now }) => String(Math.ceil((now + ms) / 1000)) }],
+  ['retry-after-hour-ahead', 'limits.retry-after', 'Retry-After is a date in the next time zone.',
+    { retryAfter: (ms, { now }) => new Date(now + ms + 3_600_000).toUTCString() }],
 
   ['retry-after-short', 'limits.recovers', 'Retry-After is five seconds too short.',
     { retryAfter: (ms, exchange) => base.retryAfter(ms - 5_000, exchange) }],

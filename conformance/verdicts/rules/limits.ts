@@ -1,13 +1,10 @@
 /** The rate limit headers of every response: section 8. */
 import type { Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
-import { isOfOperation, must, type Rule } from './rule.ts';
+import { dayMs, explainedMs, retryAfterMs, toleranceMs } from '../../client/windows.ts';
+import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
 const headers = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
-
-/** By how much Reset may lie in the past or beyond a day, because clocks and Date headers have whole seconds. */
-const resetToleranceMs = 2_000;
-const dayMs = 86_400_000;
 
 /** An HTTP date in its preferred format (RFC 9110, section 5.6.7). */
 const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
@@ -48,21 +45,24 @@ export const limitRules: readonly Rule[] = [
     judge: (response) => {
       const { date, sentAt, receivedAt } = response;
       const reset = response.integer('x-ratelimit-reset');
-      if (!isOfOperation(response) || reset === undefined || date === undefined) return undefined;
-      const aheadMs = reset * 1000 - date;
+      if (!isOfOperation(response) || reset === undefined) return undefined;
+      // Without Date, the clocks of server and kit may differ by hours. Milliseconds are years ahead.
+      const aheadMs = reset * 1000 - (date ?? receivedAt);
+      if (date === undefined && Math.abs(aheadMs) <= 2 * dayMs) return undefined;
       // A server may set Reset when the request arrives, and Date when it responds.
-      const earliestMs = -resetToleranceMs - (receivedAt - sentAt);
+      const earliestMs = -toleranceMs - (receivedAt - sentAt);
       return must(
-        aheadMs >= earliestMs && aheadMs <= dayMs + resetToleranceMs,
+        aheadMs >= earliestMs && aheadMs <= dayMs + toleranceMs,
         'Reset in Unix seconds, not before Date and at most a day after it',
-        `${reset}, while Date is ${date / 1000}`,
+        `${reset}, while ${date === undefined ? 'the time' : 'Date'} is ${Math.floor((date ?? receivedAt) / 1000)}`,
       );
     },
   },
   {
     id: 'limits.retry-after',
-    judge: (response) => {
-      if (!isOfOperation(response) || response.status !== 429) return undefined;
+    judge: (response, history) => {
+      if (!isOfOperation(response)) return undefined;
+      if (response.status !== 429) return isAdmittedEarly(response, history.refusalBefore(response));
       const values = response.all('retry-after');
       const [value = ''] = values;
       return must(
@@ -73,6 +73,19 @@ export const limitRules: readonly Rule[] = [
     },
   },
 ];
+
+/** Whether a request is admitted long before Retry-After, although no window explains such a wait. */
+function isAdmittedEarly(response: Response, refusal: Response | undefined): Judgement {
+  if (refusal === undefined || response.request.credential.key === 'none' || response.status >= 300) return undefined;
+  const refusedAt = refusal.date ?? refusal.receivedAt;
+  const waitMs = retryAfterMs(refusal, refusedAt) ?? 0;
+  const waitedMs = response.sentAt - refusal.receivedAt;
+  if (waitMs <= explainedMs(refusal, refusedAt) || waitedMs >= waitMs - toleranceMs) return undefined;
+  return {
+    required: 'a Retry-After after which a request is admitted, in seconds, and not long before',
+    received: `Retry-After: ${refusal.all('retry-after')[0]}, and a request admitted after ${Math.ceil(waitedMs / 1000)} s`,
+  };
+}
 
 function hasHeader(id: RequirementId, name: string): Rule {
   return {
