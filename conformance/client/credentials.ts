@@ -77,7 +77,7 @@ export function inQuery(key: string): { readonly text: string; readonly shell: s
 
 /**
  * Returns a function that removes keys from a text: every part of it that contains a third of a key or more, in any
- * case, because a server may return a near miss.
+ * case, because a server may return a near miss. A word that is also a word of the key is kept.
  */
 export function redactor(keys: readonly string[]): (text: string) => string {
   const pieces = keys.map((given) => {
@@ -114,10 +114,30 @@ function without(
     }
     let end = at + length;
     while (end < low.length && key.includes(low.slice(at, end + 1))) end++;
+    if (end - at < key.length && isWord(text, at, end, key.length)) {
+      at++;
+      continue;
+    }
     kept += `${text.slice(from, at)}[key]`;
     from = at = end;
   }
   return kept + text.slice(from);
+}
+
+/**
+ * Whether a part of a text is a word, or a part of one, of at most two thirds of the length of the key. Without this
+ * limit, the near misses of a key that consists of letters would be words.
+ */
+function isWord(text: string, start: number, end: number, keyLength: number): boolean {
+  if (!/^[^a-z0-9]?[a-z]+[^a-z0-9]?$/i.test(text.slice(start, end))) return false;
+  const isLetter = (at: number) => /[a-z]/i.test(text.charAt(at));
+  let [from, to] = [start, end];
+  while (!isLetter(from)) from++;
+  while (!isLetter(to - 1)) to--;
+  while (isLetter(from - 1)) from--;
+  while (isLetter(to)) to++;
+  const word = text.slice(from, to);
+  return word.length <= (keyLength * 2) / 3 && /^([A-Z]?[a-z]+|[A-Z]+)$/.test(word);
 }
 
 /** Changes only A to Z, because the lower case of other letters may be longer. */
