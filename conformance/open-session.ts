@@ -1,6 +1,6 @@
 /** Opens a session for the options of a command line. */
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
-import { startServer } from '../harness/server.ts';
+import { buildIfNeeded, startServer } from '../harness/server.ts';
 import type { Wait } from './client/client.ts';
 import type { Clock } from './client/clock.ts';
 import { isLoopback, type Options } from './options.ts';
@@ -36,8 +36,9 @@ export async function openSession(options: Options, clock: Clock, wait: Wait): P
   return { session, close };
 }
 
-/** Starts this project's own server, with sample animals and a key. Its folder is removed when this process exits. */
+/** Builds and starts this project's own server, with sample animals and a key. Its folder is removed when this process exits. */
 async function startOwnServer() {
+  await buildIfNeeded(thisProcess);
   const server = await startServer(thisProcess, temporaryFolder(thisProcess), ['--demo']);
   const [, apiKey = ''] = await server.printed(/^ +([A-Za-z0-9_]{20,})\n/m);
   return { server, baseUrl: `${server.address}/v1`, apiKey };

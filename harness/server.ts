@@ -76,3 +76,13 @@ export function built(path: string): string {
   if (!existsSync(path)) throw new NotStarted(`${path} does not exist: run npm run build`);
   return path;
 }
+
+/**
+ * Builds the server, unless its build is newer than its sources. Can be called by several processes at once.
+ *
+ * @throws NotStarted if the build fails
+ */
+export async function buildIfNeeded(owner: Owner): Promise<void> {
+  const { code, stdout, stderr } = await new Program(owner, [process.execPath, 'scripts/build.mjs', '--if-needed']).ended;
+  if (code !== 0) throw new NotStarted(`the build failed: ${(stdout + stderr).trim().split('\n')[0]}`);
+}

@@ -1,19 +1,62 @@
-// Builds dist/: the server and the operator's command, complete in themselves. With --tests it also compiles everything
-// into build/, from where compiled.mjs runs it.
+// Builds dist/: the server and the operator's command, complete in themselves. With --if-needed it builds nothing if
+// dist/ is newer than its sources. With --tests it also compiles everything into build/, from where compiled.mjs runs it.
+//
+// The build happens in a folder of its own. Then each file that differs replaces its predecessor at once, so that
+// servers can start, and others can build, at the same time.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import * as fs from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
-rmSync('dist', { recursive: true, force: true });
+/** Is written last, and has the time at which the build began. */
+const stamp = 'dist/package.json';
+const sources = ['src', 'package.json', 'tsconfig.json', 'scripts/build.mjs'];
 const tsc = (...options) => execFileSync('node_modules/.bin/tsc', options, { stdio: 'inherit' });
-tsc('-p', 'src');
-copyFileSync('src/operations/openapi.json', 'dist/operations/openapi.json');
-const { name, version, license, type, engines } = JSON.parse(readFileSync('package.json', 'utf8'));
-const bin = { petstore: 'cli.js' };
-writeFileSync('dist/package.json', `${JSON.stringify({ name, version, license, private: true, type, engines, bin }, null, 2)}\n`);
-chmodSync('dist/cli.js', 0o755);
+
+const isCurrent = process.argv.includes('--if-needed') && fs.existsSync(stamp) &&
+  sources.flatMap(withContent).every((path) => fs.statSync(path).mtimeMs < fs.statSync(stamp).mtimeMs);
+if (!isCurrent) build();
 if (process.argv.includes('--tests')) {
   const maps = ['--inlineSourceMap', '--sourceRoot', `${process.cwd()}/`];
   tsc('--noEmit', 'false', '--noCheck', '--rootDir', '.', '--outDir', 'build', ...maps);
+}
+
+function build() {
+  const startedAt = new Date();
+  fs.mkdirSync('build', { recursive: true });
+  const made = fs.mkdtempSync('build/dist-');
+  try {
+    tsc('-p', 'src', '--outDir', made);
+    fs.copyFileSync('src/operations/openapi.json', join(made, 'operations/openapi.json'));
+    fs.chmodSync(join(made, 'cli.js'), 0o755);
+    const { name, version, license, type, engines } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
+    const bin = { petstore: 'cli.js' };
+    const described = { name, version, license, private: true, type, engines, bin };
+    fs.writeFileSync(join(made, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
+    publish(made);
+    fs.utimesSync(stamp, startedAt, startedAt);
+  } finally {
+    fs.rmSync(made, { recursive: true, force: true });
+  }
+}
+
+/** Moves what differs into dist/, the stamp last, and removes what the build has not made. */
+function publish(made) {
+  const isFile = (path) => fs.statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  const names = fs.readdirSync(made, { recursive: true }).filter((name) => isFile(join(made, name)));
+  for (const name of [...names.filter((name) => name !== 'package.json'), 'package.json']) {
+    const [from, to] = [join(made, name), join('dist', name)];
+    if (isFile(to) && fs.readFileSync(to).equals(fs.readFileSync(from))) continue;
+    fs.mkdirSync(dirname(to), { recursive: true });
+    fs.renameSync(from, to);
+  }
+  for (const name of fs.readdirSync('dist', { recursive: true }))
+    if (isFile(join('dist', name)) && !names.includes(name)) fs.rmSync(join('dist', name), { force: true });
+}
+
+/** A file, or a folder and everything in it: a folder changes when a file in it is removed. */
+function withContent(path) {
+  if (!fs.statSync(path).isDirectory()) return [path];
+  return [path, ...fs.readdirSync(path, { recursive: true }).map((name) => join(path, name))];
 }
