@@ -50,7 +50,7 @@ export const exhaustedLimitChecks: readonly Check[] = [
   }),
   check('limits.recovers', { exhausts: true }, async (t) => {
     const { retried } = await exhaust(t);
-    if (retried === undefined) throw new Inconclusive('no 429 had a Retry-After to wait for');
+    if (retried === undefined) throw new Inconclusive('no 429 had a Retry-After to wait for, or it was too long');
     const { response, retryAfter } = retried;
     const required = `the request admitted, because it was sent ${retryAfter} after the 429, as Retry-After said`;
     t.require(response.status !== 429, response, required);

@@ -81,9 +81,10 @@ function isAdmittedEarly(response: Response, refusal: Response | undefined): Jud
   const waitMs = retryAfterMs(refusal, refusedAt) ?? 0;
   const waitedMs = response.sentAt - refusal.receivedAt;
   if (waitMs <= explainedMs(refusal, refusedAt) || waitedMs >= waitMs - toleranceMs) return undefined;
+  const [retryAfter] = refusal.all('retry-after');
   return {
-    required: 'a Retry-After after which a request is admitted, in seconds, and not long before',
-    received: `Retry-After: ${refusal.all('retry-after')[0]}, and a request admitted after ${Math.ceil(waitedMs / 1000)} s`,
+    required: 'a Retry-After in seconds or as a date, which the limits explain',
+    received: `Retry-After: ${retryAfter}, and a request admitted after ${Math.ceil(waitedMs / 1000)} s`,
   };
 }
 
