@@ -45,6 +45,7 @@ export const createGapChecks: readonly Check[] = [
   observe(
     [
       'create.whole-fraction',
+      'create.tiny-fraction',
       'create.duplicate-name',
       'create.byte-order-mark',
       'create.invalid-utf-8',
@@ -52,7 +53,7 @@ export const createGapChecks: readonly Check[] = [
       'create.own-id',
       'create.content-type',
     ],
-    { requests: 9, creates: 9, writes: true },
+    { requests: 10, creates: 10, writes: true },
     async (t) => {
       const c = t.fixtures.category;
       const sent = { name: 'Rex', categoryId: c };
@@ -65,6 +66,7 @@ export const createGapChecks: readonly Check[] = [
       const latin1 = Buffer.from(`{"name":"R\u00e9x","categoryId":${c}}`, 'latin1');
       const textPlain = { headers: [['Content-Type', 'text/plain']], open: true } as const;
       const cases = [
+        ['create.tiny-fraction', create(`{"name":"Rex","categoryId":${c}.00000000000000000001}`)],
         ['create.duplicate-name', { ...create(`{"name":"First",${fields}}`), sent: { categoryId: c } }],
         ['create.byte-order-mark', { ...create(`\ufeff{${fields}}`), sent }],
         ['create.invalid-utf-8', { ...create(latin1), sent: { categoryId: c } }],

@@ -108,20 +108,12 @@ export const refusalChecks: readonly Check[] = [
     );
   }),
   check('create.fraction', { requests: 9, writes: true, perCase: { requests: 1, share: 0.25 } }, async (t) => {
+    // A parser may read numbers as doubles (RFC 8259, section 6), which turns 1.0000000000000001 into 1.
     const decimals = fc
-      .tuple(fc.bigInt({ min: int64Min, max: int64Max }), fc.stringMatching(/^[0-9]{0,20}[1-9]$/))
-      .map(([whole, fraction]) => `${whole}.${fraction}`);
-    const examples = [
-      '1.5',
-      '0.5',
-      '-0.5',
-      '1.0000000000000001',
-      '9007199254740992.5',
-      '15e-1',
-      '1e-1',
-      '0.99999999999999999999',
-      '1.5e0',
-    ];
+      .tuple(fc.bigInt({ min: -(2n ** 52n), max: 2n ** 52n }), fc.stringMatching(/^[0-9]{0,20}[1-9]$/))
+      .map(([whole, fraction]) => `${whole}.${fraction}`)
+      .filter((text) => !Number.isInteger(Number(text)));
+    const examples = ['1.5', '0.5', '-0.5', '0.1', '1.000000000000001', '2251799813685247.5', '15e-1', '1e-1', '1.5e0'];
     await t.forAll(
       decimals,
       (text) => text,

@@ -276,7 +276,18 @@ const firstRequest: Variant = {
   },
 };
 
-export const variants: readonly Variant[] = [strict, lax, sliding, replica, day, after2030, firstRequest];
+const parser: Variant = {
+  id: 'parser',
+  text: 'Reads numbers with a fraction or an exponent as doubles.',
+  hooks: {
+    category: (value, exchange) => {
+      const number = value instanceof Digits && /[.e]/i.test(value.text) ? Number(value.text) : NaN;
+      return base.category(Number.isInteger(number) ? new Digits(String(BigInt(number))) : value, exchange);
+    },
+  },
+};
+
+export const variants: readonly Variant[] = [strict, lax, sliding, replica, day, after2030, firstRequest, parser];
 
 function isJson({ contentType }: Exchange): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType);

@@ -36,6 +36,7 @@ const table = {
   'create.nul': ['4.2', 'Is a name with U+0000 accepted?'],
   'create.lone-surrogate': ['4.2', 'Is a name with a lone surrogate accepted?'],
   'create.whole-fraction': ['4.2', 'Is 1.0 accepted as an integer?'],
+  'create.tiny-fraction': ['4.2', 'Is a fraction accepted that a double cannot tell from an integer?'],
   'create.duplicate-name': ['4.2', 'Is a body accepted that has a field twice?'],
   'create.byte-order-mark': ['4.2', 'Is a byte order mark before the body accepted?'],
   'create.invalid-utf-8': ['4.2', 'Is a body accepted that is not UTF-8?'],

@@ -72,9 +72,9 @@ export const valueMutants = table([
 
   ['create-fraction-cut', 'create.fraction', 'The fraction of a categoryId is cut off.',
     categoryDigits((digits) => (/^-?\d+\.\d+$/.test(digits) ? BigInt(digits.replace(/\..*/, '')) : undefined))],
-  ['create-fraction-tiny', 'create.fraction', 'A fraction too small for a double is ignored.',
+  ['create-fraction-small', 'create.fraction', 'A fraction too small for a 32-bit float is ignored.',
     categoryDigits((digits) => {
-      const number = digits.includes('.') ? Number(digits) : NaN;
+      const number = digits.includes('.') ? Math.fround(Number(digits)) : NaN;
       return Number.isSafeInteger(number) ? BigInt(number) : undefined;
     })],
   ['create-fraction-exponent', 'create.fraction', 'A categoryId with a negative exponent, such as 15e-1, is rounded.',
