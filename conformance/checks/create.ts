@@ -11,13 +11,12 @@ import {
   invisibleName,
   isOrdinary,
   linesName,
-  loneSurrogateName,
   nulName,
   unusualName,
 } from './names.ts';
 
 /** The examples of create.name. A server may reject the last few, but not change them. */
-const names: readonly string[] = [...fragileNames, invisibleName, unusualName, linesName, loneSurrogateName, nulName];
+const names: readonly string[] = [...fragileNames, invisibleName, unusualName, linesName, nulName];
 
 /** The maximum number of animals that create.stored gets. */
 const maxGets = 60;

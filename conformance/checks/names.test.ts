@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { newPetText } from '../client/pet.ts';
+import { hasLoneSurrogate, newPetText } from '../client/pet.ts';
 import { anyName, controlName, invisibleName, isOrdinary, fragileNames } from './names.ts';
 
 test('fragile names are ordinary and unique', () => {
@@ -72,9 +72,11 @@ test('controlName contains every control character except U+0000', () => {
   assert.ok(!controlName.includes('\0'));
 });
 
-test('generated names survive JSON; most are ordinary, some are not', () => {
-  for (const name of [...fragileNames, ...fc.sample(anyName, { numRuns: 500, seed: 1 })])
+test('generated names survive JSON and UTF-8; most are ordinary, some are not', () => {
+  for (const name of [...fragileNames, ...fc.sample(anyName, { numRuns: 10_000, seed: 1 })]) {
     assert.equal((JSON.parse(newPetText({ name, categoryId: 1n })) as { name: string }).name, name);
+    assert.ok(!hasLoneSurrogate(name), JSON.stringify(name));
+  }
   const some = fc.sample(anyName, { numRuns: 500, seed: 1 });
   const ordinary = some.filter(isOrdinary).length;
   assert.ok(ordinary > 150 && ordinary < 490, `${ordinary} of 500 are ordinary`);

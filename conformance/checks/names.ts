@@ -104,7 +104,7 @@ export const anyName: fc.Arbitrary<string> = fc.oneof(
   {
     arbitrary: fc
       .array(fc.constantFrom(...fragileNames.flatMap((name) => name.split(/(?<= )/))), { minLength: 1, maxLength: 6 })
-      .map((words) => words.join('').slice(0, 80)),
+      .map((words) => [...words.join('')].slice(0, 80).join('')),
     weight: 2,
   },
 );

@@ -48,6 +48,19 @@ export function newPetText(pet: NewPet): string {
   return `{"name":${JSON.stringify(pet.name)},"categoryId":${pet.categoryId}${status}}`;
 }
 
+/**
+ * Whether a name has half of a surrogate pair. What becomes of it is unpredictable (RFC 8259, section 8.2): it may be
+ * kept, replaced or rejected.
+ */
+export function hasLoneSurrogate(name: string): boolean {
+  return /\p{Cs}/u.test(name);
+}
+
+/** Whether two responses may show the same animal with these names. */
+export function mayBeSameName(one: string, other: string): boolean {
+  return one === other || hasLoneSurrogate(one) || hasLoneSurrogate(other);
+}
+
 function isStatus(value: unknown): value is PetStatus {
   return statuses.some((s) => s === value);
 }

@@ -278,8 +278,12 @@ const firstRequest: Variant = {
 
 const parser: Variant = {
   id: 'parser',
-  text: 'Reads numbers with a fraction or an exponent as doubles.',
+  text: 'Reads numbers with a fraction or an exponent as doubles, and lone surrogates as U+FFFD.',
   hooks: {
+    name: (value, exchange) => {
+      const name = base.name(value, exchange);
+      return name === undefined ? undefined : Buffer.from(name).toString();
+    },
     category: (value, exchange) => {
       const number = value instanceof Digits && /[.e]/i.test(value.text) ? Number(value.text) : NaN;
       return base.category(Number.isInteger(number) ? new Digits(String(BigInt(number))) : value, exchange);
@@ -287,7 +291,23 @@ const parser: Variant = {
   },
 };
 
-export const variants: readonly Variant[] = [strict, lax, sliding, replica, day, after2030, firstRequest, parser];
+const utf8Store: Variant = {
+  id: 'utf-8 store',
+  text: 'A 201 shows a lone surrogate as it was sent, and lists and getPet show U+FFFD.',
+  hooks: { keep: (pet) => ({ ...pet, name: Buffer.from(pet.name).toString() }) },
+};
+
+export const variants: readonly Variant[] = [
+  strict,
+  lax,
+  sliding,
+  replica,
+  day,
+  after2030,
+  firstRequest,
+  parser,
+  utf8Store,
+];
 
 function isJson({ contentType }: Exchange): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType);

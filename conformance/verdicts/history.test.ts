@@ -55,6 +55,21 @@ describe('seen before', () => {
   });
 });
 
+test('an animal differs if it is neither as it was sent nor as it was returned', () => {
+  const sent = { name: 'half \ud83d', categoryId: 3n };
+  const shown = (name: string, categoryId = 3n): Pet => ({ id: 7n, name, categoryId });
+  const ordinary = after(made(bello, shown('BELLO')));
+  assert.deepEqual(
+    ['Bello', 'BELLO', 'Bell', 'Bello\ufffd'].map((name) => ordinary.differs(shown(name))),
+    [false, false, true, true],
+  );
+  for (const returned of [sent.name, 'half \ufffd', 'half ?']) {
+    const lone = after(made(sent, shown(returned)));
+    for (const name of ['half \ufffd', 'half ?', sent.name]) assert.equal(lone.differs(shown(name)), false, name);
+    assert.equal(lone.differs(shown(sent.name, 4n)), true, 'another category');
+  }
+});
+
 describe('the number of animals', () => {
   test('a status is kept if a later response shows none', () => {
     const history = after(

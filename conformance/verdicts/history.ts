@@ -3,7 +3,7 @@
  * time.
  */
 import { JsonObject } from '../client/json.ts';
-import { statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
+import { mayBeSameName, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 import type { Moment, Response } from '../client/response.ts';
 import { limitReading, type LimitReading } from '../client/windows.ts';
 
@@ -32,7 +32,7 @@ export class History {
    */
   differs(pet: Pet): boolean {
     const created = this.#created.get(pet.id);
-    const same = (other: NewPet) => other.name === pet.name && other.categoryId === pet.categoryId;
+    const same = (other: NewPet) => mayBeSameName(other.name, pet.name) && other.categoryId === pet.categoryId;
     return created !== undefined && !same(created.sent) && !same(created.returned);
   }
 

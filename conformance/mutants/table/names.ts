@@ -85,8 +85,6 @@ export const nameMutants = table([
 
   ['name-private', 'create.name', 'Private-use characters become U+FFFD.', replaced(/[\ue000-\uf8ff]/g, '\ufffd')],
   ['name-noncharacter', 'create.name', 'U+FFFE and U+FFFF become U+FFFD.', replaced(/[\ufffe\uffff]/g, '\ufffd')],
-  ['name-lone-surrogate-store', 'create.stored', 'A lone surrogate is stored as U+FFFD.',
-    storedName((name) => Buffer.from(name).toString())],
 
   ['name-digits', 'create.name', 'A name of digits loses its leading zeros.',
     names((name) => (/^0+\d+$/.test(name) ? name.replace(/^0+(?=\d)/, '') : name))],
