@@ -53,11 +53,13 @@ export const createGapChecks: readonly Check[] = [
       'create.duplicate-name',
       'create.byte-order-mark',
       'create.invalid-utf-8',
+      'create.utf-16',
+      'create.nan',
       'create.unknown-field',
       'create.own-id',
       'create.content-type',
     ],
-    { requests: 10, creates: 10, writes: true },
+    { requests: 12, creates: 12, writes: true },
     async (t) => {
       const c = t.fixtures.category;
       const sent = { name: 'Rex', categoryId: c };
@@ -74,6 +76,8 @@ export const createGapChecks: readonly Check[] = [
         ['create.duplicate-name', { ...create(`{"name":"First",${fields}}`), sent: { categoryId: c } }],
         ['create.byte-order-mark', { ...create(`\ufeff{${fields}}`), sent }],
         ['create.invalid-utf-8', { ...create(latin1), sent: { categoryId: c } }],
+        ['create.utf-16', create(Buffer.from(`\ufeff{${fields}}`, 'utf16le'))],
+        ['create.nan', create(`{${fields},"weight":NaN}`)],
         ['create.unknown-field', { ...create(`{${fields},"colour":"red"}`), sent }],
         ['create.own-id', { ...create(`{"id":4611686018427387904,${fields}}`), sent }],
         ['create.content-type', { ...create(`{${fields}}`), sent, ...textPlain }],

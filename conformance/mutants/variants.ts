@@ -3,6 +3,7 @@
  * of them: the specification leaves open whatever they do differently from `base`.
  */
 import {
+  attempt,
   base,
   statuses,
   type MutantResponse,
@@ -12,7 +13,7 @@ import {
   type Rates,
   type Usage,
 } from './server/hooks.ts';
-import { Digits, type Json, type JsonObject } from './server/json.ts';
+import { Digits, readJson, type Json, type JsonObject } from './server/json.ts';
 
 /** A conforming server. */
 export interface Variant {
@@ -278,8 +279,10 @@ const firstRequest: Variant = {
 
 const parser: Variant = {
   id: 'parser',
-  text: 'Reads numbers with a fraction or an exponent as doubles, and lone surrogates as U+FFFD.',
+  text: 'Reads numbers with a fraction or an exponent as doubles, and lone surrogates as U+FFFD; accepts NaN and UTF-16.',
   hooks: {
+    text: (bytes) => base.text(bytes) ?? attempt(() => new TextDecoder('utf-16', { fatal: true }).decode(bytes)),
+    read: (text) => base.read(text) ?? attempt(() => readJson(text.replace(/:NaN\b/g, ':null'))),
     name: (value, exchange) => {
       const name = base.name(value, exchange);
       return name === undefined ? undefined : Buffer.from(name).toString();

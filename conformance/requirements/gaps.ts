@@ -40,6 +40,8 @@ const table = {
   'create.duplicate-name': ['4.2', 'Is a body accepted that has a field twice?'],
   'create.byte-order-mark': ['4.2', 'Is a byte order mark before the body accepted?'],
   'create.invalid-utf-8': ['4.2', 'Is a body accepted that is not UTF-8?'],
+  'create.utf-16': ['4.2', 'Is a body in UTF-16 accepted?'],
+  'create.nan': ['4.2', 'Is a body with NaN in an unknown field accepted?'],
   'create.unknown-field': ['4.2', 'Are unknown fields accepted?'],
   'create.own-id': ['4.2', 'Is an id in the body accepted?'],
   'create.content-type': ['4.2', 'Is another Content-Type accepted?'],

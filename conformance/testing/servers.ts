@@ -6,6 +6,7 @@ import { systemClock, type Clock } from '../client/clock.ts';
 import type { Plan } from '../client/pacing.ts';
 import { mutants } from '../mutants/mutants.ts';
 import { startSmallServer } from '../mutants/server/small-server.ts';
+import { variants } from '../mutants/variants.ts';
 
 export interface Server {
   readonly baseUrl: string;
@@ -22,19 +23,21 @@ export async function ownServer(owner: Owner): Promise<Server> {
   return { baseUrl: `${(await startServer(owner, folder)).address}/v1`, apiKey };
 }
 
-/** The small server: conforming, or a mutant by its id. */
+/** The small server: conforming, or a mutant or a variant by its id. */
 export async function smallServer(
   owner: Owner,
   {
     mutant,
+    variant,
     clock = systemClock,
     plan = 'business',
     secret = apiKey,
     animals,
-  }: { mutant?: string; clock?: Clock; plan?: Plan; secret?: string; animals?: number } = {},
+  }: { mutant?: string; variant?: string; clock?: Clock; plan?: Plan; secret?: string; animals?: number } = {},
 ): Promise<Server> {
-  const found = mutants.find(({ id }) => id === mutant);
-  if (mutant !== undefined && found === undefined) throw new Error(`there is no mutant ${mutant}`);
+  const id = mutant ?? variant;
+  const found = (mutant === undefined ? variants : mutants).find((known) => known.id === id);
+  if (id !== undefined && found === undefined) throw new Error(`there is no mutant and no variant ${id}`);
   const { baseUrl, close } = await startSmallServer({ clock, keys: [{ secret, plan }], hooks: found?.hooks, animals });
   owner.after(close);
   return { baseUrl, apiKey: secret };

@@ -33,7 +33,7 @@ export const bodyMutants = table([
     repaired((text) => `${text}}`)],
   ['json-accepts-leading-zeros', 'create.not-json', 'Numbers with leading zeros are accepted.',
     repaired((text) => text.replace(/(:\s*-?)0+(?=\d)/g, '$1'))],
-  ['json-accepts-nan', 'create.not-json', 'NaN and Infinity are accepted, as 0.',
+  ['json-accepts-nan', 'create.fraction', 'NaN and Infinity are accepted as a categoryId, as 0.',
     repaired((text) => text.replace(/(:\s*)-?(NaN|Infinity)\b/g, '$10'))],
   ['json-accepts-plus', 'create.not-json', 'A plus sign before a number is accepted.',
     repaired((text) => text.replace(/(:\s*)\+(?=\d)/g, '$1'))],

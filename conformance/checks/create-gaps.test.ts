@@ -1,0 +1,37 @@
+/** How servers treat bodies that the specification or JSON leaves open is reported, and never judged. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { smallServer } from '../testing/servers.ts';
+import { run, session } from '../testing/sessions.ts';
+import { createGapChecks } from './create-gaps.ts';
+
+const wanted = {
+  'the small server': {
+    'create.lone-surrogate': 'yes, and kept',
+    'create.tiny-fraction': 'no: 400',
+    'create.utf-16': 'no: 400',
+    'create.nan': 'no: 400',
+  },
+  parser: {
+    'create.lone-surrogate': 'yes, and replaced',
+    'create.tiny-fraction': 'yes',
+    'create.utf-16': 'yes',
+    'create.nan': 'yes',
+  },
+  strict: {
+    'create.lone-surrogate': 'no: 400',
+    'create.tiny-fraction': 'no: 400',
+    'create.utf-16': 'no: 400',
+    'create.nan': 'no: 400',
+  },
+};
+
+for (const [variant, gaps] of Object.entries(wanted)) {
+  test(variant, async (t) => {
+    const tested = session(await smallServer(t, variant === 'the small server' ? {} : { variant }));
+    const results = await run(tested, [['gaps', createGapChecks]]);
+    assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), []);
+    const observed = new Map(tested.ledger.observations().map(({ id, answer }): [string, unknown] => [id, answer]));
+    for (const [gap, answer] of Object.entries(gaps)) assert.equal(observed.get(gap), answer, gap);
+  });
+}
