@@ -25,16 +25,18 @@ export const limitChecks: readonly Check[] = [
     ] as const
   ).map(onEveryResponse),
 
-  check('limits.remaining-falls', { requests: attempts * (concurrent + 1) }, async (t) => {
+  check('limits.remaining-falls', { requests: 1 + attempts * (concurrent + 1) }, async (t) => {
     const { readings } = t.history;
+    // Orders, because no other check sends ten of them in a row. `unchanged` judges the other operations.
+    const hasOrders = isSuccess(await t.send(listOrders(t.key)));
+    const request = hasOrders ? listOrders(t.key) : listPets(t.key, { limit: 1 });
     for (let attempt = 1; attempt <= attempts; attempt++) {
       await t.room(concurrent + 1);
       if ((t.client.pacer('main').limit ?? Infinity) <= concurrent)
         throw new Inconclusive(`the limit is below ${concurrent + 1}, too low for ${concurrent} concurrent requests`);
       const before = await t.send(listPets(t.key, { limit: 1 }));
       if (!windowMoves(readings) && (await windowEnds(t, before))) continue;
-      // Orders, because no other check sends ten of them in a row. `unchanged` judges the other operations.
-      const responses = await t.sendTogether(Array.from({ length: concurrent }, () => listOrders(t.key)));
+      const responses = await t.sendTogether(Array.from({ length: concurrent }, () => request));
       if (windowMoves(readings)) throw new Skipped('Reset moves between responses, so the window is not fixed');
       if (!Number.isSafeInteger(before.integer('x-ratelimit-limit') ?? 0))
         throw new Skipped('the limit is so large that it stands for no limit');
@@ -44,7 +46,7 @@ export const limitChecks: readonly Check[] = [
           return value !== undefined && value === before.integer(name);
         });
       const remaining = before.integer('x-ratelimit-remaining');
-      if (!same('x-ratelimit-reset') || !same('x-ratelimit-limit') || remaining === undefined) continue;
+      if (!responses.every(isSuccess) || !same('x-ratelimit-reset') || !same('x-ratelimit-limit') || remaining === undefined) continue;
       const lowest = Math.min(...responses.map((response) => response.integer('x-ratelimit-remaining') ?? Infinity));
       t.require(
         lowest < remaining,
@@ -52,7 +54,7 @@ export const limitChecks: readonly Check[] = [
         `Remaining below ${remaining} after ${concurrent} more requests in the same window`,
         `${lowest}`,
       );
-      const still = unchanged(readings.filter(isClear));
+      const still = unchanged(readings.filter((reading) => isClear(reading) && isSuccess(reading.response)));
       if (still === undefined) return;
       t.require(
         false,
@@ -61,7 +63,7 @@ export const limitChecks: readonly Check[] = [
         `${still.remaining} after each of them`,
       );
     }
-    throw new Inconclusive(`no ${concurrent + 1} responses in a row showed the same window`);
+    throw new Inconclusive(`no ${concurrent + 1} successful responses in a row showed the same window`);
   }),
   check('limits.remaining-never-rises', { requests: 3 }, async (t) => {
     await windowEnds(t, await t.send(listPets(t.key, { limit: 1 })));
@@ -112,6 +114,11 @@ async function windowEnds(t: CheckContext, response: Response): Promise<boolean>
   if (aheadMs > clearMs) return false;
   await t.sleep(Math.max(0, aheadMs) + 50, 'the window is about to end');
   return true;
+}
+
+/** Only these must count: the specification does not say whether refused requests do. */
+function isSuccess({ status }: Response): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** A reading that follows ten of the same operation, window and Remaining. */

@@ -300,6 +300,12 @@ const utf8Store: Variant = {
   hooks: { keep: (pet) => ({ ...pet, name: Buffer.from(pet.name).toString() }) },
 };
 
+const successes: Variant = {
+  id: 'successes',
+  text: 'Counts only requests that succeed.',
+  hooks: { counts: (_exchange, { status }) => status < 300 },
+};
+
 export const variants: readonly Variant[] = [
   strict,
   lax,
@@ -310,6 +316,7 @@ export const variants: readonly Variant[] = [
   firstRequest,
   parser,
   utf8Store,
+  successes,
 ];
 
 function isJson({ contentType }: Exchange): boolean {

@@ -109,7 +109,7 @@ const table = {
   'limits.remaining-range': ['8', 'Remaining is between 0 and Limit.'],
   'limits.reset-time': ['8', 'Reset is a time in Unix seconds, not in the past and at most a day ahead.'],
   'limits.remaining-never-rises': ['8', 'Within a window, Remaining never rises.'],
-  'limits.remaining-falls': ['8', 'Within a window, Remaining falls with requests.'],
+  'limits.remaining-falls': ['8', 'Within a window, Remaining falls with successful requests.'],
   'limits.admits': ['8', 'The server admits as many requests as Remaining says.'],
   'limits.refuses': ['8', 'A request beyond the limit gets 429.'],
   'limits.all-operations': ['8', 'A key at its limit gets 429 from every operation.'],
