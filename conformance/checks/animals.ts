@@ -167,7 +167,10 @@ async function sameStatus(t: CheckContext): Promise<void> {
       return got?.status !== undefined && first !== undefined && first === last;
     });
     const contradiction = comparable.find(({ pets: [got] }) => got!.status !== listedAs(got!.id)[0]);
-    if (contradiction !== undefined && attempt < attempts) continue;
+    if (contradiction !== undefined && attempt < attempts) {
+      await t.beforeComparingAgain(attempt);
+      continue;
+    }
     const response = contradiction ?? comparable[0];
     const [got] = response?.pets ?? [];
     if (response === undefined || got === undefined) return;

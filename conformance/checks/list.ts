@@ -46,10 +46,13 @@ export const listChecks: readonly Check[] = [
       explicit.push(lengthOf(await t.send(listPets(t.key, { limit: 20 }))));
       if (explicit.includes(undefined) || implicit.includes(undefined))
         throw new Inconclusive('the list is not an array; see pets.array');
+      const equal = new Set([...explicit.slice(-2), ...implicit.slice(-1)]).size === 1;
+      if (!equal && attempt < attempts) {
+        await t.beforeComparingAgain(attempt);
+        continue;
+      }
       const constant = new Set(explicit).size === 1 && new Set(implicit).size === 1;
-      const equal = constant && explicit[0] === implicit[0];
-      if (!equal && attempt < attempts) continue;
-      if (!constant) throw new Inconclusive('lists have a different number of animals each time');
+      if (!equal && !constant) throw new Inconclusive('lists have a different number of animals each time');
       t.require(equal, response, `${explicit[0]} animals, as with limit=20 each time`, `${implicit[0]}`);
       return;
     }
@@ -62,7 +65,10 @@ export const listChecks: readonly Check[] = [
     for (let attempt = 1; ; attempt++) {
       const contradiction = await findContradiction(t);
       if (contradiction === undefined) return;
-      if (attempt < attempts) continue;
+      if (attempt < attempts) {
+        await t.beforeComparingAgain(attempt);
+        continue;
+      }
       t.require(false, contradiction.response, 'animals that have the status asked for', contradiction.received);
     }
   }),

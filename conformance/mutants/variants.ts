@@ -306,6 +306,29 @@ const successes: Variant = {
   hooks: { counts: (_exchange, { status }) => status < 300 },
 };
 
+const cached: Variant = {
+  id: 'cached',
+  text: 'Caches each list for a second; a status changes by itself, as for the replica.',
+  hooks: {
+    fits: replica.hooks.fits!,
+    page: (rows, limit, exchange) => {
+      const { now, query, world } = exchange;
+      const name = `list ${query}`;
+      const [at, ...ids] = world.notes.get(name)?.split(',') ?? [];
+      if (at !== undefined && now < Number(at) + 1_000) return ids.flatMap((id) => world.pets.get(id) ?? []);
+      const page = base.page(rows, limit, exchange);
+      world.notes.set(name, [now, ...page.map((pet) => pet.id)].join());
+      return page;
+    },
+    show: (pet, exchange) => {
+      // A cached animal has the status that it had when the list was made.
+      const at = exchange.operation === 'list' ? exchange.world.notes.get(`list ${exchange.query}`)?.split(',')[0] : '';
+      const now = at === undefined || at === '' ? exchange.now : Number(at);
+      return base.show({ ...pet, status: movedStatus(pet, { ...exchange, now }) }, exchange);
+    },
+  },
+};
+
 export const variants: readonly Variant[] = [
   strict,
   lax,
@@ -317,6 +340,7 @@ export const variants: readonly Variant[] = [
   parser,
   utf8Store,
   successes,
+  cached,
 ];
 
 function isJson({ contentType }: Exchange): boolean {

@@ -16,6 +16,9 @@ import type { JudgedResponse, Session } from './session.ts';
 /** The number of cases that are tried to find a smaller counterexample. */
 const maxShrinks = 100;
 
+/** How long a list may be out of date, at the first comparison. */
+const staleListMs = 2_000;
+
 export class CheckContext {
   readonly #session: Session;
   readonly #check: { readonly requirement?: RequirementId; readonly cost: Cost };
@@ -69,6 +72,11 @@ export class CheckContext {
   /** Waits; the reason is printed. */
   async sleep(ms: number, reason: string): Promise<void> {
     await this.#session.wait(ms, reason);
+  }
+
+  /** Waits before lists that disagree are compared again: one may be cached, or come from a replica that lags. */
+  async beforeComparingAgain(attempt: number): Promise<void> {
+    await this.sleep(attempt * staleListMs, 'lists disagree; one may be cached');
   }
 
   /** The kit's clock, in milliseconds since 1970. */
