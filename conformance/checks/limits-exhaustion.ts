@@ -56,6 +56,8 @@ interface Exhaustion {
   readonly fresh: boolean;
   readonly admitted: readonly Response[];
   readonly refused: readonly Response[];
+  /** How many requests got 503 before they were served: the server may have counted those, too. */
+  readonly unavailable: number;
   /** How many requests more than `remaining` a server may admit, because a window slides. */
   readonly tolerance: number;
   /** Responses to requests that were sent when the key was at its limit. */
@@ -135,7 +137,9 @@ async function tryWindow(t: CheckContext, operations: readonly Request[]): Promi
   if (remaining < 1) throw new Inconclusive('Remaining is 0 at the start of a window');
 
   const startedAt = t.now();
+  const unavailableBefore = t.client.sent.recovered503;
   const { admitted, refused } = await overdraw(t, remaining, succeeding);
+  const unavailable = t.client.sent.recovered503 - unavailableBefore;
   const seconds = (t.now() - startedAt) / 1000;
   const otherReset = admitted.some((response) => response.integer('x-ratelimit-reset') !== reset);
   if (!moves() && (otherReset || t.serverTime() >= reset * 1000)) return undefined;
@@ -158,6 +162,7 @@ async function tryWindow(t: CheckContext, operations: readonly Request[]): Promi
     fresh: remaining === limit - 1,
     admitted,
     refused: refused.length > 0 ? refused : refusals,
+    unavailable,
     tolerance: moves() ? Math.ceil((seconds * limit) / 60) + 1 : 0,
     beyond,
     missing: missing().map(({ operation }) => operation),

@@ -51,7 +51,7 @@ describe('429', () => {
     assert.equal((await send(client, list)).status, 200);
     assert.deepEqual(clock.waits, [7_000]);
     assert.equal(received.length, 2);
-    assert.deepEqual(client.sent, { withKey: 2, withoutKey: 0, created: 0, unwanted429: 1, secondsWaited: 7 });
+    assert.deepEqual(client.sent, { withKey: 2, withoutKey: 0, created: 0, unwanted429: 1, recovered503: 0, secondsWaited: 7 });
   });
 
   test("waits until the date of Retry-After, by the server's clock", async (t) => {
@@ -148,6 +148,59 @@ describe('429', () => {
     assert.equal(says(new Date(start + 30_000).toUTCString()), 30_000 - (start % 1000));
     assert.equal(says(new Date(start - 30_000).toUTCString()), 0);
     assert.equal(says('soon'), undefined);
+  });
+});
+
+/** Responds with 503 to these requests, by their number, and with 200 to all others. */
+const unavailable = (which: (nth: number) => boolean, retryAfter?: string) => {
+  let nth = 0;
+  return (_: ReceivedRequest, response: ServerResponse) =>
+    void response
+      .writeHead(which(++nth) ? 503 : 200, retryAfter === undefined ? {} : { 'Retry-After': retryAfter })
+      .end('[]');
+};
+
+describe('503', () => {
+  const statuses = async (client: Client, count: number) => {
+    const yielded: number[] = [];
+    for (let i = 0; i < count; i++)
+      for await (const response of client.attempts(list)) yielded.push(response.status);
+    return yielded;
+  };
+
+  test('is not shown if the repeated request is served, after Retry-After', async (t) => {
+    const { client, clock, received } = await clientOf(t, unavailable((nth) => nth % 3 === 1, '7'));
+    assert.deepEqual(await statuses(client, 4), [200, 200, 200, 200]);
+    assert.deepEqual(clock.waits, [7_000, 7_000]);
+    assert.equal(received.length, 6);
+    assert.equal(client.sent.recovered503, 2);
+  });
+
+  test('without Retry-After, backs off', async (t) => {
+    const { client, clock } = await clientOf(t, unavailable((nth) => nth <= 2));
+    assert.deepEqual(await statuses(client, 1), [200]);
+    assert.equal(client.sent.recovered503, 2);
+    assert.ok(clock.waits[0]! >= 1_000 && clock.waits[1]! >= 2_000 && clock.waits.length === 2, `${clock.waits}`);
+  });
+
+  test('is shown once if the repeated requests get 503, too; after five such requests, nothing is repeated', async (t) => {
+    const { client, received } = await clientOf(t, unavailable(() => true, '1'));
+    assert.deepEqual(await statuses(client, 7), Array(7).fill(503));
+    assert.equal(received.length, 5 * 3 + 2);
+    assert.equal(client.sent.recovered503, 0);
+  });
+
+  test('is shown if Retry-After is longer than 30 s', async (t) => {
+    const { client, clock } = await clientOf(t, unavailable((nth) => nth === 1, '31'));
+    assert.deepEqual(await statuses(client, 2), [503, 200]);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('is repeated for requests that are sent together, too, but not by exchange', async (t) => {
+    const { client } = await clientOf(t, unavailable((nth) => nth === 2 || nth === 5, '1'));
+    const responses = await Promise.all([list, list, list].map((request) => client.available(request)));
+    assert.deepEqual(responses.map(({ status }) => status), [200, 200, 200]);
+    assert.equal((await client.exchange(list)).status, 503);
   });
 });
 

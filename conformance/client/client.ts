@@ -17,6 +17,15 @@ const maxConnections = 64;
 /** A server that takes longer than this for so many responses is not tested any further. */
 const slowMs = 10_000;
 const maxSlow = 20;
+/**
+ * A 503 is repeated so often, after its Retry-After if it is this short. A server that returns it to one request in 40
+ * at random returns it twice in a row to one in 1,600: with one repetition, every third run would meet that.
+ */
+const maxRepetitions = 2;
+const maxUnavailableMs = 30_000;
+
+/** After so many requests that got nothing but 503, no 503 is repeated. */
+const maxUnavailable = 5;
 
 /** No response was received: the connection broke, or the response took too long. */
 export class NoResponse extends Error {
@@ -59,7 +68,7 @@ interface ClientOptions {
 
 export class Client {
   readonly baseUrl: string;
-  readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, secondsWaited: 0 };
+  readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, recovered503: 0, secondsWaited: 0 };
   readonly #options: ClientOptions;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #pacers: Record<Credential['key'], Pacer>;
@@ -67,6 +76,8 @@ export class Client {
   readonly #givenUp = new Map<Credential['key'], string>();
   #turn = 0;
   #slow = 0;
+  /** The number of requests that got nothing but 503. */
+  #unavailable = 0;
 
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
@@ -82,8 +93,8 @@ export class Client {
   }
 
   /**
-   * Sends a request as soon as the limits of its key allow it, and again after each 429. Yields every response; the
-   * last one is not a 429.
+   * Sends a request as soon as the limits of its key allow it, and again after each 429. Yields every response, except
+   * for a 503 that was repeated; the last one is not a 429.
    *
    * @throws NoResponse if the connection breaks
    * @throws NoRequestsLeft if the run may send no more
@@ -93,8 +104,7 @@ export class Client {
     const pacer = this.#pacers[key];
     let hasTried = false;
     for (let refusals = 0, waited = 0; ; refusals++) {
-      await this.room(key, 1);
-      const response = await this.exchange(request);
+      const response = await this.available(request, () => this.room(key, 1));
       yield response;
       if (response.status !== 429) return;
       this.sent.unwanted429++;
@@ -124,7 +134,33 @@ export class Client {
   }
 
   /**
-   * Sends a request once, regardless of the limits. A 429 is a response like any other.
+   * Sends a request, and again after a 503 (see `maxRepetitions`). Then only the last response is returned.
+   *
+   * @param ready is called each time before it is sent
+   * @throws NoResponse if the connection breaks
+   * @throws NoRequestsLeft if --max-requests is reached
+   */
+  async available(request: Request, ready: () => Promise<void> = async () => {}): Promise<Response> {
+    const { key } = request.credential;
+    for (let refusals = 0; ; refusals++) {
+      await ready();
+      const response = await this.exchange(request);
+      if (response.status !== 503) {
+        this.sent.recovered503 += refusals;
+        return response;
+      }
+      const retryAfter = retryAfterMs(response, this.#pacers[key].serverTime(response.receivedAt));
+      const ms = retryAfter ?? backoffMs(refusals);
+      if (refusals === maxRepetitions || ms > maxUnavailableMs || this.#unavailable >= maxUnavailable) {
+        this.#unavailable++;
+        return response;
+      }
+      await this.#wait(ms, 'the server returned 503', key);
+    }
+  }
+
+  /**
+   * Sends a request once, regardless of the limits. A 429 or a 503 is a response like any other.
    *
    * @throws NoResponse if the connection breaks
    * @throws NoRequestsLeft if --max-requests is reached

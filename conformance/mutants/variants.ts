@@ -329,6 +329,20 @@ const cached: Variant = {
   },
 };
 
+const busy: Variant = {
+  id: 'busy',
+  text: 'Every fortieth request gets 503 and Retry-After from a proxy, although it is counted and may create an animal.',
+  hooks: {
+    response: (response, { world }) => {
+      const headers: MutantResponse['headers'] = [
+        ['Retry-After', '1'],
+        ['Content-Type', 'text/plain'],
+      ];
+      return world.requests % 40 === 0 ? { status: 503, headers, body: 'Service Unavailable' } : response;
+    },
+  },
+};
+
 export const variants: readonly Variant[] = [
   strict,
   lax,
@@ -341,6 +355,7 @@ export const variants: readonly Variant[] = [
   utf8Store,
   successes,
   cached,
+  busy,
 ];
 
 function isJson({ contentType }: Exchange): boolean {

@@ -15,6 +15,7 @@ import {
   requestsSent,
   sectionTitle,
   signs,
+  unavailableText,
   verdicts,
 } from './words.ts';
 
@@ -50,6 +51,7 @@ function summary(report: Report): Markup {
     ['Animals created', sent.created > 0 ? `${grouped(sent.created)}, which remain` : 'none'],
     ['Seed', `${report.seed}, ${count(report.runs, 'generated case')} for each property`],
     ['Unwanted 429', sent.unwanted429 > 0 ? grouped(sent.unwanted429) : 'none'],
+    ['Recovered 503', unavailableText(report) ?? 'none'],
   ];
   const bar = verdicts
     .filter((one) => totals[one] > 0)

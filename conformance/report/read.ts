@@ -47,6 +47,7 @@ const sent = {
   withoutKey: natural,
   created: natural,
   unwanted429: natural,
+  recovered503: optional(natural),
   secondsWaited: number,
 } satisfies Record<keyof Report['sent'], Shape>;
 const totals = {

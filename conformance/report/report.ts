@@ -28,6 +28,8 @@ export interface Report {
     readonly created: number;
     /** The number of 429 responses that the kit did not provoke. */
     readonly unwanted429: number;
+    /** The number of 503 responses after which the repeated request was served. Earlier versions did not repeat it. */
+    readonly recovered503?: number;
     readonly secondsWaited: number;
   };
   readonly totals: Readonly<Record<Verdict, number>>;

@@ -15,7 +15,7 @@ import {
 } from './compare.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
-import { bySection, count, dateText, duration, requestsSent, sectionTitle, signs } from './words.ts';
+import { bySection, count, dateText, duration, requestsSent, sectionTitle, signs, unavailableText } from './words.ts';
 
 /** Gives a text a style, or returns it unchanged if there are no colours. */
 export type Paint = (style: keyof typeof styles, text: string) => string;
@@ -67,6 +67,7 @@ export function summaryText(report: Report, options: { colour: boolean; columns:
     ...failed.map((result) => failedText(result, columns, paint)),
     inconclusiveText(report, columns, paint),
     gapsText(report, columns, paint),
+    unavailableBlock(report, columns, paint),
     lastLine(report, paint),
   ];
   return blocks.filter((block) => block !== '').join('\n\n');
@@ -126,6 +127,11 @@ function gapsText({ gaps }: Report, columns: number, paint: Paint): string {
     );
   });
   return [paint('bold', 'How the server fills the gaps of the specification (not judged)'), ...lines].join('\n');
+}
+
+function unavailableBlock(report: Report, columns: number, paint: Paint): string {
+  const text = unavailableText(report);
+  return text === undefined ? '' : [paint('bold', 'Unavailable at times'), ...wrapped(text, columns, indent)].join('\n');
 }
 
 function lastLine(report: Report, paint: Paint): string {

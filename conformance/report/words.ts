@@ -36,6 +36,15 @@ export function requestsSent({ sent }: Report): number {
   return sent.withKey + sent.withoutKey;
 }
 
+/** `16 of 640 requests (1 in 40) got 503, and …`, or undefined if none did. */
+export function unavailableText(report: Report): string | undefined {
+  const { recovered503 = 0 } = report.sent;
+  if (recovered503 === 0) return undefined;
+  const sent = requestsSent(report);
+  const rate = `${grouped(recovered503)} of ${count(sent, 'request')} (1 in ${grouped(Math.round(sent / recovered503))})`;
+  return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
+}
+
 /** Whether inconclusive requirements count as failures. */
 export function isStrict(report: Report): boolean {
   return report.mode.includes('strict');

@@ -117,7 +117,8 @@ export class Session {
   }
 
   /**
-   * Sends a request within the limits of its key, and again after each 429. All responses are judged.
+   * Sends a request within the limits of its key, and again after each 429. All responses are judged, except for a 503
+   * after which the repeated request was served.
    *
    * @returns the last response, and the violations of all
    * @throws NoResponse if the connection breaks
@@ -131,7 +132,7 @@ export class Session {
 
   /** Sends requests at the same time, regardless of the limits. */
   async sendTogether(requests: readonly Request[]): Promise<readonly JudgedResponse[]> {
-    return Promise.all(requests.map(async (request) => this.#judge(await this.client.exchange(request))));
+    return Promise.all(requests.map(async (request) => this.#judge(await this.client.available(request))));
   }
 
   /**
