@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import type { Ended } from '../harness/program.ts';
@@ -38,6 +39,29 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       await kit({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, apiKey }),
       /no response from/,
     );
+  });
+  test('a TLS port', async (t) => {
+    // Without a certificate it refuses every handshake, with an alert.
+    const server = createTlsServer().listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    assertUntested(await kit({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey }), /the port speaks TLS/);
+  });
+  test('plain HTTP where the base URL says https:', async (t) => {
+    const { port } = await scripted(t, (_, response) => void response.end());
+    assertUntested(await kit({ baseUrl: `https://127.0.0.1:${port}/v1`, apiKey }), /no response from https:.*: TLS: wrong version number/);
+  });
+  test('a redirection of every request', async (t) => {
+    const { baseUrl } = await scripted(t, ({ url }, response) =>
+      void response.writeHead(308, { Location: `https://pets.example${url}` }).end());
+    assertUntested(await kit({ baseUrl, apiKey }), /returns 308 with Location: https:\/\/pets\.example\/v1\/pets\?limit=100 to/);
+  });
+  test('503 to every request', async (t) => {
+    const { baseUrl, received } = await scripted(t, (_, response) =>
+      void response.writeHead(503, { 'Retry-After': '0' }).end('<h1>Down</h1>'));
+    assertUntested(await kit({ baseUrl, apiKey }), /returns 503 to every request/);
+    assert.ok(received.length <= 4, `${received.length}`);
   });
   test('the key is rejected', async (t) =>
     assertUntested(

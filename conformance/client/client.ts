@@ -34,7 +34,9 @@ export class NoResponse extends Error {
 
   constructor(request: Request, cause: Error) {
     const code = (cause as NodeJS.ErrnoException).code;
-    super(code === undefined || cause.message.includes(code) ? cause.message : `${cause.message} (${code})`);
+    // OpenSSL's errors end with a line break, and have the reason in the middle of its internals.
+    const message = cause.message.replace(/^.*SSL routines:[^:]*:([^:]*):.*$/s, 'TLS: $1');
+    super(code === undefined || message.includes(code) ? message : `${message} (${code})`);
     this.request = request;
   }
 }

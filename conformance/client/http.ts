@@ -1,6 +1,7 @@
 /** One HTTP exchange. */
 import { request as httpRequest, type ClientRequest, type Agent as HttpAgent } from 'node:http';
 import { request as httpsRequest, type Agent as HttpsAgent } from 'node:https';
+import { connect } from 'node:tls';
 
 export interface HttpRequest {
   readonly url: string;
@@ -82,5 +83,24 @@ export function exchangeHttp({ url, method, headers, body, agent, timeoutMs }: H
       );
     });
     sending.end(body);
+  });
+}
+
+/** The time limit for a TLS handshake. */
+const handshakeTimeoutMs = 5_000;
+
+/** Whether the port of an http: URL speaks TLS: it completes a handshake, or refuses one with an alert. */
+export function speaksTls(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false });
+    const end = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(handshakeTimeoutMs, () => end(false));
+    socket.on('secureConnect', () => end(true));
+    socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => end(/^ERR_SSL_.*_ALERT_/.test(code)));
   });
 }

@@ -2,9 +2,11 @@
 import { Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';
+import { speaksTls } from '../client/http.ts';
+import { shortened } from '../client/json.ts';
 import { plans, type Plan } from '../client/pacing.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
-import { createPet, listPets } from '../client/requests.ts';
+import { createPet, listOrders, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import { requirements, requirementsNamed, type RequirementId } from '../requirements/requirements.ts';
 import { History } from '../verdicts/history.ts';
@@ -162,14 +164,40 @@ export class Session {
     try {
       response = (await this.send(listPets(key, { limit: 100 }))).response;
     } catch (error) {
-      if (error instanceof NoResponse) throw new Untestable(`no response from ${baseUrl}: ${error.message}`);
       if (error instanceof NoRequestsLeft) throw new Untestable(error.message);
-      throw error;
+      if (!(error instanceof NoResponse)) throw error;
+      await this.#assertPlain();
+      throw new Untestable(`no response from ${baseUrl}: ${error.message}`);
     }
+    // Some servers respond with 400 and a text to plain HTTP on a TLS port.
+    if (response.status === 400 && response.json instanceof SyntaxError) await this.#assertPlain();
+    await this.#assertService(response);
     this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
     if (response.status === 401 || response.status === 403)
       throw new Untestable(`${baseUrl} rejects the key of ${option} (${response.status})`);
     if (response.status === 404) throw new Untestable(`${baseUrl}/pets returns 404; is this the base URL?`);
+  }
+
+  /** @throws Untestable if plain HTTP was sent to a port that speaks TLS */
+  async #assertPlain(): Promise<void> {
+    const { baseUrl } = this.options;
+    if (baseUrl.startsWith('http:') && (await speaksTls(baseUrl)))
+      throw new Untestable(`${baseUrl} is not plain HTTP: the port speaks TLS; is the base URL https:?`);
+  }
+
+  /**
+   * @throws Untestable if something before the service responds to every operation: it redirects them, or the service is
+   *   unavailable. `response` is that of one operation.
+   */
+  async #assertService(response: Response): Promise<void> {
+    if (!isOfGateway(response)) return;
+    const other = await this.client.exchange(listOrders(response.request.credential));
+    if (!isOfGateway(other)) return;
+    const location = response.all('location')[0];
+    const to = location === undefined ? '' : ` with Location: ${shortened(location)}`;
+    throw new Untestable(
+      this.redact(`${this.options.baseUrl} returns ${response.status}${to} to every request; the service was not tested`),
+    );
   }
 
   /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */
@@ -198,6 +226,11 @@ export class Session {
     this.history.add(response);
     return { response, violations };
   }
+}
+
+/** Whether a response is one that a proxy sends without the service: a redirection, or an unavailable service. */
+function isOfGateway({ status }: Response): boolean {
+  return (status >= 300 && status < 400) || [502, 503, 504].includes(status);
 }
 
 /** The keys in every form in which a server may return them: in JSON, in a URL, and in the Basic scheme. */
