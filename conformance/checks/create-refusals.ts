@@ -114,7 +114,19 @@ export const refusalChecks: readonly Check[] = [
       .map(([whole, fraction]) => `${whole}.${fraction}`)
       .filter((text) => !Number.isInteger(Number(text)));
     // A parser may accept NaN and Infinity (RFC 8259, section 9), but they are not integers.
-    const examples = ['NaN', 'Infinity', '1.5', '0.5', '-0.5', '0.1', '1.000000000000001', '2251799813685247.5', '15e-1', '1e-1', '1.5e0'];
+    const examples = [
+      'NaN',
+      'Infinity',
+      '1.5',
+      '0.5',
+      '-0.5',
+      '0.1',
+      '1.000000000000001',
+      '2251799813685247.5',
+      '15e-1',
+      '1e-1',
+      '1.5e0',
+    ];
     await t.forAll(
       decimals,
       (text) => text,

@@ -46,7 +46,8 @@ export const limitChecks: readonly Check[] = [
           return value !== undefined && value === before.integer(name);
         });
       const remaining = before.integer('x-ratelimit-remaining');
-      if (!responses.every(isSuccess) || !same('x-ratelimit-reset') || !same('x-ratelimit-limit') || remaining === undefined) continue;
+      if (!responses.every(isSuccess)) continue;
+      if (!same('x-ratelimit-reset') || !same('x-ratelimit-limit') || remaining === undefined) continue;
       const lowest = Math.min(...responses.map((response) => response.integer('x-ratelimit-remaining') ?? Infinity));
       t.require(
         lowest < remaining,

@@ -18,10 +18,11 @@ const maxConnections = 64;
 const slowMs = 10_000;
 const maxSlow = 20;
 /**
- * A 503 is repeated so often, after its Retry-After if it is this short. A server that returns it to one request in 40
- * at random returns it twice in a row to one in 1,600: with one repetition, every third run would meet that.
+ * A request that gets 503 is repeated so often, after Retry-After, while its waits are not longer than this in all. A
+ * server that returns 503 to one request in 40 at random returns two in a row to one in 1,600: a third of all runs would
+ * meet that.
  */
-const maxRepetitions = 2;
+const maxRepetitions = 3;
 const maxUnavailableMs = 30_000;
 
 /** After so many requests that got nothing but 503, no 503 is repeated. */
@@ -144,7 +145,7 @@ export class Client {
    */
   async available(request: Request, ready: () => Promise<void> = async () => {}): Promise<Response> {
     const { key } = request.credential;
-    for (let refusals = 0; ; refusals++) {
+    for (let refusals = 0, waited = 0; ; refusals++) {
       await ready();
       const response = await this.exchange(request);
       if (response.status !== 503) {
@@ -153,7 +154,8 @@ export class Client {
       }
       const retryAfter = retryAfterMs(response, this.#pacers[key].serverTime(response.receivedAt));
       const ms = retryAfter ?? backoffMs(refusals);
-      if (refusals === maxRepetitions || ms > maxUnavailableMs || this.#unavailable >= maxUnavailable) {
+      waited += ms;
+      if (refusals === maxRepetitions || waited > maxUnavailableMs || this.#unavailable >= maxUnavailable) {
         this.#unavailable++;
         return response;
       }

@@ -279,7 +279,7 @@ const firstRequest: Variant = {
 
 const parser: Variant = {
   id: 'parser',
-  text: 'Reads numbers with a fraction or an exponent as doubles, and lone surrogates as U+FFFD; accepts NaN and UTF-16.',
+  text: 'Reads numbers with a fraction or an exponent as doubles, lone surrogates as U+FFFD; accepts NaN and UTF-16.',
   hooks: {
     text: (bytes) => base.text(bytes) ?? attempt(() => new TextDecoder('utf-16', { fatal: true }).decode(bytes)),
     read: (text) => base.read(text) ?? attempt(() => readJson(text.replace(/:NaN\b/g, ':null'))),
@@ -331,7 +331,7 @@ const cached: Variant = {
 
 const busy: Variant = {
   id: 'busy',
-  text: 'Every fortieth request gets 503 and Retry-After from a proxy, although it is counted and may create an animal.',
+  text: 'Every fortieth request gets 503 and Retry-After from a proxy, although it counts and may create an animal.',
   hooks: {
     response: (response, { world }) => {
       const headers: MutantResponse['headers'] = [

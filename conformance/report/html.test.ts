@@ -26,6 +26,12 @@ test('the page is well-formed, whatever the server sends', () => {
   }
 });
 
+test('503 responses that were repeated are shown with their rate', () => {
+  const sent = { ...fixture.sent, withKey: 618, withoutKey: 22, recovered503: 16 };
+  assert.match(reportHtml({ ...fixture, sent }), /<dt>Recovered 503<\/dt><dd>16 of 640 requests \(1 in 40\) got 503/);
+  assert.match(page, /<dt>Recovered 503<\/dt><dd>none<\/dd>/);
+});
+
 test('tags from a server are shown as text', () => {
   assert.doesNotMatch(page, /<script/i);
   assert.ok(body.includes('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;amp;'));

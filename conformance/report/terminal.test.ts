@@ -31,6 +31,13 @@ test('the last line has the totals and the verdict', () => {
   );
 });
 
+test('503 responses that were repeated are one finding with its rate', () => {
+  const sent = { ...fixture.sent, withKey: 618, withoutKey: 22, recovered503: 16 };
+  const text = summaryText({ ...fixture, sent }, plain);
+  assert.match(text, /\n\nUnavailable at times\n {2}16 of 640 requests \(1 in 40\) got 503, and were served[^]*\n\nDOES/);
+  assert.doesNotMatch(summary, /503/);
+});
+
 test('failures are complete, and curl lines are not wrapped', () => {
   for (const { id, failures } of fixture.requirements) {
     for (const { curl, replay } of failures) {

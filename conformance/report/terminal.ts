@@ -131,7 +131,8 @@ function gapsText({ gaps }: Report, columns: number, paint: Paint): string {
 
 function unavailableBlock(report: Report, columns: number, paint: Paint): string {
   const text = unavailableText(report);
-  return text === undefined ? '' : [paint('bold', 'Unavailable at times'), ...wrapped(text, columns, indent)].join('\n');
+  if (text === undefined) return '';
+  return [paint('bold', 'Unavailable at times'), ...wrapped(text, columns, indent)].join('\n');
 }
 
 function lastLine(report: Report, paint: Paint): string {

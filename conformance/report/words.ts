@@ -41,7 +41,8 @@ export function unavailableText(report: Report): string | undefined {
   const { recovered503 = 0 } = report.sent;
   if (recovered503 === 0) return undefined;
   const sent = requestsSent(report);
-  const rate = `${grouped(recovered503)} of ${count(sent, 'request')} (1 in ${grouped(Math.round(sent / recovered503))})`;
+  const oneIn = grouped(Math.round(sent / recovered503));
+  const rate = `${grouped(recovered503)} of ${count(sent, 'request')} (1 in ${oneIn})`;
   return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
 }
 

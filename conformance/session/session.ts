@@ -186,18 +186,16 @@ export class Session {
   }
 
   /**
-   * @throws Untestable if something before the service responds to every operation: it redirects them, or the service is
-   *   unavailable. `response` is that of one operation.
+   * @throws Untestable if something in front of the service responds to every operation: it redirects, or the service
+   *   is unavailable. `response` is that of one operation.
    */
   async #assertService(response: Response): Promise<void> {
     if (!isOfGateway(response)) return;
     const other = await this.client.exchange(listOrders(response.request.credential));
     if (!isOfGateway(other)) return;
     const location = response.all('location')[0];
-    const to = location === undefined ? '' : ` with Location: ${shortened(location)}`;
-    throw new Untestable(
-      this.redact(`${this.options.baseUrl} returns ${response.status}${to} to every request; the service was not tested`),
-    );
+    const sent = `${response.status}${location === undefined ? '' : ` with Location: ${shortened(location)}`}`;
+    throw new Untestable(this.redact(`${this.options.baseUrl} returns ${sent} to every request`));
   }
 
   /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */
