@@ -3,17 +3,20 @@
  * responses.
  */
 import type { JsonObject } from '../client/json.ts';
-import { createPet, listPets } from '../client/requests.ts';
+import { createPet, createPetOf, listPets } from '../client/requests.ts';
 import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
+import type { CheckContext } from '../session/context.ts';
+import { inJson } from '../verdicts/rules/rule.ts';
 
 /** The number of animals that are created at the same time: a server without synchronization could repeat an id. */
 const concurrent = 8;
 
 export const resourceChecks: readonly Check[] = [
   ...(['service.json', 'pets.array', 'pet.id', 'pet.name', 'pet.category', 'pet.status'] as const).map(onEveryResponse),
-  check('pet.unique-id', { requests: concurrent + 1, creates: concurrent }, async (t) => {
+  check('pet.unique-id', { requests: concurrent + 5, creates: concurrent + 2 }, async (t) => {
     await t.send(listPets(t.key, { limit: 100 }));
     if (!t.mayWrite) return;
+    await sendOwnId(t);
     await t.room(concurrent);
     const requests = Array.from({ length: concurrent }, () => createPet(t.key, t.fixtures.newPet()));
     const creating = (await t.sendTogether(requests)).filter(({ pets }) => pets.length > 0);
@@ -37,6 +40,19 @@ export const resourceChecks: readonly Check[] = [
     t.observe('pet.id-size', (t.history.ids().at(-1) ?? 0n) >= 2n ** 53n ? 'beyond 2^53' : 'within 2^53');
   }),
 ];
+
+/** Creates an animal with the id of another. The server may ignore or refuse the id; the rule judges a 201. */
+async function sendOwnId(t: CheckContext): Promise<void> {
+  const { id, categoryId } = await t.fixtures.created();
+  const get = async () => ((await t.fixtures.getIsRemoved()) ? undefined : t.fixtures.getCreated(id));
+  const before = (await get())?.pets[0];
+  await t.send(createPetOf(t.key, `{"id":${id},"name":"Own id","categoryId":${categoryId}}`));
+  const response = await get();
+  if (before === undefined || response === undefined) return;
+  const required = `animal ${id} as it was before another create sent its id: ${inJson(before.name)}`;
+  const name = response.pets[0]?.name;
+  t.require(name === before.name, response, required, name === undefined ? `${response.status}` : inJson(name));
+}
 
 /** The fields of objects that the specification does not have. */
 export function otherFields(objects: readonly JsonObject[], specified: readonly string[]): string {

@@ -13,7 +13,9 @@ import { check, type Check } from '../session/check.ts';
 import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import type { Session } from '../session/session.ts';
-import { ownServer, smallServer } from '../testing/servers.ts';
+import type { Plan } from '../client/pacing.ts';
+import { fakeClock } from '../testing/responses.ts';
+import { ownServer, proxy, smallServer } from '../testing/servers.ts';
 import { run, session, failuresText } from '../testing/sessions.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
@@ -192,8 +194,10 @@ describe("runs against this project's own server", () => {
   test('the run sends no more than its estimate', () => {
     const { plan } = whole;
     const { withKey, withoutKey, created } = whole.session.client.sent;
-    assert.ok(withKey <= plan.withKey, `${withKey} of ${plan.withKey}`);
-    assert.ok(withoutKey <= plan.withoutKey && withoutKey <= 40, `${withoutKey} without a key`);
+    assert.ok(withKey <= plan.withKey && withKey <= 700, `${withKey} of ${plan.withKey}`);
+    // The server admits 60 a minute. The run does not wait for more.
+    assert.ok(withoutKey <= plan.withoutKey && plan.withoutKey <= 90, `${withoutKey} without a key`);
+    assert.equal(whole.session.client.sent.secondsWaited, 0);
     assert.ok(created <= plan.creates, `${created} of ${plan.creates}`);
   });
 
@@ -312,6 +316,48 @@ describe('tests of node:test', () => {
     );
     assert.match(ended[0]![1], /^inconclusive: no response could have violated it$/);
   });
+});
+
+describe('server errors', () => {
+  /** The result of service.status if `limit=abc` gets these statuses, one after the other, and then 400. */
+  const after = async (t: Parameters<typeof smallServer>[0], ...statuses: readonly number[]) => {
+    const left = [...statuses];
+    const server = await proxy(t, await smallServer(t), ({ url }, response) => {
+      if (url.includes('limit=abc')) response.status = left.shift() ?? 400;
+    });
+    const results = await run(session(server, { only: ['service.status'] }));
+    return results.find(({ id }) => id === 'service.status')!;
+  };
+
+  test('a repeated one is a violation', async (t) => {
+    const { verdict, failed, failures } = await after(t, 500, 502);
+    assert.deepEqual([verdict, failed, failures[0]?.came], ['failed', 1, '502 at the second attempt']);
+    assert.match(failures[0]!.curl, /limit=abc'$/);
+  });
+
+  test('a single one is none, nor is a 503', async (t) => {
+    assert.equal((await after(t, 500)).verdict, 'passed');
+    assert.equal((await after(t, 503, 503)).verdict, 'passed');
+  });
+});
+
+test('a run that need not wait for its key tries fewer changed keys; one that must tries all', async (t) => {
+  const changed = async (plan: Plan) => {
+    const clock = fakeClock(Date.now());
+    let left = 10;
+    const server = await proxy(t, await smallServer(t, { plan, clock, mutant: 'auth-character-22' }), (_, response) => {
+      if (response.status !== 401) return;
+      if (clock.waits.length > 0) left = 60;
+      const headers = response.headers.filter(([name]) => name !== 'x-ratelimit-remaining');
+      response.headers = [...headers, ['x-ratelimit-remaining', String(Math.max(0, --left))]];
+    });
+    const of = session(server, { only: ['auth.changed'] }, clock);
+    const [result] = await run(of);
+    return { verdict: result!.verdict, judged: result!.judged, waits: clock.waits.length };
+  };
+  assert.deepEqual(await changed('business'), { verdict: 'passed', judged: 5, waits: 0 });
+  const free = await changed('free');
+  assert.deepEqual([free.verdict, free.judged], ['failed', 40]);
 });
 
 describe('cases of a check', () => {

@@ -25,6 +25,7 @@ import { limitChecks } from './limits.ts';
 import { listChecks } from './list.ts';
 import { orderChecks } from './orders.ts';
 import { resourceChecks } from './resources.ts';
+import { statusChecks } from './statuses.ts';
 import { versionChecks } from './versioning.ts';
 
 /**
@@ -36,7 +37,7 @@ export const groups: readonly (readonly [title: string, checks: readonly Check[]
   ['Add an animal', [...createChecks, ...refusalChecks, ...createGapChecks]],
   ['Get an animal', getChecks],
   ['List animals', listChecks],
-  ['Creates, lists and gets together', animalChecks],
+  ['Creates, lists and gets together', [...animalChecks, ...statusChecks]],
   ['Other operations, versioning', [...orderChecks, ...versionChecks]],
   ['At the limit', exhaustedLimitChecks],
   ['Bodies of every response', [...resourceChecks, ...errorChecks]],
@@ -62,7 +63,7 @@ export function estimateOf(session: Session): Estimate {
   if (costs.length === 0) return { withKey: 0, withoutKey: 0, creates: 0, seconds: 0 };
   const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
   const creates = session.mayWrite ? sum('creates') + Fixtures.cost.creates : 0;
-  const missing = session.mayWrite ? Fixtures.missingFrom(session.history.count() + creates) : 0;
+  const missing = session.mayWrite ? Fixtures.missing(session.history).length : 0;
   const max = maxRequests ?? Infinity;
   const toLimit = exhaust ? requestsToLimit(session) : 0;
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);

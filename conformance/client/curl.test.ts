@@ -22,6 +22,7 @@ async function bothWays(t: TestContext): Promise<(request: Request) => Promise<R
     url,
     authorization: headers.authorization,
     type: headers['content-type'],
+    cookie: headers.cookie,
     length: headers['content-length'],
     host: headers.host,
     body,
@@ -58,6 +59,11 @@ test('every operation with every kind of credential', { skip: withoutCurl }, asy
     createPet(key, { name: `O'Neil "x" $HOME \`ls\` !! \\n %s`, categoryId: 1n, status: 'sold' }),
     { ...listPets(nobody), target: `/pets?key=${text}`, shellTarget: `/pets?key=${shell}` },
     { ...createPetOf(key, '{}'), headers: [] },
+    {
+      ...createPetOf(nobody, '{}'),
+      headers: [['Content-Type', 'application/json'], ['Cookie', `token=${apiKey}`]] as const,
+      shellHeaders: [['Content-Type', 'application/json'], ['Cookie', 'token=$API_KEY']] as const,
+    },
     {
       ...createPetOf(key, '{}'),
       headers: [

@@ -10,7 +10,9 @@ export function curlLine(request: Request, baseUrl: string): string {
   // curl removes a header that ends with a colon, and sends it empty if it ends with a semicolon.
   if (credential.shell !== undefined)
     parts.push(credential.shell === '' ? "-H 'Authorization;'" : `-H "Authorization: ${credential.shell}"`);
-  for (const [name, value] of request.headers) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
+  const { headers, shellHeaders } = request;
+  if (shellHeaders === undefined) for (const [name, value] of headers) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
+  else for (const [name, value] of shellHeaders) parts.push(`-H "${name}: ${value}"`);
   const url =
     request.shellTarget === undefined
       ? quoted(baseUrl + request.target)

@@ -22,6 +22,8 @@ export interface Request {
   readonly shellTarget?: string;
   readonly credential: Credential;
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** `headers` for a shell between double quotes, if they contain the key. */
+  readonly shellHeaders?: Request['headers'];
   readonly body?: Uint8Array;
   /** The limit asked for, if the specification allows it. */
   readonly limit?: number;
@@ -35,6 +37,8 @@ export interface Request {
   readonly mustBe?: number;
   /** The specification does not say how to respond: only the rules of every response apply. */
   readonly open?: true;
+  /** It was sent before, and got a server error. */
+  readonly repeats?: true;
 }
 
 /** The request as `GET /pets?limit=1`, without a key. */

@@ -51,6 +51,11 @@ export function getPet(credential: Credential, petId: bigint): Request {
   return { operation: 'getPet', method: 'GET', target: `/pets/${petId}`, credential, headers: [], petId };
 }
 
+/** `GET /pets/{petId}` with any text, whose response the specification does not define. */
+export function getPetWithId(credential: Credential, petId: string): Request {
+  return { operation: 'getPet', method: 'GET', target: `/pets/${petId}`, credential, headers: [], open: true };
+}
+
 /** `GET /store/orders`. */
 export function listOrders(credential: Credential): Request {
   return { operation: 'listOrders', method: 'GET', target: '/store/orders', credential, headers: [] };

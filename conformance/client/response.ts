@@ -112,6 +112,11 @@ export class Response {
   }
 }
 
+/** Whether the server failed: 5xx, except for a 503, which is temporary. */
+export function isServerError({ status }: Response): boolean {
+  return status >= 500 && status !== 503;
+}
+
 /** A request and its response in one line: `GET /pets?limit=1 → 200, 1 animal`. */
 export function summary(response: Response): string {
   const { request } = response;

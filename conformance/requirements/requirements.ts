@@ -42,7 +42,7 @@ const table = {
   'pet.id': ['2', 'Every Pet has an id, a 64-bit integer.'],
   'pet.name': ['2', 'Every Pet has a name, a string.'],
   'pet.category': ['2', 'Every Pet has a categoryId, a 64-bit integer.'],
-  'pet.unique-id': ['2', 'No two animals have the same id.'],
+  'pet.unique-id': ['2', 'No two animals have the same id, even if a client sends one.'],
 
   'pet.status': ['3', 'If a Pet has a status, it is available, pending or sold.'],
   'states.transitions': [
@@ -53,15 +53,19 @@ const table = {
 
   'list.answers': ['4.1', 'GET /pets returns 200 and Pets.'],
   'list.limit-accepted': ['4.1', 'Every limit from 1 to 100 is accepted.'],
-  'list.limit': ['4.1', 'A list never has more animals than its limit.'],
+  'list.limit': ['4.1', 'A list never has more animals than its limit, nor more than 100.'],
   'list.default-limit': ['4.1', 'Without limit, a list is the same as with limit=20.'],
-  'list.status': ['4.1', 'Each status is accepted as a filter, and every animal in the list has that status.'],
+  'list.status': ['4.1', 'Each status is accepted as a filter, and selects the animals that have that status.'],
   'list.status-and-limit': ['4.1', 'Filter and limit work together.'],
 
   'create.answers': ['4.2', 'A valid NewPet gets 201 and the Pet, with each status and without one.'],
   'create.name': ['4.2', 'The name is returned exactly as it was sent.'],
   'create.category': ['4.2', 'The categoryId is returned exactly, to the last digit.'],
-  'create.status': ['4.2', 'A status that was sent is returned.'],
+  'create.category-range': [
+    '4.2',
+    'A server that accepts unknown categories accepts every categoryId from 1 to 2^63 - 1.',
+  ],
+  'create.status': ['4.2', 'A status that was sent is returned, and stored.'],
   'create.stored': ['4.2', 'getPet returns a created animal with the same id, name and categoryId.'],
   'create.required': ['4.2', 'A body without name or without categoryId gets 400.'],
   'create.null': ['4.2', 'null gets 400 as the value of any field.'],
@@ -82,10 +86,15 @@ const table = {
   ],
 
   'orders.exists': ['4.4', 'GET /store/orders exists.'],
+  'service.status': ['4', 'No operation on animals returns a server error (5xx), whatever values the client sends.'],
   'animals.agree': ['4', 'Creates, lists and getPet show the same animals, in any order of requests.'],
 
   'auth.valid': ['5', 'No operation returns 401 for a valid key as a bearer token.'],
   'auth.missing': ['5', 'Every operation returns 401 without an Authorization header.'],
+  'auth.invalid-request': [
+    '5',
+    'A request without a valid key gets 401, even if its body or a parameter is invalid, or the animal does not exist.',
+  ],
   'auth.empty': ['5', 'Every operation returns 401 for an empty bearer token.'],
   'auth.other-scheme': ['5', 'Every operation returns 401 for the key with another scheme than Bearer.'],
   'auth.no-scheme': ['5', 'Every operation returns 401 for the key without a scheme.'],
@@ -93,6 +102,7 @@ const table = {
   'auth.cut': ['5', 'Every operation returns 401 for a key without its last character.'],
   'auth.lengthened': ['5', 'Every operation returns 401 for a key with one more character.'],
   'auth.query': ['5', 'Every operation returns 401 for the key in the query only.'],
+  'auth.elsewhere': ['5', 'Every operation returns 401 for the key in another header or in a cookie only.'],
   'auth.near-miss': ['5', 'A key that differs slightly from the right one, anywhere, gets 401.'],
   'auth.keys': ['5', 'How keys are issued, rotated and scoped.', 'the specification does not show it'],
 

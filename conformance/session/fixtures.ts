@@ -1,15 +1,15 @@
 /** Responses and animals that several checks need, made once for a run. */
 import type { Client, Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
-import { newPetText, statuses, type NewPet, type Pet } from '../client/pet.ts';
+import { newPetText, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 import type { Credential, Request } from '../client/request.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 
-/** More than the largest limit. */
-const manyAnimals = 101;
+/** The number of animals of each status that `needMany` creates: in all, more than the largest limit. */
+const ofEachStatus = 34;
 
 /** How long a replica may take to show a new animal. */
 const replicaLagMs = 5_000;
@@ -42,11 +42,13 @@ export class Fixtures {
   }
 
   /** What the fixtures cost at most, not counting `needMany`. */
-  static readonly cost = { requests: 20, creates: 8 };
+  static readonly cost = { requests: 20, creates: 2 };
 
-  /** The number of animals that `needMany` creates if `known` exist. */
-  static missingFrom(known: number): number {
-    return Math.max(0, manyAnimals - known);
+  /** The statuses of the animals that `needMany` would create now. */
+  static missing(history: History): readonly PetStatus[] {
+    const of = (status: PetStatus) => Math.max(0, ofEachStatus - history.count(status));
+    const rounds = Array.from({ length: ofEachStatus }, (_, round) => round);
+    return rounds.flatMap((round) => statuses.filter((status) => round < of(status)));
   }
 
   /** A category that the server accepts: the one of --category-id, or one of a listed animal, or 1. */
@@ -141,26 +143,14 @@ export class Fixtures {
       throw new Skipped('the server has removed GET /pets/{petId}, as it may from 5 December 2030 on');
   }
 
-  /** Creates animals, if allowed, until each status has at least two. */
-  async needStatuses(): Promise<void> {
-    await this.once('statuses', async () => {
-      const { history, key } = this.#session;
-      for (const status of statuses) {
-        await this.#send(listPets(key, { status, limit: 100 }));
-        // At most two attempts: a faulty server may never show them.
-        for (let i = 0; i < 2 && this.#session.mayWrite && history.count(status) < 2; i++)
-          await this.created(this.newPet(status));
-      }
-    });
-  }
-
-  /** Creates animals, if allowed, until there are more than the largest limit. */
+  /** Creates animals, if allowed, until there are more than the largest limit, and many of each status and category. */
   async needMany(): Promise<void> {
-    await this.needStatuses();
     await this.once('many', async () => {
-      const { mayWrite, history } = this.#session;
-      let missing = mayWrite ? Fixtures.missingFrom(history.count()) : 0;
-      for (; missing > 0; missing--) await this.created(this.newPet(statuses[missing % 3]));
+      const { mayWrite, history, key } = this.#session;
+      for (const status of statuses) await this.#send(listPets(key, { status, limit: 100 }));
+      const { categories } = this;
+      for (const [i, status] of (mayWrite ? Fixtures.missing(history) : []).entries())
+        await this.created({ ...this.newPet(status), categoryId: categories[i % categories.length]! });
     });
   }
 

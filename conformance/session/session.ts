@@ -7,13 +7,16 @@ import { shortened } from '../client/json.ts';
 import { plans, type Plan } from '../client/pacing.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, listOrders, listPets } from '../client/requests.ts';
-import type { Response } from '../client/response.ts';
+import { isServerError, type Response } from '../client/response.ts';
 import { requirements, requirementsNamed, type RequirementId } from '../requirements/requirements.ts';
 import { History } from '../verdicts/history.ts';
 import { Ledger } from '../verdicts/ledger.ts';
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { rules } from '../verdicts/rules/rules.ts';
 import { Fixtures } from './fixtures.ts';
+
+/** The number of server errors after which the kit sends the request again. */
+const maxRepeats = 20;
 
 export interface SessionOptions {
   /** Ends in /v1, without a trailing slash. */
@@ -70,6 +73,7 @@ export class Session {
   halted: string | undefined;
   /** Why the server could not be tested to the end. */
   lost: Untestable | undefined;
+  #repeats = 0;
 
   constructor(options: SessionOptions, clock: Clock, wait: Wait) {
     this.options = options;
@@ -122,14 +126,19 @@ export class Session {
    * Sends a request within the limits of its key, and again after each 429. All responses are judged, except for a 503
    * after which the repeated request was served.
    *
-   * @returns the last response, and the violations of all
+   * A request that gets a server error is sent once more, because one error may be an accident.
+   *
+   * @returns the last response to the first attempt, and the violations of all
    * @throws NoResponse if the connection breaks
    * @throws NoRequestsLeft if the run may send no more
    */
   async send(request: Request): Promise<JudgedResponse> {
     const judged: JudgedResponse[] = [];
     for await (const response of this.client.attempts(request)) judged.push(this.#judge(response));
-    return { response: judged.at(-1)!.response, violations: judged.flatMap(({ violations }) => violations) };
+    const { response } = judged.at(-1)!;
+    if (isServerError(response) && this.#repeats++ < maxRepeats)
+      for await (const again of this.client.attempts({ ...request, repeats: true })) judged.push(this.#judge(again));
+    return { response, violations: judged.flatMap(({ violations }) => violations) };
   }
 
   /** Sends requests at the same time, regardless of the limits. */

@@ -45,6 +45,10 @@ export interface Exchange {
   /** '' if the header is missing. */
   readonly authorization: string;
   readonly contentType: string;
+  /** Every header, by its name in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The text of the body. */
+  readonly body: string;
   readonly now: number;
   readonly world: World;
 }

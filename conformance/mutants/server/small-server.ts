@@ -57,8 +57,8 @@ export async function startSmallServer(
       if (size <= maxBodyBytes) chunks.push(chunk);
     });
     request.on('end', () => {
-      const exchange = exchangeOf(request, hooks, world, hooks.time(options.clock.now(), world));
       const body = size <= maxBodyBytes ? Buffer.concat(chunks) : undefined;
+      const exchange = exchangeOf(request, body, hooks, world, hooks.time(options.clock.now(), world));
       send(nodeResponse, serve(exchange, body, keys, hooks), exchange, hooks);
     });
   });
@@ -83,6 +83,8 @@ function seed(world: World, hooks: Hooks, animals: number, now: number): void {
     query: new URLSearchParams(),
     authorization: '',
     contentType: '',
+    headers: {},
+    body: '',
     now,
     world,
   };
@@ -99,7 +101,13 @@ function seed(world: World, hooks: Hooks, animals: number, now: number): void {
   }
 }
 
-function exchangeOf(request: IncomingMessage, hooks: Hooks, world: World, now: number): Exchange {
+function exchangeOf(
+  request: IncomingMessage,
+  body: Buffer | undefined,
+  hooks: Hooks,
+  world: World,
+  now: number,
+): Exchange {
   const [fullPath = '', query = ''] = (request.url ?? '').split(/\?(.*)/s);
   const path = hooks.below(fullPath) ?? '';
   const method = request.method ?? '';
@@ -111,6 +119,8 @@ function exchangeOf(request: IncomingMessage, hooks: Hooks, world: World, now: n
     query: new URLSearchParams(query),
     authorization: request.headers.authorization ?? '',
     contentType: request.headers['content-type'] ?? '',
+    headers: request.headers,
+    body: body?.toString() ?? '',
     now,
     world,
   };

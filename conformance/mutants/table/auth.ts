@@ -1,11 +1,14 @@
 /** Section 5: authentication, and section 9: the path. */
-import { base } from '../server/hooks.ts';
-import { Digits, type Json } from '../server/json.ts';
+import { attempt, base, type Exchange } from '../server/hooks.ts';
+import { Digits, readJson, type Json } from '../server/json.ts';
 import { alsoAdmits, failing, responses, setHeader, status, table, tokenOf } from './changes.ts';
 
 const middle = (text: string): number => text.length >> 1;
 const without = (text: string, at: number): string => text.slice(0, at) + text.slice(at + 1);
 const sorted = (text: string): string => [...text].sort().join('');
+
+/** Whether a body has what createPet requires. */
+const isNewPet = (body: string): boolean => /"name"/.test(body) && /"categoryId"/.test(body);
 
 /** Whether a token has the secret's length, and the same text after `part` has been applied to both. */
 const sameIn = (token: string, secret: string, part: (text: string) => string): boolean =>
@@ -59,6 +62,53 @@ export const authMutants = table([
   ['auth-no-scheme-orders', 'auth.no-scheme', 'listOrders accepts the key without a scheme.',
     alsoAdmits(({ operation, authorization }, secret) => operation === 'orders' && authorization === secret)],
 
+  ['auth-body-first', 'auth.invalid-request', 'createPet validates the body before the key.',
+    failing((response, { operation, body }) => response.status === 401 && operation === 'create' && !isNewPet(body),
+      400, 'The body is invalid.')],
+  ['auth-json-first', 'auth.invalid-request', 'createPet parses the body before it looks for a key.',
+    failing((response, { operation, body }) =>
+      response.status === 401 && operation === 'create' && attempt(() => readJson(body)) === undefined,
+      400, 'The body is not JSON.')],
+  ['auth-type-first', 'auth.invalid-request', 'createPet checks the media type before the key.',
+    failing((response, { operation, contentType }) =>
+      response.status === 401 && operation === 'create' && !contentType.startsWith('application/json'),
+      415, 'Send JSON.')],
+  ['auth-parameters-first', 'auth.invalid-request', 'listPets validates limit before the key.',
+    failing((response, exchange) => response.status === 401 && exchange.operation === 'list' &&
+      base.limit(exchange.query.get('limit'), exchange) === undefined, 422, 'limit is invalid.')],
+  ['auth-filter-before-validity', 'auth.invalid-request', 'listPets validates status before it compares the key.',
+    failing((response, exchange) => response.status === 401 && exchange.operation === 'list' &&
+      tokenOf(exchange) !== '' && base.filter(exchange.query.get('status'), exchange) === undefined,
+      400, 'status is invalid.')],
+  ['auth-id-before-validity', 'auth.invalid-request', 'getPet looks for the animal before it compares the key.',
+    failing((response, exchange) => response.status === 401 && exchange.operation === 'get' &&
+      tokenOf(exchange) !== '' && base.find(exchange.path.slice('/pets/'.length), exchange) === undefined,
+      404, 'There is no such animal.')],
+  ['auth-id-type-first', 'auth.invalid-request', 'getPet checks before the key that the id is a number.',
+    failing((response, { operation, path }) =>
+      response.status === 401 && operation === 'get' && !/^\/pets\/-?\d+$/.test(path), 400, 'The id is invalid.')],
+
+  ['auth-x-api-key', 'auth.elsewhere', 'The key is accepted in X-API-Key.',
+    alsoAdmits(({ headers }, secret) => headers['x-api-key'] === secret)],
+  ['auth-cookie', 'auth.elsewhere', 'The key is accepted in a cookie.',
+    alsoAdmits(({ headers }, secret) => String(headers.cookie).includes(`token=${secret}`))],
+  ['auth-x-authorization', 'auth.elsewhere', 'listOrders accepts the key in X-Authorization.',
+    alsoAdmits(({ operation, headers }, secret) =>
+      operation === 'orders' && headers['x-authorization'] === `Bearer ${secret}`)],
+
+  ['auth-comma', 'auth.near-miss', 'Text after a comma is ignored.',
+    alsoAdmits((exchange, secret) => tokenOf(exchange).split(',')[0] === secret)],
+  ['auth-quoted', 'auth.near-miss', 'Quotation marks around the key are ignored.',
+    alsoAdmits((exchange, secret) => tokenOf(exchange) === `"${secret}"`)],
+
+  ...[3, 8, 17, 22, 26].map((at) =>
+    [`auth-character-${at}`, 'auth.changed', `The character ${at} of the key is not compared.`,
+      {
+        admits: (exchange: Exchange, secret: string) =>
+          sameIn(tokenOf(exchange), secret, (text) => without(text, at)),
+      },
+    ] as const),
+
   ['auth-changed-get', 'auth.changed', 'getPet compares the length and the first two thirds of the key.',
     alsoAdmits((exchange, secret) => exchange.operation === 'get' &&
       sameIn(tokenOf(exchange), secret, (text) => text.slice(0, Math.floor((text.length * 2) / 3))))],
@@ -85,11 +135,11 @@ export const authMutants = table([
     { admits: (exchange, secret) => tokenOf(exchange).slice(0, 16) === secret.slice(0, 16) }],
   ['auth-case', 'auth.near-miss', 'Keys are compared without regard to case.',
     { admits: (exchange, secret) => tokenOf(exchange).toLowerCase() === secret.toLowerCase() }],
-  ['auth-middle', 'auth.near-miss', 'The character in the middle of the key is not compared.',
+  ['auth-middle', 'auth.changed', 'The character in the middle of the key is not compared.',
     { admits: (exchange, secret) => sameIn(tokenOf(exchange), secret, (text) => without(text, middle(text))) }],
-  ['auth-first', 'auth.near-miss', 'The first character of the key is not compared.',
+  ['auth-first', 'auth.changed', 'The first character of the key is not compared.',
     { admits: (exchange, secret) => sameIn(tokenOf(exchange), secret, (text) => text.slice(1)) }],
-  ['auth-last-create', 'auth.near-miss', 'createPet does not compare the last character of the key.',
+  ['auth-last-create', 'auth.changed', 'createPet does not compare the last character of the key.',
     alsoAdmits((exchange, secret) => exchange.operation === 'create' &&
       sameIn(tokenOf(exchange), secret, (text) => text.slice(0, -1)))],
   ['auth-sum', 'auth.near-miss', 'A token with the characters of the key in another order is accepted.',

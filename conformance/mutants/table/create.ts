@@ -1,8 +1,8 @@
 /** Section 4.2: the response of createPet, missing fields and null. */
-import { base } from '../server/hooks.ts';
-import { Digits } from '../server/json.ts';
+import { base, type Exchange } from '../server/hooks.ts';
+import { Digits, type Json } from '../server/json.ts';
 import {
-  categoryFrom, changedStatus, failing, nameFrom, noting, shown, status, statusFrom, table, unnamed,
+  categoryFrom, changedStatus, failing, nameFrom, noting, shown, status, statusFrom, stored, table, unnamed,
 } from './changes.ts';
 
 export const createMutants = table([
@@ -13,6 +13,30 @@ export const createMutants = table([
     { status: (value, exchange) => (value === undefined ? undefined : base.status(value, exchange)) }],
   ['create-fortieth-202', 'create.answers', 'Every fortieth create returns 202.',
     changedStatus((response, { world }) => response.status === 201 && world.creates % 40 === 0, 202)],
+
+  ['create-charset-refused', 'create.answers', 'application/json; charset=utf-8 gets 415.',
+    failing((response, { contentType }) => response.status === 201 && contentType === 'application/json; charset=utf-8',
+      415, 'Send application/json.')],
+  ['create-type-exact', 'create.answers', 'Only the Content-Type application/json is accepted.',
+    { accepts: (_body, _text, { contentType }) => contentType === 'application/json' }],
+
+  ...([['int32', 2n ** 31n], ['uint32', 2n ** 32n], ['double', 2n ** 53n], ['18-digits', 10n ** 18n],
+    ['max', 2n ** 63n - 1n]] as const).map(([name, from]) =>
+    [`create-category-${name}`, 'create.category-range', `A categoryId from ${from} on gets 400.`,
+      {
+        category: (value: Json | undefined, exchange: Exchange) => {
+          const category = base.category(value, exchange);
+          return category === undefined || BigInt(category) >= from ? undefined : category;
+        },
+      },
+    ] as const),
+
+  ['create-stores-available', 'create.status', 'A sold animal is stored as available.',
+    stored(({ status }) => ({ status: status === 'sold' ? 'available' : status }))],
+  ['create-stores-pending', 'create.status', 'An available animal is stored as pending.',
+    stored(({ status }) => ({ status: status === 'available' ? 'pending' : status }))],
+  ['create-default-not-stored', 'create.status', 'An animal without a status is shown as available, stored as pending.',
+    stored(({ status }, { body }) => ({ status: body.includes('"status"') ? status : 'pending' }))],
 
   ['create-status-pending-lost', 'create.status', 'An animal created as pending becomes available.',
     { status: (value, exchange) => (value === 'pending' ? 'available' : base.status(value, exchange)) }],

@@ -11,6 +11,11 @@ const integer = (value: number): Digits => new Digits(String(value));
 const contentType = (kind: Kind, value: string | undefined): Change =>
   responses(kind, (response) => setHeader(response, 'Content-Type', value));
 
+/** Looks for an id truncated to some bits. */
+const wrapping = (bits: number): Change => ({
+  find: (id, exchange) => base.find(/^-?\d+$/.test(id) ? String(BigInt.asUintN(bits, BigInt(id))) : id, exchange),
+});
+
 /** Replaces the Errors with a status. */
 const replacing = (wanted: number, replaced: (error: Json) => Json): Change => ({
   error: (status, message, exchange) => {
@@ -19,7 +24,35 @@ const replacing = (wanted: number, replaced: (error: Json) => Json): Change => (
   },
 });
 
+/** Sends 500 instead of some responses. */
+const crash = (kind: Kind): Change => failing(kind, 500, 'Internal error.');
+const listWith = (name: string, value: RegExp): Kind =>
+  (_response, { operation, query }) => operation === 'list' && value.test(query.get(name) ?? '1');
+const getWith = (id: RegExp): Kind =>
+  (_response, { operation, path }) => operation === 'get' && id.test(path.slice('/pets/'.length));
+const createWith = (text: string): Kind =>
+  (_response, { operation, body }) => operation === 'create' && body.includes(text);
+
 export const errorMutants = table([
+  ['limit-word-500', 'service.status', 'limit=abc gets 500.', crash(listWith('limit', /^[a-z]/))],
+  ['limit-negative-500', 'service.status', 'A negative limit gets 500.', crash(listWith('limit', /^-/))],
+  ['limit-empty-500', 'service.status', 'An empty limit gets 500.', crash(listWith('limit', /^$/))],
+  ['limit-large-502', 'service.status', 'A limit beyond 32 bits gets 502.',
+    failing(listWith('limit', /^\d{10}/), 502, 'Bad gateway.')],
+  ['filter-unknown-500', 'service.status', 'An unknown filter gets 500.', crash(listWith('status', /^as/))],
+  ['filter-empty-500', 'service.status', 'An empty filter gets 500.', crash(listWith('status', /^$/))],
+  ['id-word-500', 'service.status', 'A petId that is not a number gets 500.', crash(getWith(/[a-z]/))],
+  ['id-negative-500', 'service.status', 'A negative petId gets 500.', crash(getWith(/^-/))],
+  ['id-large-500', 'service.status', 'A petId of 20 digits gets 500.', crash(getWith(/^\d{20}$/))],
+  ['id-beyond-500', 'service.status', 'The petId 2^63 gets 500.', crash(getWith(/^9223372036854775808$/))],
+  ['id-fraction-500', 'service.status', 'A petId with a fraction gets 500.', crash(getWith(/\./))],
+  ['id-long-500', 'service.status', 'A petId of 400 digits gets 500.', crash(getWith(/^\d{400}$/))],
+  ['name-nul-500', 'service.status', 'A name with U+0000 gets 500.', crash(createWith('\\u0000'))],
+  ['name-surrogate-500', 'service.status', 'A name with a lone surrogate gets 500.', crash(createWith('\\ud83d of'))],
+  ['name-long-500', 'service.status', 'A name of 256 characters gets 500.',
+    crash((_response, { operation, body }) => operation === 'create' && /"name":"[^"]{256}/.test(body))],
+  ['category-double-500', 'service.status', 'The categoryId 1e400 gets 500.', crash(createWith('1e400'))],
+  ['body-deep-500', 'service.status', 'A deeply nested body gets 500.', crash(createWith('[[[[[[[['))],
   ['error-empty-401', 'error.object', 'A 401 of listOrders has no body.',
     responses(status(401, 'orders'), (response) => void (response.body = undefined))],
   ['error-string-404', 'error.object', 'The body of a 404 is a JSON string.',
@@ -85,7 +118,11 @@ export const errorMutants = table([
   ['get-zero-is-first', 'get.not-found', 'getPet returns the first animal for id 0.',
     { find: (id, exchange) => base.find(id === '0' ? '1' : id, exchange) }],
   ['get-int32', 'get.not-found', 'Ids are truncated to 32 bits: id + 2^32 is the same animal.',
-    { find: (id, exchange) => base.find(/^\d+$/.test(id) ? String(BigInt.asIntN(32, BigInt(id))) : id, exchange) }],
+    wrapping(32)],
+  ['get-int64', 'get.not-found', 'Ids are truncated to 64 bits: id + 2^64 is the same animal.', wrapping(64)],
+  ['get-int63', 'get.not-found', 'The sign bit of an id is ignored: id + 2^63 is the same animal.', wrapping(63)],
+  ['get-absolute', 'get.not-found', 'The sign of an id is ignored.',
+    { find: (id, exchange) => base.find(id.replace(/^-/, ''), exchange) }],
   ['get-prefix', 'get.not-found', 'Ids of more than ten digits are truncated to the first one.',
     { find: (id, exchange) => base.find(/^\d{11,}$/.test(id) ? id.slice(0, 1) : id, exchange) }],
 ]);

@@ -10,6 +10,11 @@ const limits = (change: (limit: number, text: string | null, exchange: Exchange)
   },
 });
 
+/** Accepts other limits. */
+const anyLimit = (limitOf: (text: string | null) => number | undefined): Change => ({
+  limit: (text, exchange) => base.limit(text, exchange) ?? limitOf(text),
+});
+
 /** Rejects some limits. */
 const rejecting = (which: (limit: number) => boolean): Change =>
   limits((limit) => (which(limit) ? undefined : limit));
@@ -48,6 +53,15 @@ export const listMutants = table([
   ['list-tenth-one-more', 'list.limit', 'Every tenth list has one animal more than its limit.',
     limits((limit, _text, { world }) => (world.lists % 10 === 0 ? limit + 1 : limit))],
 
+  ['list-limit-101-gives-101', 'list.limit', 'limit=101 returns 101 animals.',
+    anyLimit((text) => (text === '101' ? 101 : undefined))],
+  ['list-limit-1000-gives-all', 'list.limit', 'limit=1000 returns up to 1,000 animals.',
+    anyLimit((text) => (text === '1000' ? 1000 : undefined))],
+  ['list-limit-0-gives-all', 'list.limit', 'limit=0 returns all animals.',
+    anyLimit((text) => (text === '0' ? Number.MAX_SAFE_INTEGER : undefined))],
+  ['list-limit-negative-gives-all', 'list.limit', 'A negative limit returns all animals.',
+    anyLimit((text) => (text?.startsWith('-') ? Number.MAX_SAFE_INTEGER : undefined))],
+
   ['list-default-21', 'list.default-limit', 'The default limit is 21.',
     limits((limit, text) => (text === null ? 21 : limit))],
   ['list-default-19', 'list.default-limit', 'The default limit is 19.',
@@ -61,6 +75,20 @@ export const listMutants = table([
     { filter: (text, exchange) => (text === 'sold' ? undefined : base.filter(text, exchange)) }],
   ['list-filter-ignored', 'list.status', 'status=pending is ignored.',
     filtering((pet, status) => status === 'pending' || pet.status === status)],
+  ['list-filter-sold-empty', 'list.status', 'status=sold returns no animals.',
+    filtering((pet, status) => status !== 'sold' && pet.status === status)],
+  ['list-filter-pending-empty-default', 'list.status', 'status=pending without a limit returns no animals.',
+    filtering((pet, status, { query }) => pet.status === status && (status !== 'pending' || query.has('limit')))],
+  ['list-filter-pending-empty-limit', 'list.status', 'status=pending with a limit returns no animals.',
+    filtering((pet, status, { query }) => pet.status === status && (status !== 'pending' || !query.has('limit')))],
+  ['list-filter-loses-some', 'list.status', 'status=available lacks every ninth animal.',
+    filtering((pet, status) => pet.status === status && (status !== 'available' || BigInt(pet.id) % 9n !== 0n))],
+  ['list-filter-some-pending', 'list.status', 'status=sold includes every seventh animal if it is pending.',
+    filtering((pet, status) => pet.status === status ||
+      (status === 'sold' && pet.status === 'pending' && BigInt(pet.id) % 7n === 0n))],
+  ['list-filter-some-sold', 'list.status', 'status=pending includes sold animals of category 3.',
+    filtering((pet, status) => pet.status === status ||
+      (status === 'pending' && pet.status === 'sold' && pet.categoryId === '3'))],
   ['list-filter-sold-or-pending', 'list.status', 'status=sold includes pending animals.',
     filtering((pet, status) => pet.status === status || (status === 'sold' && pet.status === 'pending'))],
   ['list-filter-not-sold', 'list.status', 'status=available includes every animal that is not sold.',

@@ -10,6 +10,9 @@ function swapped(page: Pet[], at: number): Pet[] {
   return page.with(at, { ...one, name: other.name }).with(at + 1, { ...other, name: one.name });
 }
 
+/** The id in the body of a create. */
+const idIn = (body: string): string | undefined => /"id":(\d+)/.exec(body)?.[1];
+
 const plusOne = (digits: string): string => String(BigInt(digits) + 1n);
 const lastOf = (pets: ReadonlyMap<string, Pet>): Pet | undefined => [...pets.values()].at(-1);
 
@@ -56,6 +59,14 @@ export const stateMutants = table([
         return same ? last.id : base.newId(pet, exchange);
       },
     }],
+
+  ['id-of-client', 'pet.unique-id', 'An id in the body becomes the id of the animal.',
+    { newId: (pet, exchange) => idIn(exchange.body) ?? base.newId(pet, exchange) }],
+  ['id-of-client-overwrites', 'pet.unique-id', 'An id in the body replaces that animal; the 201 shows a new id.',
+    { keep: (pet, { body, world }) => {
+      const id = idIn(body);
+      return id !== undefined && world.pets.has(id) ? { ...pet, id } : pet;
+    } }],
 
   ['create-lost', 'create.stored', 'Every tenth animal is not stored.',
     { keep: (pet, { world }) => (world.creates % 10 === 0 ? undefined : pet) }],

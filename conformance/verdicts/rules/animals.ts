@@ -9,8 +9,9 @@ export const animalRules: readonly Rule[] = [
   {
     id: 'list.limit',
     judge: (response, history) => {
-      const { limit, status } = response.request;
-      return status === undefined ? isWithinLimit(response, limit, history) : undefined;
+      const { limit, status, open } = response.request;
+      // No limit may be larger than 100, so no list may be longer, whatever was asked for.
+      return status === undefined ? isWithinLimit(response, open ? 100 : limit, history) : undefined;
     },
   },
   {

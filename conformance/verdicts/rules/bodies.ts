@@ -2,7 +2,7 @@
 import { JsonNumber, JsonObject, kindOf } from '../../client/json.ts';
 import { fieldProblems } from '../../client/pet.ts';
 import type { Request } from '../../client/request.ts';
-import type { Response } from '../../client/response.ts';
+import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
@@ -28,6 +28,17 @@ export const bodyRules: readonly Rule[] = [
       if (!isOfOperation(response) || request.credential.key === 'none' || status === 429 || status >= 500)
         return undefined;
       return must(status !== 401, 'no 401, because the key is valid', '401');
+    },
+  },
+  {
+    id: 'service.status',
+    judge: (response) => {
+      const { request, status } = response;
+      if (!['listPets', 'createPet', 'getPet'].includes(request.operation)) return undefined;
+      // The check records the responses to unusual values; all others would only hide them among the evidence.
+      return request.repeats && isServerError(response)
+        ? { required: 'no server error (5xx)', received: `${status} at the second attempt` }
+        : undefined;
     },
   },
   { id: 'service.json', judge: isJson },
