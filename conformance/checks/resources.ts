@@ -13,7 +13,7 @@ const concurrent = 8;
 
 export const resourceChecks: readonly Check[] = [
   ...(['service.json', 'pets.array', 'pet.id', 'pet.name', 'pet.category', 'pet.status'] as const).map(onEveryResponse),
-  check('pet.unique-id', { requests: concurrent + 5, creates: concurrent + 2 }, async (t) => {
+  check('pet.unique-id', { requests: concurrent + 6, creates: concurrent + 3 }, async (t) => {
     await t.send(listPets(t.key, { limit: 100 }));
     if (!t.mayWrite) return;
     await sendOwnId(t);
@@ -41,12 +41,16 @@ export const resourceChecks: readonly Check[] = [
   }),
 ];
 
-/** Creates an animal with the id of another. The server may ignore or refuse the id; the rule judges a 201. */
+/**
+ * Creates animals with the id that may be next, and with the one of another animal. The server may ignore or refuse the
+ * id; the rule judges a 201, and those of later creates.
+ */
 async function sendOwnId(t: CheckContext): Promise<void> {
   const { id, categoryId } = await t.fixtures.created();
   const get = async () => ((await t.fixtures.getIsRemoved()) ? undefined : t.fixtures.getCreated(id));
   const before = (await get())?.pets[0];
-  await t.send(createPetOf(t.key, `{"id":${id},"name":"Own id","categoryId":${categoryId}}`));
+  for (const own of [id + 1n, id])
+    await t.send(createPetOf(t.key, `{"id":${own},"name":"Own id","categoryId":${categoryId}}`));
   const response = await get();
   if (before === undefined || response === undefined) return;
   const required = `animal ${id} as it was before another create sent its id: ${inJson(before.name)}`;

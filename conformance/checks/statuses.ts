@@ -24,8 +24,8 @@ const petIds = ['cat', '-1', '0', '1.5', `${int64Max + 1n}`, `${2n ** 64n}`, `${
 
 const names = [nulName, loneSurrogateName, 'x'.repeat(1_000)];
 
-/** Values of other fields: for a column of 32 bits, for a double, and for a parser that calls itself. */
-const otherFields = ['-1', `${int64Max}`, '1e400', `1,"more":${'['.repeat(2_000)}${']'.repeat(2_000)}`];
+/** Other fields: for a column of 32 bits, a double, a field that the server fills, and a parser that calls itself. */
+const otherFields = ['-1', `${int64Max}`, '1e400', '1,"id":"x"', `1,"more":${'['.repeat(2_000)}${']'.repeat(2_000)}`];
 
 const total = queries.length + petIds.length + names.length + otherFields.length;
 

@@ -69,6 +69,10 @@ export const authMutants = table([
     failing((response, { operation, body }) =>
       response.status === 401 && operation === 'create' && attempt(() => readJson(body)) === undefined,
       400, 'The body is not JSON.')],
+  ['auth-json-crash', 'auth.invalid-request', 'Without a valid key, a body that is not JSON gets 500.',
+    failing((response, { operation, body }) =>
+      response.status === 401 && operation === 'create' && attempt(() => readJson(body)) === undefined,
+      500, 'Internal error.')],
   ['auth-type-first', 'auth.invalid-request', 'createPet checks the media type before the key.',
     failing((response, { operation, contentType }) =>
       response.status === 401 && operation === 'create' && !contentType.startsWith('application/json'),
@@ -92,12 +96,16 @@ export const authMutants = table([
     alsoAdmits(({ headers }, secret) => headers['x-api-key'] === secret)],
   ['auth-cookie', 'auth.elsewhere', 'The key is accepted in a cookie.',
     alsoAdmits(({ headers }, secret) => String(headers.cookie).includes(`token=${secret}`))],
+  ['auth-api-key-orders', 'auth.elsewhere', 'listOrders accepts the key in Api-Key.',
+    alsoAdmits(({ operation, headers }, secret) => operation === 'orders' && headers['api-key'] === secret)],
   ['auth-x-authorization', 'auth.elsewhere', 'listOrders accepts the key in X-Authorization.',
     alsoAdmits(({ operation, headers }, secret) =>
       operation === 'orders' && headers['x-authorization'] === `Bearer ${secret}`)],
 
   ['auth-comma', 'auth.near-miss', 'Text after a comma is ignored.',
     alsoAdmits((exchange, secret) => tokenOf(exchange).split(',')[0] === secret)],
+  ['auth-any-word', 'auth.near-miss', 'The key is accepted anywhere in the token.',
+    alsoAdmits((exchange, secret) => tokenOf(exchange).includes(secret))],
   ['auth-quoted', 'auth.near-miss', 'Quotation marks around the key are ignored.',
     alsoAdmits((exchange, secret) => tokenOf(exchange) === `"${secret}"`)],
 

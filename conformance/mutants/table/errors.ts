@@ -52,6 +52,15 @@ export const errorMutants = table([
   ['name-long-500', 'service.status', 'A name of 256 characters gets 500.',
     crash((_response, { operation, body }) => operation === 'create' && /"name":"[^"]{256}/.test(body))],
   ['category-double-500', 'service.status', 'The categoryId 1e400 gets 500.', crash(createWith('1e400'))],
+  ['limit-twice-500', 'service.status', 'A limit that is given twice gets 500.',
+    crash((_response, { query }) => query.getAll('limit').length > 1)],
+  ['id-string-500', 'service.status', 'An id in the body that is no number gets 500.', crash(createWith('"id":"'))],
+  ['id-taken-500', 'service.status', 'An id in the body that an animal has gets 500.',
+    crash((_response, { operation, body, world }) =>
+      operation === 'create' && world.pets.has(/"id":(\d+)/.exec(body)?.[1] ?? ''))],
+  ['category-unknown-500', 'service.status', 'A categoryId that no animal had at the start gets 500.',
+    crash((response, { operation, body }) =>
+      operation === 'create' && response.status === 201 && !/"categoryId":\s*[1-5](\D|$)/.test(body))],
   ['body-deep-500', 'service.status', 'A deeply nested body gets 500.', crash(createWith('[[[[[[[['))],
   ['error-empty-401', 'error.object', 'A 401 of listOrders has no body.',
     responses(status(401, 'orders'), (response) => void (response.body = undefined))],

@@ -83,6 +83,8 @@ export const listMutants = table([
     filtering((pet, status, { query }) => pet.status === status && (status !== 'pending' || !query.has('limit')))],
   ['list-filter-loses-some', 'list.status', 'status=available lacks every ninth animal.',
     filtering((pet, status) => pet.status === status && (status !== 'available' || BigInt(pet.id) % 9n !== 0n))],
+  ['list-filter-stale', 'list.status', 'status=sold shows only animals that were there at the start.',
+    filtering((pet, status) => pet.status === status && (status !== 'sold' || pet.at === 0))],
   ['list-filter-some-pending', 'list.status', 'status=sold includes every seventh animal if it is pending.',
     filtering((pet, status) => pet.status === status ||
       (status === 'sold' && pet.status === 'pending' && BigInt(pet.id) % 7n === 0n))],
@@ -105,6 +107,12 @@ export const listMutants = table([
   ['list-filter-last-row', 'list.status', 'The last row of a filtered list without a limit does not fit the filter.',
     pages((page, exchange) => (exchange.query.has('limit') ? page : misfit(page, -1, exchange)))],
 
+  ['list-filter-after-limit', 'list.status-and-limit', 'The limit is applied before the filter.',
+    {
+      fits: () => true,
+      page: (rows, limit, exchange) =>
+        base.page(rows, limit, exchange).filter((pet) => base.fits(pet, exchange.query.get('status') ?? '', exchange)),
+    }],
   ['list-filter-misfit-50', 'list.status-and-limit', 'One row of a filtered page of 50 or more does not fit.',
     pages((page, exchange) => (page.length >= 50 ? misfit(page, 42, exchange) : page))],
   ['list-filter-ignored-with-limit', 'list.status-and-limit', 'With a limit, the filter is ignored.',

@@ -62,6 +62,13 @@ export const stateMutants = table([
 
   ['id-of-client', 'pet.unique-id', 'An id in the body becomes the id of the animal.',
     { newId: (pet, exchange) => idIn(exchange.body) ?? base.newId(pet, exchange) }],
+  ['id-of-client-if-free', 'pet.unique-id', 'An id in the body is used if it is free, and assigned again later.',
+    {
+      newId: (pet, exchange) => {
+        const id = idIn(exchange.body);
+        return id === undefined || exchange.world.pets.has(id) ? base.newId(pet, exchange) : id;
+      },
+    }],
   ['id-of-client-overwrites', 'pet.unique-id', 'An id in the body replaces that animal; the 201 shows a new id.',
     { keep: (pet, { body, world }) => {
       const id = idIn(body);
