@@ -106,14 +106,20 @@ async function main(options: Options): Promise<number> {
   return report.conforms ? 0 : 1;
 }
 
+/** Ends the run with one line, or with the stack of an error in the kit. */
+function fail(error: unknown): never {
+  const expected = error instanceof UsageError || error instanceof Untestable || error instanceof NotStarted;
+  process.stderr.write(`conformance: ${expected ? error.message : `error in the kit: ${(error as Error).stack}`}\n`);
+  process.exit(2);
+}
+
 exitOnSignals(); // stops this project's own server and removes its folder
+process.on('uncaughtException', fail); // Node would exit with 1, the code for a failed requirement
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options === 'help') process.stdout.write(help);
   else if (options === 'list') process.stdout.write(listText());
   else process.exit(await main(options));
 } catch (error) {
-  const expected = error instanceof UsageError || error instanceof Untestable || error instanceof NotStarted;
-  process.stderr.write(`conformance: ${expected ? error.message : `error in the kit: ${(error as Error).stack}`}\n`);
-  process.exit(2);
+  fail(error);
 }

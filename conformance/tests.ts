@@ -2,7 +2,8 @@
  * The checks for node's own test runner and its reporters: `BASE_URL=… API_KEY=… node --import tsx --test
  * conformance/tests.ts`. CONFORMANCE_OPTIONS contains further options of `npm run conformance`.
  */
-import { runChecks } from './checks/suite.ts';
+import { test } from 'node:test';
+import { groups, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { openSession } from './open-session.ts';
 import { readOptions } from './options.ts';
@@ -13,7 +14,7 @@ const options = readOptions(
 );
 if (typeof options === 'string') throw new Error(`CONFORMANCE_OPTIONS must not contain --${options}`);
 const { session, close } = await openSession(options, systemClock, systemClock.sleep);
-await runChecks(session);
+await runChecks(session, undefined, groups, test);
 await close();
 // Without this error, a run that skips most checks because the server is gone would pass.
 if (session.lost !== undefined) throw session.lost;

@@ -99,15 +99,12 @@ function printTable(): void {
 /** Executes the jobs in a number of concurrent processes. */
 async function runAll(jobs: readonly Job[], processes: number): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
-  const silent = fileURLToPath(new URL('../report/silent.ts', import.meta.url));
   let next = 0;
   const work = async () => {
     while (next < jobs.length) {
       const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), {
-        // Otherwise node:test takes the worker's tests for tests of a test file that has started this program.
-        env: { ...process.env, NODE_TEST_CONTEXT: undefined },
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-        execArgv: ['--import', 'tsx', `--test-reporter=${silent}`],
+        execArgv: ['--import', 'tsx'],
       });
       const died = once(worker, 'exit').then(() => Promise.reject(new Error('a worker process has died')));
       const message = async (): Promise<unknown> => {

@@ -9,8 +9,8 @@ import { apiKey, type Server } from './servers.ts';
 
 /** Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. */
 export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program {
-  const kit = ['--test-reporter=./conformance/report/silent.ts', 'conformance/run.ts', '--seed=1'];
-  return new Program(thisProcess, [process.execPath, '--import', 'tsx', ...kit, ...args], environment);
+  const kit = ['--import', 'tsx', 'conformance/run.ts', '--seed=1'];
+  return new Program(thisProcess, [process.execPath, ...kit, ...args], environment);
 }
 
 /** Runs the kit to its end, against a server if given, with the key in the environment. */

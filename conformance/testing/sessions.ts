@@ -1,20 +1,11 @@
-/** Test support: whole runs of the kit in this process, without node:test's reports of them. */
-import { groups, runChecks, type RegisterTest } from '../checks/suite.ts';
+/** Test support: whole runs of the kit in this process. */
+import { groups, runChecks } from '../checks/suite.ts';
 import type { Client } from '../client/client.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
 import type { Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
-
-/** Runs a test without reporting its result, which is in the session. */
-export const quietly: RegisterTest = async (_, body) => {
-  try {
-    await body({ test: quietly, skip: () => {} });
-  } catch {
-    // The ledger has recorded the failure.
-  }
-};
 
 /** A session with the options of a default run, or others. */
 export function session(
@@ -44,7 +35,7 @@ export function session(
 export async function run(session: Session, suite = groups): Promise<readonly RequirementResult[]> {
   try {
     await session.open();
-    await runChecks(session, undefined, suite, quietly);
+    await runChecks(session, undefined, suite);
   } finally {
     session.client.close();
   }
