@@ -1,28 +1,28 @@
 /** `npm run bench:limits`: how a server behaves at its rate limits. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../conformance/client/clock.ts';
 import { redactor } from '../conformance/client/credentials.ts';
 import { UsageError } from '../conformance/options.ts';
 import { makeWritable } from '../conformance/report/folder.ts';
 import { Untestable } from '../conformance/session/session.ts';
+import { isBundle, version } from '../harness/bundle.ts';
+import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
+import { startServer } from '../harness/server.ts';
 import { limitsHtml } from './limits/html.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
 import { Progress } from './limits/progress.ts';
 import { Interrupted, Run } from './limits/run.ts';
 import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
-import { filledFolder, makeLimitedKey, startOwnServer } from './measure/own-server.ts';
+import { makeLimitedKey } from './measure/own-server.ts';
 import { endProgress } from './measure/progress.ts';
 
 const screen = {
   colour: process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined,
   columns: process.stdout.columns ?? 120,
 };
-
-/** How many animals our own server has. */
-const animals = 1_000;
 
 /** The first Ctrl-C ends the run and writes its report, the second exits at once. */
 const interruption = new AbortController();
@@ -44,18 +44,16 @@ function makeReportFolder(folder: string): void {
 }
 
 async function main(options: Options): Promise<number> {
-  const about = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(about) as { readonly version: string };
   const { baseUrl, apiKey, neighbourKey, names, report: folder, ...settings } = options;
   if (folder !== undefined) makeReportFolder(folder);
-  const [ownFolder] = baseUrl === undefined ? await filledFolder(animals) : [];
-  const own = ownFolder === undefined ? undefined : await startOwnServer(ownFolder);
+  const ownFolder = baseUrl === undefined ? temporaryFolder(thisProcess) : undefined;
+  const own = ownFolder === undefined ? undefined : await startServer(thisProcess, ownFolder, ['--demo']);
   try {
     const keys = ownFolder === undefined
       ? givenKeys(apiKey!, neighbourKey)
       : await madeKeys(() => makeLimitedKey(ownFolder, settings.promised!));
     redact = (text) => keys.redact(text);
-    const target = baseUrl ?? own!.baseUrl;
+    const target = baseUrl ?? `${own!.address}/v1`;
     const { signal } = interruption;
     const watcher = new Progress();
     const run = new Run({ baseUrl: target, keys, settings, names, clock: systemClock, signal, watcher });
@@ -77,7 +75,7 @@ async function main(options: Options): Promise<number> {
     return report.exitCode;
   } finally {
     endProgress();
-    await own?.process.stop();
+    await own?.stop();
   }
 }
 
@@ -102,6 +100,6 @@ try {
   const error: unknown = interruption.signal.aborted ? interruption.signal.reason : caught;
   const expected = [UsageError, Untestable, Interrupted, NotStarted].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : `the bench failed: ${(error as Error).stack}`;
-  process.stderr.write(redact(`bench:limits: ${message}\n`));
+  process.stderr.write(redact(`${isBundle ? 'petstore-limits' : 'bench:limits'}: ${message}\n`));
   process.exit(2);
 }

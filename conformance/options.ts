@@ -1,10 +1,13 @@
 /** The command line of the kit: flags and environment become options, or an error of one line. */
 import { parseArgs } from 'node:util';
+import { isBundle } from '../harness/bundle.ts';
 import { plans, type Plan } from './client/pacing.ts';
 import { requirementsNamed } from './requirements/requirements.ts';
 import type { SessionOptions } from './session/session.ts';
 
-export const help = `Usage: npm run conformance -- [options]
+const command = isBundle ? 'petstore-conformance' : 'npm run conformance --';
+
+export const help = `Usage: ${command} [options]
 
 Checks whether a server conforms to the Pet Store Service Specification.
 Without --base-url, it checks this project's own server.
@@ -13,7 +16,7 @@ The server
   --base-url URL        base URL of the server, ending in /v1          or BASE_URL
                           --base-url https://staging.example/v1
   --api-key KEY         a valid API key                                or API_KEY
-                          API_KEY=… npm run conformance -- --base-url https://staging.example/v1
+                          API_KEY=… ${command} --base-url https://staging.example/v1
 
 What is checked
   --only ID[,ID…]       requirements by id, or by the start of their ids

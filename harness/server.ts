@@ -5,10 +5,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isBundle } from './bundle.ts';
 import type { Owner } from './owner.ts';
 import { NotStarted, outputOf, Program, type Ended } from './program.ts';
 
-export const distFolder = fileURLToPath(new URL('../dist', import.meta.url));
+/** A bundle is in this folder itself, or elsewhere without a server. */
+export const distFolder = fileURLToPath(new URL(isBundle ? '.' : '../dist', import.meta.url));
 export const serverPath = join(distFolder, 'server.js');
 export const cliPath = join(distFolder, 'cli.js');
 
@@ -73,6 +75,9 @@ export async function makeKey(owner: Owner, folder: string, plan = 'business', .
  * @throws NotStarted if it is not built
  */
 export function built(path: string): string {
+  // Beside a bundle that was copied elsewhere, a server.js may be that of another project.
+  if (isBundle && !existsSync(join(distFolder, 'operations/openapi.json')))
+    throw new NotStarted("--base-url is required, because this project's server is not installed here");
   if (!existsSync(path)) throw new NotStarted(`${path} does not exist: run npm run build`);
   return path;
 }

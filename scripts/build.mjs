@@ -1,5 +1,6 @@
-// Builds dist/: the server and the operator's command, complete in themselves. With --if-needed it builds nothing if
-// dist/ is newer than its sources. With --tests it also compiles everything into build/, from where compiled.mjs runs it.
+// Builds dist/: the server and the operator's command, complete in themselves, and the conformance kit and the limits
+// bench as one file each. With --if-needed it builds nothing if dist/ is newer than the sources of the server. With
+// --tests it also compiles everything into build/, from where compiled.mjs runs it.
 //
 // The build happens in a folder of its own. Then each file that differs replaces its predecessor at once, so that
 // servers can start, and others can build, at the same time.
@@ -7,33 +8,39 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundle } from './bundle.mjs';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 /** Is written last, and has the time at which the build began. */
 const stamp = 'dist/package.json';
-const sources = ['src', 'package.json', 'tsconfig.json', 'scripts/build.mjs'];
+const sources = ['src', 'package.json', 'tsconfig.json', 'scripts'];
 const tsc = (...options) => execFileSync('node_modules/.bin/tsc', options, { stdio: 'inherit' });
 
 const isCurrent = process.argv.includes('--if-needed') && fs.existsSync(stamp) &&
   sources.flatMap(withContent).every((path) => fs.statSync(path).mtimeMs < fs.statSync(stamp).mtimeMs);
-if (!isCurrent) build();
+if (!isCurrent) await build();
 if (process.argv.includes('--tests')) {
   const maps = ['--inlineSourceMap', '--sourceRoot', `${process.cwd()}/`];
   tsc('--noEmit', 'false', '--noCheck', '--rootDir', '.', '--outDir', 'build', ...maps);
 }
 
-function build() {
+async function build() {
   const startedAt = new Date();
   fs.mkdirSync('build', { recursive: true });
   const made = fs.mkdtempSync('build/dist-');
   try {
+    const bundles = [
+      bundle('conformance/run.ts', join(made, 'petstore-conformance.mjs')),
+      bundle('bench/limits.ts', join(made, 'petstore-limits.mjs')),
+    ];
     tsc('-p', 'src', '--outDir', made);
     fs.copyFileSync('src/operations/openapi.json', join(made, 'operations/openapi.json'));
-    fs.chmodSync(join(made, 'cli.js'), 0o755);
-    const { name, version, license, type, engines } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
-    const bin = { petstore: 'cli.js' };
-    const described = { name, version, license, private: true, type, engines, bin };
-    fs.writeFileSync(join(made, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
+    await Promise.all(bundles);
+    const { name, version, license, type, engines, bin } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
+    const commands = Object.entries(bin).map(([command, file]) => [command, file.replace('dist/', '')]);
+    const about = { name, version, license, private: true, type, engines, bin: Object.fromEntries(commands) };
+    fs.writeFileSync(join(made, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
+    for (const [, file] of commands) fs.chmodSync(join(made, file), 0o755);
     publish(made);
     fs.utimesSync(stamp, startedAt, startedAt);
   } finally {

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { baseUrlOf, integer, isLoopback, oneOf, UsageError } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
+import { isBundle } from '../../harness/bundle.ts';
 import { flagError } from '../measure/command.ts';
 import { scenarios } from './scenarios.ts';
 import { scenarioNames, type ScenarioName, type Settings } from './settings.ts';
@@ -16,7 +17,7 @@ export interface Options extends Settings {
   readonly report?: string;
 }
 
-export const help = `Usage: npm run bench:limits -- [options] [scenario …]
+export const help = `Usage: ${isBundle ? 'petstore-limits' : 'npm run bench:limits --'} [options] [scenario …]
 
 Measures how a server of the Pet Store Service Specification behaves at its rate limits. Without --base-url it starts
 this project's own server on a free port, in a temporary folder, with keys of its own.

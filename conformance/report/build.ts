@@ -1,5 +1,5 @@
 /** Makes the report of a session. */
-import { readFileSync } from 'node:fs';
+import { version } from '../../harness/bundle.ts';
 import type { Session } from '../session/session.ts';
 import type { RequirementResult, Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
@@ -10,8 +10,6 @@ export function buildReport(session: Session): Report {
   const requirements = session.results();
   const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
-  const packageJson = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(packageJson) as { version: string };
   const aborted = abortReason(session, requirements);
   const isStrictFailure = options.strict && totals.inconclusive > 0;
   return {

@@ -18,6 +18,6 @@ function makeMissing(folder: string): void {
   if (found?.isDirectory() === true) return;
   // Some versions of Node report a path below a file as missing, others throw.
   if (found !== undefined) throw new Error(`ENOTDIR: not a directory, '${folder}'`);
-  makeMissing(dirname(folder));
+  if (dirname(folder) !== folder) makeMissing(dirname(folder)); // it is itself for the root of a missing drive
   mkdirSync(folder);
 }

@@ -1,0 +1,119 @@
+/** The package that `npm pack` makes, as its users install it, and each bundle alone in a folder. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder, thisProcess } from './owner.ts';
+import type { Ended } from './program.ts';
+import { distFolder, startServer } from './server.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const bundles = ['petstore-conformance.mjs', 'petstore-limits.mjs'];
+
+/** Runs a command to its end in a folder. */
+function run(cwd: string, file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const { PATH, HOME } = process.env;
+  return new Promise((resolve) => {
+    execFile(file, args, { cwd, env: { PATH, HOME, ...env } }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : null, stdout, stderr });
+    });
+  });
+}
+
+/** The output of a run without its durations. */
+const untimed = (stdout: string) => stdout.replace(/\d[\d.]* (ms|s|min)\b/g, 'some time');
+
+describe('the package', () => {
+  const folder = temporaryFolder(thisProcess);
+  const installed = join(folder, 'node_modules/pet-store-service');
+  const command = (name: string, ...args: string[]) => run(folder, join(folder, 'node_modules/.bin', name), args);
+
+  before(async () => {
+    // Without scripts: `prepack` would build dist/ again while other tests use it.
+    const packed = await run(root, 'npm', ['pack', '--ignore-scripts', '--pack-destination', folder]);
+    const tarball = `./${packed.stdout.trim().split('\n').at(-1)}`;
+    const { code, stderr } = await run(folder, 'npm', ['install', '--offline', tarball], {
+      npm_config_cache: join(folder, 'cache'),
+    });
+    assert.equal(code, 0, stderr);
+  });
+
+  test('contains no source and no test, and needs no other package', () => {
+    const names = (path: string) => readdirSync(join(folder, path)).sort();
+    assert.deepEqual(names('node_modules'), ['.bin', '.package-lock.json', 'pet-store-service']);
+    assert.deepEqual(names('node_modules/.bin'), ['petstore', 'petstore-conformance', 'petstore-limits']);
+    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
+    assert.ok(files.includes(join('dist', 'server.js')));
+    assert.deepEqual(files.filter((file) => /\.ts$|\.test\.|^(src|conformance|bench|harness)\b/.test(file)), []);
+  });
+
+  test('petstore-conformance prints its help and its requirements', async () => {
+    const help = await command('petstore-conformance', '--help');
+    const list = await command('petstore-conformance', '--list');
+    assert.match(help.stdout, /^Usage: petstore-conformance \[options\]\n/);
+    assert.doesNotMatch(help.stdout, /npm run/);
+    const sources = await run(root, process.execPath, ['--import', 'tsx', 'conformance/run.ts', '--list']);
+    assert.ok(list.stdout.length > 1_000);
+    assert.deepEqual(list, sources);
+  });
+
+  test('petstore-conformance tests a server to its verdict', async (t) => {
+    const data = temporaryFolder(t);
+    const server = await startServer(t, data, ['--demo'], [process.execPath, join(installed, 'dist/server.js')]);
+    const [, key = ''] = await server.printed(/^ +([A-Za-z0-9_]{20,})\n/m);
+    const args = ['--base-url', `${server.address}/v1`, '--api-key', key, '--report', 'reports'];
+    const { code, stdout, stderr } = await command('petstore-conformance', ...args);
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(stdout, /\nCONFORMS[^\n]*\n\nReports: /);
+    assert.deepEqual(readdirSync(join(folder, 'reports')).sort(), ['junit.xml', 'report.html', 'report.json']);
+    const version = (file: string) => /"version": ?"(.+)"/.exec(readFileSync(file, 'utf8'))![1];
+    assert.equal(version(join(folder, 'reports/report.json')), version(join(root, 'package.json')));
+  });
+
+  test('without --base-url, both commands test the installed server', async () => {
+    const kit = await command('petstore-conformance', '--only', 'list.');
+    assert.equal(kit.code, 0, kit.stdout + kit.stderr);
+    const bench = await command('petstore-limits', 'refusal');
+    assert.equal(bench.code, 0, bench.stdout + bench.stderr);
+    assert.match(bench.stdout, /\nALL DEMANDS MET: 1 passed/);
+  });
+});
+
+describe('a bundle alone in a folder', () => {
+  const folder = temporaryFolder(thisProcess);
+  const node = (...args: string[]) => run(folder, process.execPath, args);
+
+  before(() => {
+    for (const bundle of bundles) copyFileSync(join(distFolder, bundle), join(folder, bundle));
+    writeFileSync(join(folder, 'server.js'), 'throw new Error("another project")');
+  });
+
+  test('is smaller than 1 MB, and has the licences of its packages', () => {
+    for (const bundle of bundles) assert.ok(readFileSync(join(folder, bundle)).length < 1_000_000);
+    const kit = readFileSync(join(folder, bundles[0]!), 'utf8');
+    for (const name of ['pet-store-service', 'fast-check', 'pure-rand'])
+      assert.match(kit, new RegExp(`\n${name}\n\nMIT License\n\nCopyright`));
+  });
+
+  test('demands --base-url', async () => {
+    for (const bundle of bundles) {
+      const { code, stdout, stderr } = await node(bundle);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, /^[a-z-]+: --base-url is required, [^\n]+\n$/);
+    }
+  });
+
+  test('prints what the sources print, and nothing of node:test', async (t) => {
+    const server = await startServer(t, temporaryFolder(t), ['--demo']);
+    const [, key = ''] = await server.printed(/^ +([A-Za-z0-9_]{20,})\n/m);
+    const target = ['--base-url', `${server.address}/v1`, '--api-key', key];
+    const options = [...target, '--read-only', '--only', 'list.,auth.', '--seed', '1'];
+    const bundled = await node(bundles[0]!, ...options);
+    const sources = await run(root, process.execPath, ['--import', 'tsx', 'conformance/run.ts', ...options]);
+    assert.equal(bundled.code, 0, bundled.stdout + bundled.stderr);
+    assert.equal(untimed(bundled.stdout), untimed(sources.stdout));
+    assert.doesNotMatch(bundled.stdout, /^(TAP|ok|#) /m);
+  });
+});
