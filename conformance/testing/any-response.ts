@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import * as fc from 'fast-check';
-import { groups, runChecks } from '../checks/suite.ts';
+import { runChecks } from '../checks/suite.ts';
 import { base, type Exchange, type Hooks } from '../mutants/server/hooks.ts';
 import { startSmallServer } from '../mutants/server/small-server.ts';
 import { buildReport } from '../report/build.ts';
@@ -16,7 +16,7 @@ import type { RequirementResult } from '../verdicts/results.ts';
 import { hostile } from './report.ts';
 import { fakeClock } from './responses.ts';
 import { apiKey } from './servers.ts';
-import { quietly, session } from './sessions.ts';
+import { session } from './sessions.ts';
 import { malformed, rawCharacters } from './wellformed.ts';
 
 /** What is sent instead of a response. */
@@ -221,7 +221,7 @@ export async function survives(server: AnyServer): Promise<number> {
   try {
     await tested.open();
     const progress = { group: () => {}, result: (one: RequirementResult) => void resultLine(one, { colour: true }) };
-    await runChecks(tested, progress, groups, quietly);
+    await runChecks(tested, progress);
   } catch (error) {
     if (error instanceof Untestable) return 2;
     throw error;
