@@ -122,8 +122,11 @@ function isSuccess({ status }: Response): boolean {
   return status >= 200 && status < 300;
 }
 
-/** A reading that follows ten of the same operation, window and Remaining. */
-function unchanged(readings: readonly LimitReading[]): LimitReading | undefined {
+/**
+ * A reading that follows ten of the same operation, window and Remaining. Concurrent requests may all show what remains
+ * when the last of them has been counted, so it was sent after the first of them was received.
+ */
+export function unchanged(readings: readonly LimitReading[]): LimitReading | undefined {
   let first = 0;
   return readings.find((now, i) => {
     const start = readings[first]!;
@@ -131,6 +134,7 @@ function unchanged(readings: readonly LimitReading[]): LimitReading | undefined 
       (['key', 'limit', 'reset', 'remaining'] as const).every((field) => now[field] === start[field]) &&
       now.response.request.operation === start.response.request.operation;
     if (!same) first = i;
-    return same && i - first >= concurrent && now.key !== 'none' && now.remaining > 0;
+    const isLater = now.response.sentTurn > start.response.receivedTurn;
+    return same && isLater && i - first >= concurrent && now.key !== 'none' && now.remaining > 0;
   });
 }

@@ -429,7 +429,8 @@ describe('cases of a check', () => {
 
 /** Returns what the files of a folder import: the file's name, and the path relative to the folder or the package. */
 function importsOf(folder: string): { name: string; from: string; path: string }[] {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const names = files.filter((name) => name.endsWith('.ts') && !name.includes('node_modules'));
   return names.flatMap((name) => {
     const text = readFileSync(join(folder, name), 'utf8');
     return [...text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)';$/gm)].map(([, from]) =>
