@@ -44,7 +44,7 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
   const { code, stdout, stderr } = await bench(
     await server(t),
     '--scenario',
-    'refusal',
+    'exact',
     '--plan',
     'free',
     '--report',
@@ -55,22 +55,22 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
   assert.match(stdout, /At most \d+ requests in all, [^]* Of its day they take \d+ at most\./);
   assert.match(
     stdout,
-    /\n✓ passed refusal\n  demanded  every request beyond the limit [^]*\n  seen      p50 [^]*\n  429       p50 .* of \d responses\n/,
+    /\n✓ passed exact\n  demanded  as many requests [^]*\n  seen      58 of 58 [^]*\n  200       p50 .*, p90 .* of \d+ responses\n/,
   );
   assert.match(stdout, /\nALL DEMANDS MET: 1 passed, 0 failed, .*\n\nReports: /);
-  assert.match(stderr, /^ {2}refusal: begins, about \d+ s left\n/);
+  assert.match(stderr, /^ {2}exact: begins, about \d+ s left\n/);
   assert.deepEqual(readdirSync(folder).sort(), ['limits.html', 'limits.json']);
   const report = reportIn(folder);
-  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [1, 0, 5]);
+  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [1, 0, 1]);
   const [, announced] = /At most (\d+) requests in all/.exec(stdout)!;
   assert.deepEqual([report.sent.most, report.sent.withKey <= Number(announced)], [Number(announced), true]);
   assertNoKey([stdout, stderr, ...readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))]);
 });
 
 test('a demand that is not met: exit 1', async (t) => {
-  const { code, stdout } = await bench(await server(t, 'limits-403'), 'refusal');
+  const { code, stdout } = await bench(await server(t, 'limits-403'), 'exact');
   assert.equal(code, 1, stdout);
-  assert.match(stdout, /✗ failed refusal\n  demanded  [^]*\n  seen      5 × 403/);
+  assert.match(stdout, /✗ failed exact\n  demanded  [^]*\n  seen      1 × 403/);
   assert.match(stdout, /\nNOT ALL DEMANDS MET: 0 passed, 1 failed/);
 });
 
@@ -96,10 +96,10 @@ test('a server on another machine: only with --remote, and then no more requests
   if (address === undefined) return t.skip('this machine has no address but those of its loopback');
   const local = await proxy(t, await server(t), undefined, '0.0.0.0');
   const remote = { baseUrl: `http://${address}:${local.port}/v1`, apiKey };
-  const refused = await bench(remote, 'refusal');
+  const refused = await bench(remote, 'exact');
   assert.deepEqual([refused.code, local.received.length], [2, 0]);
   assert.match(refused.stderr, /^bench:limits: \S+ is not this machine: --remote allows/);
-  const allowed = await bench(remote, 'refusal', '--remote');
+  const allowed = await bench(remote, 'exact', '--remote');
   assert.equal(allowed.code, 0, allowed.stdout + allowed.stderr);
   const [, most] = /At most (\d+) requests in all/.exec(allowed.stdout)!;
   assert.ok(local.received.length > 60 && local.received.length <= Number(most), `${local.received.length} of ${most}`);
@@ -153,7 +153,7 @@ test('a second Ctrl-C kills our own server if it does not stop after the first o
 
 test('the output is closed: no message, exit 2, and nothing of our own server left behind', async (t) => {
   const folder = temporaryFolder(t);
-  const run = start(['refusal'], { TMPDIR: folder });
+  const run = start(['exact'], { TMPDIR: folder });
   await run.printed(/One request to/);
   run.child.stdout.destroy();
   const { code, stderr } = await run.ended;

@@ -154,14 +154,14 @@ test('a load ends at a response, and when the run is interrupted', async (t) => 
   const sender = client(server.baseUrl, { signal: abort.signal, onResponse: () => abort.abort() });
   const sent = await sender.send({ key, amount: 1_000, connections: 1 });
   assert.ok(sent.responses.length > 0 && sent.responses.length < 60, `${sent.responses.length}`);
-  assert.deepEqual(await sender.send({ key, amount: 5, connections: 1 }), { responses: [], lost: 0 });
+  assert.deepEqual(await sender.send({ key, amount: 5, connections: 1 }), { responses: [], lost: 0, lateMs: 0 });
 });
 
 test('a rate is spread evenly, and all requests are sent', async (t) => {
   const waits: number[] = [];
   const server = await scripted(t, (_, response) => void response.end('[]'));
   const clock = { now: () => 0, sleep: async (ms: number) => void waits.push(ms) };
-  const { responses } = await client(server.baseUrl, { clock, paced: true }).send({
+  const { responses } = await client(server.baseUrl, { clock, stopwatch: () => 0, paced: true }).send({
     key,
     amount: 12,
     connections: 5,

@@ -4,22 +4,33 @@
  * connection broke.
  */
 import type { Clock } from '../../conformance/client/clock.ts';
-import { bearer, nobody } from '../../conformance/client/credentials.ts';
+import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
 import { Response as KitResponse } from '../../conformance/client/response.ts';
 import { Pacer } from '../../conformance/client/pacing.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
-import { listPets } from '../../conformance/client/requests.ts';
+import type { Pet } from '../../conformance/client/pet.ts';
+import type { Credential, Request } from '../../conformance/client/request.ts';
+import { createPet, getPet, listOrders, listPets } from '../../conformance/client/requests.ts';
 import { Client, NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
-import type { Key } from './keys.ts';
+import { wrongKey, type Key } from './keys.ts';
 import { responseOf, type Response } from './responses.ts';
+import type { LoadOperation } from './settings.ts';
 
-/** What to send: `GET /pets?limit=1`, so many times. */
+/** What to send: one operation, so many times. */
 export interface Load {
   /** Undefined: without a key. */
   readonly key: Key | undefined;
+  /** Without a key: every second request has a wrong one of the form of this one instead. */
+  readonly wrongLike?: Key;
+  /** By default `GET /pets?limit=1`. */
+  readonly operation?: LoadOperation;
   readonly amount: number;
   readonly connections: number;
-  /** Requests per second of all connections; undefined: each as soon as the one before has its response. */
+  /**
+   * Requests per second of all connections, by which each request is due at a certain time; undefined: each as soon as
+   * the one before has its response. If no connection is free when a request is due, its latency includes that wait:
+   * otherwise a server that stalls would hide most of the requests that had to wait.
+   */
   readonly rate?: number;
   /** Ends the load at a response. */
   readonly until?: (response: Response) => boolean;
@@ -32,6 +43,8 @@ export interface Sent {
   readonly responses: readonly Response[];
   /** Requests without a response. */
   readonly lost: number;
+  /** How late the bench itself was at most, in milliseconds: this machine is busy. */
+  readonly lateMs: number;
 }
 
 export interface ClientOptions {
@@ -70,10 +83,17 @@ export class LimitsClient {
   /** How far it can be ahead at most; Infinity if no Date has shown it. */
   #mostAhead = Infinity;
   #turn = 0;
+  /** An animal of the server. */
+  #pet: Pet | undefined;
 
   constructor(options: ClientOptions, onResponse: (response: Response, key: Key | undefined) => void) {
     this.#options = options;
     this.#onResponse = onResponse;
+  }
+
+  /** Whether a list has shown an animal, which `getPet` needs. */
+  get knowsPet(): boolean {
+    return this.#pet !== undefined;
   }
 
   /** Whether a Date has shown the server's clock. */
@@ -113,8 +133,8 @@ export class LimitsClient {
    * @throws NoResponse if no request got a response, unless that may be
    */
   async send(load: Load): Promise<Sent> {
-    const { signal, clock } = this.#options;
-    if (load.amount < 1 || signal.aborted) return { responses: [], lost: 0 };
+    const { signal, clock, stopwatch = () => performance.now() } = this.#options;
+    if (load.amount < 1 || signal.aborted) return { responses: [], lost: 0, lateMs: 0 };
     if (this.#taken + load.amount > this.budget) {
       throw new BudgetSpent(`${count(load.amount, 'more request')} would exceed the ${grouped(this.budget)} announced`);
     }
@@ -125,32 +145,55 @@ export class LimitsClient {
       new Client({ baseUrl: this.#options.baseUrl, clock, wait: (ms) => clock.sleep(ms), maxRequests: share(i) }));
     const close = () => targets.forEach((target) => target.close());
     signal.addEventListener('abort', close);
-    const under: Underway = { responses: [], departures: 0, startedAt: clock.now(), over: false, problem: undefined };
+    const under: Underway =
+      { responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined };
     await Promise.all(targets.map((target, i) => this.#sendShare(target, share(i), load, under)));
     signal.removeEventListener('abort', close);
     close();
     const sent = targets.reduce((sum, target) => sum + sentBy(target), 0);
     this.sent[load.key === undefined ? 'withoutKey' : 'withKey'] += sent;
-    const { responses, problem } = under;
+    const { responses, problem, lateMs } = under;
     if (responses.length === 0 && problem !== undefined && load.mayAllBeLost !== true && !signal.aborted) throw problem;
-    return { responses, lost: sent - responses.length };
+    return { responses, lost: sent - responses.length, lateMs };
+  }
+
+  #requestOf({ key, wrongLike, operation = 'listPets' }: Load, nth: number): Request {
+    const wrong = (like: Key): Credential => token(wrongKey(like.secret), '$WRONG_KEY');
+    const credential = key !== undefined
+      ? bearer(key.secret)
+      : wrongLike !== undefined && nth % 2 === 1 ? wrong(wrongLike) : nobody;
+    const { id = 1n, categoryId = 1n } = this.#pet ?? {};
+    switch (operation) {
+      case 'listPets': return listPets(credential, { limit: 1 });
+      case 'getPet': return getPet(credential, id);
+      case 'listOrders': return listOrders(credential);
+      case 'createPet': return createPet(credential, { name: 'limits bench', categoryId });
+    }
   }
 
   async #sendShare(target: Client, share: number, load: Load, under: Underway): Promise<void> {
     const { clock, signal, stopwatch = () => performance.now(), paced = true } = this.#options;
-    const request = listPets(load.key === undefined ? nobody : bearer(load.key.secret), { limit: 1 });
     const isOver = () => under.over || signal.aborted;
     let opening = true;
     while (!isOver() && sentBy(target) < share) {
+      const nth = under.departures++;
+      let waitedMs = 0;
       if (paced && load.rate !== undefined) {
-        const due = under.startedAt + (under.departures++ * 1_000) / load.rate;
-        if (due > clock.now()) await clock.sleep(due - clock.now());
+        const dueMs = under.startedMs + (nth * 1_000) / load.rate;
+        const earlyMs = dueMs - stopwatch();
+        if (earlyMs > 0) {
+          await clock.sleep(earlyMs);
+          under.lateMs = Math.max(under.lateMs, stopwatch() - dueMs);
+        } else {
+          waitedMs = -earlyMs;
+        }
         if (isOver()) return;
       }
+      const request = this.#requestOf(load, nth);
       const [sent, sentMs, sentBefore] = [{ at: clock.now(), turn: ++this.#turn }, stopwatch(), sentBy(target)];
       try {
         const received = await target.exchange(request);
-        const latencyMs = stopwatch() - sentMs;
+        const latencyMs = stopwatch() - sentMs + waitedMs;
         const { status, headers, body } = received;
         const end = { at: clock.now(), turn: ++this.#turn };
         const ordered = new KitResponse(request, status, headers, body, sent, end);
@@ -159,6 +202,7 @@ export class LimitsClient {
         opening = /\bclose\b/i.test(ordered.all('Connection').join());
         this.#mostAhead = Math.min(this.#mostAhead, (ordered.date ?? Infinity) + dateSlackMs - sent.at);
         this.#pacer.learn(ordered);
+        this.#pet ??= ordered.pets[0];
         under.responses.push(response);
         this.#onResponse(response, load.key);
         under.over ||= load.until?.(response) === true;
@@ -175,7 +219,9 @@ export class LimitsClient {
 interface Underway {
   readonly responses: Response[];
   departures: number;
-  readonly startedAt: number;
+  /** By the stopwatch. */
+  readonly startedMs: number;
+  lateMs: number;
   over: boolean;
   problem: NoResponse | undefined;
 }

@@ -13,7 +13,7 @@ import type { Key, Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';
 import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } from './responses.ts';
 import type { Settings } from './settings.ts';
-import { wrongReset } from './windows.ts';
+import { windowsOf, wrongReset, type Windows } from './windows.ts';
 
 /** A requirement is violated so that nothing else can be measured. */
 export class Violated extends Error {
@@ -28,12 +28,24 @@ const minLeftMs = 10_000;
 const minuteMs = 61_000;
 /** How many windows are waited for until one is fresh. */
 const maxTurns = 3;
-/** Requests beyond what remains, until one must be refused: if a window slides, requests come back meanwhile. */
-const maxBeyond = 10;
+/**
+ * A key that was given gets no third refusal in a row, unless a ban is asked for: a server may ban for it. Requests
+ * that are in flight at the second one can still be refused.
+ */
+const maxRefused = 2;
 
-/** What `fresh` and `drained` send at most besides what remains. */
+/** What `fresh` sends at most. */
 export const freshCost = maxTurns + 1;
-export const drainedCost = freshCost + maxBeyond;
+
+/** Requests beyond what remains, until one must be refused: if windows move, requests come back meanwhile. */
+function maxBeyond(limit: number): number {
+  return Math.max(10, Math.ceil(limit / 5));
+}
+
+/** What `drained` sends at most besides what remains. */
+export function drainedCost(limit: number): number {
+  return freshCost + maxBeyond(limit);
+}
 
 /** A run does not send more in one window. */
 const maxRemaining = 20_000;
@@ -53,9 +65,10 @@ export class ScenarioContext {
   readonly client: LimitsClient;
   readonly bans: Bans;
   readonly #options: ContextOptions;
-  /** The last reading of each key, and its last refusal. */
+  /** The last reading of each key, its last refusal, and how many refusals came since it was admitted. */
   readonly #read = new Map<Key, Read>();
   readonly #refused = new Map<Key, Response>();
+  readonly #refusals = new Map<Key, number>();
 
   constructor(options: ContextOptions, client: LimitsClient) {
     this.#options = options;
@@ -64,9 +77,13 @@ export class ScenarioContext {
     this.bans = new Bans(client);
   }
 
-  /** Sends a load. */
+  /** Sends a load, of the operation that the run is about. */
   async send(load: Load): Promise<Sent> {
-    const sent = await this.client.send(load);
+    let refused = 0;
+    const guarded = load.key?.own === false && !this.settings.untilBan;
+    const until = (response: Response) => isRefused(response) && ++refused >= maxRefused;
+    const { operation } = this.settings;
+    const sent = await this.client.send({ operation, ...(guarded && { until }), ...load });
     for (const response of sent.responses) if (load.key !== undefined) this.#received(load.key, response);
     this.#options.signal.throwIfAborted();
     return sent;
@@ -81,8 +98,8 @@ export class ScenarioContext {
   }
 
   /** Sends one request. */
-  async probe(key: Key): Promise<Response> {
-    return (await this.send({ key, amount: 1, connections: 1 })).responses[0]!;
+  async probe(key: Key, operation = this.settings.operation): Promise<Response> {
+    return (await this.send({ key, amount: 1, connections: 1, operation })).responses[0]!;
   }
 
   /** The last reading of a key; undefined if it has none. */
@@ -147,20 +164,31 @@ export class ScenarioContext {
   }
 
   /**
-   * Sends until a key is refused in a window that lasts a while, unless it is already. Returns the refusal.
+   * Sends until a key is refused in a window that lasts a while, unless it is already, and may be refused once more.
+   * Returns the refusal.
    *
    * @throws Inconclusive if it is not refused
    */
   async drained(key: Key): Promise<Response> {
     const before = this.#refused.get(key);
-    if (before !== undefined && (this.retryAt(before) ?? 0) - this.clock.now() >= minLeftMs) return before;
-    const { reading } = await this.fresh(key);
-    const { lost } = await this.send({ key, amount: reading.remaining + 1, connections: this.settings.connections });
-    for (let i = 1; i < maxBeyond && this.#refused.get(key) === before; i++) await this.probe(key);
+    const mayBeRefused = key.own || (this.#refusals.get(key) ?? 0) < maxRefused;
+    if (before !== undefined && mayBeRefused && (this.retryAt(before) ?? 0) - this.clock.now() >= minLeftMs) {
+      return before;
+    }
+    const { reading: { limit, remaining } } = await this.fresh(key);
+    const { connections } = this.settings;
+    const most = maxBeyond(limit);
+    let sent = await this.send({ key, amount: remaining + 1, connections });
+    let lost = sent.lost;
+    for (let beyond = 1; beyond < most && this.#refused.get(key) === before;) {
+      const amount = Math.min(most - beyond, (this.#read.get(key)?.reading.remaining ?? 0) + 1);
+      sent = await this.send({ key, amount, connections });
+      [beyond, lost] = [beyond + amount, lost + sent.lost];
+    }
     const refused = this.#refused.get(key);
     if (refused !== undefined && refused !== before) return refused;
     const without = lost > 0 ? `; ${count(lost, 'request')} got no response` : '';
-    throw new Inconclusive(`there was no 429, although ${maxBeyond} more requests were sent than remained${without}`);
+    throw new Inconclusive(`there was no 429, although ${most} more requests were sent than remained${without}`);
   }
 
   /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not say. */
@@ -173,6 +201,15 @@ export class ScenarioContext {
     const { promised } = this.settings;
     if (promised === undefined || limit === promised.perMinute || limit === promised.perDay) return undefined;
     return `X-RateLimit-Limit is ${limit}, but the key is promised ${promised.perMinute} a minute`;
+  }
+
+  /**
+   * How the windows of a key turn, by the first response of a window and later ones. `fresh` waits for a window that
+   * lasts a while: if there is none, the Reset is that of a bucket, which is soon full again.
+   */
+  windowsFrom(fresh: Read, later: readonly Response[]): Windows {
+    const leftMs = fresh.reading.reset * 1_000 - this.client.serverTime(fresh.receivedAt);
+    return leftMs < minLeftMs ? 'move' : windowsOf([fresh, ...later]);
   }
 
   /** Whether a response was the first of a window that lasts for a while. */
@@ -214,6 +251,8 @@ export class ScenarioContext {
 
   #received(key: Key, response: Response): void {
     if (isRefused(response)) this.#refused.set(key, response);
+    if (isRefused(response)) this.#refusals.set(key, (this.#refusals.get(key) ?? 0) + 1);
+    else if (isAdmitted(response)) this.#refusals.delete(key);
     this.bans.received(key, response, this.retryAt(response));
     const { reading } = response;
     if (reading === undefined) return;

@@ -42,3 +42,13 @@ export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
   const redact = (text: string) => redactor(secrets)(text);
   return { main: await create(), spare: () => create(), quiet: () => create(true), unlimited: true, redact };
 }
+
+/** A key that is not valid, of the same form: a server may refuse others before it compares or hashes them. */
+export function wrongKey(like: string): string {
+  const [prefix = ''] = /^[A-Za-z]+[_.-]/.exec(like) ?? [];
+  const oneOf = (characters: string) => characters[Math.floor(Math.random() * characters.length)]!;
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const changed = like.slice(prefix.length).replace(/[0-9a-z]/gi, (was) =>
+    oneOf(/\d/.test(was) ? '0123456789' : was < 'a' ? letters.toUpperCase() : letters));
+  return prefix + changed === like ? `${like}x` : prefix + changed;
+}

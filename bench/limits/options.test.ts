@@ -16,7 +16,7 @@ const options = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): 
 test('no options: our own server, keys of the plan free, all scenarios', () => {
   assert.deepEqual(options([]), {
     promised: { plan: 'free', perMinute: 60, perDay: 1_000 },
-    ...{ connections: 10, duration: 10, rate: 100, untilBan: false },
+    ...{ operation: 'listPets', connections: 10, duration: 10, rate: 100, untilBan: false, remote: false },
     names: scenarios.map(({ name }) => name),
   });
 });
@@ -28,6 +28,8 @@ test('all options', () => {
     'other_Yw5mQ1jG',
     '--plan',
     'pro',
+    '--operation',
+    'getPet',
     '--connections',
     '3',
     '--duration',
@@ -41,7 +43,7 @@ test('all options', () => {
   assert.deepEqual(options([...flags, '--scenario', 'ban,exact', 'recovery']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, neighbourKey: 'other_Yw5mQ1jG' },
     promised: { plan: 'pro', perMinute: 300, perDay: 10_000 },
-    ...{ connections: 3, duration: 4, rate: 5, untilBan: true, report: 'x' },
+    ...{ operation: 'getPet', connections: 3, duration: 4, rate: 5, untilBan: true, remote: false, report: 'x' },
     names: ['exact', 'recovery', 'ban'],
   });
 });
@@ -60,6 +62,17 @@ test("the environment, flags before it, and other numbers than a plan's", () => 
     options(['--base-url', 'https://staging.example/v1', '--api-key', key, '--remote']).baseUrl,
     'https://staging.example/v1',
   );
+});
+
+test('another machine: only with --remote, and at most so much', () => {
+  const elsewhere = ['--base-url', 'https://staging.example/v1', '--api-key', key, '--remote'];
+  const most = ['--connections', '20', '--rate', '200', '--duration', '60'];
+  assert.deepEqual(options([...elsewhere, ...most]).remote, true);
+  for (const [flag, ceiling] of [['--connections', 20], ['--rate', 200], ['--duration', 60]] as const) {
+    const more = [flag, String(ceiling + 1)];
+    assert.throws(() => options([...elsewhere, ...more]), new RegExp(`${flag} must be at most ${ceiling} for a server`));
+    assert.equal(options([...given, ...more]).remote, false);
+  }
 });
 
 test('a mistake: one line that names the flag and the rule', () => {
@@ -85,6 +98,7 @@ test('a mistake: one line that names the flag and the rule', () => {
     [['--rate', '-1'], /^Option '--rate'|^--rate must be an integer/],
     [['--rate', '1e3'], /^--rate must be an integer from 1 to 100000, not 1e3$/],
     [['--scenario', 'exact,bann'], /^--scenario bann: there are exact, recovery, /],
+    [['--operation', 'list'], /^--operation must be listPets or getPet or listOrders or createPet, not list$/],
     [['perfect'], /^--scenario perfect: there are /],
     [['--scenario', ''], /^--scenario NAME: there are exact, /],
     [['--scenario', ','], /^--scenario NAME: there are exact, /],
@@ -132,6 +146,7 @@ test('the help describes every flag and scenario', () => {
     'per-day',
     'remote',
     'scenario',
+    'operation',
     'connections',
     'duration',
     'rate',

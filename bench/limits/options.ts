@@ -5,7 +5,7 @@ import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { flagError } from '../measure/command.ts';
 import { scenarios } from './scenarios.ts';
-import { scenarioNames, type ScenarioName, type Settings } from './settings.ts';
+import { operations, scenarioNames, type ScenarioName, type Settings } from './settings.ts';
 
 export interface Options extends Settings {
   /** Absent: this project's own server. */
@@ -16,6 +16,12 @@ export interface Options extends Settings {
   readonly names: readonly ScenarioName[];
   readonly report?: string;
 }
+
+/** The largest numbers for a server on this machine, and for one on another. */
+const ceilings = { connections: [1_000, 20], duration: [600, 60], rate: [100_000, 200] } as const;
+
+const remoteCeilings =
+  `${ceilings.connections[1]} connections, ${ceilings.rate[1]} requests a second and ${ceilings.duration[1]} s of floods`;
 
 export const help = `Usage: ${isBundle ? 'petstore-limits' : 'npm run bench:limits --'} [options] [scenario …]
 
@@ -31,13 +37,17 @@ The server and its keys
   --plan PLAN           the plan of the key: free, pro or business (of our own server's keys: free by default)
   --per-minute N --per-day N
                         the limits of any other plan; by default those that the headers show
-  --remote              the server is not on this machine, and may nevertheless be driven to its limits
+  --remote              the server is not on this machine, and may nevertheless be driven to its limits: with at most
+                        ${remoteCeilings}
 
 What is sent
   --scenario NAME,…     only these scenarios (or as words without a flag); by default all in turn
+  --operation NAME      which operation is loaded: ${operations.join(', ')} (default listPets;
+                        what createPet creates stays)
   --connections N       how many connections drive the key (default 10)
   --duration S          how many seconds the floods of neighbour and strangers last, at most (default 10)
-  --rate N              how many requests a second they send (default 100)
+  --rate N              how many requests a second they send (default 100), whether or not the server keeps up:
+                        a latency counts from when its request was due
   --until-ban           with the scenario ban: continues until the key is banned, and waits for the end
 
 Reports
@@ -60,6 +70,7 @@ const flags = {
   'per-day': { type: 'string' },
   remote: { type: 'boolean' },
   scenario: { type: 'string', multiple: true },
+  operation: { type: 'string', default: 'listPets' },
   connections: { type: 'string', default: '10' },
   duration: { type: 'string', default: '10' },
   rate: { type: 'string', default: '100' },
@@ -99,19 +110,28 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const broken = rules.find(([isBroken]) => isBroken);
   if (broken !== undefined) throw new UsageError(broken[1]);
   const baseUrl = baseUrlText === undefined ? undefined : baseUrlOf(baseUrlText);
-  if (baseUrl !== undefined && !isLoopback(baseUrl) && given.remote !== true) {
+  const remote = baseUrl !== undefined && !isLoopback(baseUrl);
+  if (remote && given.remote !== true) {
     throw new UsageError(`${new URL(baseUrl).host} is not this machine: --remote allows driving it to its limits`);
   }
   const promised = promisedBy(given, baseUrl === undefined);
+  const most = (flag: keyof typeof ceilings): number => {
+    const [local, elsewhere] = ceilings[flag];
+    const value = integer(`--${flag}`, given[flag], 1, local);
+    if (!remote || value <= elsewhere) return value;
+    throw new UsageError(`--${flag} must be at most ${elsewhere} for a server on another machine, not ${value}`);
+  };
   return {
     ...(baseUrl !== undefined && { baseUrl }),
     ...(apiKey !== undefined && { apiKey }),
     ...(neighbourKey !== undefined && { neighbourKey }),
     ...(promised !== undefined && { promised }),
-    connections: integer('--connections', given.connections, 1, 1_000),
-    duration: integer('--duration', given.duration, 1, 600),
-    rate: integer('--rate', given.rate, 1, 100_000),
+    operation: oneOf('--operation', given.operation, operations),
+    connections: most('connections'),
+    duration: most('duration'),
+    rate: most('rate'),
     untilBan: given['until-ban'],
+    remote,
     names,
     ...(given.report !== undefined && { report: given.report }),
   };

@@ -64,33 +64,53 @@ export function statusesOf(responses: readonly Response[]): string | undefined {
 /** What is wrong with each of these responses by itself, however many of them had to be refused. */
 export function wrongIn(responses: readonly Response[]): readonly string[] {
   const other = statusesOf(responses.filter((response) => !isAdmitted(response) && !isRefused(response)));
+  return [...(other === undefined ? [] : [`${other}, but only 2xx and 429 are allowed`]), ...withoutHeaders(responses)];
+}
+
+/** Which of these responses lack the three headers, in a sentence; empty if none does. */
+export function withoutHeaders(responses: readonly Response[]): readonly string[] {
   const bare = statusesOf(responses.filter(({ reading }) => reading === undefined));
-  return [
-    ...(other === undefined ? [] : [`${other}, but only 2xx and 429 are allowed`]),
-    ...(bare === undefined ? [] : [`${bare} without the X-RateLimit headers, which every response carries`]),
-  ];
+  return bare === undefined ? [] : [`${bare} without the X-RateLimit headers, which every response carries`];
 }
 
 export interface Latency {
-  /** How many responses it comes from. Of fewer than 100, p99 is the longest. */
+  /** How many responses it comes from. Of fewer than 100, p99 is the longest; of fewer than 1,000, p999 is. */
   readonly n: number;
   /** In milliseconds. */
   readonly p50: number;
+  readonly p90: number;
   readonly p99: number;
+  /** p99.9. */
+  readonly p999: number;
 }
 
-/** The latency of the responses that were not the first on their connection; undefined if there are none. */
+export type Percentile = Exclude<keyof Latency, 'n'>;
+export const percentiles: readonly Percentile[] = ['p50', 'p90', 'p99', 'p999'];
+
+/** The latencies of the responses that were not the first on their connection. */
+export function latenciesOf(responses: readonly Response[]): readonly number[] {
+  return responses.filter(({ opening }) => !opening).map(({ latencyMs }) => latencyMs);
+}
+
+/** Their percentiles; undefined if there are none. */
 export function latencyOf(responses: readonly Response[]): Latency | undefined {
-  const sorted = responses.filter(({ opening }) => !opening).map(({ latencyMs }) => latencyMs).sort((a, b) => a - b);
+  const sorted = latenciesOf(responses).toSorted((a, b) => a - b);
   const n = sorted.length;
   // The nearest rank: a latency that was measured. More digits than microseconds are noise.
   const rank = (share: number) => Math.round(sorted[Math.ceil(share * n) - 1]! * 1_000) / 1_000;
-  return n === 0 ? undefined : { n, p50: rank(0.5), p99: rank(0.99) };
+  return n === 0 ? undefined : { n, p50: rank(0.5), p90: rank(0.9), p99: rank(0.99), p999: rank(0.999) };
 }
 
-/** How many times as long `one` is as `other`: `1.4`; undefined if either is missing or too short to be measured. */
-export function ratioOf(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined || other <= 0 ? undefined : Math.round((one / other) * 100) / 100;
+/** No ratio comes from fewer latencies on either side. */
+export const minRatioLatencies = 200;
+
+/**
+ * How many times as long `one` is as `other`: `1.4`; undefined if there are too few of either, or they are too short to
+ * be measured.
+ */
+export function ratioOf(one: Latency | undefined, other: Latency | undefined, of: Percentile): number | undefined {
+  if (one === undefined || other === undefined || Math.min(one.n, other.n) < minRatioLatencies) return undefined;
+  return other[of] <= 0 ? undefined : Math.round((one[of] / other[of]) * 100) / 100;
 }
 
 /** `0.41 ms`, `12.3 ms`, `1,204 ms`. */

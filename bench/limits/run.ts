@@ -33,6 +33,9 @@ export interface RunOptions extends ClientOptions, ContextOptions {
 /** The request that shows the reading of the key. */
 const firstRequest = 1;
 
+/** What a run may send to another machine: all scenarios with a key of the plan business. */
+const maxRemoteRequests = 20_000;
+
 export class Run {
   readonly #options: RunOptions;
   readonly #client: LimitsClient;
@@ -64,13 +67,16 @@ export class Run {
     const { names, settings, keys, baseUrl } = this.#options;
     let first;
     try {
-      first = await this.#context.probe(keys.main);
+      first = await this.#context.probe(keys.main, 'listPets');
     } catch (error) {
       if (error instanceof NoResponse) throw new Untestable(`no response from ${baseUrl}: ${error.message}`);
       throw error;
     }
     if (!isAdmitted(first) && !isRefused(first)) {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);
+    }
+    if (settings.operation === 'getPet' && isAdmitted(first) && !this.#client.knowsPet) {
+      throw new Untestable('--operation getPet needs an animal, and the list has none');
     }
     const limit = this.#limitOf(first.reading);
     const hasQuiet = keys.unlimited || (await keys.quiet()) !== undefined;
@@ -80,6 +86,10 @@ export class Run {
     const sum = (of: keyof Cost) => costs.reduce((all, { cost }) => all + (cost[of] ?? 0), 0);
     const [withKey, quiet, withoutKey] = [sum('withKey') + firstRequest, sum('quiet'), sum('withoutKey')];
     const most = withKey + quiet + withoutKey;
+    if (settings.remote && most > maxRemoteRequests) {
+      const least = `${grouped(most)} requests, and to another machine it sends ${grouped(maxRemoteRequests)} at most`;
+      throw new Untestable(`the scenarios may take ${least}: name fewer of them`);
+    }
     this.#client.budget = most;
     const total = { withKey, quiet, withoutKey, seconds: sum('seconds') };
     return { scenarios: costs, total, limit, most, dayLeft: this.#dayLeft() };

@@ -5,9 +5,15 @@ import type { KeyLimits } from '../measure/own-server.ts';
 export const scenarioNames = ['exact', 'recovery', 'neighbour', 'refusal', 'strangers', 'boundary', 'ban'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
+/** The operations that a load can consist of. */
+export const operations = ['listPets', 'getPet', 'listOrders', 'createPet'] as const;
+export type LoadOperation = (typeof operations)[number];
+
 export interface Settings {
   /** What the key may send. Absent: what the headers show. */
   readonly promised?: KeyLimits;
+  /** Which operation is loaded. */
+  readonly operation: LoadOperation;
   /** How many connections drive the key. */
   readonly connections: number;
   /** How long the floods last at most, in seconds. */
@@ -15,4 +21,6 @@ export interface Settings {
   /** Requests per second of the floods. */
   readonly rate: number;
   readonly untilBan: boolean;
+  /** The server is on another machine. */
+  readonly remote: boolean;
 }

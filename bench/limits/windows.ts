@@ -25,6 +25,8 @@ export function windowsOf(responses: readonly Response[]): Windows {
     if (high !== undefined && isAfter(response, high)) back = Math.max(back, high.reading.reset - reset);
     if (high === undefined || reset > high.reading.reset) highest.set(limit, response);
     if (anchor !== undefined && !isAfter(response, anchor)) continue;
+    // A Reset that is rounded now up, now down, does not move.
+    if (anchor !== undefined && Math.abs(reset - anchor.reading.reset) <= roundingS) continue;
     anchors.set(limit, response);
     inOrder.push(response);
   }
@@ -61,6 +63,18 @@ export function wrongReset({ reading: { reset }, sentAt }: Read, client: LimitsC
 export function windowTurned([first, ...rest]: readonly Response[]): boolean {
   const reset = first?.reading?.reset ?? 0;
   return rest.some(({ reading }) => reading !== undefined && Math.abs(reading.reset - reset) > roundingS);
+}
+
+/** How many were admitted in each window: those whose Resets differ by no more than their rounding, in order. */
+export function admittedByReset(responses: readonly Response[]): readonly { readonly reset: number; count: number }[] {
+  const windows: { reset: number; count: number }[] = [];
+  const resets = responses.filter(isAdmitted).flatMap(({ reading }) => reading?.reset ?? []);
+  for (const reset of resets.toSorted((one, other) => one - other)) {
+    const last = windows.at(-1);
+    if (last === undefined || reset - last.reset > roundingS) windows.push({ reset, count: 1 });
+    else last.count++;
+  }
+  return windows;
 }
 
 /** How many requests can come back to a key while these requests were in flight, if windows move. */

@@ -10,7 +10,7 @@ import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts'
 import { count, duration } from '../../../conformance/report/words.ts';
 import { banMs } from '../bans.ts';
 import type { Sent } from '../client.ts';
-import { drainedCost, type ScenarioContext } from '../context.ts';
+import { drainedCost, Violated, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Finding, Scenario } from '../scenario.ts';
@@ -35,7 +35,7 @@ export const ban: Scenario = {
   cost: ({ limit, untilBan }) =>
     // The key may be driven to its limit twice: the window must last for what follows.
     untilBan
-      ? { withKey: 2 * (limit + drainedCost) + maxRefusals(limit) + 1, seconds: spanS + 5 * 60 + 40 }
+      ? { withKey: 2 * (limit + drainedCost(limit)) + maxRefusals(limit) + 1, seconds: spanS + 5 * 60 + 40 }
       : { withKey: 0, seconds: 0 },
 
   async run(context) {
@@ -44,7 +44,7 @@ export const ban: Scenario = {
     const first = await drainedEarly(context, key);
     const most = maxRefusals(first.reading?.limit ?? 0);
     const endsAt = context.retryAt(first);
-    if (endsAt === undefined) throw new Inconclusive('a 429 has no Retry-After, so a ban would look like any refusal');
+    if (endsAt === undefined) throw new Violated('a 429 has no Retry-After, so a ban would look like any refusal');
     await context.sleep(graceMs, 'since requests in flight at the first refusal may be forgiven');
 
     const isBan = (response: Response): boolean =>
@@ -64,7 +64,7 @@ async function withoutBan(context: ScenarioContext, key: Key, endsAt: number, se
   const { responses, lost } = sent;
   const refused = responses.filter(isRefused).length;
   const unanswered = lost > 0 ? `, ${count(lost, 'request')} got no response` : '';
-  const figures = { refusals: refused, banned: 'no' };
+  const figures = { refused_requests: refused, banned: 'no' };
   const free = Math.max(endsAt, ...responses.map((response) => context.retryAt(response) ?? 0));
   await context.sleep(free + tickMs - context.clock.now(), 'until the end of the window');
   const after = await context.probe(key);
@@ -81,7 +81,7 @@ async function withoutBan(context: ScenarioContext, key: Key, endsAt: number, se
 async function withBan(context: ScenarioContext, key: Key, response: Response, nth: number): Promise<Finding> {
   const { status, receivedAt } = response;
   const until = context.retryAt(response);
-  const figures = { 'refusals after the grace': nth, banned: 'yes', status };
+  const figures = { refused_requests: nth, banned: 'yes', status };
   const seen = `banned at refusal ${nth} later than ${graceMs / 1_000} s after the first`;
   if (until === undefined) return { seen, failures: [`the ban (${status}) does not say how long it lasts`], figures };
   const length = duration((until - receivedAt) / 1_000);
@@ -93,7 +93,7 @@ async function withBan(context: ScenarioContext, key: Key, response: Response, n
   return {
     seen: `${seen}, for ${length}; after that: ${after.status}`,
     failures: isAdmitted(after) ? [] : [late],
-    figures: { ...figures, 'length, s': (until - receivedAt) / 1_000 },
+    figures: { ...figures, length_s: (until - receivedAt) / 1_000 },
   };
 }
 

@@ -4,17 +4,21 @@
  * In `neighbour` the flood has another key. It is what that key is admitted, and not one request more: nothing is
  * refused, and no key banned. If keys are created as they are needed there are several rounds, each with new ones.
  *
- * In `strangers` the flood has no key. The quiet client counts as slowed only by a wide margin, and only if a second
- * attempt agrees: latencies on a busy machine vary by a factor of two, and the flood and the quiet client share the
- * bench's process. A client would notice the margin, and a server that does hard work for every request without a key
- * (hashes a password, say, or asks a database) easily exceeds it.
+ * In `strangers` the flood has no key, and every second request a wrong one. The quiet client counts as slowed only by
+ * a wide margin, and only if a second attempt agrees: latencies on a busy machine vary by a factor of two, and the
+ * flood and the quiet client share the bench's process. A client would notice the margin, and a server that does hard
+ * work for every request without a valid key (hashes a password, say, or asks a database) easily exceeds it. A server
+ * that stalls from time to time does not slow half of the responses, so those that take much longer are counted, too.
  */
 import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts';
 import { count, grouped } from '../../../conformance/report/words.ts';
 import type { Load, Sent } from '../client.ts';
 import { freshCost, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
-import { isAdmitted, isRefused, latencyOf, milliseconds, ratioOf, statusesOf, type Latency } from '../responses.ts';
+import {
+  isAdmitted, isRefused, latenciesOf, latencyOf, milliseconds, minRatioLatencies, percentiles, ratioOf, statusesOf,
+  withoutHeaders, type Latency,
+} from '../responses.ts';
 import type { Conditions, Finding, Scenario } from '../scenario.ts';
 
 /** Requests per second of a quiet client: at most, and usually. */
@@ -23,16 +27,20 @@ const [maxRate, usualRate] = [50, 20];
 const quietConnections = 3;
 /** With fewer latencies the scenario is inconclusive. */
 const minLatencies = 12;
-/** Rounds of `neighbour`, with keys that are created as they are needed. */
-const maxRounds = 5;
+/** Rounds of `neighbour`, with keys that are created as they are needed: enough for a ratio with a Free key's limit. */
+const maxRounds = 8;
 /** Half of the responses of a slowed client take so many times as long, and so many milliseconds longer. */
 const slowed = { times: 3, ms: 20 } as const;
-/** A client counts as slowed if it was in so many attempts. */
+/** A client counts as stalled if so many of its responses, and this share of them, take so much longer than half do. */
+const stalled = { responses: 3, share: 0.05, ms: 250 } as const;
+/** If the bench itself was so late, the machine is too busy to judge stalls. */
+const busyMs = 100;
+/** A client counts as slowed or stalled if it was in so many attempts. */
 const attempts = 2;
 
 /** The requests and the rate of a quiet client that may send `room` requests, beside a flood of so many seconds. */
 function quietPace(room: number, seconds: number): { readonly amount: number; readonly rate: number } {
-  const usual = Math.max(30, Math.round(usualRate * seconds));
+  const usual = Math.max(minRatioLatencies + quietConnections, Math.round(usualRate * seconds));
   const amount = Math.max(1, Math.min(room, usual, Math.ceil(maxRate * Math.max(seconds, 1))));
   return { amount, rate: Math.min(maxRate, Math.max(1, Math.ceil(amount / seconds))) };
 }
@@ -61,7 +69,7 @@ function compare({ alone, beside, flood }: Met): { readonly without: Latency; re
   else if (alone.lost > 0 && failures.length === 0) {
     throw new Inconclusive(`${lost}, and ${alone.lost} without it, so that neither is certainly caused by the flood`);
   }
-  const none: Latency = { n: 0, p50: 0, p99: 0 };
+  const none: Latency = { n: 0, p50: 0, p90: 0, p99: 0, p999: 0 };
   const latency = ({ responses }: Sent): Latency => latencyOf(responses.filter(isAdmitted)) ?? none;
   const [without, withFlood] = [latency(alone), latency(beside)];
   if (failures.length === 0 && Math.min(without.n, withFlood.n) < minLatencies) {
@@ -72,15 +80,18 @@ function compare({ alone, beside, flood }: Met): { readonly without: Latency; re
     );
   }
   const figures: Record<string, number> = {};
-  const changes = (['p50', 'p99'] as const).map((figure) => {
-    const ratio = ratioOf(withFlood[figure], without[figure]);
-    Object.assign(figures, { [`${figure} without, ms`]: without[figure], [`${figure} with, ms`]: withFlood[figure] });
-    if (ratio !== undefined) figures[`${figure} ratio`] = ratio;
-    return `${figure} ${milliseconds(without[figure])} → ${milliseconds(withFlood[figure])} (×${ratio ?? '?'})`;
+  for (const of of percentiles) {
+    Object.assign(figures, { [`${of}_alone_ms`]: without[of], [`${of}_beside_ms`]: withFlood[of] });
+  }
+  const changes = (['p50', 'p99'] as const).map((of) => {
+    const ratio = ratioOf(withFlood, without, of);
+    if (ratio !== undefined) figures[`${of}_ratio`] = ratio;
+    const times = ratio === undefined ? '' : ` (×${ratio})`;
+    return `${of} ${milliseconds(without[of])} → ${milliseconds(withFlood[of])}${times}`;
   });
   const [sent, admitted] = [beside.responses.length + beside.lost, beside.responses.filter(isAdmitted).length];
-  Object.assign(figures, { 'latencies without': without.n, 'latencies with': withFlood.n });
-  figures['requests of the flood'] = flood.responses.length + flood.lost;
+  Object.assign(figures, { alone_latencies: without.n, beside_latencies: withFlood.n });
+  figures['flood_requests'] = flood.responses.length + flood.lost;
   const seen = `${grouped(sent)} requests, ${admitted} admitted; ${changes.join(', ')}`;
   return { without, withFlood, failures, seen, figures };
 }
@@ -131,20 +142,25 @@ export const neighbour: Scenario = {
     const all = (part: keyof Met): Sent => ({
       responses: met.flatMap((round) => round[part].responses),
       lost: met.reduce((sum, round) => sum + round[part].lost, 0),
+      lateMs: Math.max(...met.map((round) => round[part].lateMs)),
     });
     const { seen, failures, figures } = compare({ alone: all('alone'), beside: all('beside'), flood: all('flood') });
-    const flood = `a flood of ${count(Number(figures['requests of the flood']), 'request')}`;
-    const rounds = met.length;
-    return { seen: `${seen}, beside ${flood} in ${count(rounds, 'round')}`, failures, figures: { ...figures, rounds } };
+    const flood = `a flood of ${count(Number(figures['flood_requests']), 'request')}`;
+    return {
+      seen: `${seen}, beside ${flood} in ${count(met.length, 'round')}`,
+      failures,
+      figures: { ...figures, rounds_count: met.length },
+    };
   },
 };
 
 export const strangers: Scenario = {
   name: 'strangers',
-  text: 'what clients with a key notice of a flood without one: latencies with and without',
+  text: 'what clients with a key notice of a flood without one, or with wrong ones: latencies with and without',
   demanded:
-    'no request without a key is served, and none with one is refused or lost; its p50 is not more than '
-    + `${slowed.times} times and ${slowed.ms} ms above that without the flood`,
+    'no request without a valid key is served, each response to one has the X-RateLimit headers, and no request with '
+    + `a key is refused or lost; its p50 is not more than ${slowed.times} times and ${slowed.ms} ms above that without `
+    + `the flood, and not more than ${stalled.share * 100} % take ${stalled.ms} ms longer than p50`,
   cost: ({ limit, rate, duration, unlimitedKeys }) => ({
     withKey: attempts * (limit + freshCost),
     withoutKey: attempts * rate * duration,
@@ -157,23 +173,45 @@ export const strangers: Scenario = {
       const key = await context.keys.spare();
       const { reading } = await context.fresh(key);
       // Both halves fit into what remains; if the window turns meanwhile, even more does.
-      const flood = { key: undefined, amount: rate * duration, connections, rate };
+      const flood = { key: undefined, wrongLike: key, amount: rate * duration, connections, rate };
       const met = await meet(context, key, Math.floor(reading.remaining / 2), flood, duration);
       const { without, withFlood, seen, failures, figures } = compare(met);
       const { responses, lost } = met.flood;
       const wrong = statusesOf(responses.filter((response) => response.status !== 401 && !isRefused(response)));
       const statuses = [statusesOf(responses), ...(lost > 0 ? [`${lost} without a response`] : [])].join(', ');
-      const rule = `of the requests without a key, ${wrong}, but only 401 and 429 are allowed`;
+      const rule = `of the requests without a valid key, ${wrong}, but only 401 and 429 are allowed`;
+      const stalls = stallsOf(met.beside);
       const finding: Finding = {
-        seen: `${seen}, beside ${count(responses.length + lost, 'request')} without a key (${statuses})`,
-        failures: wrong === undefined ? failures : [...failures, rule],
-        figures: { ...figures, 'refused of the flood': responses.filter(isRefused).length, 'lost of the flood': lost },
+        seen: `${seen}, beside ${count(responses.length + lost, 'request')} without a valid key (${statuses})`,
+        failures: [...failures, ...(wrong === undefined ? [] : [rule]), ...withoutHeaders(responses)],
+        figures: {
+          ...figures,
+          stalled_responses: stalls,
+          flood_refused_requests: responses.filter(isRefused).length,
+          flood_lost_requests: lost,
+        },
       };
       const isSlow = withFlood.p50 > slowed.times * without.p50 && withFlood.p50 - without.p50 > slowed.ms;
-      if (!isSlow || finding.failures.length > 0) return finding;
+      const isStalled = stalls >= Math.max(stalled.responses, stalled.share * withFlood.n);
+      if ((!isSlow && !isStalled) || finding.failures.length > 0) return finding;
       const slow = `p50 ${milliseconds(without.p50)} without it, ${milliseconds(withFlood.p50)} with it`;
-      const failure = `the flood slowed the key, ${attempts} times: ${slow}`;
-      if (attempt === attempts) return { ...finding, failures: [failure] };
+      const long = `${stalls} of ${count(withFlood.n, 'response')} took ${stalled.ms} ms longer than p50`;
+      const failure = isSlow
+        ? `the flood slowed the key, ${attempts} times: ${slow}`
+        : `the server stalled, ${attempts} times: beside the flood ${long}; ${stallsOf(met.alone)} without it`;
+      if (attempt < attempts) continue;
+      const lateMs = Math.max(met.beside.lateMs, met.flood.lateMs);
+      if (!isSlow && lateMs > busyMs) {
+        throw new Inconclusive(`the bench itself was late by up to ${milliseconds(lateMs)}, on a busy machine: ${long}`);
+      }
+      return { ...finding, failures: [failure] };
     }
   },
 };
+
+/** How many responses took much longer than half of them. */
+function stallsOf({ responses }: Sent): number {
+  const admitted = responses.filter(isAdmitted);
+  const usualMs = latencyOf(admitted)?.p50 ?? 0;
+  return latenciesOf(admitted).filter((ms) => ms > usualMs + stalled.ms).length;
+}

@@ -2,50 +2,67 @@
  * More requests than remain, from a fresh window: how many are admitted, and what a refusal costs.
  *
  * In `exact` they are sent at once over many connections: as many as promised must be admitted, and `Remaining` must
- * have taken every value on the way down once. In `refusal` the latencies of 429 and 200 are compared; if keys are
- * created as they are needed there are several rounds, each with a new one, and as few connections as necessary, so
- * that no request waits for another.
+ * have taken every value on the way down once. One request too many is enough: it is admitted if the server has lost
+ * count of any other. In `refusal` the other operations are requested when nothing remains. If keys are created as they
+ * are needed, the latencies of 429 and 200 are compared, too, in several rounds, each with a new key, and as few
+ * connections as necessary, so that no request waits for another.
  *
- * If windows move (they slide, or are buckets that fill), requests come back while these are in flight: then as many
- * more may be admitted as a minute's limit returns in that time, and one; and the values of `Remaining` are reported,
- * not judged.
+ * If windows move (they slide, or are buckets that fill), the values of `Remaining` are reported, not judged. From a
+ * bucket, requests come back while these are in flight: then as many more may be admitted as a minute's limit returns
+ * in that time, and one. A window that slides returns none so soon, if none was used before.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { freshCost, requireReading, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
-import { isAdmitted, isRefused, latencyOf, milliseconds, ratioOf, wrongIn } from '../responses.ts';
+import { isAdmitted, isRefused, latencyOf, milliseconds, minRatioLatencies, ratioOf, wrongIn } from '../responses.ts';
 import type { Read, Response } from '../responses.ts';
-import type { Finding, Scenario } from '../scenario.ts';
-import { comingBack, unsteady, windowsOf, windowTurned } from '../windows.ts';
+import type { Conditions, Finding, Scenario } from '../scenario.ts';
+import { operations, type LoadOperation, type Settings } from '../settings.ts';
+import { comingBack, unsteady, windowTurned } from '../windows.ts';
 
-/** Requests beyond what remains. No server has a reason to ban for so few refusals. */
-const [exactOverdraft, refusals] = [3, 5];
+/** Requests beyond what remains in `exact`; and in a round of `refusal`, with keys that nobody else needs. */
+const [exactOverdraft, refusals] = [1, 25];
+/** A key that was given is refused so often in a window: a server may ban for a third refusal. */
+const maxRefused = 2;
 /** How often `exact` is tried, if the window turned or somebody else used the key meanwhile. */
 const attempts = 2;
-/** Nothing is sent for so long, to see whether somebody else uses the key. */
-const idleMs = 2_000;
+/** Nothing is sent for so long, to see whether somebody else uses the key: a bucket returns more than a request. */
+const idleMs = (limit: number) => Math.max(2_000, (1.5 * 60_000) / limit);
 /** Rounds of `refusal`, with keys that are created as they are needed; a round takes at most so long. */
 const [maxRounds, roundMs] = [10, 8_000];
 
 /** What became of more requests than remained. */
 type Overrun = Awaited<ReturnType<typeof overrun>>;
 
-/** Sends so many requests more than remain; `before` are the responses from the same window. */
+/**
+ * Sends so many requests more than remain, and then one of each of the other operations; `before` are the responses
+ * from the same window.
+ */
 async function overrun(
   context: ScenarioContext, key: Key, before: readonly Read[], overdraft: number, connections: number,
+  others: readonly LoadOperation[] = [],
 ) {
   const start = before.at(-1)!;
   const { limit, remaining } = start.reading;
   context.doing(`${remaining + overdraft} requests over ${count(connections, 'connection')}`);
-  const { responses, lost } = await context.send({ key, amount: remaining + overdraft, connections });
-  const windows = windowsOf([...before, ...responses]);
+  const burst = await context.send({ key, amount: remaining + overdraft, connections });
+  const responses = [...burst.responses];
+  let { lost } = burst;
+  for (const operation of lost > 0 ? [] : others) {
+    const one = await context.send({ key, operation, amount: 1, connections: 1, mayAllBeLost: true });
+    responses.push(...one.responses);
+    lost += one.lost;
+  }
+  const windows = context.windowsFrom(before[0]!, [...before.slice(1), ...responses]);
+  // All of the limit was there, and each request has taken one of it.
+  const returnsNone = before.length > 1 && remaining === limit - before.length;
   return {
     ...{ responses, lost, windows },
     admitted: responses.filter(isAdmitted).length,
     refused: responses.filter(isRefused).length,
     /** How many more may be admitted, as windows move. */
-    tolerance: windows === 'move' ? comingBack(limit, responses) : 0,
+    tolerance: windows === 'move' && !returnsNone ? comingBack(limit, [start, ...responses]) : 0,
     /** The window ended while the requests were in flight. */
     turned: windows === 'fixed' && windowTurned([start, ...responses]),
   };
@@ -53,9 +70,9 @@ async function overrun(
 
 export const exact: Scenario = {
   name: 'exact',
-  text: 'from a fresh window, as many requests as remain and three more at once: how many are admitted',
+  text: 'from a fresh window, as many requests as remain and one more at once: how many are admitted',
   demanded:
-    'as many requests admitted as Remaining said, and the others refused (429); '
+    'as many requests admitted as Remaining said, and the other one refused (429); '
     + 'Remaining took every value on the way down once',
   cost: ({ limit, unlimitedKeys }) =>
     ({ withKey: attempts * (limit + exactOverdraft + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
@@ -112,11 +129,11 @@ function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]
     seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused; ${valuesSeen}`,
     failures: [...wrong, ...rules.filter(([violated]) => violated).map(([, text]) => text)],
     figures: {
-      remained: remaining,
-      admitted,
-      refused,
-      'values of Remaining missing': missing.length,
-      'values of Remaining repeated': repeated.length,
+      remaining_requests: remaining,
+      admitted_requests: admitted,
+      refused_requests: refused,
+      missing_values: missing.length,
+      repeated_values: repeated.length,
       windows: moves ? 'move' : 'fixed',
     },
   };
@@ -125,7 +142,7 @@ function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]
 /** The reading of the key after a pause in which nobody used it; undefined if somebody did. */
 async function undisturbed(context: ScenarioContext, fresh: Read): Promise<Read | undefined> {
   if (context.keys.main.own) return fresh;
-  await context.sleep(idleMs, 'to see whether somebody else uses the key');
+  await context.sleep(idleMs(fresh.reading.limit), 'to see whether somebody else uses the key');
   const after = requireReading(await context.probe(context.keys.main));
   const { reset, remaining } = after.reading;
   // Requests may come back meanwhile, if windows move; and a server that counts twice is found later.
@@ -138,59 +155,87 @@ function listed(values: readonly number[]): string {
   return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
 }
 
+/** The operations besides the one that is loaded. On another machine no animal is created, even by a fault. */
+function otherOperations({ operation, remote }: Settings): readonly LoadOperation[] {
+  return operations.filter((one) => one !== operation && !(one === 'createPet' && remote));
+}
+
+/** What is requested beyond the limit in each round of `refusal`. */
+function roundsOf(settings: Settings, unlimitedKeys: boolean): readonly (readonly LoadOperation[])[] {
+  const others = otherOperations(settings);
+  if (unlimitedKeys) return Array.from({ length: maxRounds }, () => others);
+  return others.flatMap((_, i) => (i % maxRefused === 0 ? [others.slice(i, i + maxRefused)] : []));
+}
+
 export const refusal: Scenario = {
   name: 'refusal',
-  text: 'what a 429 costs compared with a 200: both latencies, from a handful of refusals per window',
-  demanded: 'every request beyond the limit is refused (429); its cost is reported, not judged',
-  cost: ({ limit, unlimitedKeys }) => {
-    const rounds = unlimitedKeys ? maxRounds : 1;
-    return { withKey: rounds * (limit + refusals + freshCost), seconds: unlimitedKeys ? 5 : 40 };
+  text: 'the other operations at the limit; and what a 429 costs compared with a 200, if a key may be refused so often',
+  demanded:
+    'every request beyond the limit is refused (429), whichever its operation; its cost is reported, not judged',
+  cost: (conditions: Conditions) => {
+    const { limit, unlimitedKeys } = conditions;
+    const rounds = roundsOf(conditions, unlimitedKeys);
+    const each = limit + freshCost + (unlimitedKeys ? refusals : 0);
+    const seconds = unlimitedKeys ? 5 : 60 * rounds.length - 20;
+    return { withKey: rounds.length * each + rounds.flat().length, seconds };
   },
 
   async run(context) {
-    const rounds = context.keys.unlimited ? maxRounds : 1;
+    const { settings, keys } = context;
+    const rounds = roundsOf(settings, keys.unlimited);
+    const overdraft = keys.unlimited ? refusals : 0;
     const all: Response[] = [];
     const [failures, unjudged] = [new Set<string>(), new Set<string>()];
-    for (let round = 1; round <= rounds; round++) {
-      const key = await context.keys.spare();
+    for (const others of rounds) {
+      const key = await keys.spare();
       const start = await context.fresh(key);
       const enough = Math.ceil((start.reading.remaining * start.latencyMs) / roundMs);
-      const result = await overrun(context, key, [start], refusals, Math.min(context.settings.connections, enough));
+      const connections = Math.min(settings.connections, enough);
+      const result = await overrun(context, key, [start], overdraft, connections, others);
       all.push(...result.responses);
-      judgeRefusals(start.reading.remaining, result, failures, unjudged);
+      judgeRefusals(start.reading.remaining, overdraft + others.length, result, failures, unjudged);
     }
     for (const wrong of wrongIn(all)) failures.add(wrong);
     if (failures.size === 0 && unjudged.size > 0) throw new Inconclusive([...unjudged][0]);
     const [ok, refused] = [latencyOf(all.filter(isAdmitted)), latencyOf(all.filter(isRefused))];
-    const [p50, p99] = [ratioOf(refused?.p50, ok?.p50), ratioOf(refused?.p99, ok?.p99)];
+    const [p50, p99] = [ratioOf(refused, ok, 'p50'), ratioOf(refused, ok, 'p99')];
+    const names = [...new Set(rounds.flat())].join(', ');
     return {
-      seen:
-        ok === undefined || refused === undefined
-          ? 'no latencies to compare: the first response on each connection is left out'
-          : `p50 ${milliseconds(refused.p50)} of ${count(refused.n, '429', '429s')}, `
-            + `${milliseconds(ok.p50)} of ${count(ok.n, '200', '200s')}: ×${p50 ?? '?'}`,
+      seen: `${count(all.filter(isRefused).length, 'request')} refused, those of ${names} among them`
+        + (p50 === undefined || ok === undefined || refused === undefined
+          ? `; no ratio of latencies, which needs ${minRatioLatencies} of either status`
+          : `; p50 ${milliseconds(refused.p50)} of ${count(refused.n, '429', '429s')}, `
+            + `${milliseconds(ok.p50)} of ${count(ok.n, '200', '200s')}: ×${p50}`),
       failures: [...failures],
       figures: {
-        ...(p50 !== undefined && { 'p50 of 429 against 200': p50 }),
-        ...(p99 !== undefined && { 'p99 of 429 against 200': p99 }),
-        rounds,
+        ...(p50 !== undefined && { p50_ratio: p50 }),
+        ...(p99 !== undefined && { p99_ratio: p99 }),
+        rounds_count: rounds.length,
       },
     };
   },
 };
 
 /** Notes whether all requests beyond the limit were refused, or why that cannot be judged. */
-function judgeRefusals(remaining: number, result: Overrun, failures: Set<string>, unjudged: Set<string>): void {
-  const { lost, admitted, refused, tolerance, windows, turned } = result;
+function judgeRefusals(
+  remaining: number, beyond: number, result: Overrun, failures: Set<string>, unjudged: Set<string>,
+): void {
+  const { responses, lost, admitted, refused, tolerance, windows, turned } = result;
   const without = `${count(lost, 'request')} got no response`;
   if (turned) unjudged.add('the window turned while the requests were in flight');
   else if (admitted > remaining + tolerance) {
-    failures.add(`${admitted} requests were admitted, but only ${remaining} remained`);
+    failures.add(`${admitted} requests were admitted, but only ${remaining} remained${exempted(responses, remaining)}`);
   } else if (lost > 0) {
     // If all that may be admitted were, the lost ones were beyond the limit.
     if (admitted === remaining + tolerance) failures.add(`${without} instead of a 429`);
     else unjudged.add(without);
   } else if (refused === 0 && windows === 'move') {
-    unjudged.add(`there was no 429, although ${refusals} more requests were sent than remained: the window moves`);
+    unjudged.add(`there was no 429, although ${beyond} more requests were sent than remained: the window moves`);
   }
+}
+
+/** Which operations were admitted when nothing remained; empty if that is not certain. */
+function exempted(responses: readonly Response[], remaining: number): string {
+  const beyond = responses.slice(remaining).filter(isAdmitted).map(({ message }) => message.request.operation);
+  return beyond.length === 0 ? '' : `: ${[...new Set(beyond)].join(', ')}`;
 }

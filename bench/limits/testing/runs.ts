@@ -25,6 +25,9 @@ export const about = {
   ownServer: false,
 } as const;
 
+export const usualSettings =
+  { operation: 'listPets', connections: 10, duration: 1, rate: 100, untilBan: false, remote: false } as const;
+
 export interface ResponseOptions extends Partial<
   Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'latencyMs' | 'opening' | 'reading'>
 > {
@@ -126,7 +129,7 @@ export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<R
     keys,
     settings: {
       ...(unpromised ? {} : { promised: numbers[plan] }),
-      ...{ connections: 10, duration: 1, rate: 100, untilBan: false },
+      ...usualSettings,
       ...settings,
     },
     names: options.names ?? scenarioNames,
