@@ -59,9 +59,9 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
   );
   assert.match(stdout, /\nALL DEMANDS MET: 1 passed, 0 failed, .*\n\nReports: /);
   assert.match(stderr, /^ {2}exact: begins, about \d+ s left\n/);
-  assert.deepEqual(readdirSync(folder).sort(), ['limits.html', 'limits.json']);
+  assert.deepEqual(readdirSync(folder).sort(), ['limits-junit.xml', 'limits.html', 'limits.json']);
   const report = reportIn(folder);
-  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [1, 0, 1]);
+  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [2, 0, 1]);
   const [, announced] = /At most (\d+) requests in all/.exec(stdout)!;
   assert.deepEqual([report.sent.most, report.sent.withKey <= Number(announced)], [Number(announced), true]);
   assertNoKey([stdout, stderr, ...readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))]);

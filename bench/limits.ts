@@ -10,7 +10,9 @@ import { isBundle, version } from '../harness/bundle.ts';
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { startServer } from '../harness/server.ts';
+import { comparisonText, readEarlier, type Earlier } from './limits/compare.ts';
 import { limitsHtml } from './limits/html.ts';
+import { limitsJunit } from './limits/junit.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
 import { Progress } from './limits/progress.ts';
@@ -43,8 +45,18 @@ function makeReportFolder(folder: string): void {
   }
 }
 
+/** Reads the file of --compare before the run. */
+function earlierReport(file: string): Earlier {
+  try {
+    return readEarlier(readFileSync(file, 'utf8'), file);
+  } catch (error) {
+    throw new UsageError(`--compare ${(error as Error).message}`);
+  }
+}
+
 async function main(options: Options): Promise<number> {
-  const { baseUrl, apiKey, neighbourKey, names, report: folder, ...settings } = options;
+  const { baseUrl, apiKey, neighbourKey, names, report: folder, compare, ...settings } = options;
+  const earlier = compare === undefined ? undefined : earlierReport(compare);
   if (folder !== undefined) makeReportFolder(folder);
   const ownFolder = baseUrl === undefined ? temporaryFolder(thisProcess) : undefined;
   const own = ownFolder === undefined ? undefined : await startServer(thisProcess, ownFolder, ['--demo']);
@@ -66,11 +78,13 @@ async function main(options: Options): Promise<number> {
       print(resultText(result, screen));
     });
     const report = run.report({ bench: { name: 'petstore-bench-limits', version, node: process.version }, ownServer });
+    if (earlier !== undefined) print(`${comparisonText(earlier, report)}\n`);
     print(verdictText(report, screen));
     if (folder !== undefined) {
       writeFileSync(join(folder, 'limits.html'), limitsHtml(report));
       writeFileSync(join(folder, 'limits.json'), `${JSON.stringify(report, null, 2)}\n`);
-      print(`\nReports: ${join(folder, 'limits.html')}, limits.json`);
+      writeFileSync(join(folder, 'limits-junit.xml'), limitsJunit(report));
+      print(`\nReports: ${join(folder, 'limits.html')}, limits.json, limits-junit.xml`);
     }
     return report.exitCode;
   } finally {

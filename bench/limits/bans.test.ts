@@ -9,8 +9,13 @@ import { response, reportOf, resultOf, textOf } from './testing/runs.ts';
 
 const minuteMs = 60_000;
 
-/** Bans after so many refusals, by default for five minutes; `late` is how much later than announced it ends. */
-function banning(after: number, { late = 0, status = 429, lengthMs = 5 * minuteMs } = {}): Partial<Hooks> {
+/**
+ * Bans after so many refusals, or so many in a row, by default for five minutes; `late` is how much later than
+ * announced it ends.
+ */
+function banning(
+  after: number, { late = 0, status = 429, lengthMs = 5 * minuteMs, inARow = false } = {},
+): Partial<Hooks> {
   const bans = ({ world, authorization }: Exchange) => ({
     refusals: Number(world.notes.get(`refusals ${authorization}`) ?? 0),
     until: Number(world.notes.get(`banned ${authorization}`) ?? 0),
@@ -19,7 +24,10 @@ function banning(after: number, { late = 0, status = 429, lengthMs = 5 * minuteM
     admitted: (rates, exchange) => {
       const { refusals, until } = bans(exchange);
       if (until > 0) return exchange.now >= until + late && rates.remaining > 0;
-      if (rates.remaining > 0) return true;
+      if (rates.remaining > 0) {
+        if (inARow) exchange.world.notes.delete(`refusals ${exchange.authorization}`);
+        return true;
+      }
       exchange.world.notes.set(`refusals ${exchange.authorization}`, String(refusals + 1));
       if (refusals + 1 >= after)
         exchange.world.notes.set(`banned ${exchange.authorization}`, String(exchange.now + lengthMs));
@@ -73,6 +81,19 @@ describe('bans', () => {
       ['passed', 3],
       textOf(short.scenarios),
     );
+  });
+
+  test('one that a third refusal would cause: no scenario causes it, unless it is asked for', async (t) => {
+    const careful = await reportOf(t, { fault: banning(3, { inARow: true }) });
+    assert.deepEqual([careful.exitCode, careful.totals.passed], [0, 6], textOf(careful.scenarios));
+    assert.deepEqual(careful.timeline.bans, []);
+    const asked = await reportOf(t, { fault: banning(3), names: ['ban'], settings: { untilBan: true } });
+    assert.deepEqual([asked.exitCode, asked.timeline.bans.length], [0, 1], textOf(asked.scenarios));
+  });
+
+  test('a server that bans although a refused client has waited for Retry-After fails', async (t) => {
+    const result = await resultOf(t, 'recovery', { fault: { ...banning(2), retryAfter: base.retryAfter } });
+    assert.match(result.failures.join(), /^a client that waited for Retry-After .* got 429$/, textOf([result]));
   });
 
   test('none comes: no failure, and no more refusals than announced', async (t) => {

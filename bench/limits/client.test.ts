@@ -8,6 +8,7 @@ import { scripted } from '../../conformance/testing/servers.ts';
 import { NoResponse } from '../../conformance/client/client.ts';
 import { BudgetSpent, LimitsClient, type ClientOptions } from './client.ts';
 import type { Response } from './responses.ts';
+import { operations } from './settings.ts';
 
 const key = { secret: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', number: 1, own: false, quiet: false };
 
@@ -155,6 +156,61 @@ test('a load ends at a response, and when the run is interrupted', async (t) => 
   const sent = await sender.send({ key, amount: 1_000, connections: 1 });
   assert.ok(sent.responses.length > 0 && sent.responses.length < 60, `${sent.responses.length}`);
   assert.deepEqual(await sender.send({ key, amount: 5, connections: 1 }), { responses: [], lost: 0, lateMs: 0 });
+});
+
+test('with a rate, a latency counts from when the request was due, as after a stall', async (t) => {
+  for (const [rate, expected] of [
+    [10, [0, 0, 1_000, 900, 800]],
+    [undefined, [0, 0, 1_000, 0, 0]],
+  ] as const) {
+    let now = 0;
+    const server = await scripted(t, (_, response) => {
+      if (server.received.length === 3) now += 1_000;
+      response.end('[]');
+    });
+    const clock = { now: () => now, sleep: async (ms: number) => void (now += ms) };
+    const sender = client(server.baseUrl, { clock, stopwatch: () => now, paced: true });
+    const load = { key, amount: 5, connections: 1 };
+    const { responses, lateMs } = await sender.send(rate === undefined ? load : { ...load, rate });
+    assert.deepEqual([responses.map(({ latencyMs }) => latencyMs), lateMs], [expected, 0]);
+  }
+});
+
+test('a sleep that ends late counts for the bench, not for the server', async (t) => {
+  let now = 0;
+  const server = await scripted(t, (_, response) => void response.end('[]'));
+  const clock = { now: () => now, sleep: async (ms: number) => void (now += ms + 30) };
+  const sender = client(server.baseUrl, { clock, stopwatch: () => now, paced: true });
+  const { responses, lateMs } = await sender.send({ key, amount: 3, connections: 1, rate: 10 });
+  assert.deepEqual([responses.map(({ latencyMs }) => latencyMs), lateMs], [[0, 0, 0], 30]);
+});
+
+test('wrong keys: every second request without a key has another one, of the same form', async (t) => {
+  const server = await scripted(t, (_, response) => void response.writeHead(401).end('{}'));
+  await client(server.baseUrl).send({ key: undefined, wrongLike: key, amount: 20, connections: 2 });
+  const sent = server.received.map(({ headers }) => headers.authorization);
+  const wrong = sent.filter((header) => header !== undefined);
+  assert.equal(wrong.length, 10);
+  assert.equal(new Set(wrong).size, 10);
+  for (const header of wrong) {
+    assert.match(header, /^Bearer test_[A-Z][a-z]\d[a-z]/);
+    assert.ok(header.length === `Bearer ${key.secret}`.length && !header.includes(key.secret.slice(5)));
+  }
+});
+
+test('the operations: what each sends, with the animal that a list has shown', async (t) => {
+  const pet = '{"id":9007199254740993,"name":"Rex","categoryId":3,"status":"sold"}';
+  const server = await scripted(t, ({ url }, response) => void response.end(url.includes('?') ? `[${pet}]` : pet));
+  const sender = client(server.baseUrl);
+  assert.equal(sender.knowsPet, false);
+  for (const operation of operations) await sender.send({ key, operation, amount: 1, connections: 1 });
+  assert.equal(sender.knowsPet, true);
+  assert.deepEqual(server.received.map(({ method, url, body }) => `${method} ${url} ${body.toString()}`), [
+    'GET /v1/pets?limit=1 ',
+    'GET /v1/pets/9007199254740993 ',
+    'GET /v1/store/orders ',
+    'POST /v1/pets {"name":"limits bench","categoryId":3}',
+  ]);
 });
 
 test('a rate is spread evenly, and all requests are sent', async (t) => {

@@ -38,7 +38,7 @@ const maxRefused = 2;
 export const freshCost = maxTurns + 1;
 
 /** Requests beyond what remains, until one must be refused: if windows move, requests come back meanwhile. */
-function maxBeyond(limit: number): number {
+export function maxBeyond(limit: number): number {
   return Math.max(10, Math.ceil(limit / 5));
 }
 

@@ -63,7 +63,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     ['exact', 'limits-503', /1 × 503, but only 2xx and 429 are allowed/],
     ['exact', 'limits-remaining-fixed', /Remaining never was .*Remaining was 60 more than once/],
     ['exact', 'plan-one-more', /X-RateLimit-Limit is 61, but the key is promised 60 a minute/],
-    ['boundary', 'limits-one-more', /^(61 requests were admitted in the window that ended at \S+ \d+, 1 more than its limit; ){2}122/],
+    ['boundary', 'limits-one-more', /^(61 requests were admitted in the window .*?, 1 more than its limit; ){2}122 /],
     ['boundary', 'limits-never', /^6\d requests were admitted in the window that ended at/],
     ['recovery', 'retry-after-short', /a client that waited for Retry-After \(\d+ s\) got 429/],
     ['recovery', 'retry-after-then-refused', /a client that waited for Retry-After .* got 429/],
@@ -116,7 +116,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       /^100 × 401 without the X-RateLimit headers, which every response carries$/,
     ],
     ['exact', slidingLog(61), /^59 requests were admitted, but only 58 remained$/],
-    ['exact', slidingLog(62), /^59 requests were admitted, but only 58 remained$/],
+    ['exact', slidingLog(62), /^60 requests were admitted, but only 58 remained$/],
     ['neighbour', oneForAll(90), /of the quiet client's requests beside the flood, \d+ × 429/],
     ['strangers', oneForAll(90), /of the quiet client's requests beside the flood, \d+ × 429/],
   ];
@@ -160,8 +160,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
 
   test('refusal: connections that close instead of a 429, and instead of a 200', async (t) => {
     const dropped = await resultOf(t, 'refusal', { cuts: (status) => status === 429 });
-    const lost = ['2 requests got no response instead of a 429', '1 request got no response instead of a 429'];
-    assert.deepEqual(dropped.failures, lost, textOf([dropped]));
+    assert.deepEqual(dropped.failures, ['1 request got no response instead of a 429'], textOf([dropped]));
     let requests = 0;
     const lossy = await resultOf(t, 'refusal', { cuts: () => ++requests % 20 === 0 });
     assert.equal(lossy.verdict, 'inconclusive', textOf([lossy]));
@@ -229,7 +228,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       };
       const result = await resultOf(t, 'strangers', { fault: slow, stopwatch: () => (ms += 0.01) });
       assert.equal(result.verdict, verdict, textOf([result]));
-      if (verdict === 'failed') assert.match(result.failures.join(), /^the server stalled, 2 times: beside the flood \d/);
+      if (verdict === 'failed') assert.match(result.failures.join(), /^the server stalled, 2 times: /);
     }
   });
 

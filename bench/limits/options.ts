@@ -5,6 +5,7 @@ import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { flagError } from '../measure/command.ts';
 import { scenarios } from './scenarios.ts';
+import { thresholds, type Threshold, type Thresholds } from './thresholds.ts';
 import { operations, scenarioNames, type ScenarioName, type Settings } from './settings.ts';
 
 export interface Options extends Settings {
@@ -15,13 +16,16 @@ export interface Options extends Settings {
   /** In the order in which they run. */
   readonly names: readonly ScenarioName[];
   readonly report?: string;
+  /** An earlier limits.json. */
+  readonly compare?: string;
 }
 
 /** The largest numbers for a server on this machine, and for one on another. */
 const ceilings = { connections: [1_000, 20], duration: [600, 60], rate: [100_000, 200] } as const;
 
+const [, connectionsElsewhere] = ceilings.connections;
 const remoteCeilings =
-  `${ceilings.connections[1]} connections, ${ceilings.rate[1]} requests a second and ${ceilings.duration[1]} s of floods`;
+  `${connectionsElsewhere} connections, ${ceilings.rate[1]} requests a second and ${ceilings.duration[1]} s of floods`;
 
 export const help = `Usage: ${isBundle ? 'petstore-limits' : 'npm run bench:limits --'} [options] [scenario …]
 
@@ -51,7 +55,11 @@ What is sent
   --until-ban           with the scenario ban: continues until the key is banned, and waits for the end
 
 Reports
-  --report DIR          write limits.json and limits.html
+  --report DIR          write limits.json, limits.html and limits-junit.xml
+  --compare FILE        show what has changed since an earlier limits.json
+  --max-p50-ratio N, --max-p99-ratio N
+                        neighbour and strangers fail if the latency with the flood is more than N times that without
+  --max-p99-ms N        they fail if the p99 with the flood is longer
 
   --help
 
@@ -76,6 +84,10 @@ const flags = {
   rate: { type: 'string', default: '100' },
   'until-ban': { type: 'boolean', default: false },
   report: { type: 'string' },
+  compare: { type: 'string' },
+  'max-p50-ratio': { type: 'string' },
+  'max-p99-ratio': { type: 'string' },
+  'max-p99-ms': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -133,7 +145,9 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     untilBan: given['until-ban'],
     remote,
     names,
+    thresholds: thresholdsIn(given),
     ...(given.report !== undefined && { report: given.report }),
+    ...(given.compare !== undefined && { compare: given.compare }),
   };
 }
 
@@ -162,6 +176,17 @@ function namesOf(words: readonly string[]): readonly ScenarioName[] {
   // What is no word may be a key without its flag, and is not repeated.
   const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'NAME';
   throw new UsageError(`--scenario ${name}: there are ${scenarioNames.join(', ')}`);
+}
+
+function thresholdsIn(given: Readonly<Partial<Record<Threshold, string>>>): Thresholds {
+  return Object.fromEntries((Object.keys(thresholds) as Threshold[]).flatMap((flag) => {
+    const text = given[flag];
+    if (text === undefined) return [];
+    if (!/^\d{1,6}(\.\d{1,3})?$/.test(text) || Number(text) === 0) {
+      throw new UsageError(`--${flag} must be a number above 0, such as 2.5, not ${text}`);
+    }
+    return [[flag, Number(text)]];
+  }));
 }
 
 type Given = Readonly<Partial<Record<'plan' | 'per-minute' | 'per-day', string>>>;

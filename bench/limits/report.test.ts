@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { malformed, rawCharacters } from '../../conformance/testing/wellformed.ts';
 import { limitsHtml } from './html.ts';
+import { limitsJunit } from './junit.ts';
 import { givenKeys } from './keys.ts';
 import { bordersOf, secondsOf } from './log.ts';
 import type { LimitsReport, ScenarioResult, Second } from './report.ts';
@@ -79,6 +80,31 @@ test('in a terminal: why there are responses without a latency', () => {
   assert.doesNotMatch(textOf({ ...result, refused: 0 }), /was the first on its connection/);
   assert.match(textOf(without), /\n  200 +none: each response was the first on its connection, /);
   assert.doesNotMatch(textOf({ ...without, admitted: 0 }), /was the first on its connection/);
+});
+
+test('metrics: every figure and latency, by a name that ends in its unit', () => {
+  const { metrics } = report;
+  assert.equal(metrics['exact.admitted_requests'], 59);
+  assert.equal(metrics['exact.latency_200_p50_ms'], report.scenarios[0]!.latency200!.p50);
+  for (const of of ['p50', 'p90', 'p99', 'p999']) assert.ok(metrics[`strangers.${of}_beside_ms`]! > 0, of);
+  for (const name of Object.keys(metrics)) {
+    assert.match(name, /^[a-z]+\.[a-z0-9_]+_(requests|responses|latencies|values|status|count|ratio|ms|s)$/);
+  }
+});
+
+test('JUnit: well-formed, a case for each scenario, the counts of its verdicts', () => {
+  const xml = limitsJunit(harmful());
+  assert.equal(malformed(xml), undefined);
+  assert.deepEqual(rawCharacters(xml), []);
+  const { totals, scenarios: results } = report;
+  const occurrences = (part: string) => xml.split(part).length - 1;
+  assert.deepEqual(
+    [occurrences('<testcase '), occurrences('<failure '), occurrences('<skipped ')],
+    [results.length, totals.failed, totals.inconclusive + totals.skipped],
+  );
+  assert.ok(totals.failed > 0 && totals.skipped > 0);
+  assert.ok(xml.includes(`tests="${results.length}" failures="${totals.failed}" errors="0"`));
+  assert.match(xml, / classname="8 Limits" name="boundary: [^"]+" time="\d+\.\d{3}">\n<failure message="61 req/);
 });
 
 test('the timeline of a run without responses is empty', () => {

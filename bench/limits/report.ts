@@ -1,9 +1,11 @@
 /**
  * What limits.json has, and what the other forms of the report are made from. `format` increases when it changes so
  * that a reader of the old one would misread it. It has no key. Times are in milliseconds or seconds, as their names
- * say. A latency is that of one request of the bench's own client; the first request on each connection is left out.
+ * say. A latency is that of one request of the bench's own client, from when it was due if the load has a rate; the
+ * first request on each connection is left out.
  */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
+import type { Metrics } from './metrics.ts';
 import type { Latency } from './responses.ts';
 import type { ScenarioName, Settings } from './settings.ts';
 
@@ -17,7 +19,7 @@ export interface Counts {
   readonly withoutKey: number;
 }
 
-/** Numbers or a few words that the report shows beside the verdict: `admitted in any 60 s` → 120. */
+/** Numbers, whose names end in their unit, or a few words: `admitted_requests` → 120, `windows` → `fixed`. */
 export type Figures = Readonly<Record<string, number | string>>;
 
 /** The result of a scenario without its responses. */
@@ -29,7 +31,7 @@ export interface Outcome {
   readonly reason?: string;
   /** Which requirements were violated, in words. */
   readonly failures: readonly string[];
-  /** What was measured, by name: numbers, or a few words. */
+  /** What was measured. */
   readonly figures: Figures;
 }
 
@@ -78,7 +80,7 @@ export interface BanSeen {
 }
 
 export interface LimitsReport {
-  readonly format: 1;
+  readonly format: 2;
   readonly bench: { readonly name: 'petstore-bench-limits'; readonly version: string; readonly node: string };
   readonly target: string;
   /** Whether the server was this project's own, started for the run. */
@@ -97,6 +99,8 @@ export interface LimitsReport {
   /** Why the run could not be finished. */
   readonly aborted?: string;
   readonly totals: Readonly<Record<Verdict, number>>;
+  /** All figures and latencies by names that do not change, such as `exact.admitted_requests`. */
+  readonly metrics: Metrics;
   /** 0 every requirement was met, 1 one was not, 2 it could not be tested to the end. */
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */

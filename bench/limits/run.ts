@@ -9,11 +9,13 @@ import { withBan } from './bans.ts';
 import { BudgetSpent, LimitsClient, type ClientOptions } from './client.ts';
 import { ScenarioContext, Violated, type ContextOptions } from './context.ts';
 import { bordersOf, countsOf, secondsOf, type Entry } from './log.ts';
+import { metricsOf } from './metrics.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import type { ScenarioName } from './settings.ts';
+import { withThresholds } from './thresholds.ts';
 import { isTimestamp } from './windows.ts';
 
 /** The user has interrupted the run. */
@@ -117,12 +119,13 @@ export class Run {
     const origin = client.ourTime(Math.floor(client.serverTime(this.#startedAt) / 1_000) * 1_000);
     const at = (time: number) => Math.round(time - origin) / 1_000;
     const report: LimitsReport = {
-      ...{ format: 1, ...about, target: baseUrl, startedAt: new Date(this.#startedAt).toISOString() },
+      ...{ format: 2, ...about, target: baseUrl, startedAt: new Date(this.#startedAt).toISOString() },
       seconds: Math.round(clock.now() - this.#startedAt) / 1_000,
       settings,
       sent: { ...client.sent, most: client.budget },
       ...(this.#aborted !== undefined && { aborted: this.#aborted }),
       totals,
+      metrics: metricsOf(this.#results),
       exitCode: totals.failed > 0 ? 1 : untested ? 2 : 0,
       scenarios: this.#results.map((result) => ({ ...result, at: at(this.#startedAt + result.at * 1_000) })),
       timeline: {
@@ -166,7 +169,8 @@ export class Run {
     }
     try {
       const { failures, figures, seen } = await scenario.run(this.#context);
-      return { verdict: failures.length > 0 ? 'failed' : 'passed', failures, figures, seen };
+      const outcome = { verdict: failures.length > 0 ? 'failed' : 'passed', failures, figures, seen } as const;
+      return scenario.hasThresholds ? withThresholds(outcome, this.#options.settings.thresholds) : outcome;
     } catch (error) {
       const { signal } = this.#options;
       // Ctrl-C stops our own server and its command, too: whatever fails then fails for that reason.

@@ -35,6 +35,8 @@ export interface Scenario {
   readonly text: string;
   /** What it requires of any server of the specification. */
   readonly demanded: string;
+  /** The thresholds of the user apply to its latencies. */
+  readonly hasThresholds?: true;
   cost(conditions: Conditions): Cost;
   /**
    * @throws Inconclusive if the responses can neither meet nor violate the requirement

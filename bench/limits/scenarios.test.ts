@@ -5,7 +5,8 @@ import { base, type Hooks, type Usage } from '../../conformance/mutants/server/h
 import type { Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { scenarios } from './scenarios.ts';
-import { mainSecret, reportOf, resultOf, textOf, verdicts, type TestOptions } from './testing/runs.ts';
+import { operations } from './settings.ts';
+import { mainSecret, reportOf, resultOf, runAgainst, textOf, verdicts, type TestOptions } from './testing/runs.ts';
 
 const minuteMs = 60_000;
 
@@ -28,8 +29,47 @@ const bucket: Variant = {
   },
 };
 
+/** A bucket whose Reset is always the next token, and in which tokens return while requests are in flight. */
+const nextToken: Variant = {
+  id: 'next token',
+  text: 'A token bucket.',
+  hooks: {
+    ...bucket.hooks,
+    left: (usage, limits, exchange) => {
+      const { remaining, ...rates } = bucket.hooks.left!(usage, limits, exchange);
+      const [, tokens = 0] = usage.times;
+      return { ...rates, remaining, resetMs: exchange.now + ((1 - (tokens % 1)) * minuteMs) / limits.minute };
+    },
+  },
+};
+
 describe('servers that conform', () => {
-  for (const variant of [undefined, 'sliding', 'first request', bucket, 'after 2030'] as const)
+  test('a bucket whose Reset is the next token, on a server that takes its time', async (t) => {
+    const clock = fakeClock();
+    const slow: Partial<Hooks> = {
+      count: (usage, exchange) => {
+        nextToken.hooks.count!(usage, exchange);
+        clock.move(45);
+      },
+    };
+    const report = await reportOf(t, { variant: nextToken, fault: slow, clock });
+    assert.deepEqual([report.exitCode, report.totals.passed], [0, 6], textOf(report.scenarios));
+    const lavish: Partial<Hooks> = { ...slow, admitted: ({ remaining }) => remaining > -8 };
+    const wrong = await resultOf(t, 'exact', { variant: nextToken, fault: lavish, clock: fakeClock() });
+    assert.match(wrong.failures.join(), /^\d+ requests were admitted, but only \d+ remained/, textOf([wrong]));
+  });
+
+  test('whichever operation is loaded', async (t) => {
+    for (const operation of operations) {
+      const report = await reportOf(t, { settings: { operation }, names: ['exact', 'refusal', 'strangers'] });
+      assert.deepEqual([report.exitCode, report.totals.passed], [0, 3], textOf(report.scenarios));
+      assert.match(report.scenarios[1]!.seen ?? '', new RegExp(`${operation === 'listPets' ? 'getPet' : 'listPets'}`));
+    }
+    const exempt = await resultOf(t, 'exact', { fault: 'limits-get-exempt', settings: { operation: 'getPet' } });
+    assert.match(exempt.failures.join(), /^59 requests were admitted/, textOf([exempt]));
+  });
+
+  for (const variant of [undefined, 'sliding', 'first request', bucket, nextToken, 'after 2030'] as const)
     test(typeof variant === 'object' ? variant.id : (variant ?? 'fixed windows'), async (t) => {
       const report = await reportOf(t, { ...(variant !== undefined && { variant }), settings: { untilBan: true } });
       const expected = Object.fromEntries(scenarios.map(({ name }) => [name, 'passed']));
@@ -169,6 +209,27 @@ describe('what makes a verdict impossible', () => {
       /boundary \| inconclusive \| it may take 260 requests, and the key's day has only \d+ left/,
     );
     assert.deepEqual([report.totals.failed, report.exitCode], [0, 2], textOf(report.scenarios));
+  });
+
+  test('another machine: no animal is created, and not more than 20,000 requests', async (t) => {
+    const settings = { remote: true };
+    const result = await resultOf(t, 'refusal', { settings, fault: 'limits-create-exempt' });
+    assert.match(result.seen ?? '', /^2 requests refused, those of getPet, listOrders among them/, textOf([result]));
+    const most = { ...settings, promised: { perMinute: 5_000, perDay: 1_000_000 } };
+    await assert.rejects(
+      reportOf(t, { settings: most }),
+      /^Untestable: the scenarios may take [\d,]+ requests, and to another machine it sends 20,000 at most: name fewer/,
+    );
+    const business = await runAgainst(t, { settings, plan: 'business' });
+    assert.ok((await business.open()).most <= 20_000);
+  });
+
+  test('getPet needs an animal', async (t) => {
+    const settings = { operation: 'getPet' } as const;
+    await assert.rejects(
+      reportOf(t, { settings, fault: { animals: () => 0 } }),
+      /^Untestable: --operation getPet needs an animal, and the list has none$/,
+    );
   });
 
   test('a key with another limit than promised: one failure, and nothing is sent for the rest', async (t) => {

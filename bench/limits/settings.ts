@@ -1,5 +1,6 @@
 /** The settings of a run: which scenarios, what the key may send, and how strong the load is. */
 import type { KeyLimits } from '../measure/own-server.ts';
+import type { Thresholds } from './thresholds.ts';
 
 /** In the order in which they run: one that waits for the end of a window comes after others have filled the time. */
 export const scenarioNames = ['exact', 'recovery', 'neighbour', 'refusal', 'strangers', 'boundary', 'ban'] as const;
@@ -21,6 +22,7 @@ export interface Settings {
   /** Requests per second of the floods. */
   readonly rate: number;
   readonly untilBan: boolean;
+  readonly thresholds: Thresholds;
   /** The server is on another machine. */
   readonly remote: boolean;
 }

@@ -5,7 +5,7 @@ import { visible } from '../../conformance/report/visible.ts';
 import { count, duration, grouped, signs, verdicts } from '../../conformance/report/words.ts';
 import { wholeSeconds } from './progress.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
-import { milliseconds, type Latency } from './responses.ts';
+import { milliseconds, percentiles, type Latency } from './responses.ts';
 import type { Estimate } from './run.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,8 +23,9 @@ export function promisedText({ promised }: Settings): string {
 }
 
 /** How strong the load is. */
-export function loadText({ connections, rate, duration: seconds }: Settings): string {
-  return `${count(connections, 'connection')}; floods of ${count(rate, 'request')} a second, for ${seconds} s at most`;
+export function loadText({ operation, connections, rate, duration: seconds }: Settings): string {
+  const floods = `floods of ${count(rate, 'request')} a second, for ${seconds} s at most`;
+  return `${operation} over ${count(connections, 'connection')}; ${floods}`;
 }
 
 /** What a run will send, before it does. */
@@ -88,9 +89,10 @@ export function verdictText({ exitCode, totals, sent, seconds, aborted }: Limits
   return `${headline}: ${counts} (${requests}, ${duration(seconds)})${why}`;
 }
 
-/** `p50 0.41 ms, p99 1.2 ms of 50 responses`; empty if there are no responses of this status. */
+/** `p50 0.41 ms, p90 0.60 ms, p99 1.2 ms, p99.9 2.0 ms of 50 responses`; empty if there are no such responses. */
 function latencyText(latency: Latency | undefined, responses: number): string {
   const opening = 'none: each response was the first on its connection, so its latency includes opening it';
   if (latency === undefined) return responses === 0 ? '' : opening;
-  return `p50 ${milliseconds(latency.p50)}, p99 ${milliseconds(latency.p99)} of ${count(latency.n, 'response')}`;
+  const values = percentiles.map((of) => `${of === 'p999' ? 'p99.9' : of} ${milliseconds(latency[of])}`);
+  return `${values.join(', ')} of ${count(latency.n, 'response')}`;
 }

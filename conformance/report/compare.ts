@@ -92,7 +92,8 @@ function sideOf({ target, startedAt, conforms }: Report): Side {
   return { target, startedAt, conforms };
 }
 
-function directionOf(before: Verdict, now: Verdict): Direction {
+/** How a verdict has changed. */
+export function directionOf(before: Verdict, now: Verdict): Direction {
   if (now === 'failed') return 'worse';
   return before === 'failed' && now === 'passed' ? 'better' : 'other';
 }

@@ -97,11 +97,12 @@ function details({ required, came, smallestCase, curl, replay, answer }: Failure
 }
 
 /** XML 1.0 cannot represent control characters and lone surrogates, not even escaped. `visible` writes them as text. */
-function text(content: string): string {
+export function text(content: string): string {
   return visibleLines(escaped(content));
 }
 
-function element(name: string, attributes: Attributes, content = ''): string {
+/** An XML element with its attributes; `content` must be escaped. */
+export function element(name: string, attributes: Attributes, content = ''): string {
   const list = Object.entries(attributes).map(([key, value]) => ` ${key}="${visible(escaped(value))}"`);
   return content === '' ? `<${name}${list.join('')}/>\n` : `<${name}${list.join('')}>${content}</${name}>\n`;
 }

@@ -109,6 +109,7 @@ function roundsOf({ rate, duration }: Flood, unlimitedKeys: boolean, limit: numb
 
 export const neighbour: Scenario = {
   name: 'neighbour',
+  hasThresholds: true,
   text: 'what a quiet key notices of another that floods: its latencies with and without (needs a second key)',
   demanded: 'no request of the quiet key is refused or lost; its latencies are reported, not judged',
   cost: (conditions) => {
@@ -156,6 +157,7 @@ export const neighbour: Scenario = {
 
 export const strangers: Scenario = {
   name: 'strangers',
+  hasThresholds: true,
   text: 'what clients with a key notice of a flood without one, or with wrong ones: latencies with and without',
   demanded:
     'no request without a valid key is served, each response to one has the X-RateLimit headers, and no request with '
@@ -202,7 +204,7 @@ export const strangers: Scenario = {
       if (attempt < attempts) continue;
       const lateMs = Math.max(met.beside.lateMs, met.flood.lateMs);
       if (!isSlow && lateMs > busyMs) {
-        throw new Inconclusive(`the bench itself was late by up to ${milliseconds(lateMs)}, on a busy machine: ${long}`);
+        throw new Inconclusive(`the bench itself was up to ${milliseconds(lateMs)} late, on a busy machine: ${long}`);
       }
       return { ...finding, failures: [failure] };
     }

@@ -13,7 +13,8 @@
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
-import { freshCost, requireReading, type ScenarioContext } from '../context.ts';
+import type { Load } from '../client.ts';
+import { freshCost, maxBeyond, requireReading, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
 import { isAdmitted, isRefused, latencyOf, milliseconds, minRatioLatencies, ratioOf, wrongIn } from '../responses.ts';
 import type { Read, Response } from '../responses.ts';
@@ -36,8 +37,8 @@ const [maxRounds, roundMs] = [10, 8_000];
 type Overrun = Awaited<ReturnType<typeof overrun>>;
 
 /**
- * Sends so many requests more than remain, and then one of each of the other operations; `before` are the responses
- * from the same window.
+ * Sends so many requests more than remain, and then one of each of the other operations, or more if windows move;
+ * `before` are the responses from the same window.
  */
 async function overrun(
   context: ScenarioContext, key: Key, before: readonly Read[], overdraft: number, connections: number,
@@ -46,15 +47,31 @@ async function overrun(
   const start = before.at(-1)!;
   const { limit, remaining } = start.reading;
   context.doing(`${remaining + overdraft} requests over ${count(connections, 'connection')}`);
-  const burst = await context.send({ key, amount: remaining + overdraft, connections });
-  const responses = [...burst.responses];
-  let { lost } = burst;
-  for (const operation of lost > 0 ? [] : others) {
-    const one = await context.send({ key, operation, amount: 1, connections: 1, mayAllBeLost: true });
-    responses.push(...one.responses);
-    lost += one.lost;
+  const responses: Response[] = [];
+  let lost = 0;
+  const send = async (load: Omit<Load, 'key'>): Promise<readonly Response[]> => {
+    const sent = await context.send({ key, ...load });
+    responses.push(...sent.responses);
+    lost += sent.lost;
+    return sent.responses;
+  };
+  const windowsNow = () => context.windowsFrom(before[0]!, [...before.slice(1), ...responses]);
+  await send({ amount: remaining + overdraft, connections });
+  const most = remaining + maxBeyond(limit);
+  // If windows move, one request too many need not be refused.
+  const mayReturn = windowsNow() === 'move' && !responses.some(isRefused);
+  const beyond = others.length === 0 && mayReturn ? [context.settings.operation] : others;
+  for (const operation of lost > 0 ? [] : beyond) {
+    let isOver = false;
+    while (!isOver && lost === 0) {
+      // If windows move, requests have come back meanwhile: they are used up before.
+      const back = windowsNow() === 'move' ? context.lastOf(key)?.reading.remaining ?? 0 : 0;
+      await send({ amount: Math.min(back, most - responses.length), connections });
+      const [response] = await send({ operation, amount: 1, connections: 1, mayAllBeLost: true });
+      isOver = response === undefined || !isAdmitted(response) || windowsNow() !== 'move' || responses.length >= most;
+    }
   }
-  const windows = context.windowsFrom(before[0]!, [...before.slice(1), ...responses]);
+  const windows = windowsNow();
   // All of the limit was there, and each request has taken one of it.
   const returnsNone = before.length > 1 && remaining === limit - before.length;
   return {
@@ -75,7 +92,7 @@ export const exact: Scenario = {
     'as many requests admitted as Remaining said, and the other one refused (429); '
     + 'Remaining took every value on the way down once',
   cost: ({ limit, unlimitedKeys }) =>
-    ({ withKey: attempts * (limit + exactOverdraft + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
+    ({ withKey: attempts * (limit + maxBeyond(limit) + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
 
   async run(context) {
     const key = context.keys.main;
@@ -175,7 +192,7 @@ export const refusal: Scenario = {
   cost: (conditions: Conditions) => {
     const { limit, unlimitedKeys } = conditions;
     const rounds = roundsOf(conditions, unlimitedKeys);
-    const each = limit + freshCost + (unlimitedKeys ? refusals : 0);
+    const each = limit + maxBeyond(limit) + freshCost + (unlimitedKeys ? refusals : 0);
     const seconds = unlimitedKeys ? 5 : 60 * rounds.length - 20;
     return { withKey: rounds.length * each + rounds.flat().length, seconds };
   },

@@ -14,6 +14,7 @@ import { faultProxy } from '../../../harness/proxy.ts';
 import { givenKeys, madeKeys, type Keys } from '../keys.ts';
 import type { Watcher } from '../progress.ts';
 import type { LimitsReport, ScenarioResult } from '../report.ts';
+import type { Settings } from '../settings.ts';
 import { responseOf, type Reading, type Response } from '../responses.ts';
 import { Run, type RunOptions } from '../run.ts';
 import { scenarioNames, type ScenarioName } from '../settings.ts';
@@ -25,8 +26,10 @@ export const about = {
   ownServer: false,
 } as const;
 
-export const usualSettings =
-  { operation: 'listPets', connections: 10, duration: 1, rate: 100, untilBan: false, remote: false } as const;
+export const usualSettings: Settings = {
+  ...{ connections: 10, duration: 1, rate: 100, untilBan: false, thresholds: {}, remote: false },
+  operation: 'listPets',
+};
 
 export interface ResponseOptions extends Partial<
   Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'latencyMs' | 'opening' | 'reading'>

@@ -1,0 +1,39 @@
+/** What --compare reads and prints. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { comparisonText, readEarlier } from './compare.ts';
+import type { LimitsReport } from './report.ts';
+import { reportOf } from './testing/runs.ts';
+
+let [right, wrong]: LimitsReport[] = [];
+before(async () => {
+  right = await reportOf({ after }, { names: ['exact', 'ban'] });
+  wrong = await reportOf({ after }, { names: ['exact', 'ban'], fault: 'limits-one-more' });
+});
+
+const read = (report: object) => readEarlier(JSON.stringify(report), 'limits.json');
+
+test('verdicts and metrics that differ, in both directions; nothing if none does', () => {
+  const worse = comparisonText(read(right!), wrong!);
+  assert.match(worse, /^Before  http\S+, \S+ \S+ UTC: all demands met\nNow     http\S+, .*: not all demands met\n\n/);
+  assert.match(worse, /\nWorse: .*\n  exact: passed → failed\n/);
+  assert.match(worse, /\nMetrics that differ\n[^]*  exact\.admitted_requests +58 → +59   ×1\.02\n/);
+  assert.doesNotMatch(worse, /remaining_requests|Better|Other/);
+  assert.match(comparisonText(read(wrong!), right!), /\nBetter: .*\n  exact: failed → passed\n/);
+  assert.deepEqual(comparisonText(read(right!), right!).split('\n').length, 2);
+  const { 'exact.admitted_requests': _, ...fewer } = right!.metrics;
+  assert.match(comparisonText(read({ ...right!, metrics: fewer }), right!), /\n  exact\.admitted_requests +– → +58$/);
+});
+
+test('what is no report of this bench: one line', () => {
+  for (const [text, problem] of [
+    ['{', /^limits\.json: not JSON: /],
+    ['null', /^limits\.json: not a report of this bench$/],
+    ['{"kit":{"name":"petstore-conformance"},"format":1}', /^limits\.json: not a report of this bench$/],
+    [JSON.stringify({ ...right!, format: 1 }), /^limits\.json: a report of format 1; this bench reads format 2$/],
+    [JSON.stringify({ ...right!, metrics: { a: 'x' } }), /^limits\.json: not a whole report of format 2$/],
+    [JSON.stringify({ ...right!, scenarios: [null] }), /^limits\.json: not a whole report of format 2$/],
+  ] as const) {
+    assert.throws(() => readEarlier(text, 'limits.json'), (error: Error) => problem.test(error.message), text);
+  }
+});

@@ -1,0 +1,67 @@
+/** Compares a run with an earlier limits.json: of the same server at two times, or of two servers. */
+import { directionOf, directionTitles, type Direction } from '../../conformance/report/compare.ts';
+import { visible } from '../../conformance/report/visible.ts';
+import { dateText, grouped, verdicts } from '../../conformance/report/words.ts';
+import type { LimitsReport } from './report.ts';
+import { headlines } from './terminal.ts';
+
+/** What is read of an earlier report. */
+export type Earlier = Pick<LimitsReport, 'target' | 'startedAt' | 'exitCode' | 'metrics'>
+  & { readonly scenarios: readonly Pick<LimitsReport['scenarios'][number], 'name' | 'verdict'>[] };
+
+/**
+ * Reads a limits.json.
+ *
+ * @param name of the file, for error messages
+ * @throws Error with one line if it is not a report of this bench
+ */
+export function readEarlier(json: string, name: string): Earlier {
+  const fail = (problem: string) => new Error(`${visible(name)}: ${problem}`);
+  let report: Partial<LimitsReport> | null;
+  try {
+    report = JSON.parse(json) as Partial<LimitsReport> | null;
+  } catch (error) {
+    throw fail(`not JSON: ${visible((error as Error).message)}`);
+  }
+  if (report?.bench?.name !== 'petstore-bench-limits') throw fail('not a report of this bench');
+  if (report.format !== 2) throw fail(`a report of format ${String(report.format)}; this bench reads format 2`);
+  const { target, startedAt, exitCode, metrics, scenarios } = report;
+  const isWhole = typeof target === 'string' && typeof startedAt === 'string' && Array.isArray(scenarios)
+    && [0, 1, 2].some((code) => code === exitCode) && typeof metrics === 'object' && metrics !== null
+    && Object.values(metrics).every(Number.isFinite)
+    && scenarios.every((one) => typeof one?.name === 'string' && verdicts.includes(one.verdict));
+  if (!isWhole) throw fail('not a whole report of format 2');
+  return { target, startedAt, exitCode: exitCode!, metrics, scenarios };
+}
+
+/** The comparison: verdicts that are worse, better and otherwise changed, and all metrics that differ. */
+export function comparisonText(before: Earlier, now: Earlier): string {
+  const side = ({ target, startedAt, exitCode }: Earlier) =>
+    `${target}, ${dateText(startedAt)}: ${headlines[exitCode].toLowerCase()}`;
+  const changed = now.scenarios.flatMap(({ name, verdict }) => {
+    const was = before.scenarios.find((one) => one.name === name)?.verdict;
+    if (was === undefined || was === verdict) return [];
+    return [{ direction: directionOf(was, verdict), text: `  ${name}: ${was} → ${verdict}` }];
+  });
+  const verdictsOf = (wanted: Direction) =>
+    block(directionTitles[wanted], changed.filter(({ direction }) => direction === wanted).map(({ text }) => text));
+  const names = Object.keys({ ...before.metrics, ...now.metrics }).toSorted();
+  const rows = names.filter((name) => before.metrics[name] !== now.metrics[name]).map((name) => {
+    const [was, is] = [before.metrics[name], now.metrics[name]];
+    const ratio = was === undefined || is === undefined || was === 0 ? '' : `×${(is / was).toFixed(2)}`;
+    return `  ${name.padEnd(40)} ${valueText(was)} → ${valueText(is)}   ${ratio}`.trimEnd();
+  });
+  return [
+    [`Before  ${side(before)}`, `Now     ${side(now)}`],
+    ...(['worse', 'better', 'other'] as const).map(verdictsOf),
+    block('Metrics that differ', rows),
+  ].filter((lines) => lines.length > 0).map((lines) => lines.map((line) => visible(line)).join('\n')).join('\n\n');
+}
+
+function block(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [title, ...lines];
+}
+
+function valueText(value: number | undefined): string {
+  return (value === undefined ? '–' : grouped(value)).padStart(10);
+}

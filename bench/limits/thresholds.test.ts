@@ -1,0 +1,41 @@
+/** Ratios come from enough latencies only, and the thresholds of the user decide on them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { base, type Hooks } from '../../conformance/mutants/server/hooks.ts';
+import { reportOf, resultOf, textOf, type TestOptions } from './testing/runs.ts';
+
+/** A server on which a request without a valid key takes so many milliseconds. */
+function taking(takesMs: number): TestOptions {
+  let ms = 0;
+  const fault: Partial<Hooks> = {
+    keyless: (exchange) => {
+      ms += takesMs;
+      return base.keyless(exchange);
+    },
+  };
+  return { fault, stopwatch: () => (ms += 0.01) };
+}
+
+test('a ratio needs 200 latencies with the flood and without it', async (t) => {
+  const few = await resultOf(t, 'strangers', { plan: 'pro', settings: { duration: 8 } });
+  assert.ok(Number(few.figures['alone_latencies']) < 200 && !('p99_ratio' in few.figures), textOf([few]));
+  const many = await resultOf(t, 'strangers', { plan: 'business', settings: { duration: 8 } });
+  assert.ok(Number(many.figures['alone_latencies']) >= 200 && Number(many.figures['p99_ratio']) > 0, textOf([many]));
+  const own = await resultOf(t, 'refusal', { unlimitedKeys: true });
+  assert.ok(Number(own.figures['p50_ratio']) > 0, textOf([own]));
+});
+
+test('thresholds: kept, exceeded, and without enough latencies', async (t) => {
+  const settings = { duration: 8, thresholds: { 'max-p99-ratio': 50, 'max-p99-ms': 5 } };
+  const kept = await reportOf(t, { ...taking(0), plan: 'business', settings, names: ['strangers'] });
+  assert.equal(kept.exitCode, 0, textOf(kept.scenarios));
+  const slow = await resultOf(t, 'strangers', { ...taking(1), plan: 'business', settings });
+  assert.match(
+    slow.failures.join('; '),
+    /^p99_ratio is [\d.]+, more than --max-p99-ratio 50; p99_beside_ms is [\d.]+, more than --max-p99-ms 5$/,
+    textOf([slow]),
+  );
+  const few = await reportOf(t, { ...taking(0), settings, names: ['strangers'] });
+  assert.equal(few.exitCode, 2, textOf(few.scenarios));
+  assert.match(few.scenarios[0]!.reason ?? '', /^--max-p99-ratio needs 200 latencies .*: 2\d and 2\d were measured$/);
+});

@@ -1,0 +1,31 @@
+/** Thresholds for the latencies of `neighbour` and `strangers`, if the user sets any: else these are only reported. */
+import type { Figures, Outcome } from './report.ts';
+import { minRatioLatencies } from './responses.ts';
+
+/** The flags, and the figure that each of them limits. */
+export const thresholds = {
+  'max-p50-ratio': 'p50_ratio',
+  'max-p99-ratio': 'p99_ratio',
+  'max-p99-ms': 'p99_beside_ms',
+} as const;
+export type Threshold = keyof typeof thresholds;
+export type Thresholds = Readonly<Partial<Record<Threshold, number>>>;
+
+/** An outcome with the thresholds that its figures exceed, or that nothing can be said about. */
+export function withThresholds(outcome: Outcome, given: Thresholds): Outcome {
+  const { figures, failures } = outcome;
+  const found = (Object.keys(thresholds) as Threshold[]).flatMap((flag) => {
+    const [most, value] = [given[flag], figures[thresholds[flag]]];
+    return most === undefined ? [] : [{ flag, most, value }];
+  });
+  const beyond = found.flatMap(({ flag, most, value }) =>
+    typeof value === 'number' && value > most ? [`${thresholds[flag]} is ${value}, more than --${flag} ${most}`] : []);
+  if (beyond.length > 0) return { ...outcome, verdict: 'failed', failures: [...failures, ...beyond] };
+  const missing = found.find(({ value }) => value === undefined);
+  if (missing === undefined || failures.length > 0) return outcome;
+  return { ...outcome, verdict: 'inconclusive', reason: `--${missing.flag} ${tooFew(figures)}` };
+}
+
+function tooFew({ beside_latencies: beside, alone_latencies: alone }: Figures): string {
+  return `needs ${minRatioLatencies} latencies with the flood and without it: ${beside} and ${alone} were measured`;
+}
