@@ -78,6 +78,7 @@ test('what cannot be tested: exit 2, in one line, without the key', async () => 
   const nowhere = { baseUrl: 'http://127.0.0.1:1/v1', apiKey };
   const runs: readonly (readonly [Promise<Ended>, RegExp])[] = [
     [bench(nowhere, 'exact'), /^bench:limits: no response from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/],
+    [bench(nowhere, '--compare', '/nowhere/limits.json'), /^bench:limits: --compare ENOENT: .*'\/nowhere\/limits.json'/],
     [bench(nowhere, '--rate', apiKey), /^bench:limits: --rate must be an integer .*\[key\]/],
   ];
   for (const [ended, line] of runs) {

@@ -1,5 +1,5 @@
 /** `npm run bench:limits`: how a server behaves at its rate limits. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../conformance/client/clock.ts';
 import { redactor } from '../conformance/client/credentials.ts';
