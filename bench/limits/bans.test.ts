@@ -56,7 +56,7 @@ describe('bans', () => {
 
   test('one with another status, and one that outlasts its Retry-After', async (t) => {
     const [other, late] = [await ban(t, banning(70, { status: 403 })), await ban(t, banning(40, { late: 30_000 }))];
-    assert.equal(other.figures['status'], 403);
+    assert.equal(other.figures['ban_status'], 403);
     assert.match(late.failures.join(), /^the ban did not end: 429 after the 5 min 0 s that Retry-After had said/);
   });
 

@@ -8,7 +8,8 @@ import {
   base, type Exchange, type Hooks, type MutantResponse as Answer,
 } from '../../conformance/mutants/server/hooks.ts';
 import type { ScenarioName } from './settings.ts';
-import { mainSecret, quietSecret, reportOf, resultOf, textOf, type TestOptions } from './testing/runs.ts';
+import { slownessOf } from './scenarios/floods.ts';
+import { mainSecret, quietSecret, reportOf, response, resultOf, textOf, type TestOptions } from './testing/runs.ts';
 
 const minuteMs = 60_000;
 
@@ -209,7 +210,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       if (verdict === 'failed')
         assert.match(
           result.failures.join(),
-          /^the flood slowed the key, 2 times: p50 .* ms without it, [\d,]{3,} ms with it/,
+          /^the flood slowed the key \(p50 .* ms without it, [\d,]{3,} ms with it\), 2 times$/,
         );
     }
   });
@@ -228,8 +229,22 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       };
       const result = await resultOf(t, 'strangers', { fault: slow, stopwatch: () => (ms += 0.01) });
       assert.equal(result.verdict, verdict, textOf([result]));
-      if (verdict === 'failed') assert.match(result.failures.join(), /^the server stalled, 2 times: /);
+      if (verdict === 'failed') assert.match(result.failures.join(), /^the server stalled \(.*\), 2 times$/);
     }
+  });
+
+  test('strangers: what counts as slowed or stalled, and how late the bench was meanwhile', () => {
+    const sent = (lateMs: number, ...latencies: readonly number[]) =>
+      ({ responses: latencies.map((latencyMs) => response({ latencyMs })), lost: 0, lateMs });
+    const usual = Array.from({ length: 57 }, () => 10);
+    const alone = sent(3, ...usual);
+    assert.equal(slownessOf({ alone, beside: sent(9, ...usual, 900, 900) }), undefined);
+    const stalled = slownessOf({ alone, beside: sent(9, ...usual, 900, 900, 900) });
+    const long = '3 of 60 responses took 250 ms longer than p50, without the flood 0';
+    assert.deepEqual(stalled, { failure: `the server stalled (${long})`, lateMs: 9 });
+    assert.equal(slownessOf({ alone, beside: sent(9, 29, 29, 29) }), undefined);
+    const slow = slownessOf({ alone, beside: sent(9, 31, 31, 31) });
+    assert.deepEqual(slow, { failure: 'the flood slowed the key (p50 10.0 ms without it, 31.0 ms with it)', lateMs: 3 });
   });
 
   test('boundary: a window that starts with the first request, and a Reset that names the minute', async (t) => {

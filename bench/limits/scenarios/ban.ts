@@ -73,7 +73,7 @@ async function withoutBan(context: ScenarioContext, key: Key, endsAt: number, se
   return {
     seen: `${refusals} that named the end of the window; after it: ${after.status}${unanswered}`,
     failures: [`a ban came that no Retry-After showed: ${after.status} after the time that the refusals had named`],
-    figures: { ...figures, banned: 'yes', status: after.status },
+    figures: { ...figures, banned: 'yes', ban_status: after.status },
   };
 }
 
@@ -81,7 +81,7 @@ async function withoutBan(context: ScenarioContext, key: Key, endsAt: number, se
 async function withBan(context: ScenarioContext, key: Key, response: Response, nth: number): Promise<Finding> {
   const { status, receivedAt } = response;
   const until = context.retryAt(response);
-  const figures = { refused_requests: nth, banned: 'yes', status };
+  const figures = { refused_requests: nth, banned: 'yes', ban_status: status };
   const seen = `banned at refusal ${nth} later than ${graceMs / 1_000} s after the first`;
   if (until === undefined) return { seen, failures: [`the ban (${status}) does not say how long it lasts`], figures };
   const length = duration((until - receivedAt) / 1_000);

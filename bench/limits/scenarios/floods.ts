@@ -33,7 +33,7 @@ const maxRounds = 8;
 const slowed = { times: 3, ms: 20 } as const;
 /** A client counts as stalled if so many of its responses, and this share of them, take so much longer than half do. */
 const stalled = { responses: 3, share: 0.05, ms: 250 } as const;
-/** If the bench itself was so late, the machine is too busy to judge stalls. */
+/** If the bench itself was so late, the machine is too busy to judge the server. */
 const busyMs = 100;
 /** A client counts as slowed or stalled if it was in so many attempts. */
 const attempts = 2;
@@ -59,7 +59,7 @@ async function meet(context: ScenarioContext, key: Key, room: number, load: Load
 }
 
 /** Both latencies, and which requests of the quiet client were refused, failed or lost. */
-function compare({ alone, beside, flood }: Met): { readonly without: Latency; readonly withFlood: Latency } & Finding {
+function compare({ alone, beside, flood }: Met): Finding {
   const failures = Object.entries({ before: alone, beside }).flatMap(([where, { responses }]) => {
     const statuses = statusesOf(responses.filter((response) => !isAdmitted(response)));
     return statuses === undefined ? [] : [`of the quiet client's requests ${where} the flood, ${statuses}`];
@@ -69,9 +69,7 @@ function compare({ alone, beside, flood }: Met): { readonly without: Latency; re
   else if (alone.lost > 0 && failures.length === 0) {
     throw new Inconclusive(`${lost}, and ${alone.lost} without it, so that neither is certainly caused by the flood`);
   }
-  const none: Latency = { n: 0, p50: 0, p90: 0, p99: 0, p999: 0 };
-  const latency = ({ responses }: Sent): Latency => latencyOf(responses.filter(isAdmitted)) ?? none;
-  const [without, withFlood] = [latency(alone), latency(beside)];
+  const [without, withFlood] = [admittedLatency(alone), admittedLatency(beside)];
   if (failures.length === 0 && Math.min(without.n, withFlood.n) < minLatencies) {
     throw new Inconclusive(
       [...alone.responses, ...beside.responses].every(({ opening }) => opening)
@@ -93,7 +91,7 @@ function compare({ alone, beside, flood }: Met): { readonly without: Latency; re
   Object.assign(figures, { alone_latencies: without.n, beside_latencies: withFlood.n });
   figures['flood_requests'] = flood.responses.length + flood.lost;
   const seen = `${grouped(sent)} requests, ${admitted} admitted; ${changes.join(', ')}`;
-  return { without, withFlood, failures, seen, figures };
+  return { failures, seen, figures };
 }
 
 type Flood = Pick<Conditions, 'rate' | 'duration'>;
@@ -177,39 +175,50 @@ export const strangers: Scenario = {
       // Both halves fit into what remains; if the window turns meanwhile, even more does.
       const flood = { key: undefined, wrongLike: key, amount: rate * duration, connections, rate };
       const met = await meet(context, key, Math.floor(reading.remaining / 2), flood, duration);
-      const { without, withFlood, seen, failures, figures } = compare(met);
+      const { seen, failures, figures } = compare(met);
       const { responses, lost } = met.flood;
       const wrong = statusesOf(responses.filter((response) => response.status !== 401 && !isRefused(response)));
       const statuses = [statusesOf(responses), ...(lost > 0 ? [`${lost} without a response`] : [])].join(', ');
       const rule = `of the requests without a valid key, ${wrong}, but only 401 and 429 are allowed`;
-      const stalls = stallsOf(met.beside);
       const finding: Finding = {
         seen: `${seen}, beside ${count(responses.length + lost, 'request')} without a valid key (${statuses})`,
         failures: [...failures, ...(wrong === undefined ? [] : [rule]), ...withoutHeaders(responses)],
         figures: {
           ...figures,
-          stalled_responses: stalls,
+          stalled_responses: stallsOf(met.beside),
           flood_refused_requests: responses.filter(isRefused).length,
           flood_lost_requests: lost,
         },
       };
-      const isSlow = withFlood.p50 > slowed.times * without.p50 && withFlood.p50 - without.p50 > slowed.ms;
-      const isStalled = stalls >= Math.max(stalled.responses, stalled.share * withFlood.n);
-      if ((!isSlow && !isStalled) || finding.failures.length > 0) return finding;
-      const slow = `p50 ${milliseconds(without.p50)} without it, ${milliseconds(withFlood.p50)} with it`;
-      const long = `${stalls} of ${count(withFlood.n, 'response')} took ${stalled.ms} ms longer than p50`;
-      const failure = isSlow
-        ? `the flood slowed the key, ${attempts} times: ${slow}`
-        : `the server stalled, ${attempts} times: beside the flood ${long}; ${stallsOf(met.alone)} without it`;
+      const slowness = slownessOf(met);
+      if (slowness === undefined || finding.failures.length > 0) return finding;
       if (attempt < attempts) continue;
-      const lateMs = Math.max(met.beside.lateMs, met.flood.lateMs);
-      if (!isSlow && lateMs > busyMs) {
-        throw new Inconclusive(`the bench itself was up to ${milliseconds(lateMs)} late, on a busy machine: ${long}`);
-      }
-      return { ...finding, failures: [failure] };
+      const { failure, lateMs } = slowness;
+      if (lateMs <= busyMs) return { ...finding, failures: [`${failure}, ${attempts} times`] };
+      throw new Inconclusive(`the machine is busy, the bench itself was ${milliseconds(lateMs)} late: ${failure}`);
     }
   },
 };
+
+/** How the quiet client was slowed or stalled, and how late the bench itself was; undefined if it was not slowed. */
+export function slownessOf(
+  { alone, beside }: Pick<Met, 'alone' | 'beside'>,
+): { readonly failure: string; readonly lateMs: number } | undefined {
+  const [without, withFlood, stalls] = [admittedLatency(alone), admittedLatency(beside), stallsOf(beside)];
+  if (withFlood.p50 > slowed.times * without.p50 && withFlood.p50 - without.p50 > slowed.ms) {
+    const slow = `p50 ${milliseconds(without.p50)} without it, ${milliseconds(withFlood.p50)} with it`;
+    // Beside the flood, such a server can keep the whole machine busy.
+    return { failure: `the flood slowed the key (${slow})`, lateMs: alone.lateMs };
+  }
+  if (stalls < Math.max(stalled.responses, stalled.share * withFlood.n)) return undefined;
+  const long = `${stalls} of ${count(withFlood.n, 'response')} took ${stalled.ms} ms longer than p50`;
+  const failure = `the server stalled (${long}, without the flood ${stallsOf(alone)})`;
+  return { failure, lateMs: Math.max(alone.lateMs, beside.lateMs) };
+}
+
+function admittedLatency({ responses }: Sent): Latency {
+  return latencyOf(responses.filter(isAdmitted)) ?? { n: 0, p50: 0, p90: 0, p99: 0, p999: 0 };
+}
 
 /** How many responses took much longer than half of them. */
 function stallsOf({ responses }: Sent): number {
