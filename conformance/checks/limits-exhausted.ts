@@ -59,13 +59,13 @@ export const exhaustedLimitChecks: readonly Check[] = [
   check('limits.resets', { exhausts: true }, async (t) => {
     const { reset } = await exhaust(t);
     if (reset === undefined) throw new Inconclusive('there was no Reset to wait for');
-    t.require(reset.status !== 429, reset, 'the request admitted, because it was sent at Reset');
+    t.require(reset.status !== 429, reset, 'the request admitted, because it was sent after Reset');
     const [limit, remaining] = [reset.integer('x-ratelimit-limit'), reset.integer('x-ratelimit-remaining')];
     if (limit === undefined || remaining === undefined || limit <= 1 || windowMoves(t.history.readings)) return;
     t.require(
       remaining > 0,
       reset,
-      'requests available, because it was sent at Reset',
+      'requests available, because it was sent after Reset',
       `Remaining ${remaining} of ${limit}`,
     );
   }),
@@ -80,9 +80,9 @@ export const exhaustedLimitChecks: readonly Check[] = [
       t.require(limit === perMinute || limit === perDay, response, required, `${limit}`);
     }
     if (!t.options.exhaust) return;
-    const { first, fresh, admitted, tolerance, unavailable } = await exhaust(t);
+    const { first, fresh, before, admitted, tolerance, unavailable } = await exhaust(t);
     if (first.integer('x-ratelimit-limit') !== perMinute || !fresh) return;
-    const count = 1 + admitted.length;
+    const count = before + admitted.length;
     t.require(
       count + unavailable >= perMinute && count <= perMinute + tolerance,
       first,

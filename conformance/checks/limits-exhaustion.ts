@@ -3,15 +3,18 @@
  *
  * In a fresh window, one response says how many requests remain. Half of them are sent at once, then half of the rest,
  * so that a server which admits fewer refuses only a few. The last few are sent at once with three more, then one
- * request of each operation that was not refused yet. After Retry-After, one request is retried. A conforming server
- * thus refuses at most five requests in a window, because it may ban a key that continues after a 429 (section 8,
- * behaviour 3).
+ * request of each operation that was not refused yet. One request is sent after Retry-After, and one after Reset. A
+ * conforming server thus refuses at most five requests in a window, because it may ban a key that continues after a 429
+ * (section 8, behaviour 3).
+ *
+ * Reset has whole seconds, so a server may cut off the fraction of a window that starts with its first request. The
+ * first request is therefore sent early in a second of the server's clock, and the one after Reset late in a second.
  */
 import { longWindowMs } from '../client/pacing.ts';
 import type { Operation, Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { explainedMs, retryAfterMs, windowMoves } from '../client/windows.ts';
+import { explainedMs, isSameReset, retryAfterMs, windowMoves } from '../client/windows.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 
@@ -42,11 +45,26 @@ const maxWindowMs = 120_000;
 /** The pause before another attempt. */
 const pauseMs = 60_000;
 
-/** How long after its Reset a window is considered to have ended. */
-const tickMs = 50;
+/** How long after its Reset a window has ended, even if Reset lacks a fraction of a second or is a second early. */
+const turnMs = 1_050;
 
-/** Retry-After and Reset have whole seconds, so they may differ by this much and mean the same moment. */
+/** When a request is sent to see whether requests are available at Reset: later than any fraction that was cut off. */
+const afterResetMs = 800;
+
+/** A request after Retry-After also shows whether requests are available at Reset, if it was sent this much earlier. */
 const sameMomentMs = 1_500;
+
+/** The accuracy with which the server's clock is determined, in seconds: a Date has whole seconds. */
+const clockAccuracy = 1 / 32;
+
+/** The number of seconds that a window is waited for if it has not ended at its Reset. */
+const maxLate = 30;
+
+/** How long requests are held back, to see whether more become available meanwhile. */
+const refillMs = 3_000;
+
+/** What must be left of a window so that it is used without waiting for the next. */
+const enoughMs = 20_000;
 
 interface Exhaustion {
   /** What remained, according to the first response. */
@@ -54,11 +72,13 @@ interface Exhaustion {
   readonly first: Response;
   /** Whether the first response was the first of its window. */
   readonly fresh: boolean;
+  /** The number of requests that were admitted before those of `admitted`, the first included. */
+  readonly before: number;
   readonly admitted: readonly Response[];
   readonly refused: readonly Response[];
   /** How many requests got 503 before they were served: the server may have counted those, too. */
   readonly unavailable: number;
-  /** How many requests more than `remaining` a server may admit, because a window slides. */
+  /** How many requests more than `remaining` a server may admit, because requests become available one by one. */
   readonly tolerance: number;
   /** Responses to requests that were sent when the key was at its limit. */
   readonly beyond: readonly Response[];
@@ -88,17 +108,46 @@ function inconclusive(error: unknown): Inconclusive {
 }
 
 async function bringToLimit(t: CheckContext): Promise<Exhaustion> {
+  const small = listPets(t.exhaustKey, { limit: 1 });
+  resetIn(t, await t.send(small));
   const operations = await operationsOf(t);
-  const first = await exhaustWindow(t, operations);
+  // Only an operation that succeeds shows whether a request is admitted.
+  const kinds = [small];
+  for (const request of operations) if ((await t.send(request)).status < 300) kinds.push(request);
+  await learnClock(t, small);
+  const first = await exhaustWindow(t, { operations, kinds, isFirst: true });
   let { beyond, missing } = first;
   // Concurrent requests are handled in any order, so an operation may not have been refused yet.
   for (let window = 2; window <= maxWindows && beyond.length > 0 && missing.length > 0; window++) {
-    const rest = operations.filter(({ operation }) => missing.includes(operation));
-    const next = await exhaustWindow(t, [...rest, ...operations.filter((request) => !rest.includes(request))]);
+    const missingFirst = (requests: readonly Request[]) =>
+      requests.toSorted((a, b) => Number(missing.includes(b.operation)) - Number(missing.includes(a.operation)));
+    const next = await exhaustWindow(t, {
+      operations: missingFirst(operations),
+      kinds: [small, ...missingFirst(kinds.slice(1))],
+      isFirst: false,
+    });
     beyond = [...beyond, ...next.beyond];
     missing = missing.filter((operation) => next.missing.includes(operation));
   }
   return { ...first, beyond, missing };
+}
+
+interface Window {
+  /** The requests that are sent at the limit, in this order. */
+  readonly operations: readonly Request[];
+  /** The requests that bring the key to its limit. */
+  readonly kinds: readonly Request[];
+  /** Whether it is the first window, after which the recovery is observed. */
+  readonly isFirst: boolean;
+}
+
+/** Halves the uncertainty about the server's clock with each request, and lets enough time pass for Reset to move. */
+async function learnClock(t: CheckContext, small: Request): Promise<void> {
+  for (let part = 1 / 2; part >= clockAccuracy; part /= 2) {
+    const ahead = (1 - part) * 1_000 - (t.serverTime() % 1_000);
+    await t.sleep(ahead + (ahead < 0 ? 2_000 : 1_000), "the server's clock is being determined");
+    await t.send(small);
+  }
 }
 
 /** A request of each operation. The first ones are sent at the limit in the first window. */
@@ -109,9 +158,9 @@ async function operationsOf(t: CheckContext): Promise<readonly Request[]> {
   return [...creates, ...gets, listPets(key, { limit: 1, status: 'available' }), listOrders(key)];
 }
 
-async function exhaustWindow(t: CheckContext, operations: readonly Request[]): Promise<Exhaustion> {
+async function exhaustWindow(t: CheckContext, window: Window): Promise<Exhaustion> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    const result = await tryWindow(t, operations);
+    const result = await tryWindow(t, window);
     if (result !== undefined) return result;
     // Otherwise refusals could accumulate in a window that is not what it seems.
     if (attempt < attempts) await t.sleep(pauseMs, 'the window ended during the requests; trying again');
@@ -120,29 +169,28 @@ async function exhaustWindow(t: CheckContext, operations: readonly Request[]): P
 }
 
 /** One attempt. Returns undefined if the window ended too early. */
-async function tryWindow(t: CheckContext, operations: readonly Request[]): Promise<Exhaustion | undefined> {
+async function tryWindow(t: CheckContext, { operations, kinds, isFirst }: Window): Promise<Exhaustion | undefined> {
   const small = listPets(t.exhaustKey, { limit: 1 });
-  // Only an operation that succeeds shows whether a request is admitted.
-  const succeeding = [small];
-  for (const request of operations) if ((await t.send(request)).status < 300) succeeding.push(request);
   const moves = () => windowMoves(t.history.readings);
-  await waitForReset(t, await t.send(small), moves() ? 60_000 : 0);
-
-  const first = await t.send(small);
-  const { rateLimits } = first;
-  if (rateLimits === undefined)
-    throw new Inconclusive('a response lacks the headers that say how many requests remain');
-  const { limit, remaining, reset } = rateLimits;
+  const first = await newWindow(t, small, isFirst);
+  let last = first;
+  // Some servers make requests available one by one, others only when older ones have left the window.
+  if (moves()) {
+    await t.sleep(refillMs, 'to see whether requests become available one by one');
+    last = await t.send(small);
+  }
+  const { limit, remaining: firstRemaining, reset } = limitsOf(first);
+  const { remaining } = limitsOf(last);
   if (remaining > maxRemaining) throw new Inconclusive(`${remaining} requests remain, more than ${maxRemaining}`);
   if (remaining < 1) throw new Inconclusive('Remaining is 0 at the start of a window');
 
-  const startedAt = t.now();
   const unavailableBefore = t.client.sent.recovered503;
-  const { admitted, refused } = await overdraw(t, remaining, succeeding);
+  const { admitted, refused } = await overdraw(t, remaining, kinds);
   const unavailable = t.client.sent.recovered503 - unavailableBefore;
-  const seconds = (t.now() - startedAt) / 1000;
-  const otherReset = admitted.some((response) => response.integer('x-ratelimit-reset') !== reset);
+  const seconds = (t.now() - last.sentAt) / 1000;
+  const otherReset = admitted.some((response) => !isSameReset(response.integer('x-ratelimit-reset') ?? NaN, reset));
   if (!moves() && (otherReset || t.serverTime() >= reset * 1000)) return undefined;
+  const refills = last !== first && remaining >= firstRemaining;
 
   const beyond = refused.filter(({ status }) => status === 429);
   // If the server has admitted more than it said, the limit may still follow.
@@ -159,15 +207,45 @@ async function tryWindow(t: CheckContext, operations: readonly Request[]): Promi
   return {
     remaining,
     first,
-    fresh: remaining === limit - 1,
+    fresh: firstRemaining === limit - 1,
+    before: last === first || refills ? 1 : 2,
     admitted,
     refused: refused.length > 0 ? refused : refusals,
     unavailable,
-    tolerance: moves() ? Math.ceil((seconds * limit) / 60) + 1 : 0,
+    // The first requests leave a sliding window of a minute again.
+    tolerance: refills || (moves() && seconds > 50) ? Math.ceil((seconds * limit) / 60) : 0,
     beyond,
     missing: missing().map(({ operation }) => operation),
-    ...(await recover(t, refusals.at(-1), first, reset, moves())),
+    ...(isFirst && (await recover(t, refusals.at(-1), first, reset, moves()))),
   };
+}
+
+/** The first response of a new window, if possible. */
+async function newWindow(t: CheckContext, small: Request, isFirst: boolean): Promise<Response> {
+  const moves = () => windowMoves(t.history.readings);
+  let first = await t.send(small);
+  const leftMs = limitsOf(first).reset * 1000 - t.serverTime();
+  if (!isFirst && !moves() && leftMs > enoughMs && leftMs <= maxWindowMs && limitsOf(first).remaining > lastFew)
+    return first;
+  const { reset } = limitsOf(first);
+  await waitForReset(t, first, turnMs + (moves() ? 60_000 : 0));
+  first = await t.send(small);
+  for (let i = 0; i < maxLate && !moves() && isSameReset(limitsOf(first).reset, reset); i++) {
+    await t.sleep(1_000, 'the window has not ended at its Reset');
+    first = await t.send(small);
+  }
+  const { limit, remaining } = limitsOf(first);
+  if (remaining === limit - 1) return first;
+  // Reset was not the end of a window, only the time at which the first requests become available again.
+  await t.sleep(60_000, 'older requests still count');
+  return t.send(small);
+}
+
+function limitsOf(response: Response): NonNullable<Response['rateLimits']> {
+  const { rateLimits } = response;
+  if (rateLimits === undefined)
+    throw new Inconclusive('a response lacks the headers that say how many requests remain');
+  return rateLimits;
 }
 
 /**
@@ -220,7 +298,7 @@ async function recover(
     return { retried: { response: await t.sendNow(small), retryAfter: `${Math.ceil(waitMs! / 1000)} s` } };
   };
   const atReset = async (): Promise<Pick<Exhaustion, 'reset'>> => {
-    await waitForReset(t, first, 0);
+    await waitForReset(t, first, afterResetMs);
     return { reset: await t.sendNow(small) };
   };
   if (waitMs !== undefined && waitMs > explainedMs(refusal, refusedAt)) {
@@ -234,25 +312,29 @@ async function recover(
     return early.status !== 429 || retryAt! - t.now() > longWindowMs ? reset : { ...reset, ...(await retry()) };
   }
   if (moves) return retry();
-  const resetIn = reset * 1000 - t.serverTime();
+  const probeIn = reset * 1000 + afterResetMs - t.serverTime();
   const retryIn = retryAt === undefined ? Infinity : retryAt - t.now();
-  if (Math.abs(retryIn - resetIn) <= sameMomentMs) {
-    const { retried } = await retry();
-    return retried === undefined ? {} : { retried, reset: retried.response };
-  }
-  return retryIn < resetIn
-    ? { ...(await retry()), ...(await atReset()) }
-    : { ...(await atReset()), ...(await retry()) };
+  if (retryIn > probeIn) return { ...(await atReset()), ...(await retry()) };
+  const { retried } = await retry();
+  const isEnough = retried !== undefined && retried.response.status < 300 && probeIn - retryIn <= sameMomentMs;
+  return { ...(retried && { retried }), ...(isEnough ? { reset: retried.response } : await atReset()) };
 }
 
 /** Waits until the window of a response has ended, and `more` milliseconds. */
 async function waitForReset(t: CheckContext, response: Response, more: number): Promise<void> {
-  const reset = response.integer('x-ratelimit-reset');
-  if (reset === undefined) throw new Inconclusive('a response lacks X-RateLimit-Reset');
-  const ms = reset * 1000 - t.serverTime();
+  await t.sleep(Math.max(0, resetIn(t, response) + more), 'a new window of the key that is brought to its limit');
+}
+
+/**
+ * The milliseconds until the Reset of a response.
+ *
+ * @throws Inconclusive if they are too many to wait
+ */
+function resetIn(t: CheckContext, response: Response): number {
+  const ms = limitsOf(response).reset * 1000 - t.serverTime();
   if (ms > maxWindowMs)
     throw new Inconclusive(
       `the window of the headers ends in ${Math.ceil(ms / 60_000)} minutes, too late to wait for it`,
     );
-  await t.sleep(Math.max(0, ms) + tickMs + more, 'a new window of the key that is brought to its limit');
+  return ms;
 }

@@ -18,6 +18,7 @@ import { refusalChecks } from './create-refusals.ts';
 import { createChecks } from './create.ts';
 import { errorChecks } from './errors.ts';
 import { getChecks } from './get.ts';
+import { dayLimitChecks } from './limits-day.ts';
 import { exhaustedLimitChecks } from './limits-exhausted.ts';
 import { limitChecks } from './limits.ts';
 import { listChecks } from './list.ts';
@@ -40,6 +41,7 @@ export const groups: readonly (readonly [title: string, checks: readonly Check[]
   ['At the limit', exhaustedLimitChecks],
   ['Bodies of every response', [...resourceChecks, ...errorChecks]],
   ['Rate limit headers of every response', limitChecks],
+  ['The limit of a day', dayLimitChecks],
 ];
 
 /** What a run will send at most, not counting retries and shrinking. */

@@ -37,16 +37,23 @@ test('a Date that is a second late, or cached for one: fixed', () => {
 });
 
 test('a Reset that changes before its time: not fixed', () => {
-  assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 61, at: start + 1_000 })), true);
-  assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 59 })), true, 'backwards');
+  assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 63, at: start + 3_000 })), true);
+  const steps = [60, 61, 62, 63].map((ahead) => ({ reset: second + ahead, at: start + (ahead - 60) * 1_000 }));
+  assert.equal(windowMoves(readings(...steps)), true, 'in small steps');
+  assert.equal(windowMoves(readings({ reset: second + 60 }, { reset: second + 57 })), true, 'backwards');
   assert.equal(
     windowMoves(readings({ reset: second + 10 }, { reset: second + 10 }, { reset: second + 30, at: start + 3_000 })),
     true,
   );
 });
 
-test('a Reset that varies by a second, because it is computed from a duration: not fixed', () => {
-  assert.equal(windowMoves(readings({ reset: minuteEnd }, { reset: minuteEnd + 1 }, { reset: minuteEnd })), true);
+test('a Reset that varies by a second or two, because it is computed from a duration: fixed, and one window', () => {
+  const jittering = readings(...[0, 1, 0, 2, 1].map((late) => ({ reset: minuteEnd + late })));
+  assert.equal(windowMoves(jittering), false);
+  assert.deepEqual(
+    windowsOf(jittering).map((window) => window.length),
+    [5],
+  );
 });
 
 test('the order of concurrent responses proves nothing', () => {
@@ -116,13 +123,15 @@ test('aligned windows are fixed, and sliding windows are not, at any pace', () =
           serverAt: at + ahead,
           reset: Math.ceil((at + ahead + 60_000) / 1000),
         }));
-        const moved = sliding.some(
-          ({ reset, at }, i) =>
-            i > 0 &&
-            reset !== sliding[i - 1]!.reset &&
-            at + ahead - ((at + ahead) % 1000) < sliding[i - 1]!.reset * 1000 - 2_000,
-        );
-        assert.equal(windowMoves(readings(...sliding)), moved);
+        const resets = sliding.map(({ reset }) => reset);
+        const spread = Math.max(...resets) - Math.min(...resets);
+        const jumps = sliding.some(({ reset, at }, i) => {
+          const before = resets[i - 1] ?? reset;
+          return reset - before > 2 && at + ahead < before * 1000 - 5_000;
+        });
+        const moves = windowMoves(readings(...sliding));
+        if (spread <= 2) assert.equal(moves, false);
+        if (jumps) assert.equal(moves, true);
       },
     ),
     { numRuns: 300 },

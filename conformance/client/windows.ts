@@ -29,6 +29,11 @@ const dateToleranceMs = 2_000;
 /** Readings this close to their Reset are not judged, because Date and Reset have whole seconds. */
 export const clearMs = 3_000;
 
+/**
+ * By how much Reset may vary within a fixed window: servers that compute it as `now` plus a duration round one or both.
+ */
+const jitterSeconds = 2;
+
 /** The reading of a response, or undefined if a header is missing, repeated or not an integer. */
 export function limitReading(response: Response): LimitReading | undefined {
   const { rateLimits, request, date, receivedAt } = response;
@@ -45,33 +50,46 @@ export function isClear({ limit, reset, time }: LimitReading): boolean {
   return reset * 1000 - time > clearMs && Number.isSafeInteger(limit);
 }
 
+/** Whether two values of Reset name the end of the same fixed window. */
+export function isSameReset(one: number, other: number): boolean {
+  return Math.abs(one - other) <= jitterSeconds;
+}
+
 /** Whether the windows are not fixed: a Reset was replaced by another before its time. */
 export function windowMoves(readings: readonly LimitReading[]): boolean {
-  const latest = new Map<string, LimitReading>();
-  for (const now of readings.filter(({ key }) => key !== 'none')) {
-    const window = `${now.key} ${now.limit}`;
-    const before = latest.get(window);
-    // Concurrent responses arrive in any order: compare only with responses that arrived before the request was sent.
-    const comparable = before !== undefined && now.response.sentTurn > before.response.receivedTurn;
-    if (comparable && now.reset !== before.reset) {
-      if (now.reset < before.reset || now.time < before.reset * 1000 - dateToleranceMs) return true;
+  const windows = new Map<string, { low: number; high: number; lastTurn: number }>();
+  for (const { key, limit, reset, time, response } of readings.filter(({ key }) => key !== 'none')) {
+    const name = `${key} ${limit}`;
+    const window = windows.get(name);
+    if (
+      window === undefined ||
+      (time >= window.low * 1000 - dateToleranceMs && reset > window.low && !isSameReset(reset, window.high))
+    ) {
+      windows.set(name, { low: reset, high: reset, lastTurn: response.receivedTurn });
+      continue;
     }
-    latest.set(window, now);
+    const [low, high] = [Math.min(window.low, reset), Math.max(window.high, reset)];
+    if (isSameReset(low, high)) {
+      Object.assign(window, { low, high, lastTurn: response.receivedTurn });
+      // Concurrent responses arrive in any order: compare only with responses that arrived before the request was sent.
+    } else if (response.sentTurn > window.lastTurn) return true;
   }
   return false;
 }
 
 /** The readings of each fixed window: those with the same key, Limit and Reset. */
 export function windowsOf(readings: readonly LimitReading[]): readonly (readonly LimitReading[])[] {
-  const windows = new Map<string, LimitReading[]>();
+  const windows: LimitReading[][] = [];
   for (const reading of readings) {
     if (reading.key === 'none') continue;
-    const name = `${reading.key} ${reading.limit} ${reading.reset}`;
-    const window = windows.get(name);
-    if (window === undefined) windows.set(name, [reading]);
+    const window = windows.findLast(
+      ([first]) =>
+        first!.key === reading.key && first!.limit === reading.limit && isSameReset(first!.reset, reading.reset),
+    );
+    if (window === undefined) windows.push([reading]);
     else window.push(reading);
   }
-  return [...windows.values()];
+  return windows;
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type MutantResponse,
   type Exchange,
   type Hooks,
+  type Limits,
   type Pet,
   type Rates,
   type Usage,
@@ -128,7 +129,7 @@ const lax: Variant = {
   },
 };
 
-const sliding: Variant = {
+export const sliding: Variant = {
   id: 'sliding',
   text:
     'A sliding minute, and headers that show only it; Reset moves: it is when all requests are available again; ' +
@@ -242,7 +243,7 @@ const after2030: Variant = {
   },
 };
 
-const firstRequest: Variant = {
+export const firstRequest: Variant = {
   id: 'first request',
   text:
     'A window starts with the first request after the previous one, and lasts 60 s; ' +
@@ -294,6 +295,17 @@ const parser: Variant = {
   },
 };
 
+export const rounded: Variant = {
+  id: 'rounded',
+  text: 'Reset is the time of the response plus the rest of the minute in whole seconds, so it varies by a second.',
+  hooks: {
+    left: (usage, limits, exchange) => {
+      const rates = base.left(usage, limits, exchange);
+      return { ...rates, resetMs: exchange.now + Math.ceil((rates.resetMs - exchange.now) / 1000) * 1000 };
+    },
+  },
+};
+
 const utf8Store: Variant = {
   id: 'utf-8 store',
   text: 'A 201 shows a lone surrogate as it was sent, and lists and getPet show U+FFFD.',
@@ -329,6 +341,22 @@ const cached: Variant = {
   },
 };
 
+const truncated: Variant = {
+  id: 'truncated',
+  text: 'A window starts with the first request after the previous one; Reset lacks the fraction of a second.',
+  hooks: {
+    left: firstRequest.hooks.left!,
+    response: (response) => {
+      // The small server rounds the end of the window up. It is hardly ever a whole second.
+      response.headers = response.headers.map(([name, value]) => [
+        name,
+        name === 'X-RateLimit-Reset' && response.status !== 401 ? String(Number(value) - 1) : value,
+      ]);
+      return response;
+    },
+  },
+};
+
 const busy: Variant = {
   id: 'busy',
   text: 'Every fortieth request gets 503 and Retry-After from a proxy, although it counts and may create an animal.',
@@ -341,6 +369,29 @@ const busy: Variant = {
       return world.requests % 40 === 0 ? { status: 503, headers, body: 'Service Unavailable' } : response;
     },
   },
+};
+
+const bucket: Variant = {
+  id: 'bucket',
+  text: 'A token bucket that fills within a minute; Reset is when it is full, Retry-After when it has one token.',
+  hooks: {
+    left: (usage, limits, { now }) => {
+      const ofDay = dayOf(usage, limits.day, now);
+      if (ofDay.remaining <= 0) return ofDay;
+      const perMs = limits.minute / minuteMs;
+      const [since = now] = usage.times;
+      Object.assign(usage, { times: [now], minuteUsed: Math.max(0, usage.minuteUsed - (now - since) * perMs) });
+      const remaining = Math.floor(limits.minute - usage.minuteUsed);
+      return { limit: limits.minute, remaining, resetMs: now + Math.max(1, usage.minuteUsed) / perMs };
+    },
+    retryAfter: () => '1',
+  },
+};
+
+const lastOfDay: Variant = {
+  id: 'last of the day',
+  text: 'All but 40 requests of the day of a Free key are used up.',
+  hooks: { left: fewLeft },
 };
 
 export const variants: readonly Variant[] = [
@@ -356,7 +407,18 @@ export const variants: readonly Variant[] = [
   successes,
   cached,
   busy,
+  rounded,
+  truncated,
+  bucket,
+  lastOfDay,
 ];
+
+/** The day of a Free key, of which 40 requests remain at the first request. */
+export function fewLeft(usage: Usage, limits: Limits, exchange: Exchange): Rates {
+  if (usage.day === 0 && limits.day === 1_000)
+    Object.assign(usage, { day: Math.floor(exchange.now / dayMs), dayUsed: limits.day - 40 });
+  return base.left(usage, limits, exchange);
+}
 
 function isJson({ contentType }: Exchange): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType);

@@ -127,11 +127,7 @@ const table = {
   'limits.recovers': ['8', 'After the time in Retry-After, a request is admitted.'],
   'limits.resets': ['8', 'At Reset, requests are available again.'],
   'limits.plan': ['8', "The limits are those of the key's plan."],
-  'limits.day': [
-    '8',
-    'A key is refused when the requests of its day are used up.',
-    'it would take all requests of a day, and leave the key unusable until the next',
-  ],
+  'limits.day': ['8', 'A key is refused when the requests of its day are used up.'],
   'limits.ban': [
     '8',
     'Repeated requests after a 429 may get a key banned.',

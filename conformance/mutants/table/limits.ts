@@ -1,6 +1,7 @@
 /** Section 8: how requests are counted and refused, and the numbers of the plans. */
 import type { Plan } from '../../client/pacing.ts';
 import { base, type Exchange, type Limits, type MutantResponse } from '../server/hooks.ts';
+import { fewLeft, rounded, sliding } from '../variants.ts';
 import { failing, integerOf, responses, setHeader, status, table, type Change } from './changes.ts';
 
 /** Admits some requests although none remains. */
@@ -36,6 +37,39 @@ export const limitMutants = table([
   ['limits-every-second-counted', 'limits.refuses', 'Only every second request is counted.',
     { counts: ({ world }) => world.requests % 2 === 0 }],
 
+  ['limits-one-more-concurrent', 'limits.refuses', 'One more is admitted if the last two requests arrive together.',
+    oneMoreTogether({})],
+  ['limits-one-more-concurrent-sliding', 'limits.refuses',
+    'As above, with a sliding minute.', oneMoreTogether(sliding.hooks)],
+  ['limits-one-more-sliding', 'limits.refuses', 'A sliding minute has one request more than Remaining says.',
+    { ...sliding.hooks, admitted: (rates) => rates.remaining > -1 }],
+  ['limits-one-more-rounded', 'limits.refuses',
+    'Reset varies by a second, and one request more than Remaining is admitted.',
+    { ...rounded.hooks, admitted: (rates) => rates.remaining > -1 }],
+
+  ['day-not-enforced', 'limits.day', 'A key is not refused when its day is used up.',
+    { left: fewLeft, admitted: (rates) => rates.remaining > 0 || rates.limit === 1_000 }],
+  ['day-one-more', 'limits.day', 'One request more than the day has is admitted.',
+    { left: fewLeft, admitted: (rates) => rates.remaining > (rates.limit === 1_000 ? -1 : 0) }],
+  ['day-then-minute', 'limits.day', 'When the day is used up, only the minute counts.',
+    {
+      left: (usage, limits, exchange) => {
+        const rates = fewLeft(usage, limits, exchange);
+        return rates.limit === 1_000 && rates.remaining <= 0
+          ? base.left({ ...usage, dayUsed: 0 }, limits, exchange)
+          : rates;
+      },
+    }],
+  ['day-403', 'limits.day', 'When the day is used up, a request gets 403.',
+    {
+      left: fewLeft,
+      ...failing(
+        (response) => response.status === 429 && integerOf(response, 'X-RateLimit-Limit') === 1_000,
+        403,
+        'No requests left.',
+      ),
+    }],
+
   ['limits-one-fewer', 'limits.admits', 'The last request of Remaining is refused.',
     { admitted: (rates) => rates.remaining > 1 }],
   ['limits-three-fewer', 'limits.admits', 'The last three requests of Remaining are refused.',
@@ -63,6 +97,9 @@ export const limitMutants = table([
     { budget: ({ operation }) => (operation === 'orders' ? 'orders' : '') }],
   ['limits-budget-writes', 'limits.remaining-never-rises', 'createPet has its own limit, which its headers show.',
     { budget: ({ method }) => (method === 'POST' ? 'writes' : '') }],
+  ['limits-404-given-back-rounded', 'limits.remaining-never-rises',
+    'Reset varies by a second; a 404 and the request before it are not counted.',
+    { ...rounded.hooks, ...refunding((response) => response.status === 404) }],
   ['limits-404-given-back', 'limits.remaining-never-rises', 'A 404 and the request before it are not counted.',
     refunding((response) => response.status === 404)],
   ['limits-400-given-back', 'limits.remaining-never-rises', 'A 400 and the request before it are not counted.',
@@ -74,6 +111,8 @@ export const limitMutants = table([
       (response) =>
         setHeader(response, 'X-RateLimit-Remaining', String(integerOf(response, 'X-RateLimit-Limit'))))],
   ['limits-nothing-counted', 'limits.remaining-falls', 'No request is counted.', { counts: () => false }],
+  ['limits-nothing-counted-rounded', 'limits.remaining-falls', 'Reset varies by a second; no request is counted.',
+    { ...rounded.hooks, counts: () => false }],
   ['limits-posts-not-counted', 'limits.remaining-falls', 'Only GET is counted.',
     { counts: ({ method }) => method === 'GET' }],
   ['limits-orders-not-counted', 'limits.remaining-falls', 'listOrders is not counted.',
@@ -86,6 +125,20 @@ export const limitMutants = table([
   ['plan-of-neighbour', 'limits.plan', 'Free has the numbers of Pro; every other plan has those of Free.',
     { limits: (plan) => base.limits(plan === 'free' ? 'pro' : 'free') }],
 ]);
+
+/** Admits one request more if it arrives together with the one that takes the last place. */
+function oneMoreTogether(hooks: Change): Change {
+  return {
+    ...hooks,
+    admitted: (rates, { world: { notes } }) => {
+      if (rates.remaining > 0) {
+        notes.set('together', 'yes');
+        setImmediate(() => notes.delete('together'));
+      }
+      return rates.remaining > 0 || (rates.remaining === 0 && notes.has('together'));
+    },
+  };
+}
 
 /** Does not count some requests, and takes the request before each of them off the count. */
 function refunding(which: (response: MutantResponse) => boolean): Change {

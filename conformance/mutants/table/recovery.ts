@@ -1,6 +1,6 @@
 /** Section 8: Retry-After and Reset, and what happens to a client that obeys them. */
 import { base, type Exchange } from '../server/hooks.ts';
-import { integerOf, responses, setHeader, status, table, type Change } from './changes.ts';
+import { all, integerOf, responses, setHeader, status, table, type Change } from './changes.ts';
 
 const minuteMs = 60_000;
 
@@ -57,6 +57,11 @@ export const recoveryMutants = table([
         base.retryAfter(inPenalty(exchange, 20_000) ? 20_000 - (exchange.now % minuteMs) : ms + 20_000, exchange),
       ...responses(status(429), (response) => setHeader(response, 'X-RateLimit-Remaining', '0')),
     }],
+  ['reset-second-early', 'limits.resets', 'Reset is one second early; Retry-After is right.', resetEarlier(1)],
+  ['reset-five-seconds-early', 'limits.resets', 'Reset is five seconds early; Retry-After is right.',
+    resetEarlier(5)],
+  ['reset-second-early-everywhere', 'limits.resets', 'Reset and Retry-After are one second early.',
+    { ...resetEarlier(1), retryAfter: (ms, exchange) => base.retryAfter(ms - 1_000, exchange) }],
   ['reset-remaining-stale', 'limits.resets',
     'After a minute at the limit, Remaining stays at 0 for a minute, although requests are admitted.',
     {
@@ -70,6 +75,13 @@ export const recoveryMutants = table([
       ),
     }],
 ]);
+
+/** Shows a Reset that is too early, in every response. */
+function resetEarlier(seconds: number): Change {
+  return responses(all, (response) =>
+    setHeader(response, 'X-RateLimit-Reset', String(integerOf(response, 'X-RateLimit-Reset') - seconds)),
+  );
+}
 
 /** Remembers that the key of this request has used up this minute. */
 function noteUsedUp({ now, authorization, world }: Exchange): void {

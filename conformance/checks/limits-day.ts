@@ -1,0 +1,47 @@
+/**
+ * Section 8: a key whose day is used up. Only `--exhaust` allows it, and only if little of the day remains. It is the
+ * last check of a run, because the key is of no use until the next day.
+ */
+import { longWindowMs } from '../client/pacing.ts';
+import { listPets } from '../client/requests.ts';
+import { check, type Check } from '../session/check.ts';
+import type { CheckContext } from '../session/context.ts';
+import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
+
+/** The number of requests of a day that are used up. */
+export const maxOfDay = 300;
+
+/** The number of requests that are sent beyond them. */
+const overdraft = 3;
+
+/** After this pause only the day can refuse a request, not the minute. */
+const minuteMs = 61_000;
+
+export const dayLimitChecks: readonly Check[] = [
+  check('limits.day', { exhausts: true }, async (t) => {
+    const small = listPets(t.exhaustKey, { limit: 1 });
+    // Regardless of the limit, because nothing may remain already.
+    const first = await t.sendNow(small);
+    const day = first.rateLimits;
+    if (day === undefined) throw new Inconclusive('a response lacks the headers that say how many requests remain');
+    if (day.reset * 1000 - t.serverTime() <= longWindowMs)
+      throw new Skipped('the headers do not show the day, so what remains of it is unknown or too much to use up');
+    if (day.remaining > maxOfDay)
+      throw new Skipped(`${day.remaining} requests of the day remain; it is used up if at most ${maxOfDay} remain`);
+    let { remaining } = day;
+    for (let sent = 0; remaining > 0 && sent < day.remaining; sent++)
+      remaining = (await t.send(small)).integer('x-ratelimit-remaining') ?? Infinity;
+    await t.sleep(minuteMs, 'a new minute, so that only the day can be used up');
+    needSameDay(t, day.reset);
+    const beyond = await t.sendTogether(Array.from({ length: overdraft }, () => small));
+    needSameDay(t, day.reset);
+    await t.each(beyond, async (response) =>
+      t.require(response.status === 429, response, '429, because the requests of the day are used up'),
+    );
+  }),
+];
+
+/** @throws Inconclusive if the next day has begun, or is about to */
+function needSameDay(t: CheckContext, reset: number): void {
+  if (t.serverTime() >= reset * 1000 - 2_000) throw new Inconclusive('the next day began during the check');
+}
