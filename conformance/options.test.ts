@@ -1,5 +1,6 @@
 /** Every flag is read, and every mistake is an error of one line that names the flag. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { help, isLoopback, readOptions, UsageError, type Options } from './options.ts';
 import { requirements } from './requirements/requirements.ts';
@@ -10,7 +11,7 @@ const server = ['--base-url', url, '--api-key', key];
 
 function read(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Options {
   const options = readOptions(args, environment);
-  if (typeof options === 'string') throw new Error(`asks for ${options}`);
+  if (options === 'help' || 'list' in options) throw new Error('asks for a text');
   return options;
 }
 
@@ -43,6 +44,7 @@ test('every flag', () => {
     [['--category-id', '-9223372036854775808'], { categoryId: -(2n ** 63n) }],
     [['--category-id', '9223372036854775807'], { categoryId: 2n ** 63n - 1n }],
     [['--strict'], { strict: true }],
+    [['--min-judged', '55'], { minJudged: 55 }],
     [['--read-only'], { readOnly: true }],
     [['--write'], { mayWriteElsewhere: true }],
     [['--max-requests', '1'], { maxRequests: 1 }],
@@ -101,6 +103,9 @@ describe('mistakes', () => {
     [['--runs', ''], /--runs must be an integer/],
     [['--seed', 'x'], /--seed must be an integer/],
     [['--seed', '2147483648'], /--seed must be an integer/],
+    [['--min-judged', '0'], /--min-judged must be an integer from 1 to \d+, not 0/],
+    [['--min-judged', '1000'], /--min-judged must be an integer from 1/],
+    [['--list', '--only', 'lists'], /--only lists: no requirement/],
     [['--max-requests', '0'], /--max-requests must be an integer from 1/],
     [['--category-id', '9223372036854775808'], /--category-id must be a 64-bit integer/],
     [['--category-id', 'cat'], /--category-id must be/],
@@ -177,6 +182,7 @@ test('--help shows every flag, an example for each flag with a value, and the ex
     'path',
     'category-id',
     'strict',
+    'min-judged',
     'read-only',
     'write',
     'max-requests',
@@ -196,6 +202,7 @@ test('--help shows every flag, an example for each flag with a value, and the ex
     'seed',
     'path',
     'category-id',
+    'min-judged',
     'max-requests',
     'exhaust-key',
     'plan',
@@ -216,7 +223,21 @@ test('examples of --help are valid', () => {
   }
 });
 
-test('--list', () => {
-  assert.equal(readOptions(['--list'], {}), 'list');
+test('--list shows all requirements, or those of --only', () => {
   assert.ok(requirements.length > 50);
+  assert.deepEqual(readOptions(['--list'], {}), { list: requirements.map(({ id }) => id) });
+  assert.deepEqual(readOptions(['--list', '--only', 'orders.,list.limit'], {}), { list: ['list.limit', 'orders.exists'] });
+});
+
+test('files are relative to the folder where the user stands, which npm keeps in INIT_CWD', () => {
+  const args = ['--report', 'r', '--compare', '/c.json'];
+  const files = (environment: NodeJS.ProcessEnv) => {
+    const { report, compare } = read(args, environment);
+    return [report, compare];
+  };
+  const folder = join('/', 'home', 'me');
+  assert.deepEqual(files({ INIT_CWD: folder, npm_lifecycle_event: 'conformance' }), [join(folder, 'r'), '/c.json']);
+  // Another npm script has started the kit, perhaps in another folder.
+  assert.deepEqual(files({ INIT_CWD: folder, npm_lifecycle_event: 'ci' }), ['r', '/c.json']);
+  assert.deepEqual(files({}), ['r', '/c.json']);
 });

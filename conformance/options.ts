@@ -1,8 +1,9 @@
 /** The command line of the kit: flags and environment become options, or an error of one line. */
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isBundle } from '../harness/bundle.ts';
 import { plans, type Plan } from './client/pacing.ts';
-import { requirementsNamed } from './requirements/requirements.ts';
+import { isNamed, requirements, requirementsNamed, type RequirementId } from './requirements/requirements.ts';
 import type { SessionOptions } from './session/session.ts';
 
 const command = isBundle ? 'petstore-conformance' : 'npm run conformance --';
@@ -21,7 +22,7 @@ The server
 What is checked
   --only ID[,ID…]       requirements by id, or by the start of their ids
                           --only list.,get.not-found
-  --list                print the requirements, and send nothing
+  --list                print the requirements, or those of --only, and send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
   --seed N              seed of the generated cases (default: a random one, which is printed)
@@ -29,14 +30,17 @@ What is checked
                           --only create.name --seed 42 --path 3:0:1
   --category-id N       a category that the server accepts (default: those of the listed animals)
                           --category-id 7
-  --strict              count inconclusive requirements as failures
+  --strict              count requirements that are inconclusive or skipped as failures
+  --min-judged N        fail if fewer than N requirements are judged
+                          --min-judged 55
 
 What is allowed
   --read-only           send no request that could create an animal
   --write               create animals on a remote server (on this machine it is the default); they cannot be deleted
   --max-requests N      send at most N requests
                           --max-requests 200
-  --exhaust             bring a key to its limit and wait until it recovers, which takes about two minutes
+  --exhaust             bring a key to its limit and wait until it recovers: about two minutes; use up its day
+                        if at most 300 requests of it remain
   --exhaust-key KEY     the key for --exhaust (default: the API key)   or EXHAUST_KEY
                           --exhaust --exhaust-key …
   --plan PLAN           check the limits of the --exhaust key against this plan: free, pro or business
@@ -78,6 +82,7 @@ const flags = {
   path: { type: 'string' },
   'category-id': { type: 'string' },
   strict: { type: 'boolean' },
+  'min-judged': { type: 'string' },
   'read-only': { type: 'boolean' },
   write: { type: 'boolean' },
   'max-requests': { type: 'string' },
@@ -95,7 +100,10 @@ const flags = {
  * @returns the options, or which text to print instead
  * @throws UsageError that names the flag
  */
-export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): Options | 'help' | 'list' {
+export function readOptions(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Options | 'help' | { readonly list: readonly RequirementId[] } {
   let given;
   try {
     given = parseArgs({ args: [...args], options: flags, allowPositionals: false }).values;
@@ -106,7 +114,12 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     );
   }
   if (given.help === true) return 'help';
-  if (given.list === true) return 'list';
+  const only = (given.only ?? '').split(',').filter((id) => id !== '');
+  for (const prefix of only) {
+    if (requirementsNamed(prefix).length === 0)
+      throw new UsageError(`--only ${prefix}: no requirement has an id that starts with it; --list shows all`);
+  }
+  if (given.list === true) return { list: requirements.map(({ id }) => id).filter((id) => isNamed(id, only)) };
 
   const baseUrlText = given['base-url'] ?? (environment['BASE_URL'] || undefined);
   const apiKey = given['api-key'] ?? (environment['API_KEY'] || undefined);
@@ -124,11 +137,6 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     if (key !== undefined && !/^[\x21-\x7e]{6,}$/.test(key))
       throw new UsageError(`${flag} must be 6 or more printable ASCII characters without spaces`);
   }
-  const only = (given.only ?? '').split(',').filter((id) => id !== '');
-  for (const prefix of only) {
-    if (requirementsNamed(prefix).length === 0)
-      throw new UsageError(`--only ${prefix}: no requirement has an id that starts with it; --list shows all`);
-  }
   const path = given.path;
   if (path !== undefined) {
     if (!/^\d+(:\d+)*(@.+)?$/.test(path))
@@ -136,6 +144,9 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
   }
+  // npm runs its scripts in the folder of package.json, and keeps the one where the user stands in INIT_CWD.
+  const folder = environment['npm_lifecycle_event'] === 'conformance' ? environment['INIT_CWD'] : undefined;
+  const fileOf = (path: string) => (folder === undefined ? path : resolve(folder, path));
   return {
     ...(baseUrlText !== undefined && { baseUrl: baseUrlOf(baseUrlText) }),
     ...(apiKey !== undefined && { apiKey }),
@@ -153,8 +164,11 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     }),
     ...(given.plan !== undefined && { plan: oneOf('--plan', given.plan, Object.keys(plans) as Plan[]) }),
     ...(given['category-id'] !== undefined && { categoryId: int64('--category-id', given['category-id']) }),
-    ...(given.report !== undefined && { report: given.report }),
-    ...(given.compare !== undefined && { compare: given.compare }),
+    ...(given['min-judged'] !== undefined && {
+      minJudged: integer('--min-judged', given['min-judged'], 1, requirements.length),
+    }),
+    ...(given.report !== undefined && { report: fileOf(given.report) }),
+    ...(given.compare !== undefined && { compare: fileOf(given.compare) }),
   };
 }
 

@@ -24,7 +24,7 @@ describe('npm run conformance', { concurrency: 2 }, () => {
     );
     assert.match(
       ended.stdout,
-      /\nCONFORMS: \d+ passed, 0 failed, 0 inconclusive, \d+ skipped \(\d+ requests, \d+ animals created, seed 7, .*\)\n/,
+      /\nCONFORMS: \d+ of \d+ requirements judged: \d+ passed, 0 failed, 0 inconclusive, \d+ skipped \(\d+ requests, \d+ animals created, seed 7, .*\)\n/,
     );
     assert.deepEqual(readdirSync(folder).sort(), ['junit.xml', 'report.html', 'report.json']);
     const report = reportIn(folder);
@@ -38,13 +38,18 @@ describe('npm run conformance', { concurrency: 2 }, () => {
 
   test('--list and --help send nothing', async (t) => {
     const server = await scripted(t, (_, response) => void response.end());
-    const [list, help] = await Promise.all([kit(server, '--list'), kit(server, '--help')]);
-    for (const { code, stderr } of [list, help]) assert.deepEqual([code, stderr], [0, '']);
+    const [list, short, help] = await Promise.all([
+      kit(server, '--list'),
+      kit(server, '--list', '--only', 'orders.,list.limit'),
+      kit(server, '--help'),
+    ]);
+    for (const { code, stderr } of [list, short, help]) assert.deepEqual([code, stderr], [0, '']);
     for (const { id, text } of requirements)
       assert.ok(
         list.stdout.split('\n').some((line) => line.startsWith(`${id} `) && line.includes(text)),
         id,
       );
+    assert.deepEqual(short.stdout.match(/^\S+/gm), ['list.limit', 'orders.exists']);
     assert.match(help.stdout, /^Usage: npm run conformance/);
     assert.equal(server.received.length, 0);
   });

@@ -16,7 +16,7 @@ import { readReport } from './report/read.ts';
 import type { Report } from './report/report.ts';
 import { comparisonText, resultLine, sectionLine, summaryText } from './report/terminal.ts';
 import { count, duration } from './report/words.ts';
-import { requirements } from './requirements/requirements.ts';
+import { requirements, type RequirementId } from './requirements/requirements.ts';
 import { Untestable, type Session } from './session/session.ts';
 
 const colour = process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined;
@@ -35,9 +35,10 @@ async function wait(ms: number, reason: string): Promise<void> {
 }
 
 /** The text of --list. */
-function listText(): string {
-  const width = Math.max(...requirements.map(({ id }) => id.length));
-  const lines = requirements.map(({ id, section, text, untested }) => {
+function listText(list: readonly RequirementId[]): string {
+  const width = Math.max(...list.map((id) => id.length));
+  const listed = requirements.filter(({ id }) => list.includes(id));
+  const lines = listed.map(({ id, section, text, untested }) => {
     const note = untested === undefined ? '' : ` (Not tested: ${untested}.)`;
     return `${id.padEnd(width)}  ${`§${section}`.padEnd(4)}  ${text}${note}`;
   });
@@ -118,7 +119,7 @@ process.on('uncaughtException', fail); // Node would exit with 1, the code for a
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options === 'help') process.stdout.write(help);
-  else if (options === 'list') process.stdout.write(listText());
+  else if ('list' in options) process.stdout.write(listText(options.list));
   else process.exit(await main(options));
 } catch (error) {
   fail(error);

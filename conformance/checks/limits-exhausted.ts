@@ -6,7 +6,7 @@ import { plans } from '../client/pacing.ts';
 import { listPets } from '../client/requests.ts';
 import { windowMoves } from '../client/windows.ts';
 import { check, observe, type Check } from '../session/check.ts';
-import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
+import { Inconclusive } from '../verdicts/outcome.ts';
 import { exhaust } from './limits-exhaustion.ts';
 
 export const exhaustedLimitChecks: readonly Check[] = [
@@ -70,9 +70,8 @@ export const exhaustedLimitChecks: readonly Check[] = [
     );
   }),
 
-  check('limits.plan', { requests: 1 }, async (t) => {
-    const { plan } = t.options;
-    if (plan === undefined) throw new Skipped('the plan is unknown: set --plan free, pro or business');
+  check('limits.plan', { requests: 1, needsPlan: true }, async (t) => {
+    const plan = t.options.plan!;
     const { perMinute, perDay } = plans[plan];
     await t.send(listPets(t.exhaustKey, { limit: 1 }));
     for (const { limit, response } of t.history.readings.filter(({ key }) => key === t.exhaustKey.key)) {

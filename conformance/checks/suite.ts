@@ -10,7 +10,7 @@ import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import { Untestable, type Session } from '../session/session.ts';
 import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import type { RequirementResult } from '../verdicts/results.ts';
+import { isOpen, type RequirementResult } from '../verdicts/results.ts';
 import { animalChecks } from './animals.ts';
 import { authChecks } from './auth.ts';
 import { createGapChecks } from './create-gaps.ts';
@@ -122,9 +122,11 @@ export async function runChecks(
       progress?.group(title);
       for (const check of selected) {
         await t.test(titleOf(check), async (t) => {
+          const startedAt = session.clock.now();
           await runCheck(session, check);
           const id = check.requirement;
           if (id === undefined) return;
+          session.ledger.took(id, (session.clock.now() - startedAt) / 1000);
           const result = session.ledger.result(id);
           if (result.verdict === 'failed') reported.add(id);
           progress?.result(result);
@@ -146,10 +148,11 @@ function isSelected(session: Session, { requirement }: Check): boolean {
 
 /** Why a check is skipped, or undefined. */
 function skipReason(session: Session, { cost }: Check): string | undefined {
-  const { write, exhaust, maxRequests, runs, readOnly } = session.options;
+  const { write, exhaust, plan, maxRequests, runs, readOnly } = session.options;
   if (cost.writes === true && !write)
     return readOnly ? 'skipped by --read-only' : 'only with --write on a remote server';
   if (cost.exhausts === true && !exhaust) return 'only with --exhaust';
+  if (cost.needsPlan === true && plan === undefined) return 'the plan is unknown: set --plan free, pro or business';
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, runs);
@@ -162,8 +165,8 @@ function skipReason(session: Session, { cost }: Check): string | undefined {
 
 /** Runs a check. The ledger records its result. */
 async function runCheck(session: Session, check: Check): Promise<void> {
-  const leave = (verdict: 'inconclusive' | 'skipped', reason: string) => {
-    if (check.requirement !== undefined) session.ledger.leave(check.requirement, verdict, reason);
+  const leave = (verdict: 'inconclusive' | 'skipped', reason: string, inapplicable = false) => {
+    if (check.requirement !== undefined) session.ledger.leave(check.requirement, verdict, reason, inapplicable);
     for (const gap of check.gaps) session.ledger.notObserved(gap, reason);
   };
   const reason = skipReason(session, check);
@@ -176,7 +179,7 @@ async function runCheck(session: Session, check: Check): Promise<void> {
     if (thrown instanceof Violated) return;
     const error = thrown instanceof NoResponse ? await afterNoResponse(session, thrown) : thrown;
     if (error instanceof Inconclusive) return leave('inconclusive', error.message);
-    if (error instanceof Skipped) return leave('skipped', error.message);
+    if (error instanceof Skipped) return leave('skipped', error.message, true);
     if (error instanceof NoRequestsLeft || error instanceof Untestable) {
       if (error instanceof Untestable || error.forAll) session.halted = error.message;
       return leave('skipped', error.message);
@@ -209,7 +212,7 @@ function titleOf({ requirement, gaps }: Check): string {
 function conclude(t: TestContext, session: Session, result: RequirementResult): void {
   const { verdict, reason } = result;
   if (verdict === 'failed') throw errorWithoutStack(failureText(result));
-  if (verdict === 'inconclusive' && session.options.strict) throw errorWithoutStack(`inconclusive: ${reason}`);
+  if (session.options.strict && isOpen(result)) throw errorWithoutStack(`${verdict}: ${reason}`);
   if (verdict === 'inconclusive' || verdict === 'skipped') t.skip(`${verdict}: ${reason}`);
 }
 

@@ -1,7 +1,7 @@
 /** Makes the report of a session. */
 import { version } from '../../harness/bundle.ts';
 import type { Session } from '../session/session.ts';
-import type { RequirementResult, Verdict } from '../verdicts/results.ts';
+import { isOpen, type RequirementResult, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The report of everything that the session has found so far. */
@@ -11,7 +11,8 @@ export function buildReport(session: Session): Report {
   const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
   const aborted = abortReason(session, requirements);
-  const isStrictFailure = options.strict && totals.inconclusive > 0;
+  const isTooLittle =
+    (options.strict && requirements.some(isOpen)) || totals.passed + totals.failed < (options.minJudged ?? 0);
   return {
     format: 1,
     kit: { name: 'petstore-conformance', version, node: process.version },
@@ -28,12 +29,13 @@ export function buildReport(session: Session): Report {
       ...(options.exhaust ? ['exhaust'] : []),
       ...(options.plan !== undefined ? [`plan ${options.plan}`] : []),
       ...(options.strict ? ['strict'] : []),
+      ...(options.minJudged !== undefined ? [`min-judged ${options.minJudged}`] : []),
       ...(options.maxRequests !== undefined ? [`max-requests ${options.maxRequests}`] : []),
     ],
     sent: { ...client.sent, secondsWaited: Math.round(client.sent.secondsWaited) },
     totals,
     ...(aborted !== undefined && { aborted: session.redact(aborted) }),
-    conforms: aborted === undefined && totals.failed === 0 && !isStrictFailure,
+    conforms: aborted === undefined && totals.failed === 0 && !isTooLittle,
     requirements,
     gaps: session.ledger.observations(),
   };

@@ -1,6 +1,7 @@
 /** report.html, for readers who did not run the kit: all failures, then everything that was checked. */
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import { isUnchanged, type Comparison } from './compare.ts';
+import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
 import { comparisonSection, gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';
 import { attribute, html, lines, type Markup } from './markup.ts';
 import { pageHtml } from './page.ts';
@@ -11,6 +12,7 @@ import {
   dateText,
   duration,
   grouped,
+  headline,
   isStrict,
   requestsSent,
   sectionTitle,
@@ -23,7 +25,7 @@ import {
 export function reportHtml(report: Report, comparison?: Comparison): string {
   const { kit } = report;
   return pageHtml({
-    title: `${report.conforms ? 'Conforms' : 'Does not conform'}: ${report.target}`,
+    title: `${headline(report)}: ${report.target}`,
     header: html`${summary(report)}
 ${navigation(report, comparison)}`,
     main: html`${failuresSection(report)}
@@ -86,28 +88,44 @@ function signOf(verdict: Verdict): Markup {
 }
 
 function failuresSection({ requirements }: Report): Markup {
-  const failed = requirements.filter(({ verdict }) => verdict === 'failed');
+  const groups = failedGroups(requirements);
   const lead =
-    failed.length === 0
+    groups.length === 0
       ? 'No requirement failed.'
       : 'Each curl line sends the request again, with the key from $API_KEY. A click selects the whole line.';
   return html`<section aria-labelledby="failures">
 <h2 id="failures">Failures</h2>
 <p class="lead">${lead}</p>
-${failed.map(failedRequirement)}
+${groups.map(failedGroup)}
 </section>`;
 }
 
-function failedRequirement({ id, section, text, failures, failed }: RequirementResult): Markup {
-  const more = failed - failures.length;
-  const heading = (index: number) => (failed > 1 ? html`<h4>Failure ${index + 1} of ${failed}</h4>` : undefined);
-  return html`<article class="failure" id="${rowAnchor('failure', id)}" aria-labelledby="${rowAnchor('title', id)}">
-<p class="meta"><span class="failed verdict">${signOf('failed')}failed</span>
-<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a> <span class="soft">${sectionTitle(section)}</span></p>
-<h3 id="${rowAnchor('title', id)}">${text}</h3>
-${failures.map((failure, index) => html`${heading(index)}${failureCase(failure)}`)}
-${more > 0 ? html`<p class="more soft">${count(more, 'more failure')} not shown.</p>` : undefined}
+/** Requirements that failed for one cause, of which only the first has an example. */
+function failedGroup(group: readonly RequirementResult[]): Markup {
+  const [{ id }] = group as [RequirementResult];
+  return html`<article class="failure" aria-labelledby="${rowAnchor('title', id)}">
+${group.map((result) => failedRequirement(result, group[0]!))}
 </article>`;
+}
+
+function failedRequirement(result: RequirementResult, first: RequirementResult): Markup {
+  const { id, section, text, failed } = result;
+  const cases = examplesOf(result).map((failure) =>
+    result !== first && haveOneCause(first.failures[0]!, failure)
+      ? html`<dl class="case">
+<dt>Required</dt><dd>${failure.required}</dd>
+<dt>Received</dt><dd>${failure.came}</dd>
+<dt>Cause</dt><dd>The same as of <a class="id" href="#${rowAnchor('failure', first.id)}">${first.id}</a></dd>
+</dl>`
+      : failureCase(failure),
+  );
+  return html`<p class="meta" id="${rowAnchor('failure', id)}">
+<span class="failed verdict">${signOf('failed')}failed</span>
+<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a>
+<span class="soft">${sectionTitle(section)}; ${count(failed, 'failure')}</span></p>
+<h3 id="${rowAnchor('title', id)}">${text}</h3>
+${cases}
+`;
 }
 
 function failureCase({ required, came, smallestCase, curl, answer, replay }: Failure): Markup {

@@ -2,7 +2,7 @@
  * JUnit XML, as GitLab, Jenkins and GitHub actions read it: a suite for each section, a case for each requirement. Some
  * readers show only the first `<failure>` of a case, so each case has at most one, which contains all failures.
  */
-import type { Failure, RequirementResult } from '../verdicts/results.ts';
+import { isOpen, type Failure, type RequirementResult } from '../verdicts/results.ts';
 import { escaped } from './markup.ts';
 import type { Report } from './report.ts';
 import { visible, visibleLines } from './visible.ts';
@@ -10,7 +10,7 @@ import { bySection, count, isStrict, sectionTitle } from './words.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** The report as JUnit XML. Under --strict, inconclusive requirements are failures. */
+/** The report as JUnit XML. Under --strict, requirements that were not judged are failures. */
 export function reportJunit(report: Report): string {
   const suites = bySection(report.requirements).map(([section, results]) => suite(report, section, results));
   const attributes = {
@@ -24,11 +24,11 @@ export function reportJunit(report: Report): string {
 function suite(report: Report, section: string, results: readonly RequirementResult[]): string {
   const title = sectionTitle(section);
   const strict = isStrict(report);
-  // Only the whole run has a duration. Some readers need `time`. Ant's schema allows no time zone and no fraction.
   const attributes = {
     name: title,
     ...counts(results, strict),
-    time: '0',
+    time: results.reduce((sum, { seconds = 0 }) => sum + seconds, 0).toFixed(3),
+    // Ant's schema allows no time zone and no fraction.
     timestamp: report.startedAt.slice(0, 19),
   };
   const facts = {
@@ -59,12 +59,12 @@ function counts(results: readonly RequirementResult[], strict: boolean): Attribu
   };
 }
 
-function isFailure({ verdict }: RequirementResult, strict: boolean): boolean {
-  return verdict === 'failed' || (strict && verdict === 'inconclusive');
+function isFailure(result: RequirementResult, strict: boolean): boolean {
+  return result.verdict === 'failed' || (strict && isOpen(result));
 }
 
 function testcase(title: string, result: RequirementResult, strict: boolean): string {
-  const { id, text: requirement, verdict, reason, judged, evidence, failures, failed } = result;
+  const { id, text: requirement, verdict, reason, seconds = 0, judged, evidence, failures, failed } = result;
   const content = [];
   if (verdict === 'failed') {
     const [first] = failures;
@@ -81,7 +81,7 @@ function testcase(title: string, result: RequirementResult, strict: boolean): st
     const lines = [`${count(judged, 'response')} judged`, ...evidence];
     content.push(element('system-out', {}, text(lines.join('\n'))));
   }
-  const attributes = { classname: title, name: `${id}: ${requirement}`, time: '0' };
+  const attributes = { classname: title, name: `${id}: ${requirement}`, time: seconds.toFixed(3) };
   return element('testcase', attributes, content.length > 0 ? `\n${content.join('')}` : '');
 }
 

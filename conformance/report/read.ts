@@ -29,6 +29,8 @@ const requirement = {
   text,
   verdict: oneOf(...verdicts),
   reason: optional(text),
+  inapplicable: optional(boolean),
+  seconds: optional(number),
   judged: natural,
   evidence: listOf(text),
   failures: listOf(object(failure)),

@@ -18,7 +18,7 @@ export interface Report {
   readonly runs: number;
   /**
    * The options of the run: `write` or `read-only`, and `only list.`, `path 3:0`, `exhaust`, `plan free`, `strict`,
-   * `max-requests 100`.
+   * `min-judged 60`, `max-requests 100`.
    */
   readonly mode: readonly string[];
   readonly sent: {
@@ -35,7 +35,7 @@ export interface Report {
   readonly totals: Readonly<Record<Verdict, number>>;
   /** Why the server could not be tested to the end. */
   readonly aborted?: string;
-  /** Whether nothing failed and, under --strict, nothing is inconclusive. */
+  /** Whether nothing failed, and as much was judged as --strict and --min-judged demand. */
   readonly conforms: boolean;
   readonly requirements: readonly RequirementResult[];
   readonly gaps: readonly Observation[];

@@ -4,30 +4,41 @@ import { stripVTControlCharacters } from 'node:util';
 import { fixture, hostile } from '../testing/report.ts';
 import { rawCharacters } from '../testing/wellformed.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
+import { examplesOf } from './groups.ts';
+import { reportHtml } from './html.ts';
 import type { Report } from './report.ts';
 import { resultLine, sectionLine, summaryText } from './terminal.ts';
 
 const plain = { colour: false, columns: 100 };
 const summary = summaryText(fixture, plain);
 
-test('the last line has the totals and the verdict', () => {
+const lastLine = (report: Report): string => summaryText(report, plain).split('\n').at(-1)!;
+const conforming: Report = {
+  ...fixture,
+  conforms: true,
+  requirements: fixture.requirements.map((result) =>
+    ['failed', 'inconclusive'].includes(result.verdict) ? { ...result, verdict: 'passed' } : result,
+  ),
+  totals: { passed: 55, failed: 0, inconclusive: 0, skipped: fixture.totals.skipped },
+  seed: 1234567,
+  seconds: 75,
+  sent: { ...fixture.sent, withKey: 1180, created: 1, unwanted429: 0 },
+  mode: ['write'],
+};
+
+test('the last line has the verdict, how much was judged, and the totals', () => {
   const { passed, failed, inconclusive, skipped } = fixture.totals;
+  const all = fixture.requirements.length;
   assert.equal(
-    summary.split('\n').at(-1),
-    `DOES NOT CONFORM: ${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped` +
+    lastLine(fixture),
+    `DOES NOT CONFORM: ${passed + failed} of ${all} requirements judged: ` +
+      `${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped` +
       ' (312 requests, 41 animals created, 1 unwanted 429, seed 42, 8.1 s)',
   );
-  const kept: Report = {
-    ...fixture,
-    conforms: true,
-    totals: { passed: 52, failed: 0, inconclusive: 3, skipped: 6 },
-    seed: 1234567,
-    seconds: 75,
-    sent: { ...fixture.sent, withKey: 1180, created: 1, unwanted429: 0 },
-  };
   assert.equal(
-    summaryText(kept, plain).split('\n').at(-1),
-    'CONFORMS: 52 passed, 0 failed, 3 inconclusive, 6 skipped (1,202 requests, 1 animal created, seed 1234567, 1 min 15 s)',
+    lastLine(conforming),
+    `CONFORMS: 55 of ${all} requirements judged: 55 passed, 0 failed, 0 inconclusive, ${skipped} skipped` +
+      ' (1,202 requests, 1 animal created, seed 1234567, 1 min 15 s)',
   );
 });
 
@@ -38,10 +49,27 @@ test('503 responses that were repeated are one finding with its rate', () => {
   assert.doesNotMatch(summary, /503/);
 });
 
+test('a run that judges less than a default run does not simply conform', () => {
+  const { totals } = conforming;
+  for (const [changes, headline] of [
+    [{ mode: ['read-only'] }, 'CONFORMS AS FAR AS TESTED'],
+    [{ mode: ['write', 'max-requests 70'] }, 'CONFORMS AS FAR AS TESTED'],
+    [{ totals: { ...totals, inconclusive: 1 } }, 'CONFORMS AS FAR AS TESTED'],
+    [{ conforms: false, mode: ['strict'] }, 'NOT SHOWN TO CONFORM'],
+    [{ conforms: false, mode: ['min-judged 60'] }, 'NOT SHOWN TO CONFORM'],
+    [{ conforms: false, aborted: 'it is gone' }, 'NOT TESTED TO THE END'],
+    [{ mode: ['write', 'exhaust'] }, 'CONFORMS'],
+  ] as const) {
+    const report = { ...conforming, ...changes } as Report;
+    assert.equal(lastLine(report).split(':')[0], headline);
+    assert.match(reportHtml(report), new RegExp(`<title>${headline}: `, 'i'));
+  }
+});
+
 test('failures are complete, and curl lines are not wrapped', () => {
-  for (const { id, failures } of fixture.requirements) {
-    for (const { curl, replay } of failures) {
-      assert.ok(summary.includes(`✗ FAILED ${id}`));
+  for (const result of fixture.requirements.filter(({ verdict }) => verdict === 'failed')) {
+    assert.ok(summary.includes(`✗ FAILED ${result.id} (`));
+    for (const { curl, replay } of examplesOf(result)) {
       assert.ok(
         summary.split('\n').some((line) => line.endsWith(curl)),
         curl,
@@ -53,8 +81,8 @@ test('failures are complete, and curl lines are not wrapped', () => {
     summary,
     /\n {2}required {7}at most 1 animal\n {2}received {7}2 animals\n {2}smallest case {2}limit=1\n {2}curl {11}curl -sS/,
   );
-  assert.match(summary, /\n {2}2 of 7\n/);
-  assert.match(summary, /\n {2}and 5 more\n/);
+  assert.match(summary, /FAILED list\.limit \(4\.1 List animals; 7 failures\)/);
+  assert.doesNotMatch(summary, /limit=100/, 'the second failure of the same kind');
 });
 
 test('inconclusive requirements have a reason, and only observed gaps are shown', () => {
@@ -108,12 +136,12 @@ test('progress has one line for each requirement, with a sign and words', () => 
   };
   assert.equal(
     line('list.answers'),
-    '  ✓ list.answers                  GET /pets returns 200 and Pets.   (31 responses)',
+    '  ✓ list.answers                  GET /pets returns 200 and Pets.   (31 responses so far)',
   );
-  assert.equal(line('list.answers', { judged: 1 }).slice(-12), '(1 response)');
+  assert.equal(line('list.answers', { judged: 1 }).slice(-19), '(1 response so far)');
   assert.equal(
     line('list.limit'),
-    '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED: 7 failures, 31 responses)',
+    '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED)',
   );
   assert.match(line('list.default-limit'), /^ {2}\? list\.default-limit .* \(inconclusive: the list has 12 animals; /);
   assert.match(line('limits.refuses'), /^ {2}– limits\.refuses .* \(skipped: only with --exhaust\)$/);

@@ -13,9 +13,21 @@ import {
   type GapChange,
   type Side,
 } from './compare.ts';
+import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
-import { bySection, count, dateText, duration, requestsSent, sectionTitle, signs, unavailableText } from './words.ts';
+import {
+  bySection,
+  count,
+  dateText,
+  duration,
+  headline,
+  judgedText,
+  requestsSent,
+  sectionTitle,
+  signs,
+  unavailableText,
+} from './words.ts';
 
 /** Gives a text a style, or returns it unchanged if there are no colours. */
 export type Paint = (style: keyof typeof styles, text: string) => string;
@@ -51,10 +63,10 @@ export function resultLine(result: RequirementResult, { colour }: { colour: bool
   return `${indent}${paint(verdict, signs[verdict])} ${visible(id).padEnd(idWidth)} ${visible(text)}   ${ending}`;
 }
 
-function endingOf({ verdict, judged, failed, reason }: RequirementResult): string {
-  const responses = count(judged, 'response');
-  if (verdict === 'passed') return responses;
-  if (verdict === 'failed') return `FAILED: ${count(failed, 'failure')}, ${responses}`;
+function endingOf({ verdict, judged, reason }: RequirementResult): string {
+  // Rules also judge later responses, so only the end of a run has final numbers.
+  if (verdict === 'passed') return `${count(judged, 'response')} so far`;
+  if (verdict === 'failed') return 'FAILED';
   return `${verdict}: ${reason ?? 'no reason'}`;
 }
 
@@ -62,9 +74,10 @@ function endingOf({ verdict, judged, failed, reason }: RequirementResult): strin
 export function summaryText(report: Report, options: { colour: boolean; columns: number }): string {
   const paint = painter(options.colour);
   const columns = Math.max(40, options.columns);
-  const failed = report.requirements.filter(({ verdict }) => verdict === 'failed');
   const blocks = [
-    ...failed.map((result) => failedText(result, columns, paint)),
+    ...failedGroups(report.requirements).flatMap((group) =>
+      group.map((result) => failedText(result, group, columns, paint)),
+    ),
     inconclusiveText(report, columns, paint),
     gapsText(report, columns, paint),
     unavailableBlock(report, columns, paint),
@@ -73,20 +86,31 @@ export function summaryText(report: Report, options: { colour: boolean; columns:
   return blocks.filter((block) => block !== '').join('\n\n');
 }
 
-function failedText(result: RequirementResult, columns: number, paint: Paint): string {
-  const { id, section, text, failures, failed } = result;
+function failedText(
+  result: RequirementResult,
+  [first]: readonly RequirementResult[],
+  columns: number,
+  paint: Paint,
+): string {
+  const { id, section, text, failed } = result;
   const sign = paint('failed', `${signs.failed} FAILED`);
-  const title = `${sign} ${paint('bold', visible(id))} (${visible(sectionTitle(section))})`;
-  const blocks = failures.map((failure, index) => {
-    const head = failed > 1 ? [`${indent}${paint('bold', `${index + 1} of ${failed}`)}`] : [];
-    return [...head, ...failureLines(failure, columns, paint)].join('\n');
+  const number = count(failed, 'failure');
+  const title = `${sign} ${paint('bold', visible(id))} (${visible(sectionTitle(section))}; ${number})`;
+  const blocks = examplesOf(result).map((failure) => {
+    const example = first!.failures[0]!;
+    const shared = result !== first && haveOneCause(example, failure) ? first!.id : undefined;
+    return failureLines(failure, shared, columns, paint).join('\n');
   });
-  const more = failed - failures.length;
-  if (more > 0 && failures.length > 0) blocks.push(`${indent}and ${more} more`);
   return [[title, ...wrapped(visible(text), columns, indent)].join('\n'), ...blocks].join('\n\n');
 }
 
-function failureLines(failure: Failure, columns: number, paint: Paint): readonly string[] {
+/** `shared` is the requirement with the same cause whose example is shown in full. */
+function failureLines(
+  failure: Failure,
+  shared: string | undefined,
+  columns: number,
+  paint: Paint,
+): readonly string[] {
   const { required, came, smallestCase, curl, replay } = failure;
   const label = (name: string): string => indent + paint('soft', name.padEnd(labelWidth));
   const hanging = ' '.repeat(indent.length + labelWidth);
@@ -95,9 +119,10 @@ function failureLines(failure: Failure, columns: number, paint: Paint): readonly
     const [first = '', ...rest] = lines.flatMap((line) => wrapped(line, columns, hanging));
     return [label(name) + first.slice(hanging.length), ...rest];
   };
+  const head = [...field('required', required), ...field('received', came)];
+  if (shared !== undefined) return [...head, ...field('same cause as', shared)];
   return [
-    ...field('required', required),
-    ...field('received', came),
+    ...head,
     ...field('smallest case', smallestCase),
     label('curl') + visible(curl),
     ...(replay === undefined ? [] : [label('replay') + visible(replay)]),
@@ -136,9 +161,7 @@ function unavailableBlock(report: Report, columns: number, paint: Paint): string
 }
 
 function lastLine(report: Report, paint: Paint): string {
-  const { totals, sent, conforms, aborted, seed, seconds } = report;
-  const notTested = aborted !== undefined && totals.failed === 0;
-  const failure = notTested ? 'NOT TESTED TO THE END' : 'DOES NOT CONFORM';
+  const { totals, sent, conforms, seed, seconds } = report;
   const { passed, failed, inconclusive, skipped } = totals;
   const counts = `${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped`;
   const facts = [
@@ -148,7 +171,8 @@ function lastLine(report: Report, paint: Paint): string {
     `seed ${seed}`,
     duration(seconds),
   ];
-  return `${paint(conforms ? 'passed' : 'failed', conforms ? 'CONFORMS' : failure)}: ${counts} (${facts.join(', ')})`;
+  const verdict = paint(conforms ? 'passed' : 'failed', headline(report).toUpperCase());
+  return `${verdict}: ${judgedText(report)}: ${counts} (${facts.join(', ')})`;
 }
 
 /** The comparison: what is worse, better and otherwise changed, then the gaps. */

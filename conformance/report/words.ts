@@ -1,6 +1,6 @@
 /** The words and signs that all forms of the report share. */
 import { sections } from '../requirements/requirements.ts';
-import type { Verdict } from '../verdicts/results.ts';
+import { isOpen, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The verdicts in the order of all counts. */
@@ -46,21 +46,36 @@ export function unavailableText(report: Report): string | undefined {
   return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
 }
 
-/** Whether inconclusive requirements count as failures. */
+/** Whether requirements that were not judged count as failures. */
 export function isStrict(report: Report): boolean {
   return report.mode.includes('strict');
 }
 
+/** `56 of 71 requirements judged`. */
+export function judgedText({ totals, requirements }: Report): string {
+  return `${totals.passed + totals.failed} of ${count(requirements.length, 'requirement')} judged`;
+}
+
+/** Whether options or the state of the server have kept requirements from being judged that a default run judges. */
+function isPartial({ totals, mode, requirements }: Report): boolean {
+  const isRestricted = mode.some((option) => option === 'read-only' || option.startsWith('max-requests '));
+  return totals.inconclusive > 0 || (isRestricted && requirements.some(isOpen));
+}
+
+/** The result of the run in a few words. */
+export function headline(report: Report): string {
+  if (report.totals.failed > 0) return 'Does not conform';
+  if (report.aborted !== undefined) return 'Not tested to the end';
+  if (!report.conforms) return 'Not shown to conform';
+  return isPartial(report) ? 'Conforms as far as tested' : 'Conforms';
+}
+
 /** The result of the run in one sentence. */
 export function conclusion(report: Report): string {
-  const { passed, failed, inconclusive } = report.totals;
-  if (failed > 0) return `Does not conform: ${count(failed, 'requirement')} failed.`;
-  if (report.aborted !== undefined) return `Could not be tested to the end: ${report.aborted}.`;
-  const open = count(inconclusive, 'requirement');
-  if (!report.conforms) return `Does not conform: nothing failed, but ${open} inconclusive under --strict.`;
-  if (passed === 0) return 'Nothing failed, but nothing passed either.';
-  if (inconclusive > 0) return `Conforms as far as tested: nothing failed, ${open} inconclusive.`;
-  return `Conforms: nothing failed.`;
+  const { failed } = report.totals;
+  if (failed === 0 && report.aborted !== undefined) return `${headline(report)}: ${report.aborted}.`;
+  const failures = failed > 0 ? `${count(failed, 'requirement')} failed` : 'nothing failed';
+  return `${headline(report)}: ${failures}, ${judgedText(report)}.`;
 }
 
 /** `4.1 List animals`. */

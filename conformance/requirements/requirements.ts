@@ -158,3 +158,8 @@ export function requirementsNamed(prefix: string): readonly RequirementId[] {
   const exact = ids.filter((id) => id === prefix);
   return exact.length > 0 ? exact : ids.filter((id) => id.startsWith(prefix));
 }
+
+/** Whether `only` selects a requirement: an empty list selects all. */
+export function isNamed(id: RequirementId, only: readonly string[]): boolean {
+  return only.length === 0 || only.some((prefix) => requirementsNamed(prefix).includes(id));
+}

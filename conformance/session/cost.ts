@@ -19,6 +19,8 @@ export interface Cost {
   };
   /** The check needs a key at its limit. */
   readonly exhausts?: true;
+  /** The check needs --plan. */
+  readonly needsPlan?: true;
 }
 
 /** The number of generated cases of a check under `--runs`. */

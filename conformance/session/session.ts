@@ -8,7 +8,7 @@ import { plans, type Plan } from '../client/pacing.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
-import { requirements, requirementsNamed, type RequirementId } from '../requirements/requirements.ts';
+import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
 import { History } from '../verdicts/history.ts';
 import { Ledger } from '../verdicts/ledger.ts';
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
@@ -28,6 +28,8 @@ export interface SessionOptions {
   readonly path?: string;
   readonly runs: number;
   readonly strict: boolean;
+  /** How many requirements must be judged. */
+  readonly minJudged?: number;
   readonly maxRequests?: number;
   /** Whether animals may be created. */
   readonly write: boolean;
@@ -100,8 +102,7 @@ export class Session {
 
   /** Whether a requirement is to be checked. */
   wants(id: RequirementId): boolean {
-    const { only } = this.options;
-    return only.length === 0 || only.some((prefix) => requirementsNamed(prefix).includes(id));
+    return isNamed(id, this.options.only);
   }
 
   /** Whether animals may be created, and a category is known for them. */

@@ -28,6 +28,7 @@ const hostileName: Failure = {
 const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
   'list.limit': {
     verdict: 'failed',
+    seconds: 1.25,
     judged: 31,
     failures: [
       listLimit,
@@ -45,6 +46,7 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
         required: 'not further than a day after Date',
         came: '172,800 s after Date',
         smallestCase: 'GET /pets',
+        curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" 'https://staging.example/v1/pets'`,
       },
     ],
     failed: 1,
@@ -69,7 +71,8 @@ const results = requirements.map((requirement): RequirementResult => {
   const { id, section, text, untested } = requirement;
   const profile = 'spec';
   const nothing = { judged: 0, evidence: [], failures: [], failed: 0 };
-  if (untested !== undefined) return { id, section, profile, text, verdict: 'skipped', reason: untested, ...nothing };
+  if (untested !== undefined)
+    return { id, section, profile, text, verdict: 'skipped', reason: untested, inapplicable: true, ...nothing };
   const evidence = [
     'GET /pets?limit=1 → 200, 1 animal',
     `GET /pets?limit=100 → 200, 37 animals, the first named "${id === 'pet.name' ? hostile : 'Rex'}"`,

@@ -7,7 +7,7 @@ import { nameOf, type Request } from '../client/request.ts';
 import { summary, transcript, type Response } from '../client/response.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
-import type { Failure, Observation, RequirementResult, Verdict, Violation } from './results.ts';
+import type { Failure, Observation, RequirementResult, Violation } from './results.ts';
 
 /** The number of different failures, and of pieces of evidence, that are recorded in full for each requirement. */
 const maxFailures = 3;
@@ -19,8 +19,13 @@ interface Findings {
   readonly evidence: Set<string>;
   failures: Failure[];
   failed: number;
-  outcome?: { readonly verdict: 'inconclusive' | 'skipped'; readonly reason: string };
+  outcome?: Outcome;
+  seconds?: number;
 }
+
+/** Why a check came to no verdict. */
+type Outcome = Readonly<Required<Pick<RequirementResult, 'reason'>>> &
+  Pick<RequirementResult, 'inapplicable'> & { readonly verdict: 'inconclusive' | 'skipped' };
 
 /** The failures of a requirement at some moment. */
 export type Mark = Readonly<Pick<Findings, 'failures' | 'failed'>>;
@@ -74,9 +79,14 @@ export class Ledger {
     Object.assign(this.#of(id), { failed: mark.failed + 1, failures });
   }
 
-  /** Records why the check of a requirement came to no verdict. */
-  leave(id: RequirementId, verdict: 'inconclusive' | 'skipped', reason: string): void {
-    this.#of(id).outcome = { verdict, reason: this.#redact(reason) };
+  /** Records why the check of a requirement came to no verdict; `inapplicable` as in RequirementResult. */
+  leave(id: RequirementId, verdict: 'inconclusive' | 'skipped', reason: string, inapplicable = false): void {
+    this.#of(id).outcome = { verdict, reason: this.#redact(reason), ...(inapplicable && { inapplicable }) };
+  }
+
+  /** Records the duration of the check of a requirement. */
+  took(id: RequirementId, seconds: number): void {
+    this.#of(id).seconds = seconds;
   }
 
   /** Records how the server fills a gap. Only the first observation counts. */
@@ -97,10 +107,13 @@ export class Ledger {
   result(id: RequirementId): RequirementResult {
     const { section, text, untested } = requirements.find((r) => r.id === id)!;
     const findings = this.#of(id);
-    const [verdict, reason] = verdictOf(findings, untested);
-    const { judged, evidence, failures, failed } = findings;
-    const why = reason === undefined ? {} : { reason };
-    return { id, section, profile: 'spec', text, verdict, ...why, judged, evidence: [...evidence], failures, failed };
+    const { judged, evidence, failures, failed, seconds } = findings;
+    return {
+      ...{ id, section, profile: 'spec', text },
+      ...verdictOf(findings, untested),
+      ...(seconds !== undefined && { seconds }),
+      ...{ judged, evidence: [...evidence], failures, failed },
+    };
   }
 
   /** How the server fills each gap. */
@@ -119,11 +132,17 @@ export class Ledger {
   }
 }
 
-function verdictOf(findings: Findings, untested: string | undefined): readonly [verdict: Verdict, reason?: string] {
-  if (untested !== undefined) return ['skipped', `cannot be tested: ${untested}`];
-  if (findings.failed > 0) return ['failed'];
-  if (findings.outcome !== undefined) return [findings.outcome.verdict, findings.outcome.reason];
-  return findings.judged > 0 ? ['passed'] : ['inconclusive', 'no response could have violated it'];
+function verdictOf(
+  { judged, failed, outcome }: Findings,
+  untested: string | undefined,
+): Pick<RequirementResult, 'verdict' | 'reason' | 'inapplicable'> {
+  if (untested !== undefined)
+    return { verdict: 'skipped', reason: `cannot be tested: ${untested}`, inapplicable: true };
+  if (failed > 0) return { verdict: 'failed' };
+  if (outcome !== undefined) return outcome;
+  return judged > 0
+    ? { verdict: 'passed' }
+    : { verdict: 'inconclusive', reason: 'no response could have violated it' };
 }
 
 /** The case that a request represents: its body, or its parameters. */

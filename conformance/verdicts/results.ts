@@ -38,6 +38,10 @@ export interface RequirementResult {
   readonly verdict: Verdict;
   /** Why it is inconclusive or skipped. */
   readonly reason?: string;
+  /** Whether no options would change that it is skipped: it cannot be tested, or does not apply to the server. */
+  readonly inapplicable?: true;
+  /** The duration of its check. Absent if no check ran. */
+  readonly seconds?: number;
   /** The number of responses that could have violated it. */
   readonly judged: number;
   /** Some of these responses: `GET /pets?limit=1 → 200, 1 animal`. */
@@ -57,4 +61,9 @@ export interface Observation {
   readonly answer?: string;
   readonly example?: string;
   readonly reason?: string;
+}
+
+/** Whether a requirement was not judged although another run could judge it. Under --strict it counts as a failure. */
+export function isOpen({ verdict, inapplicable }: RequirementResult): boolean {
+  return verdict === 'inconclusive' || (verdict === 'skipped' && inapplicable !== true);
 }
