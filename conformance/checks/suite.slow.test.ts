@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fakeClock, start } from '../testing/responses.ts';
 import { apiKey, proxy, smallServer } from '../testing/servers.ts';
-import { run, session, failuresText } from '../testing/sessions.ts';
+import { quietly, run, session, failuresText } from '../testing/sessions.ts';
+import { estimateOf, runChecks } from './suite.ts';
 
 describe('a whole default run', () => {
   for (const plan of ['free', 'business'] as const) {
@@ -90,5 +91,32 @@ describe('--max-requests', () => {
           );
       });
     }
+  }
+});
+
+describe('the announced time is within a factor of two', () => {
+  const exhaust = { exhaust: true } as const;
+  for (const [name, plan, options, firstMs, otherMs] of [
+    ['a Free key', 'free', {}, 0, 0],
+    ['a Pro key', 'pro', {}, 0, 0],
+    ['--exhaust', 'business', exhaust, 0, 0],
+    ['--exhaust with a Free key', 'free', exhaust, 0, 0],
+    ['a first response that is slow', 'business', {}, 2_500, 40],
+  ] as const) {
+    test(name, async (t) => {
+      const clock = fakeClock();
+      let responses = 0;
+      const slow = await proxy(t, await smallServer(t, { clock, plan }), () => {
+        clock.move(responses++ === 0 ? firstMs : otherMs);
+      });
+      const tested = session(slow, options, clock);
+      await tested.open();
+      const { seconds } = estimateOf(tested);
+      const startedAt = clock.now();
+      await runChecks(tested, undefined, undefined, quietly);
+      tested.client.close();
+      const taken = (clock.now() - startedAt) / 1000;
+      assert.ok(taken > 20 && seconds <= 2 * taken && taken <= 2 * seconds, `${seconds} s announced, ${taken} s taken`);
+    });
   }
 });

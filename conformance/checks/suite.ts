@@ -18,7 +18,7 @@ import { refusalChecks } from './create-refusals.ts';
 import { createChecks } from './create.ts';
 import { errorChecks } from './errors.ts';
 import { getChecks } from './get.ts';
-import { dayLimitChecks } from './limits-day.ts';
+import { dayLimitChecks, maxOfDay } from './limits-day.ts';
 import { exhaustedLimitChecks } from './limits-exhausted.ts';
 import { limitChecks } from './limits.ts';
 import { listChecks } from './list.ts';
@@ -44,6 +44,9 @@ export const groups: readonly (readonly [title: string, checks: readonly Check[]
   ['The limit of a day', dayLimitChecks],
 ];
 
+/** The share of the requests a run may send at most that it usually sends. */
+const usualShare = 0.8;
+
 /** What a run will send at most, not counting retries and shrinking. */
 export interface Estimate {
   readonly withKey: number;
@@ -65,22 +68,28 @@ export function estimateOf(session: Session): Estimate {
   const creates = session.mayWrite ? sum('creates') + Fixtures.cost.creates : 0;
   const missing = session.mayWrite ? Fixtures.missing(session.history).length : 0;
   const max = maxRequests ?? Infinity;
-  const toLimit = exhaust ? requestsToLimit(session) : 0;
+  const atLimit = exhaust ? atLimitEstimate(session) : { requests: 0, seconds: 0 };
+  const toLimit = atLimit.requests;
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);
   const withoutKey = Math.min(max - withKey, sum('keyless'));
-  const waitMs =
-    session.client.pacer('main').estimate(session.clock.now(), withKey - toLimit) + (exhaust ? 120_000 : 0);
+  const usual = Math.ceil((withKey - toLimit) * usualShare);
+  const waitMs = session.client.pacer('main').estimate(session.clock.now(), usual);
   return {
     withKey,
     withoutKey,
     creates: Math.min(max, creates + missing),
-    seconds: waitMs / 1000 + (withKey + withoutKey) * session.secondsPerRequest,
+    seconds: waitMs / 1000 + atLimit.seconds + (usual + toLimit + withoutKey) * session.secondsPerRequest,
   };
 }
 
-/** The number of requests that bring a key to its limit and beyond. */
-function requestsToLimit(session: Session): number {
-  return (session.client.pacer(session.exhaustKey.key).limit ?? 0) + 20;
+/** The number of requests that bring a key to its limit and beyond, and the seconds until it has recovered. */
+function atLimitEstimate(session: Session): { readonly requests: number; readonly seconds: number } {
+  const now = session.clock.now();
+  const pacer = session.client.pacer(session.exhaustKey.key);
+  const day = pacer.longWindow(now);
+  if (day === undefined) return { requests: (pacer.limit ?? 0) + 20, seconds: pacer.endsIn(now) / 1000 + 70 };
+  const requests = day.remaining <= maxOfDay ? day.remaining : 0;
+  return { requests: requests + 20, seconds: requests === 0 ? 0 : 61 + pacer.estimate(now, requests) / 1000 };
 }
 
 /** Is called while a run proceeds. */
@@ -156,7 +165,7 @@ function skipReason(session: Session, { cost }: Check): string | undefined {
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, runs);
-  const most = requests + keyless + (cost.exhausts === true ? requestsToLimit(session) : 0);
+  const most = requests + keyless + (cost.exhausts === true ? atLimitEstimate(session).requests : 0);
   const { withKey, withoutKey } = session.client.sent;
   return withKey + withoutKey + most > maxRequests
     ? `skipped by --max-requests ${maxRequests}: the check may send ${most} requests`

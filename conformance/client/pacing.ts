@@ -105,6 +105,11 @@ export class Pacer {
     return { remaining: this.#window.remaining, minutes: Math.ceil((this.#window.endsAt - now) / minuteMs) };
   }
 
+  /** The milliseconds until the current window ends, at least 0. */
+  endsIn(now: number): number {
+    return Math.max(0, (this.#window?.endsAt ?? now) - now);
+  }
+
   /** The milliseconds that `count` requests must wait in all, as far as the headers show. */
   estimate(now: number, count: number): number {
     if (this.#window === undefined) return 0;

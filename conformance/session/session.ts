@@ -43,6 +43,9 @@ export interface SessionOptions {
   readonly timeoutMs?: number;
 }
 
+/** Slower responses are measured again. */
+const slowSeconds = 0.05;
+
 /** The server could not be tested. The message is one line. */
 export class Untestable extends Error {
   override readonly name = 'Untestable';
@@ -67,7 +70,7 @@ export class Session {
   /** The key that --exhaust brings to its limit. */
   readonly exhaustKey: Credential;
   readonly startedAt: number;
-  /** The duration of the first request. */
+  /** The duration of a request: of the first one, or of a faster one. */
   secondsPerRequest = 0;
   /** Why no animal can be created although it is allowed. */
   noCategory: string | undefined;
@@ -121,6 +124,7 @@ export class Session {
     this.fixtures.useListedCategories();
     if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
       await this.#tryCategory();
+    await this.#measureAgain();
   }
 
   /**
@@ -206,6 +210,19 @@ export class Session {
     const location = response.all('location')[0];
     const sent = `${response.status}${location === undefined ? '' : ` with Location: ${shortened(location)}`}`;
     throw new Untestable(this.redact(`${this.options.baseUrl} returns ${sent} to every request`));
+  }
+
+  /** The first response may be slow because the server has just started, or the connection is new. */
+  async #measureAgain(): Promise<void> {
+    for (let i = 0; i < 2 && this.secondsPerRequest > slowSeconds; i++) {
+      try {
+        const { sentAt, receivedAt } = (await this.send(listPets(this.key, { limit: 1 }))).response;
+        this.secondsPerRequest = Math.min(this.secondsPerRequest, (receivedAt - sentAt) / 1000);
+      } catch (error) {
+        if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
+        return;
+      }
+    }
   }
 
   /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */
