@@ -58,17 +58,52 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     assert.match(stdout, /skipped: skipped by --max-requests 70/);
   });
 
-  test('--strict counts inconclusive requirements as failures', async (t) => {
+  test('--strict counts requirements that are inconclusive or skipped as failures', async (t) => {
     const server = await smallServer(t);
-    const args = ['--read-only', '--only', 'list.answers,list.default-limit'];
-    const [lenient, strict] = await Promise.all([kit(server, ...args), kit(server, ...args, '--strict')]);
-    assert.equal(lenient.code, 0, lenient.stdout);
-    assert.match(
-      lenient.stdout,
-      /list\.default-limit .*inconclusive: only 12 animals are known, and the default limit is 20/,
-    );
-    assert.equal(strict.code, 1, strict.stdout);
-    assert.match(lastLine(strict.stdout), /^NOT SHOWN TO CONFORM: 1 of 2 requirements judged: 1 passed, 0 failed, 1 inconclusive/);
+    const ended = async (only: string, ...args: string[]) => {
+      const { code, stdout } = await kit(server, '--read-only', '--only', only, ...args);
+      return [code, /^(.*?) \(/.exec(lastLine(stdout))![1]];
+    };
+    const counts = '1 of 2 requirements judged: 1 passed, 0 failed';
+    const [inconclusive, skipped, untestable] = [
+      'list.answers,list.default-limit',
+      'list.answers,create.empty',
+      'list.answers,version.number',
+    ];
+    assert.deepEqual(await ended(inconclusive), [
+      0,
+      `CONFORMS AS FAR AS TESTED: ${counts}, 1 inconclusive, 0 skipped`,
+    ]);
+    assert.deepEqual(await ended(inconclusive, '--strict'), [
+      1,
+      `NOT SHOWN TO CONFORM: ${counts}, 1 inconclusive, 0 skipped`,
+    ]);
+    assert.deepEqual(await ended(skipped, '--strict'), [
+      1,
+      `NOT SHOWN TO CONFORM: ${counts}, 0 inconclusive, 1 skipped`,
+    ]);
+    // No run can test it.
+    assert.deepEqual(await ended(untestable, '--strict'), [0, `CONFORMS: ${counts}, 0 inconclusive, 1 skipped`]);
+  });
+
+  test('an empty store that may not be written to conforms only as far as tested, and --min-judged fails', async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await smallServer(t, { animals: 0 });
+    const { code, stdout } = await kit(server, '--read-only', '--report', folder);
+    assert.equal(code, 0, stdout);
+    const [, judged] = /^CONFORMS AS FAR AS TESTED: (\d+) of \d+ requirements judged/m.exec(stdout)!;
+    assert.match(readFileSync(join(folder, 'junit.xml'), 'utf8'), / time="(?!0\.000)\d+\.\d{3}">\n<system-out>/);
+    for (const [least, wanted] of [[Number(judged), 0], [Number(judged) + 1, 1]] as const) {
+      const again = await kit(server, '--read-only', '--min-judged', `${least}`);
+      assert.equal(again.code, wanted, again.stdout);
+      if (wanted === 1) assert.match(lastLine(again.stdout), /^NOT SHOWN TO CONFORM: \d+ of /);
+    }
+  });
+
+  test('a missing --compare file gets one line', async () => {
+    const { code, stdout, stderr } = await kit(undefined, '--compare', '/nowhere/report.json');
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^conformance: --compare [^\n]*\/nowhere\/report\.json[^\n]*\n$/);
   });
 
   test("with node's own test runner", async (t) => {
