@@ -86,7 +86,7 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     assert.deepEqual(await ended(untestable, '--strict'), [0, `CONFORMS: ${counts}, 0 inconclusive, 1 skipped`]);
   });
 
-  test('an empty store that may not be written to conforms only as far as tested, and --min-judged fails', async (t) => {
+  test('an empty store that is only read conforms as far as tested, and --min-judged fails', async (t) => {
     const folder = temporaryFolder(t);
     const server = await smallServer(t, { animals: 0 });
     const { code, stdout } = await kit(server, '--read-only', '--report', folder);
