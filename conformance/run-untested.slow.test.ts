@@ -182,3 +182,24 @@ describe('a signal', { skip: existsSync('/proc/self/cmdline') ? false : 'it need
     });
   }
 });
+
+describe('whatever the server sends, the exit code is 0, 1 or 2, and not an error in the kit', { concurrency: 2 }, () => {
+  const head = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n';
+  const answers: readonly (readonly [name: string, code: number, text: string])[] = [
+    ['null', 1, `${head}Content-Length: 4\r\n\r\nnull`],
+    ['null after 401', 2, 'HTTP/1.1 401 No\r\nConnection: close\r\nContent-Length: 4\r\n\r\nnull'],
+    ['a body that is cut off', 2, `${head}Content-Length: 100\r\n\r\n[{"id":1`],
+    ['another protocol', 2, 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: any\r\n\r\n'],
+    ['a body without end', 2, `${head}\r\n${'[{"id":1},'.repeat(2_000_000)}`],
+    ['a head without end', 2, `${head}${'X-Any: any\r\n'.repeat(10_000)}`],
+    ['no HTTP', 2, '\x15\x03\x01\0\x02\x02\n'],
+  ];
+  for (const [name, code, text] of answers) {
+    test(name, async (t) => {
+      const server = await scripted(t, (_, response) => void response.socket?.on('error', () => {}).end(text));
+      const ended = await kit(server, '--runs', '2', '--report', temporaryFolder(t));
+      assert.equal(ended.code, code, ended.stdout + ended.stderr);
+      assert.doesNotMatch(ended.stdout + ended.stderr, /error in the kit/);
+    });
+  }
+});

@@ -47,8 +47,9 @@ export interface AnyServer {
 const send = (to: ServerResponse, { status, headers, body }: Written) => {
   // Node refuses to send what no server should: the socket does not.
   const lines = Array.from({ length: headers.length / 2 }, (_, i) => `${headers[2 * i]}: ${headers[2 * i + 1]}\r\n`);
-  to.socket?.write(`HTTP/1.1 ${status} Any\r\n${lines.join('')}\r\n`, 'latin1');
-  to.socket?.write(body);
+  to.socket?.write(`HTTP/1.1 ${status} Any\r\n${lines.join('')}Connection: close\r\n\r\n`, 'latin1');
+  // Node would not respond to another request on this connection, because it has not sent this response itself.
+  to.socket?.end(body);
 };
 const without = (headers: readonly string[], name: string) =>
   headers.filter((_, i) => headers[i - (i % 2)]!.toLowerCase() !== name.toLowerCase());
@@ -143,9 +144,7 @@ const faultOf: Record<string, fc.Arbitrary<Fault>> = {
   redirect: fc.constantFrom('/v1/pets', '/', 'https://127.0.0.1:1/v1/pets', '\\\\', '').map((location): Fault =>
     (to, response) => send(to, { ...response, status: 302, headers: [...response.headers, 'Location', location] })),
   cut: fc.nat(400).map((at): Fault => (to, response) => {
-    const { socket } = to;
     send(to, { ...response, body: response.body.subarray(0, Math.floor((response.body.length * at) / 400)) });
-    socket?.destroySoon();
   }),
   reset: fc.constant((to) => void to.socket?.resetAndDestroy()),
   'not HTTP': fc
@@ -154,8 +153,9 @@ const faultOf: Record<string, fc.Arbitrary<Fault>> = {
   informational: fc.integer({ min: 100, max: 199 }).map((status): Fault => ({ socket }) =>
     void socket?.write(`HTTP/1.1 ${status} Any\r\nConnection: Upgrade\r\nUpgrade: any\r\n\r\n`)),
   twice: fc.constant((to, response) => {
-    send(to, response);
-    send(to, response);
+    const headers = response.headers.join(': any\r\n');
+    to.socket?.write(`HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n${headers}: any\r\n\r\n`);
+    to.socket?.end(response.body);
   }),
   silence: fc.constant(() => {}),
   'an endless body': fc.constant((to) => repeatedly(to, 'HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(65_536, '[{"id":1},'))),
