@@ -25,6 +25,11 @@ test('verdicts and metrics that differ, in both directions; nothing if none does
   assert.match(comparisonText(read({ ...right!, metrics: fewer }), right!), /\n  exact\.admitted_requests +– → +58$/);
 });
 
+test('a scenario that only one of the two runs had', () => {
+  const more = { ...right!, metrics: { ...right!.metrics, 'refusal.rounds_count': 2 } };
+  assert.doesNotMatch(comparisonText(read(more), right!), /refusal|Metrics/);
+});
+
 test('what is no report of this bench: one line', () => {
   for (const [text, problem] of [
     ['{', /^limits\.json: not JSON: /],

@@ -34,7 +34,7 @@ export function readEarlier(json: string, name: string): Earlier {
   return { target, startedAt, exitCode: exitCode!, metrics, scenarios };
 }
 
-/** The comparison: verdicts that are worse, better and otherwise changed, and all metrics that differ. */
+/** The comparison: verdicts that are worse, better and otherwise changed, and metrics that differ. */
 export function comparisonText(before: Earlier, now: Earlier): string {
   const side = ({ target, startedAt, exitCode }: Earlier) =>
     `${target}, ${dateText(startedAt)}: ${headlines[exitCode].toLowerCase()}`;
@@ -45,7 +45,9 @@ export function comparisonText(before: Earlier, now: Earlier): string {
   });
   const verdictsOf = (wanted: Direction) =>
     block(directionTitles[wanted], changed.filter(({ direction }) => direction === wanted).map(({ text }) => text));
-  const names = Object.keys({ ...before.metrics, ...now.metrics }).toSorted();
+  const inBoth = now.scenarios.filter(({ name }) => before.scenarios.some((one) => one.name === name));
+  const names = Object.keys({ ...before.metrics, ...now.metrics }).toSorted()
+    .filter((metric) => inBoth.some(({ name }) => metric.startsWith(`${name}.`)));
   const rows = names.filter((name) => before.metrics[name] !== now.metrics[name]).map((name) => {
     const [was, is] = [before.metrics[name], now.metrics[name]];
     const ratio = was === undefined || is === undefined || was === 0 ? '' : `×${(is / was).toFixed(2)}`;
