@@ -34,6 +34,6 @@ export function exitOnSignals(): void {
 export function temporaryFolder(owner: Owner): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
   // A server that is being killed may still write.
-  owner.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 }));
+  owner.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   return folder;
 }

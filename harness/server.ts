@@ -88,6 +88,7 @@ export function built(path: string): string {
  * @throws NotStarted if the build fails
  */
 export async function buildIfNeeded(owner: Owner): Promise<void> {
+  if (isBundle) return; // it has no sources
   const { code, stdout, stderr } = await new Program(owner, [process.execPath, 'scripts/build.mjs', '--if-needed']).ended;
   if (code !== 0) throw new NotStarted(`the build failed: ${(stdout + stderr).trim().split('\n')[0]}`);
 }
