@@ -37,7 +37,10 @@ export async function openSession(options: Options, clock: Clock, wait: Wait): P
   return { session, close };
 }
 
-/** Builds and starts this project's own server, with sample animals and a key. Its folder is removed when this process exits. */
+/**
+ * Builds and starts this project's own server, with sample animals and a key. Its folder is removed when this process
+ * exits.
+ */
 async function startOwnServer() {
   await buildIfNeeded(thisProcess);
   const server = await startServer(thisProcess, temporaryFolder(thisProcess), ['--demo']);

@@ -89,6 +89,7 @@ export function built(path: string): string {
  */
 export async function buildIfNeeded(owner: Owner): Promise<void> {
   if (isBundle) return; // it has no sources
-  const { code, stdout, stderr } = await new Program(owner, [process.execPath, 'scripts/build.mjs', '--if-needed']).ended;
+  const command = [process.execPath, 'scripts/build.mjs', '--if-needed'];
+  const { code, stdout, stderr } = await new Program(owner, command).ended;
   if (code !== 0) throw new NotStarted(`the build failed: ${(stdout + stderr).trim().split('\n')[0]}`);
 }

@@ -1,5 +1,5 @@
 /** What responses show about the windows behind them. */
-import { windowMoves } from '../../conformance/client/windows.ts';
+import { isSameReset, windowMoves } from '../../conformance/client/windows.ts';
 import type { LimitsClient } from './client.ts';
 import { isAdmitted, type Read, type Response } from './responses.ts';
 
@@ -62,7 +62,7 @@ export function wrongReset({ reading: { reset }, sentAt }: Read, client: LimitsC
 /** Whether some responses are of another window than the first, if windows are fixed. */
 export function windowTurned([first, ...rest]: readonly Response[]): boolean {
   const reset = first?.reading?.reset ?? 0;
-  return rest.some(({ reading }) => reading !== undefined && Math.abs(reading.reset - reset) > roundingS);
+  return rest.some(({ reading }) => reading !== undefined && !isSameReset(reading.reset, reset));
 }
 
 /** How many were admitted in each window: those whose Resets differ by no more than their rounding, in order. */

@@ -51,7 +51,7 @@ test('the counts of each suite match its cases, and the totals match the suites'
 test('a case names section, requirement and text; a failure says what was required and received', () => {
   assert.ok(
     xml.includes(
-      '<testcase classname="4.1 List animals" name="list.limit: A list never has more animals than its limit." time="1.250">',
+      '<testcase classname="4.1 List animals" name="list.limit: A list never has more animals than its limit, nor more than 100." time="1.250">',
     ),
   );
   assert.ok(

@@ -141,7 +141,7 @@ test('progress has one line for each requirement, with a sign and words', () => 
   assert.equal(line('list.answers', { judged: 1 }).slice(-19), '(1 response so far)');
   assert.equal(
     line('list.limit'),
-    '  ✗ list.limit                    A list never has more animals than its limit.   (FAILED)',
+    '  ✗ list.limit                    A list never has more animals than its limit, nor more than 100.   (FAILED)',
   );
   assert.match(line('list.default-limit'), /^ {2}\? list\.default-limit .* \(inconclusive: the list has 12 animals; /);
   assert.match(line('limits.refuses'), /^ {2}– limits\.refuses .* \(skipped: only with --exhaust\)$/);
