@@ -12,8 +12,9 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** A copy of the checkout, before any build. */
 function checkout(t: TestContext): string {
   const folder = temporaryFolder(t);
-  for (const name of ['conformance', 'data/sample', 'harness', 'scripts', 'src', 'package.json', 'tsconfig.json'])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
+  const names = ['LICENSE', 'bench', 'conformance', 'data/sample', 'harness', 'package.json', 'scripts', 'src'];
+  for (const name of [...names, 'tsconfig.json'])
+    cpSync(join(root, name), join(folder, name), { recursive: true, filter: (path) => !path.endsWith('/node_modules') });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }
@@ -33,7 +34,7 @@ test('four runs that start at once build the server and test it, twice, and a bu
     const run = () => npm(folder, 'conformance', '--', '--only', 'list.answers,list.limit-accepted', '--seed', '1');
     const runs = await Promise.all([run(), run(), run(), run(), ...others]);
     for (const { code, stdout, stderr } of runs) assert.equal(code, 0, stdout + stderr);
-    for (const { stdout } of runs.slice(0, 4)) assert.match(stdout, /^CONFORMS: 2 passed/m);
+    for (const { stdout } of runs.slice(0, 4)) assert.match(stdout, /^CONFORMS.*: 2 of /m);
   }
   assert.deepEqual(
     readdirSync(join(folder, 'build')).filter((name) => name.startsWith('dist-')),

@@ -47,7 +47,7 @@ export function withoutAt(key: string, index: number): Credential {
 
 /** The key followed by more text. */
 export function lengthened(key: string, by: string): Credential {
-  return token(key + by, `\${API_KEY}${by}`);
+  return token(key + by, `\${API_KEY}${by.replace(/[$`"\\]/g, '\\$&')}`);
 }
 
 /** An invalid bearer token, and its shell expression. */

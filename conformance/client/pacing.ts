@@ -33,6 +33,7 @@ const unknownClockMarginMs = 1_000;
 
 export class Pacer {
   #perMinute: number | undefined;
+  #lowestLimit = Infinity;
   /** Whether Remaining was ever above 0. If it is always 0, as some servers send without a key, it is ignored. */
   #hadRoom = false;
   #window: { remaining: number; limit: number; reset: number; endsAt: number } | undefined;
@@ -88,6 +89,7 @@ export class Pacer {
     const { limit, remaining, reset } = rateLimits;
     this.#hadRoom ||= remaining > 0;
     if (!this.#hadRoom) return;
+    this.#lowestLimit = Math.min(this.#lowestLimit, limit);
     const margin = this.#offset === undefined ? unknownClockMarginMs : marginMs;
     const told = reset * 1_000 - (this.#offset ?? 0) + margin;
     const endsAt = told - response.receivedAt <= dayMs + toleranceMs ? told : response.receivedAt + minuteMs + margin;
@@ -123,7 +125,8 @@ export class Pacer {
 
   /** Whether the limit explains the waits so far, even if other clients send as many requests as the kit. */
   #believes(): boolean {
-    return this.#waitedMs <= moreWaitsMs + ((2 * this.#requests) / this.#window!.limit) * minuteMs;
+    const perMinute = Math.min(this.#perMinute ?? Infinity, this.#lowestLimit);
+    return this.#waitedMs <= moreWaitsMs + ((2 * this.#requests) / perMinute) * minuteMs;
   }
 
   /** A lower bound of the server's time, in milliseconds since 1970. */
