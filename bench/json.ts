@@ -44,12 +44,12 @@ for (let round = 0; round < rounds; round += 1) {
     best[index]!.parse = Math.min(best[index]!.parse, time(parse, bytes));
   }
 }
-const ratios = best.map(({ ours, parse: floor }) => ours / floor);
+const ratios = best.map(({ ours, parse: baseline }) => ours / baseline);
 console.log(table(
   ['Body', 'JSON.parse (µs)', 'our reader (µs)', 'ratio'],
   bodies.map(({ name }, index) => {
-    const { ours, parse: floor } = best[index]!;
-    return [name, floor.toFixed(0), ours.toFixed(0), ratioText(ratios[index]!)];
+    const { ours, parse: baseline } = best[index]!;
+    return [name, baseline.toFixed(0), ours.toFixed(0), ratioText(ratios[index]!)];
   }),
 ));
 const over = bodies.filter((_, index) => ratios[index]! > maxRatio);

@@ -25,7 +25,7 @@ const reportIn = (folder: string): LimitsReport =>
 
 const leftBehind = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('petstore-'));
 
-/** A server whose windows begin with the first request, so that no minute of the machine's clock must be waited for. */
+/** A server whose windows begin with the first request, so that no test waits for a clock minute. */
 async function server(t: TestContext, fault?: string): Promise<Server> {
   const { baseUrl, close } = await startSmallServer({
     clock: systemClock,
@@ -106,7 +106,7 @@ test('a server on another machine: only with --remote, and then no more requests
   assert.ok(local.received.length > 60 && local.received.length <= Number(most), `${local.received.length} of ${most}`);
 });
 
-test('Ctrl-C: a report of what was seen, exit 2, and nothing left behind, even if npm repeats the signal', async (t) => {
+test('Ctrl-C: a report, exit 2, and nothing left behind, even if npm repeats the signal', async (t) => {
   const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
   const again = encodeURIComponent('process.once("SIGINT", () => process.kill(process.pid, "SIGINT"))');
   const run = start(['recovery', 'boundary', '--report', report], {
@@ -152,7 +152,7 @@ test('a second Ctrl-C kills our own server if it does not stop after the first o
   assert.deepEqual(leftBehind(folder), []);
 });
 
-test('the output is closed: no message, exit 2, and nothing of our own server left behind', async (t) => {
+test('the output is closed: no message, exit 2, and our own server leaves nothing behind', async (t) => {
   const folder = temporaryFolder(t);
   const run = start(['exact'], { TMPDIR: folder });
   await run.printed(/One request to/);

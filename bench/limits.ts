@@ -26,10 +26,10 @@ const screen = {
   columns: process.stdout.columns ?? 120,
 };
 
-/** The first Ctrl-C ends the run and writes its report, the second exits at once. */
+/** The first Ctrl-C ends the run and writes its report, a second one exits at once. */
 const interruption = new AbortController();
 let interruptedAt = 0;
-/** Within so much time it is the same one: the terminal sends it to all of its processes, and npm passes its own on. */
+/** Signals within this time are one Ctrl-C: the terminal sends it to every process, and npm passes it on. */
 const sameMs = 1_000;
 
 /** Replaces the keys in everything that is printed. */
@@ -93,7 +93,7 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-// If nobody reads the output any more, as after `| head`, the bench ends without a message.
+// If nobody reads the output any longer, as after `| head`, the bench ends without a message.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(2));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
@@ -110,7 +110,7 @@ try {
   if (options === 'help') process.stdout.write(help);
   else process.exit(await main(options));
 } catch (caught) {
-  // Ctrl-C stops our own server and its command too: an error after that has no other cause, and is not reported.
+  // Ctrl-C also stops our own server and its command, so an error after it is a consequence of it.
   const error: unknown = interruption.signal.aborted ? interruption.signal.reason : caught;
   const expected = [UsageError, Untestable, Interrupted, NotStarted].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : `the bench failed: ${(error as Error).stack}`;

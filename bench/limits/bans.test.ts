@@ -10,8 +10,8 @@ import { response, reportOf, resultOf, textOf } from './testing/runs.ts';
 const minuteMs = 60_000;
 
 /**
- * Bans after so many refusals, or so many in a row, by default for five minutes; `late` is how much later than
- * announced it ends.
+ * Bans after a number of refusals (in all, or in a row), by default for five minutes. `late` is how much later than
+ * announced the ban ends.
  */
 function banning(
   after: number, { late = 0, status = 429, lengthMs = 5 * minuteMs, inARow = false } = {},
@@ -46,10 +46,10 @@ describe('bans', () => {
   const ban = (t: Parameters<typeof resultOf>[0], fault?: Partial<Hooks>) =>
     resultOf(t, 'ban', { ...(fault && { fault }), settings: { untilBan: true } });
 
-  test('one that comes and ends', async (t) => {
+  test('one that begins and ends', async (t) => {
     const result = await ban(t, banning(40));
     assert.equal(result.verdict, 'passed', textOf([result]));
-    // The first refusal came while the key was driven to its limit.
+    // The first refusal occurred while the key was driven to its limit.
     assert.equal(result.figures['refused_requests'], 39);
     assert.equal(result.figures['length_s'], 300);
   });
@@ -57,17 +57,17 @@ describe('bans', () => {
   test('one with another status, and one that outlasts its Retry-After', async (t) => {
     const [other, late] = [await ban(t, banning(70, { status: 403 })), await ban(t, banning(40, { late: 30_000 }))];
     assert.equal(other.figures['ban_status'], 403);
-    assert.match(late.failures.join(), /^the ban did not end: 429 after the 5 min 0 s that Retry-After had said/);
+    assert.match(late.failures.join(), /^the ban did not end: 429 after the 5 min 0 s of its Retry-After/);
   });
 
   test('one that no Retry-After shows', async (t) => {
     const result = await ban(t, { ...banning(40), retryAfter: base.retryAfter });
     assert.deepEqual(result.failures, [
-      'a ban came that no Retry-After showed: 429 after the time that the refusals had named',
+      'the key was banned, but no Retry-After showed it: 429 after the required wait',
     ]);
   });
 
-  test('one that the scenario does not intend: it is reported, and waited for if it is short', async (t) => {
+  test('one that the scenario does not intend: the run reports it, and waits for it if it is short', async (t) => {
     const long = await reportOf(t, { fault: banning(1), names: ['exact', 'refusal'] });
     assert.match(
       textOf(long.scenarios),
@@ -83,7 +83,7 @@ describe('bans', () => {
     );
   });
 
-  test('one that a third refusal would cause: no scenario causes it, unless it is asked for', async (t) => {
+  test('one that a third refusal would cause: no scenario causes it without --until-ban', async (t) => {
     const careful = await reportOf(t, { fault: banning(3, { inARow: true }) });
     assert.deepEqual([careful.exitCode, careful.totals.passed], [0, 6], textOf(careful.scenarios));
     assert.deepEqual(careful.timeline.bans, []);
@@ -96,14 +96,14 @@ describe('bans', () => {
     assert.match(result.failures.join(), /^a client that waited for Retry-After .* got 429$/, textOf([result]));
   });
 
-  test('none comes: no failure, and no more refusals than announced', async (t) => {
+  test('a server that never bans: no failure, and no more refusals than announced', async (t) => {
     const result = await ban(t);
     assert.deepEqual([result.verdict, result.figures['banned']], ['passed', 'no']);
     assert.ok(result.refused <= 121 + 10, `${result.refused}`);
   });
 });
 
-test('a ban shows itself by a wait beyond the window of admitted requests, and by nothing else', () => {
+test('only a wait beyond the window of admitted requests shows a ban', () => {
   const key = { secret: 'x', number: 1, own: false, quiet: false };
   const refused = (reset: number, limit: number, retryAt: number, receivedAt = 20_000): number => {
     const bans = new Bans({ ourTime: (time: number) => time } as LimitsClient);

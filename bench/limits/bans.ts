@@ -1,7 +1,7 @@
 /**
- * Bans, as refusals show them: the wait that Retry-After requires ends well after the window, which never happens if
- * only requests are used up. A server may show the ban in Reset, too; so the end of a window is the one that an
- * admitted request showed.
+ * Detects bans: the wait that Retry-After requires ends well after the window, which never happens to a key that has
+ * only used up its requests. A server may also show the ban in Reset, so the end of a window is taken from the last
+ * request that was admitted.
  */
 import { duration } from '../../conformance/report/words.ts';
 import type { LimitsClient } from './client.ts';
@@ -9,10 +9,10 @@ import type { Key } from './keys.ts';
 import type { BanSeen, Outcome } from './report.ts';
 import { isAdmitted, isRefused, type Response } from './responses.ts';
 
-/** A wait that ends so much later than the window is that of a ban. */
+/** A wait that ends later than this after the window is that of a ban. */
 export const banMs = 5_000;
 
-/** Retry-After is in whole seconds: refusals of one ban can differ by so much. */
+/** The most by which the ends differ that refusals of one ban state, because Retry-After is in whole seconds. */
 const roundingMs = 2_000;
 
 export class Bans {
@@ -26,7 +26,7 @@ export class Bans {
     this.#client = client;
   }
 
-  /** Takes a response into account; `retryAt` is when its key may retry, if it says so. */
+  /** Takes a response into account; `retryAt` is when its key may retry, if it states that. */
   received(key: Key, response: Response, retryAt: number | undefined): void {
     const { reading, receivedAt } = response;
     const shown = reading && { limit: reading.limit, endsAt: this.#client.ourTime(reading.reset * 1_000) };
@@ -34,12 +34,12 @@ export class Bans {
     if (!isRefused(response) || retryAt === undefined) return;
     const known = this.#windows.get(key);
     const window = known !== undefined && known.endsAt > receivedAt ? known : shown;
-    // Another limit belongs to another window, such as the day.
+    // If the limit differs, the headers show another window, such as the day.
     if (window === undefined || window.endsAt < receivedAt || (shown ?? window).limit !== window.limit) return;
     if (retryAt > window.endsAt + banMs) this.add(key, { from: receivedAt, to: retryAt });
   }
 
-  /** Adds a ban, unless it is known. */
+  /** Adds a ban, unless it is already known. */
   add(key: Key, ban: BanSeen): void {
     const end = this.#ends.get(key) ?? 0;
     if (end > ban.from && Math.abs(end - ban.to) < roundingMs) return;
@@ -47,13 +47,13 @@ export class Bans {
     this.seen.push(ban);
   }
 
-  /** How long a key is still banned; 0 if it is not. */
+  /** The milliseconds until the ban of a key ends; 0 if it is not banned. */
   leftMs(key: Key, now: number): number {
     return Math.max(0, (this.#ends.get(key) ?? 0) - now);
   }
 }
 
-/** An outcome with the remark that the key was banned meanwhile, which no scenario but `ban` intends. */
+/** An outcome with the remark that the key was banned meanwhile, which only the scenario `ban` intends. */
 export function withBan(outcome: Outcome, { from, to }: BanSeen): Outcome {
   const note = `a 429 required a wait of ${duration((to - from) / 1_000)}, well beyond the end of the window: a ban`;
   const { seen, reason } = outcome;

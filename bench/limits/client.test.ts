@@ -1,4 +1,4 @@
-/** The one place that sends: how many requests it sends, and what it returns. */
+/** The client: how many requests it sends, and what it returns. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -66,7 +66,7 @@ test('exactly as many requests as requested, on as many connections, with the ke
   );
 });
 
-test('no more than the budget allows: what does not fit is not begun', async (t) => {
+test('a load that exceeds the budget is not started', async (t) => {
   const server = await scripted(t, (_, response) => void response.end('[]'));
   const sender = client(server.baseUrl);
   sender.budget = 30;
@@ -139,7 +139,7 @@ test('a server that closes every connection: no response, and the reason', async
   );
 });
 
-test('a load ends at a response, and when the run is interrupted', async (t) => {
+test('a load ends at the response that `until` accepts, and when the run is interrupted', async (t) => {
   const server = await scripted(t, async (_, response) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     response.writeHead(server.received.length > 10 ? 429 : 200).end('[]');
@@ -158,7 +158,7 @@ test('a load ends at a response, and when the run is interrupted', async (t) => 
   assert.deepEqual(await sender.send({ key, amount: 5, connections: 1 }), { responses: [], lost: 0, lateMs: 0 });
 });
 
-test('with a rate, a latency counts from when the request was due, as after a stall', async (t) => {
+test('with a rate, latencies count from when the request was due, even after a stall', async (t) => {
   for (const [rate, expected] of [
     [10, [0, 0, 1_000, 900, 800]],
     [undefined, [0, 0, 1_000, 0, 0]],
@@ -185,7 +185,7 @@ test('a sleep that ends late counts for the bench, not for the server', async (t
   assert.deepEqual([responses.map(({ latencyMs }) => latencyMs), lateMs], [[0, 0, 0], 30]);
 });
 
-test('wrong keys: every second request without a key has another one, of the same form', async (t) => {
+test('wrong keys: every second request has a different wrong key of the same form', async (t) => {
   const server = await scripted(t, (_, response) => void response.writeHead(401).end('{}'));
   await client(server.baseUrl).send({ key: undefined, wrongLike: key, amount: 20, connections: 2 });
   const sent = server.received.map(({ headers }) => headers.authorization);

@@ -1,7 +1,7 @@
 /**
- * The one place that sends. Each connection of a load is a client of the conformance kit with its share of the
- * requests, which it sends one after the other. It never sends more than its share, even if it repeats a request whose
- * connection broke.
+ * The only code of the bench that sends requests. Each connection of a load is a client of the conformance kit, which
+ * sends its share of the requests one after the other. It never sends more than its share, even if it repeats a request
+ * whose connection broke.
  */
 import type { Clock } from '../../conformance/client/clock.ts';
 import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
@@ -16,25 +16,25 @@ import { wrongKey, type Key } from './keys.ts';
 import { responseOf, type Response } from './responses.ts';
 import type { LoadOperation } from './settings.ts';
 
-/** What to send: one operation, so many times. */
+/** What to send: one operation, `amount` times. */
 export interface Load {
-  /** Undefined: without a key. */
+  /** Undefined: the requests have no key. */
   readonly key: Key | undefined;
-  /** Without a key: every second request has a wrong one of the form of this one instead. */
+  /** In a load without a key, every second request has a wrong key instead, of the same form as this one. */
   readonly wrongLike?: Key;
   /** By default `GET /pets?limit=1`. */
   readonly operation?: LoadOperation;
   readonly amount: number;
   readonly connections: number;
   /**
-   * Requests per second of all connections, by which each request is due at a certain time; undefined: each as soon as
-   * the one before has its response. If no connection is free when a request is due, its latency includes that wait:
-   * otherwise a server that stalls would hide most of the requests that had to wait.
+   * Requests per second of all connections together, which determines when each request is due. Undefined: each
+   * connection sends its next request as soon as it has a response. If no connection is free when a request is due, its
+   * latency includes that wait: otherwise most of the delay that a stalling server causes would not be measured.
    */
   readonly rate?: number;
-  /** Ends the load at a response. */
+  /** The load ends at the first response for which this returns true. */
   readonly until?: (response: Response) => boolean;
-  /** It is a finding, not an error, if no request gets a response. */
+  /** If no request gets a response, that is a result and not an error. */
   readonly mayAllBeLost?: true;
 }
 
@@ -43,7 +43,7 @@ export interface Sent {
   readonly responses: readonly Response[];
   /** Requests without a response. */
   readonly lost: number;
-  /** How late the bench itself was at most, in milliseconds: this machine is busy. */
+  /** The longest delay of the bench itself, in milliseconds: it shows how busy this machine is. */
   readonly lateMs: number;
 }
 
@@ -52,35 +52,35 @@ export interface ClientOptions {
   readonly clock: Clock;
   /** Ends all loads. */
   readonly signal: AbortSignal;
-  /** Milliseconds, to a microsecond, by which latencies are measured: the machine's own, unless a test has another. */
+  /** The time in milliseconds, accurate to a microsecond, by which latencies are measured; set only by tests. */
   readonly stopwatch?: () => number;
-  /** Whether rates are kept: not in a test whose clock does not move while requests are in flight. */
+  /** Whether rates are kept. False in tests whose clock does not move while requests are in flight. */
   readonly paced?: boolean;
 }
 
-/** The estimate that was printed does not allow so many more requests. */
+/** The load would exceed the number of requests that was announced. */
 export class BudgetSpent extends Error {
   override readonly name = 'BudgetSpent';
 }
 
-/** A Date has whole seconds, and some servers keep it for one more. */
+/** A Date has whole seconds, and some servers update it a second late. */
 const dateSlackMs = 2_000;
 /**
- * A window is taken to have turned so much after its Reset: a tick of a clock, or more if no Date has shown the
- * server's.
+ * The time after its Reset at which a window is considered to have ended: a tick of the clock, or more if no Date has
+ * shown the server's clock.
  */
 const [tickMs, unknownClockMs] = [50, 1_000];
 
 export class LimitsClient {
-  /** How many requests may be sent in all. */
+  /** The most requests that may be sent in total. */
   budget = 0;
   #taken = 0;
   readonly sent = { withKey: 0, withoutKey: 0 };
   readonly #options: ClientOptions;
   readonly #onResponse: (response: Response, key: Key | undefined) => void;
-  /** Estimates from all responses how far the server's clock is ahead of ours, at least. */
+  /** Estimates from all responses the least by which the server's clock is ahead of ours. */
   readonly #pacer = new Pacer();
-  /** How far it can be ahead at most; Infinity if no Date has shown it. */
+  /** The most by which it can be ahead; Infinity if no Date has shown it. */
   #mostAhead = Infinity;
   #turn = 0;
   /** An animal of the server. */
@@ -102,26 +102,26 @@ export class LimitsClient {
   }
 
   /**
-   * The server's time at a time of ours. If ours agrees with every Date, both are taken to be the same: clocks are
-   * mostly right.
+   * Converts a time of our clock to the server's. If our clock agrees with every Date, both are considered equal,
+   * because most clocks are right.
    */
   serverTime(now: number): number {
     const ahead = this.#pacer.serverTime(0);
     return ahead <= 0 && this.#mostAhead >= 0 ? now : now + ahead;
   }
 
-  /** Our time at a time of the server. */
+  /** Converts a time of the server's clock to ours. */
   ourTime(server: number): number {
     return server - this.serverTime(0);
   }
 
-  /** How far `serverTime` may be wrong, and a tick. */
+  /** The uncertainty of `serverTime`, plus a tick. */
   get marginMs(): number {
     if (!this.knowsServerTime) return unknownClockMs;
     return this.serverTime(0) === 0 ? tickMs : Math.max(0, this.#mostAhead - this.serverTime(0)) + tickMs;
   }
 
-  /** Our time at which the server's clock has certainly passed a time, whatever its Dates leave open. */
+  /** The time of our clock at which the server's has passed a time, whatever the uncertainty. */
   timeAfter(server: number): number {
     return server - this.#pacer.serverTime(0) + (this.knowsServerTime ? tickMs : unknownClockMs);
   }
@@ -130,7 +130,7 @@ export class LimitsClient {
    * Sends a load. Resolves when every request has a response or is lost, at `until`, or when the run is interrupted.
    *
    * @throws BudgetSpent before anything is sent
-   * @throws NoResponse if no request got a response, unless that may be
+   * @throws NoResponse if no request got a response, unless `mayAllBeLost`
    */
   async send(load: Load): Promise<Sent> {
     const { signal, clock, stopwatch = () => performance.now() } = this.#options;

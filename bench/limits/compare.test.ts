@@ -30,14 +30,14 @@ test('a scenario that only one of the two runs had', () => {
   assert.doesNotMatch(comparisonText(read(more), right!), /refusal|Metrics/);
 });
 
-test('what is no report of this bench: one line', () => {
+test('a file that is not a report of this bench: one line', () => {
   for (const [text, problem] of [
     ['{', /^limits\.json: not JSON: /],
     ['null', /^limits\.json: not a report of this bench$/],
     ['{"kit":{"name":"petstore-conformance"},"format":1}', /^limits\.json: not a report of this bench$/],
     [JSON.stringify({ ...right!, format: 1 }), /^limits\.json: a report of format 1; this bench reads format 2$/],
-    [JSON.stringify({ ...right!, metrics: { a: 'x' } }), /^limits\.json: not a whole report of format 2$/],
-    [JSON.stringify({ ...right!, scenarios: [null] }), /^limits\.json: not a whole report of format 2$/],
+    [JSON.stringify({ ...right!, metrics: { a: 'x' } }), /^limits\.json: not a complete report of format 2$/],
+    [JSON.stringify({ ...right!, scenarios: [null] }), /^limits\.json: not a complete report of format 2$/],
   ] as const) {
     assert.throws(() => readEarlier(text, 'limits.json'), (error: Error) => problem.test(error.message), text);
   }

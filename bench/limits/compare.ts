@@ -5,14 +5,14 @@ import { dateText, grouped, verdicts } from '../../conformance/report/words.ts';
 import type { LimitsReport } from './report.ts';
 import { headlines } from './terminal.ts';
 
-/** What is read of an earlier report. */
+/** The fields of an earlier report that are read. */
 export type Earlier = Pick<LimitsReport, 'target' | 'startedAt' | 'exitCode' | 'metrics'>
   & { readonly scenarios: readonly Pick<LimitsReport['scenarios'][number], 'name' | 'verdict'>[] };
 
 /**
  * Reads a limits.json.
  *
- * @param name of the file, for error messages
+ * @param name the name of the file, for error messages
  * @throws Error with one line if it is not a report of this bench
  */
 export function readEarlier(json: string, name: string): Earlier {
@@ -30,11 +30,11 @@ export function readEarlier(json: string, name: string): Earlier {
     && [0, 1, 2].some((code) => code === exitCode) && typeof metrics === 'object' && metrics !== null
     && Object.values(metrics).every(Number.isFinite)
     && scenarios.every((one) => typeof one?.name === 'string' && verdicts.includes(one.verdict));
-  if (!isWhole) throw fail('not a whole report of format 2');
+  if (!isWhole) throw fail('not a complete report of format 2');
   return { target, startedAt, exitCode: exitCode!, metrics, scenarios };
 }
 
-/** The comparison: verdicts that are worse, better and otherwise changed, and metrics that differ. */
+/** The comparison as text: the verdicts that are worse, better or otherwise changed, and the metrics that differ. */
 export function comparisonText(before: Earlier, now: Earlier): string {
   const side = ({ target, startedAt, exitCode }: Earlier) =>
     `${target}, ${dateText(startedAt)}: ${headlines[exitCode].toLowerCase()}`;

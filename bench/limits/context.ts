@@ -1,8 +1,8 @@
 /**
- * What the scenarios share: sending, waiting, and what is known of a key.
+ * What the scenarios share: sending, waiting, and what is known about each key.
  *
- * A window is known by what the server shows of it: its Reset, by the server's clock. How windows turn is open: they
- * may be fixed, start with the first request, slide, or be a bucket that fills.
+ * All that is known about a window is its Reset, by the server's clock. The specification leaves the kind of window
+ * open: windows may be fixed, start with the first request, slide, or be a token bucket.
  */
 import type { Clock } from '../../conformance/client/clock.ts';
 import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
@@ -15,39 +15,39 @@ import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } fro
 import type { Settings } from './settings.ts';
 import { windowsOf, wrongReset, type Windows } from './windows.ts';
 
-/** A requirement is violated so that nothing else can be measured. */
+/** A demand is not met, and nothing else can be measured. */
 export class Violated extends Error {
   override readonly name = 'Violated';
 }
 
-/** A run does not wait for longer windows. */
+/** The longest window that a run waits for. */
 const maxWindowMs = 120_000;
-/** What is done in one window must have so much of it left. */
+/** How much of a window must be left at least when a scenario starts to use it. */
 const minLeftMs = 10_000;
-/** In so much time all requests of a minute come back, however its windows turn. */
+/** After this time, all requests of a minute are available again, whatever the kind of window. */
 const minuteMs = 61_000;
-/** How many windows are waited for until one is fresh. */
+/** The number of windows that `fresh` waits for. */
 const maxTurns = 3;
 /**
- * A key that was given gets no third refusal in a row, unless a ban is asked for: a server may ban for it. Requests
- * that are in flight at the second one can still be refused.
+ * The number of refusals in a row after which a load with a key of the user ends, without --until-ban: a server may ban
+ * the key for a third one. Requests that are in flight at the second refusal can still be refused.
  */
 const maxRefused = 2;
 
-/** What `fresh` sends at most. */
+/** The most requests that `fresh` sends. */
 export const freshCost = maxTurns + 1;
 
-/** Requests beyond what remains, until one must be refused: if windows move, requests come back meanwhile. */
+/** The number of requests beyond what remains of which one must be refused: some may return if windows move. */
 export function maxBeyond(limit: number): number {
   return Math.max(10, Math.ceil(limit / 5));
 }
 
-/** What `drained` sends at most besides what remains. */
+/** The most requests that `drained` sends in addition to those that remain. */
 export function drainedCost(limit: number): number {
   return freshCost + maxBeyond(limit);
 }
 
-/** A run does not send more in one window. */
+/** The most requests that a run sends in one window. */
 const maxRemaining = 20_000;
 
 export interface ContextOptions {
@@ -65,7 +65,7 @@ export class ScenarioContext {
   readonly client: LimitsClient;
   readonly bans: Bans;
   readonly #options: ContextOptions;
-  /** The last reading of each key, its last refusal, and how many refusals came since it was admitted. */
+  /** For each key: the last reading, the last refusal, and the number of refusals since a request was admitted. */
   readonly #read = new Map<Key, Read>();
   readonly #refused = new Map<Key, Response>();
   readonly #refusals = new Map<Key, number>();
@@ -77,7 +77,7 @@ export class ScenarioContext {
     this.bans = new Bans(client);
   }
 
-  /** Sends a load, of the operation that the run is about. */
+  /** Sends a load of the operation under test, unless the load names another. */
   async send(load: Load): Promise<Sent> {
     let refused = 0;
     const guarded = load.key?.own === false && !this.settings.untilBan;
@@ -89,7 +89,7 @@ export class ScenarioContext {
     return sent;
   }
 
-  /** Sends two loads side by side; if one fails, after the other has ended. */
+  /** Sends two loads concurrently, and waits for both even if one fails. */
   async sendBoth(one: Load, other: Load): Promise<readonly [Sent, Sent]> {
     const [first, second] = await Promise.allSettled([this.send(one), this.send(other)]);
     if (first.status === 'rejected') throw first.reason;
@@ -107,7 +107,7 @@ export class ScenarioContext {
     return this.#read.get(key);
   }
 
-  /** Shows what is being done. */
+  /** Shows the current step. */
   doing(what: string): void {
     this.#options.watcher.doing(what);
   }
@@ -124,14 +124,14 @@ export class ScenarioContext {
     signal.throwIfAborted();
   }
 
-  /** Sleeps until the server's clock has certainly passed a time. */
+  /** Sleeps until the server's clock has passed a time, whatever its uncertainty. */
   async untilServer(time: number, why: string): Promise<void> {
     await this.sleep(this.client.timeAfter(time) - this.clock.now(), why);
   }
 
   /**
-   * Waits until a key has all of its requests, or all that other users leave, in a window that lasts a while. Returns
-   * the response that shows it: the first of that window.
+   * Waits for a window that lasts long enough and in which a key has all of its requests, or all that other users
+   * leave. Returns the first response of that window.
    *
    * @throws Inconclusive if the headers do not allow it, or the key is not valid
    * @throws Violated if they violate the specification
@@ -140,7 +140,7 @@ export class ScenarioContext {
     const before = this.#read.get(key);
     if (before !== undefined) {
       this.#requireMinute(key, before);
-      // If nothing remains, a request would only be refused.
+      // If nothing remains, the server would refuse a request.
       if (isRefused(before) || before.reading.remaining === 0) await this.#untilReset(key, before);
       else if (this.#isFresh(before)) return before;
     }
@@ -157,17 +157,17 @@ export class ScenarioContext {
         return read;
       }
       if (turn > maxTurns) throw new Inconclusive(`the key got ${read.status} after its own Reset`);
-      // If a whole window has passed and most requests are still missing, they come back little by little.
+      // If most requests are still missing after a whole window, they return gradually.
       if (turn > 1 && remaining < limit / 2) await this.sleep(minuteMs, 'until all requests of the key are back');
       else await this.#untilReset(key, read);
     }
   }
 
   /**
-   * Sends until a key is refused in a window that lasts a while, unless it is already, and may be refused once more.
-   * Returns the refusal.
+   * Returns a refusal of a key in a window that lasts long enough, after which the key may be refused once more. Sends
+   * requests until there is one, unless the last refusal serves.
    *
-   * @throws Inconclusive if it is not refused
+   * @throws Inconclusive if no request is refused
    */
   async drained(key: Key): Promise<Response> {
     const before = this.#refused.get(key);
@@ -188,15 +188,15 @@ export class ScenarioContext {
     const refused = this.#refused.get(key);
     if (refused !== undefined && refused !== before) return refused;
     const without = lost > 0 ? `; ${count(lost, 'request')} got no response` : '';
-    throw new Inconclusive(`there was no 429, although ${most} more requests were sent than remained${without}`);
+    throw new Inconclusive(`no 429, although ${most} more requests were sent than remained${without}`);
   }
 
-  /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not say. */
+  /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not state it. */
   retryAt(refusal: Response): number | undefined {
     return retryAt(refusal, this.client.serverTime(refusal.receivedAt));
   }
 
-  /** How a response shows that the limit of a key differs from what was promised; undefined if not. */
+  /** How the limit in a response differs from the one that was promised; undefined if it does not. */
   unpromised({ reading: { limit } }: Read): string | undefined {
     const { promised } = this.settings;
     if (promised === undefined || limit === promised.perMinute || limit === promised.perDay) return undefined;
@@ -204,15 +204,15 @@ export class ScenarioContext {
   }
 
   /**
-   * How the windows of a key turn, by the first response of a window and later ones. `fresh` waits for a window that
-   * lasts a while: if there is none, the Reset is that of a bucket, which is soon full again.
+   * The kind of a key's windows, from the first response of a window and later ones. `fresh` waits for a window that
+   * lasts long enough: if the window is shorter, its Reset is that of a token bucket, which is soon full again.
    */
   windowsFrom(fresh: Read, later: readonly Response[]): Windows {
     const leftMs = fresh.reading.reset * 1_000 - this.client.serverTime(fresh.receivedAt);
     return leftMs < minLeftMs ? 'move' : windowsOf([fresh, ...later]);
   }
 
-  /** Whether a response was the first of a window that lasts for a while. */
+  /** Whether a response was the first of a window that lasts long enough. */
   #isFresh(read: Read): boolean {
     const { limit, remaining } = read.reading;
     const left = this.#leftMs(read);
@@ -221,8 +221,8 @@ export class ScenarioContext {
   }
 
   /**
-   * @throws Inconclusive if the headers show a window that nobody waits for, or a limit other than promised
-   * @throws Violated if they show no time that can come
+   * @throws Inconclusive if the key's window or ban is too long to wait for, or its limit is not the promised one
+   * @throws Violated if X-RateLimit-Reset cannot be when the limit resets
    */
   #requireMinute(key: Key, read: Read): void {
     const { limit, remaining } = read.reading;
@@ -239,7 +239,7 @@ export class ScenarioContext {
     if (unpromised !== undefined) throw new Inconclusive(unpromised);
   }
 
-  /** How long the window of a response still lasts. */
+  /** The milliseconds until the window of a response ends. */
   #leftMs({ reading }: Read): number {
     return reading.reset * 1_000 - this.client.serverTime(this.clock.now());
   }
@@ -257,7 +257,7 @@ export class ScenarioContext {
     const { reading } = response;
     if (reading === undefined) return;
     const before = this.#read.get(key)?.reading;
-    // Of requests in flight together, the last response is not that of the request counted last.
+    // The server may not count concurrent requests in the order in which it responds.
     const stale = before?.reset === reading.reset && before.remaining < reading.remaining;
     if (!stale) this.#read.set(key, { ...response, reading });
   }

@@ -1,6 +1,5 @@
 /**
- * limits.html, for somebody who did not run the bench: the verdict first, then each scenario in full, with its
- * timeline.
+ * limits.html, for readers who did not run the bench: first the verdict, then each scenario in full, with its timeline.
  */
 import { attribute, html, type Markup } from '../../conformance/report/markup.ts';
 import { pageHtml } from '../../conformance/report/page.ts';
@@ -9,7 +8,7 @@ import type { LimitsReport, ScenarioResult } from './report.ts';
 import { fieldsOf, headlines, loadText, promisedText } from './terminal.ts';
 import { countsText, timelineOf, timelineStyle } from './timeline.ts';
 
-/** What this page adds to the style of report.html. */
+/** The style of this page, which is added to that of report.html. */
 const ownStyle = `
 .scenario{background:var(--sheet);border:1px solid var(--line);border-left:4px solid currentColor;border-radius:4px;
 padding:1rem;margin-top:1rem}

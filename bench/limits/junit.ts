@@ -1,4 +1,4 @@
-/** JUnit XML of a run: one suite, a case for each scenario. As in the kit's, what is inconclusive counts as skipped. */
+/** JUnit XML of a run: one suite with a case for each scenario. Inconclusive counts as skipped, as in the kit. */
 import { element, text } from '../../conformance/report/junit.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
 

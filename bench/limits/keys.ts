@@ -1,11 +1,11 @@
-/** The keys of a run: given by the user, or created on our own server as they are needed. */
+/** The keys of a run: given by the user, or created on our own server as needed. */
 import { redactor } from '../../conformance/client/credentials.ts';
 
 export interface Key {
   readonly secret: string;
-  /** Counts the keys of the run from 1. */
+  /** The number of the key within the run, from 1. */
   readonly number: number;
-  /** Created for this run: nobody needs its day. */
+  /** Whether it was created for this run, so that its day may be used up. */
   readonly own: boolean;
   /** The key of a quiet client. If it was given, its plan may differ from that of the main key. */
   readonly quiet: boolean;
@@ -18,7 +18,7 @@ export interface Keys {
   spare(): Promise<Key>;
   /** A second key for a quiet client; undefined if there is none. */
   quiet(): Promise<Key | undefined>;
-  /** Whether keys are created as they are needed. */
+  /** Whether keys are created as needed. */
   readonly unlimited: boolean;
   /** Replaces every key in a text. */
   redact(text: string): string;
@@ -43,7 +43,7 @@ export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
   return { main: await create(), spare: () => create(), quiet: () => create(true), unlimited: true, redact };
 }
 
-/** A key that is not valid, of the same form: a server may refuse others before it compares or hashes them. */
+/** A wrong key of the same form: a server may refuse other forms before it compares or hashes a key. */
 export function wrongKey(like: string): string {
   const [prefix = ''] = /^[A-Za-z]+[_.-]/.exec(like) ?? [];
   const oneOf = (characters: string) => characters[Math.floor(Math.random() * characters.length)]!;

@@ -1,4 +1,4 @@
-/** All responses of a run, by scenario, and what the report shows of them second by second. */
+/** All responses of a run by scenario, and their summary for each second. */
 import type { LimitsClient } from './client.ts';
 import type { Border, Counts, Second } from './report.ts';
 import { isAdmitted, isRefused, type Response } from './responses.ts';
@@ -7,16 +7,16 @@ import { windowsOf } from './windows.ts';
 
 export interface Entry {
   readonly scenario: ScenarioName;
-  /** Whose request it was: that of the key under load, of a quiet key, or of no key. */
+  /** Whether the request had the key under load, a quiet key, or no valid key. */
   readonly role: 'driven' | 'quiet' | 'none';
-  /** Which of the run's keys, counted from 1; 0 for none. */
+  /** The number of the key within the run, from 1; 0 for no valid key. */
   readonly key: number;
   readonly response: Response;
 }
 
 type ServerClock = Pick<LimitsClient, 'serverTime' | 'ourTime'>;
 
-/** A response of a window can be received so much after the window has ended. */
+/** The longest time after the end of a window in which its responses may be received. */
 const lateMs = 2_000;
 
 export function countsOf(entries: readonly Entry[]): Counts {
@@ -25,7 +25,7 @@ export function countsOf(entries: readonly Entry[]): Counts {
   return { admitted, refused, other: keyed.length - admitted - refused, withoutKey: entries.length - keyed.length };
 }
 
-/** What was received in each second after the origin, in order. A second of two scenarios is there twice. */
+/** What was received in each second after the origin, in order. A second in which two scenarios ran occurs twice. */
 export function secondsOf(log: readonly Entry[], clock: ServerClock, origin: number): readonly Second[] {
   const groups = new Map<string, Entry[]>();
   for (const entry of log) {
@@ -47,7 +47,7 @@ export function secondsOf(log: readonly Entry[], clock: ServerClock, origin: num
   return seconds.sort((one, other) => one.at - other.at);
 }
 
-/** The ends of the windows of the key under load that came while the run lasted; none of windows that move. */
+/** The ends of windows of the key under load during the run. Windows that move have none. */
 export function bordersOf(
   log: readonly Entry[], clock: ServerClock, origin: number, endedAt: number,
 ): readonly Border[] {

@@ -1,4 +1,4 @@
-/** Everything that a run has measured, by names that stay the same and end in a unit: `exact.admitted_requests`. */
+/** Everything that a run has measured, by names that never change and end in a unit: `exact.admitted_requests`. */
 import type { ScenarioResult } from './report.ts';
 import { percentiles } from './responses.ts';
 

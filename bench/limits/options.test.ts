@@ -54,7 +54,7 @@ test('all options', () => {
   });
 });
 
-test("the environment, flags before it, and other numbers than a plan's", () => {
+test("the environment, which flags override, and limits of no plan", () => {
   const environment = { BASE_URL: 'http://127.0.0.1:1/v1/', API_KEY: key, NEIGHBOUR_KEY: 'other_Yw5mQ1jG' };
   const read = options(['--api-key', 'another_key', '--per-minute', '7', '--per-day', '70'], environment);
   assert.deepEqual(
@@ -70,7 +70,7 @@ test("the environment, flags before it, and other numbers than a plan's", () => 
   );
 });
 
-test('another machine: only with --remote, and at most so much', () => {
+test('another machine: only with --remote, and with lower ceilings', () => {
   const elsewhere = ['--base-url', 'https://staging.example/v1', '--api-key', key, '--remote'];
   const most = ['--connections', '20', '--rate', '200', '--duration', '60'];
   assert.deepEqual(options([...elsewhere, ...most]).remote, true);

@@ -1,4 +1,4 @@
-/** The command line of the limits bench: flags and environment -> options, or a one-line error. */
+/** The command line of the limits bench: turns flags and environment into options, or into an error of one line. */
 import { parseArgs } from 'node:util';
 import { baseUrlOf, integer, isLoopback, oneOf, UsageError } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
@@ -20,7 +20,7 @@ export interface Options extends Settings {
   readonly compare?: string;
 }
 
-/** The largest numbers for a server on this machine, and for one on another. */
+/** The highest values for a server on this machine, and for one on another machine. */
 const ceilings = { connections: [1_000, 20], duration: [600, 60], rate: [100_000, 200] } as const;
 
 const [, connectionsElsewhere] = ceilings.connections;
@@ -45,8 +45,8 @@ The server and its keys
                         ${remoteCeilings}
 
 What is sent
-  --scenario NAME,…     only these scenarios (or as words without a flag); by default all in turn
-  --operation NAME      which operation is loaded: ${operations.join(', ')} (default listPets;
+  --scenario NAME,…     only these scenarios (also possible without the flag); by default all in turn
+  --operation NAME      the operation that is sent: ${operations.join(', ')} (default listPets;
                         what createPet creates stays)
   --connections N       how many connections drive the key (default 10)
   --duration S          how many seconds the floods of neighbour and strangers last, at most (default 10)
@@ -92,7 +92,7 @@ const flags = {
 } as const;
 
 /**
- * The options in flags and environment, or that the help was asked for.
+ * The options from flags and environment, or `help` if --help is given.
  *
  * @throws UsageError that names the flag and the rule
  */
@@ -173,7 +173,7 @@ export function secretsIn(args: readonly string[], environment: NodeJS.ProcessEn
 function namesOf(words: readonly string[]): readonly ScenarioName[] {
   const unknown = words.find((word) => !scenarioNames.some((name) => name === word));
   if (unknown === undefined) return scenarioNames.filter((name) => words.length === 0 || words.includes(name));
-  // What is no word may be a key without its flag, and is not repeated.
+  // A text that is not a word may be a key without its flag, so the message does not repeat it.
   const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'NAME';
   throw new UsageError(`--scenario ${name}: there are ${scenarioNames.join(', ')}`);
 }

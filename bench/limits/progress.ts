@@ -1,10 +1,10 @@
-/** Progress of a run on stderr: the scenario, what it is doing, and how long all of it takes. */
+/** Progress of a run on stderr: the scenario, its current step, and the time left. */
 import { duration } from '../../conformance/report/words.ts';
 import { progress } from '../measure/progress.ts';
 
-/** Receives what the run is doing. */
+/** Receives the progress of a run. */
 export interface Watcher {
-  /** A scenario begins; all that is left takes about so many seconds. */
+  /** A scenario begins. `secondsLeft` is about how long it and the following ones take. */
   begin(name: string, secondsLeft: number): void;
   doing(what: string): void;
   waiting(why: string, ms: number): void;

@@ -37,7 +37,7 @@ function harmful(): LimitsReport {
   };
 }
 
-test('limits.html: well-formed, nothing from outside, no script, and harmless whatever it holds', () => {
+test('limits.html: well-formed, without external resources and scripts, and harmless whatever it contains', () => {
   const page = limitsHtml(harmful());
   assert.equal(malformed(page, emptyTags), undefined);
   assert.deepEqual(rawCharacters(page), []);
@@ -113,7 +113,7 @@ test('the timeline of a run without responses is empty', () => {
   assert.doesNotMatch(limitsHtml(empty), /<table/);
 });
 
-test('in a terminal: one block per scenario, and no escape of a server', () => {
+test('in a terminal: one block per scenario, and no escape sequence of a server', () => {
   const report = harmful();
   for (const columns of [60, 120, 200]) {
     const screen = { colour: false, columns };
@@ -152,7 +152,7 @@ test('the estimate covers what is sent, scenario by scenario', async (t) => {
       { ...estimate, dayLeft: 99 },
       { ...about, target: '', settings: usualSettings },
     ),
-    /nothing is promised.* they take [\d,]+ at most, and only 99 are left: what does not fit is not tested/s,
+    /limits as the headers show.* they take [\d,]+ at most, and only 99 are left: what does not fit is not tested/s,
   );
   await run.run(estimate);
   const report = run.report(about);
@@ -164,7 +164,7 @@ test('the estimate covers what is sent, scenario by scenario', async (t) => {
   }
 });
 
-test('the timeline: a window ends where a second does, and what comes late belongs to it', () => {
+test('the timeline: a window ends at a whole second, and late responses belong to it', () => {
   const clock = { serverTime: (now: number) => now, ourTime: (time: number) => time };
   const reset = 1_795_262_460;
   const entry = (ms: number, remaining: number, of: number) => {
@@ -208,7 +208,7 @@ test('the timeline: a border is between the second before it and the one after i
   assert.match(text, /<td>1:30<.*<td>58 → 3<[^]*1:33: end of a window[^]*<td>1:33<.*<td>59 → 20</);
 });
 
-test('an interruption: what was seen so far is reported, and the rest skipped', async (t) => {
+test('an interruption: everything measured so far is reported, and the rest skipped', async (t) => {
   const abort = new AbortController();
   const clock = fakeClock();
   const watcher = {
@@ -224,7 +224,7 @@ test('an interruption: what was seen so far is reported, and the rest skipped', 
   assert.ok(report.timeline.seconds.length > 0, 'seconds are reported');
 });
 
-test('no key in a report, even if the address has it', async (t) => {
+test('no key in a report, even if the base URL contains it', async (t) => {
   const run = await runAgainst(t, { names: ['refusal', 'neighbour'] });
   await run.run(await run.open());
   const report = run.report(about);

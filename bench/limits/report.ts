@@ -1,8 +1,8 @@
 /**
- * What limits.json has, and what the other forms of the report are made from. `format` increases when it changes so
- * that a reader of the old one would misread it. It has no key. Times are in milliseconds or seconds, as their names
- * say. A latency is that of one request of the bench's own client, from when it was due if the load has a rate; the
- * first request on each connection is left out.
+ * The content of limits.json, from which the other forms of the report are made. `format` increases if readers of the
+ * old format would misread the new one. It contains no key. Times are in milliseconds or seconds, as their names say.
+ * Latencies are measured by the bench, from the time when a request was due if the load has a rate. They exclude the
+ * first request on each connection.
  */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
 import type { Metrics } from './metrics.ts';
@@ -10,7 +10,8 @@ import type { Latency } from './responses.ts';
 import type { ScenarioName, Settings } from './settings.ts';
 
 /**
- * How many responses with a key were 2xx, 429 or another status; and how many responses came to requests without a key.
+ * The number of responses to requests with a key, by status: 2xx, 429 or another; and the number of responses to
+ * requests without a valid key.
  */
 export interface Counts {
   readonly admitted: number;
@@ -19,17 +20,17 @@ export interface Counts {
   readonly withoutKey: number;
 }
 
-/** Numbers, whose names end in their unit, or a few words: `admitted_requests` → 120, `windows` → `fixed`. */
+/** Numbers, whose names end in the unit, or short texts: `admitted_requests` → 120, `windows` → `fixed`. */
 export type Figures = Readonly<Record<string, number | string>>;
 
 /** The result of a scenario without its responses. */
 export interface Outcome {
   readonly verdict: Verdict;
-  /** What was seen; absent if it was skipped, or nothing can be said. */
+  /** What was observed; absent if the scenario was skipped or observed nothing. */
   readonly seen?: string;
-  /** Why it is inconclusive or skipped. */
+  /** Why the scenario is inconclusive or skipped. */
   readonly reason?: string;
-  /** Which requirements were violated, in words. */
+  /** The demands that were not met, in words. */
   readonly failures: readonly string[];
   /** What was measured. */
   readonly figures: Figures;
@@ -38,37 +39,37 @@ export interface Outcome {
 /** The result of one scenario. */
 export interface ScenarioResult extends Outcome, Counts {
   readonly name: ScenarioName;
-  /** What it does. */
+  /** What the scenario does. */
   readonly text: string;
   readonly demanded: string;
   /** Latencies of the responses with a key; absent if there are none. */
   readonly latency200?: Latency;
   readonly latency429?: Latency;
-  /** When it began, in seconds after the beginning of `timeline`, and how long it took; 0 if it did not begin. */
+  /** When it began, in seconds after the start of `timeline`, and how long it took; 0 if it did not begin. */
   readonly at: number;
   readonly seconds: number;
 }
 
 /**
- * What was received in one second of the run, by the server's clock. A response of a window that was received just
- * after the end of the window counts for the second before. Seconds without a response are left out.
+ * What was received in one second of the run, by the server's clock. Responses of a window that are received just after
+ * its end count for the last second of the window. Seconds without a response are left out.
  */
 export interface Second extends Counts {
   /** In whole seconds after the beginning of `timeline`. */
   readonly at: number;
   readonly scenario: ScenarioName;
   /**
-   * The first and last `X-RateLimit-Remaining` of the key under load in this second; absent if there was none. `key`
-   * counts the keys of the run: if it changes, it was another key.
+   * The first and last `X-RateLimit-Remaining` of the key under load in this second; absent if there was none. `key` is
+   * the number of that key within the run.
    */
   readonly remaining?: { readonly key: number; readonly first: number; readonly last: number };
 }
 
-/** When a window of the key under load ended, as its `X-RateLimit-Reset` said. Absent if windows move. */
+/** The end of a window of the key under load, according to `X-RateLimit-Reset`. There is none if windows move. */
 export interface Border {
-  /** In seconds after the beginning of `timeline`: whole ones, since Reset is. */
+  /** In seconds after the start of `timeline`: an integer, as Reset is. */
   readonly at: number;
-  /** The same as Unix time in seconds: the `X-RateLimit-Reset`. */
+  /** The `X-RateLimit-Reset`: the same time as a Unix timestamp. */
   readonly reset: number;
 }
 
@@ -88,7 +89,7 @@ export interface LimitsReport {
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly seconds: number;
-  /** The flags without keys and addresses. `promised` is absent if the limits are those that the headers showed. */
+  /** The flags without keys and addresses. `promised` is absent if the limits were taken from the headers. */
   readonly settings: Settings;
   readonly sent: {
     readonly withKey: number;
@@ -101,11 +102,11 @@ export interface LimitsReport {
   readonly totals: Readonly<Record<Verdict, number>>;
   /** All figures and latencies by names that do not change, such as `exact.admitted_requests`. */
   readonly metrics: Metrics;
-  /** 0 every requirement was met, 1 one was not, 2 it could not be tested to the end. */
+  /** 0 if every demand was met, 1 if one was not, 2 if the server could not be tested to the end. */
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */
   readonly scenarios: readonly ScenarioResult[];
-  /** Begins with the second of the server's clock in which the run began. */
+  /** Starts with the second of the server's clock in which the run began. */
   readonly timeline: {
     readonly seconds: readonly Second[];
     readonly borders: readonly Border[];

@@ -1,5 +1,5 @@
 /**
- * One response, as the bench uses it: its status, its rate-limit headers, when it was received, and how long it took.
+ * A response as the bench uses it: its status, its rate limit headers, when it was received, and its latency.
  */
 import type { Response as KitResponse } from '../../conformance/client/response.ts';
 import { retryAfterMs } from '../../conformance/client/windows.ts';
@@ -14,16 +14,16 @@ export interface Reading {
 }
 
 export interface Response {
-  /** As the kit's client received it, with turns that are in order across all connections. */
+  /** As the kit's client received it, but its turns are in order across all connections. */
   readonly message: KitResponse;
   readonly status: number;
   /** By the bench's clock, in milliseconds since 1970. */
   readonly sentAt: number;
   readonly receivedAt: number;
   readonly latencyMs: number;
-  /** The first on its connection: its latency includes opening it. */
+  /** Whether it is the first on its connection, so that its latency includes opening the connection. */
   readonly opening: boolean;
-  /** Undefined if a header is missing or no integer. */
+  /** Undefined if a header is missing or not an integer. */
   readonly reading: Reading | undefined;
 }
 
@@ -48,7 +48,7 @@ export function isRefused({ status }: Response): boolean {
  * date.
  */
 export function retryAt({ message, receivedAt }: Response, serverNow: number): number | undefined {
-  // The kit's reading of dates is wider: an HTTP date begins with the name of the day.
+  // The kit accepts more forms of dates. An HTTP date begins with the name of the day.
   if (!/^(\d+$|[A-Z][a-z]{2})/.test(message.all('Retry-After')[0] ?? '')) return undefined;
   const ms = retryAfterMs(message, serverNow);
   return ms === undefined ? undefined : receivedAt + ms;
@@ -61,7 +61,7 @@ export function statusesOf(responses: readonly Response[]): string | undefined {
   return counts.size === 0 ? undefined : [...counts].map(([status, n]) => `${n} × ${status}`).join(', ');
 }
 
-/** What is wrong with each of these responses by itself, however many of them had to be refused. */
+/** What is wrong with these responses individually, whether or not the right number of them was refused. */
 export function wrongIn(responses: readonly Response[]): readonly string[] {
   const other = statusesOf(responses.filter((response) => !isAdmitted(response) && !isRefused(response)));
   return [...(other === undefined ? [] : [`${other}, but only 2xx and 429 are allowed`]), ...withoutHeaders(responses)];
@@ -74,7 +74,7 @@ export function withoutHeaders(responses: readonly Response[]): readonly string[
 }
 
 export interface Latency {
-  /** How many responses it comes from. Of fewer than 100, p99 is the longest; of fewer than 1,000, p999 is. */
+  /** The number of responses. With fewer than 100, p99 is the longest latency; with fewer than 1,000, p999 is. */
   readonly n: number;
   /** In milliseconds. */
   readonly p50: number;
@@ -92,21 +92,21 @@ export function latenciesOf(responses: readonly Response[]): readonly number[] {
   return responses.filter(({ opening }) => !opening).map(({ latencyMs }) => latencyMs);
 }
 
-/** Their percentiles; undefined if there are none. */
+/** The percentiles of those latencies; undefined if there are none. */
 export function latencyOf(responses: readonly Response[]): Latency | undefined {
   const sorted = latenciesOf(responses).toSorted((a, b) => a - b);
   const n = sorted.length;
-  // The nearest rank: a latency that was measured. More digits than microseconds are noise.
+  // The nearest rank, so that each percentile is a measured latency. Digits below a microsecond are noise.
   const rank = (share: number) => Math.round(sorted[Math.ceil(share * n) - 1]! * 1_000) / 1_000;
   return n === 0 ? undefined : { n, p50: rank(0.5), p90: rank(0.9), p99: rank(0.99), p999: rank(0.999) };
 }
 
-/** No ratio comes from fewer latencies on either side. */
+/** The fewest latencies on either side from which a ratio is computed. */
 export const minRatioLatencies = 200;
 
 /**
- * How many times as long `one` is as `other`: `1.4`; undefined if there are too few of either, or they are too short to
- * be measured.
+ * A percentile of `one` divided by that of `other`: `1.4`; undefined if there are too few latencies of either, or if
+ * they are too short to be measured.
  */
 export function ratioOf(one: Latency | undefined, other: Latency | undefined, of: Percentile): number | undefined {
   if (one === undefined || other === undefined || Math.min(one.n, other.n) < minRatioLatencies) return undefined;

@@ -1,4 +1,4 @@
-/** The scenarios in turn: what they will cost, whether the key's day is sufficient, and the result of each. */
+/** Runs the scenarios in turn: estimates their cost, compares it with the key's day, and collects the results. */
 import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
 import { longWindowMs, plans } from '../../conformance/client/pacing.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
@@ -24,7 +24,8 @@ export class Interrupted extends Error {
 }
 
 /**
- * What a run will send at most: of each scenario and in all, the first request included; and what is left of the day.
+ * The most requests that a run will send, by scenario and in total, including the first one; and what is left of the
+ * day.
  */
 export type Estimate = Awaited<ReturnType<Run['open']>>;
 
@@ -32,10 +33,10 @@ export interface RunOptions extends ClientOptions, ContextOptions {
   readonly names: readonly ScenarioName[];
 }
 
-/** The request that shows the reading of the key. */
+/** The request that shows the key's limits before the estimate. */
 const firstRequest = 1;
 
-/** What a run may send to another machine: all scenarios with a key of the plan business. */
+/** The most requests that a run may send to another machine: enough for all scenarios with a Business key. */
 const maxRemoteRequests = 20_000;
 
 export class Run {
@@ -61,9 +62,9 @@ export class Run {
   }
 
   /**
-   * Sends one request with the key, and returns what all scenarios will cost. No more than that is sent from here on.
+   * Sends one request with the key, and returns what all scenarios will cost. From then on the run sends no more.
    *
-   * @throws Untestable if there is no response, or the key is not accepted
+   * @throws Untestable if there is no response, or the key is rejected
    */
   async open() {
     const { names, settings, keys, baseUrl } = this.#options;
@@ -108,13 +109,13 @@ export class Run {
     }
   }
 
-  /** The report of what was seen so far. */
+  /** The report of everything measured so far. */
   report(about: Pick<LimitsReport, 'bench' | 'ownServer'>): LimitsReport {
     const { baseUrl, settings, clock, keys } = this.#options;
     const totalOf = (verdict: Verdict) => this.#results.filter((result) => result.verdict === verdict).length;
     const totals = Object.fromEntries(verdicts.map((verdict) => [verdict, totalOf(verdict)])) as LimitsReport['totals'];
     const untested = this.#aborted !== undefined || totals.inconclusive > 0 || totals.passed === 0;
-    // From a whole second of the server's clock, so that its windows end where seconds do.
+    // The timeline starts at a whole second of the server's clock, because windows end at whole seconds.
     const client = this.#client;
     const origin = client.ourTime(Math.floor(client.serverTime(this.#startedAt) / 1_000) * 1_000);
     const at = (time: number) => Math.round(time - origin) / 1_000;
@@ -173,7 +174,7 @@ export class Run {
       return scenario.hasThresholds ? withThresholds(outcome, this.#options.settings.thresholds) : outcome;
     } catch (error) {
       const { signal } = this.#options;
-      // Ctrl-C stops our own server and its command, too: whatever fails then fails for that reason.
+      // Ctrl-C also stops our own server and its command, so an error after it is a consequence of it.
       const { message: reason } = (signal.aborted ? signal.reason : error) as Error;
       if (signal.aborted) this.#aborted = reason;
       else if (error instanceof Skipped) return { verdict: 'skipped', reason, ...nothing };
@@ -199,10 +200,10 @@ export class Run {
   }
 
   /**
-   * The key's requests per minute: as promised, else as the headers say. A Limit of the day shows the plan, and so the
-   * minute.
+   * The key's requests per minute: as promised, otherwise as the headers state. If the headers show the limit of the
+   * day, it identifies the plan and thus the limit per minute.
    *
-   * @throws Untestable if neither says anything
+   * @throws Untestable if neither states it
    */
   #limitOf(reading: Reading | undefined): number {
     const { promised } = this.#options.settings;
@@ -215,8 +216,8 @@ export class Run {
   }
 
   /**
-   * What is left of the key's day: what the headers say if they show it, else what was promised less what was sent.
-   * Undefined if neither is known, or the key was created for this run.
+   * What is left of the key's day: what the headers state if they show the day, otherwise what was promised less what
+   * was sent. Undefined if neither is known, or the key was created for this run.
    */
   #dayLeft(): number | undefined {
     const { keys, settings } = this.#options;
@@ -232,7 +233,7 @@ export class Run {
   }
 }
 
-/** A value with every text in it redacted. */
+/** A copy of a value in which every text is redacted. */
 function redacted(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === 'string') return redact(value);
   if (Array.isArray(value)) return value.map((one) => redacted(one, redact));

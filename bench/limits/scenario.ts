@@ -1,46 +1,46 @@
-/** What a scenario is: it sends requests, and returns what it has seen and which requirements that violates. */
+/** A scenario sends requests, and returns what it observed and which demands were not met. */
 import type { ScenarioContext } from './context.ts';
 import type { Outcome } from './report.ts';
 import type { ScenarioName, Settings } from './settings.ts';
 
-/** What decides how much a scenario sends. */
+/** What determines how much a scenario sends. */
 export interface Conditions extends Settings {
   /** The key's requests per minute. */
   readonly limit: number;
-  /** Keys are created as they are needed. */
+  /** Whether keys are created as needed. */
   readonly unlimitedKeys: boolean;
-  /** There is a second key. */
+  /** Whether there is a second key. */
   readonly hasQuiet: boolean;
 }
 
-/** What a scenario sends at most, and about how long it takes. */
+/** The most requests that a scenario sends, and about how long it takes. */
 export interface Cost {
-  /** Of the key that is measured, or of those created in its place. */
+  /** Requests with the key under load, or with the keys that are created in its place. */
   readonly withKey: number;
-  /** Of the second key. */
+  /** Requests with the second key. */
   readonly quiet?: number;
   readonly withoutKey?: number;
   readonly seconds: number;
 }
 
 /**
- * What was seen, in a sentence without a capital or a full stop; the violated requirements, each in such a sentence;
- * and figures.
+ * What was observed, as a sentence without a capital and a full stop; the demands that were not met, each as such a
+ * sentence; and figures.
  */
 export type Finding = Pick<Required<Outcome>, 'seen' | 'failures' | 'figures'>;
 
 export interface Scenario {
   readonly name: ScenarioName;
-  /** What it does, in one line. */
+  /** What the scenario does, in one line. */
   readonly text: string;
-  /** What it requires of any server of the specification. */
+  /** What the scenario demands of any server that implements the specification. */
   readonly demanded: string;
-  /** The thresholds of the user apply to its latencies. */
+  /** Whether the user's thresholds apply to its latencies. */
   readonly hasThresholds?: true;
   cost(conditions: Conditions): Cost;
   /**
-   * @throws Inconclusive if the responses can neither meet nor violate the requirement
-   * @throws Violated if there is nothing but a failure to report
+   * @throws Inconclusive if the responses do not show whether the demand is met
+   * @throws Violated if a demand is not met and nothing else can be measured
    * @throws Skipped if it does not apply to this run
    */
   run(context: ScenarioContext): Promise<Finding>;

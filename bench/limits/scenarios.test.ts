@@ -1,4 +1,4 @@
-/** Every scenario against servers that conform, each in its own way, and cases in which no verdict is certain. */
+/** Every scenario against servers that conform, each in its own way, and cases in which no verdict is possible. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Hooks, type Usage } from '../../conformance/mutants/server/hooks.ts';
@@ -29,7 +29,7 @@ const bucket: Variant = {
   },
 };
 
-/** A bucket whose Reset is always the next token, and in which tokens return while requests are in flight. */
+/** A token bucket whose Reset is always the next token, and in which tokens return while requests are in flight. */
 const nextToken: Variant = {
   id: 'next token',
   text: 'A token bucket.',
@@ -44,7 +44,7 @@ const nextToken: Variant = {
 };
 
 describe('servers that conform', () => {
-  test('a bucket whose Reset is the next token, on a server that takes its time', async (t) => {
+  test('a token bucket whose Reset is the next token, on a slow server', async (t) => {
     const clock = fakeClock();
     const slow: Partial<Hooks> = {
       count: (usage, exchange) => {
@@ -59,7 +59,7 @@ describe('servers that conform', () => {
     assert.match(wrong.failures.join(), /^\d+ requests were admitted, but only \d+ remained/, textOf([wrong]));
   });
 
-  test('whichever operation is loaded', async (t) => {
+  test('every operation as the load', async (t) => {
     for (const operation of operations) {
       const report = await reportOf(t, { settings: { operation }, names: ['exact', 'refusal', 'strangers'] });
       assert.deepEqual([report.exitCode, report.totals.passed], [0, 3], textOf(report.scenarios));
@@ -79,7 +79,7 @@ describe('servers that conform', () => {
       assert.ok(report.sent.withKey + report.sent.withoutKey <= report.sent.most, JSON.stringify(report.sent));
     });
 
-  test('keys created as they are needed, a plan with many requests, and nothing promised', async (t) => {
+  test('keys created as needed, a plan with many requests, and nothing promised', async (t) => {
     for (const options of [{ unlimitedKeys: true }, { plan: 'pro', unpromised: true }] satisfies TestOptions[]) {
       const report = await reportOf(t, options);
       assert.equal(report.exitCode, 0, textOf(report.scenarios));
@@ -105,7 +105,7 @@ describe('servers that conform', () => {
   });
 });
 
-test('no third refusal in a minute for a key that was given, unless a ban is asked for', async (t) => {
+test('no third refusal of a key of the user in a minute without --until-ban', async (t) => {
   const refused = new Map<string, number>();
   const fault: Partial<Hooks> = {
     error: (status, message, exchange) => {
@@ -146,10 +146,10 @@ describe('what makes a verdict impossible', () => {
     );
   });
 
-  test('the window turns while the requests are in flight: once more', async (t) => {
+  test('the window ends while the requests are in flight: a second attempt', async (t) => {
     let requests = 0;
     const clock = fakeClock();
-    // The server's window turns in the midst of the first attempt.
+    // The server's window ends in the middle of the first attempt.
     const fault: Partial<Hooks> = {
       count: (usage, exchange) => {
         base.count(usage, exchange);
@@ -183,7 +183,7 @@ describe('what makes a verdict impossible', () => {
     );
   });
 
-  test('a burst that takes longer than its first response suggests: the second attempt allows for it', async (t) => {
+  test('a burst that takes longer than estimated: the second attempt starts earlier', async (t) => {
     const clock = fakeClock();
     const fault: Partial<Hooks> = {
       count: (usage, exchange) => {
@@ -214,7 +214,7 @@ describe('what makes a verdict impossible', () => {
   test('another machine: no animal is created, and not more than 20,000 requests', async (t) => {
     const settings = { remote: true };
     const result = await resultOf(t, 'refusal', { settings, fault: 'limits-create-exempt' });
-    assert.match(result.seen ?? '', /^2 requests refused, those of getPet, listOrders among them/, textOf([result]));
+    assert.match(result.seen ?? '', /^2 requests refused, including those of getPet, listOrders/, textOf([result]));
     const most = { ...settings, promised: { perMinute: 5_000, perDay: 1_000_000 } };
     await assert.rejects(
       reportOf(t, { settings: most }),
@@ -232,7 +232,7 @@ describe('what makes a verdict impossible', () => {
     );
   });
 
-  test('a key with another limit than promised: one failure, and nothing is sent for the rest', async (t) => {
+  test('a key whose limit is not the promised one: one failure, and the other scenarios send nothing', async (t) => {
     const report = await reportOf(t, {
       plan: 'pro',
       settings: { promised: { plan: 'free', perMinute: 60, perDay: 1_000 } },
@@ -248,7 +248,7 @@ describe('what makes a verdict impossible', () => {
     );
   });
 
-  test('a key that is refused for long before the run: nobody waits for it', async (t) => {
+  test('a key that is refused for a long time before the run: the run does not wait for it', async (t) => {
     const clock = fakeClock();
     const fault: Partial<Hooks> = {
       left: (_, { minute }, { now }) => ({ limit: minute, remaining: 0, resetMs: now + 10 * minuteMs }),

@@ -2,7 +2,7 @@
 import type { KeyLimits } from '../measure/own-server.ts';
 import type { Thresholds } from './thresholds.ts';
 
-/** In the order in which they run: one that waits for the end of a window comes after others have filled the time. */
+/** In the order in which they run: the scenarios that wait for the end of a window follow those that use it. */
 export const scenarioNames = ['exact', 'recovery', 'neighbour', 'refusal', 'strangers', 'boundary', 'ban'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -11,13 +11,13 @@ export const operations = ['listPets', 'getPet', 'listOrders', 'createPet'] as c
 export type LoadOperation = (typeof operations)[number];
 
 export interface Settings {
-  /** What the key may send. Absent: what the headers show. */
+  /** What the key may send. If absent, what the headers show. */
   readonly promised?: KeyLimits;
-  /** Which operation is loaded. */
+  /** The operation that the load consists of. */
   readonly operation: LoadOperation;
-  /** How many connections drive the key. */
+  /** The number of connections that send requests with the key. */
   readonly connections: number;
-  /** How long the floods last at most, in seconds. */
+  /** The longest duration of a flood, in seconds. */
   readonly duration: number;
   /** Requests per second of the floods. */
   readonly rate: number;

@@ -1,4 +1,4 @@
-/** What a run prints: what it will send, the result of each scenario as it ends, and the verdict. */
+/** The output of a run: what it will send, the result of each scenario as it ends, and the verdict. */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { painter, wrapped } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
@@ -9,26 +9,26 @@ import { milliseconds, percentiles, type Latency } from './responses.ts';
 import type { Estimate } from './run.ts';
 import type { Settings } from './settings.ts';
 
-/** How to print: with colours or without, and in how many columns. */
+/** How to print: whether in colour, and in how many columns. */
 export interface Screen {
   readonly colour: boolean;
   readonly columns: number;
 }
 
-/** What a key may send, or that nobody said so. */
+/** What the key may send, if it was promised. */
 export function promisedText({ promised }: Settings): string {
-  if (promised === undefined) return 'nothing is promised: the headers are believed';
+  if (promised === undefined) return 'limits as the headers show them';
   const numbers = `${count(promised.perMinute, 'request')} a minute, ${grouped(promised.perDay)} a day`;
   return promised.plan === undefined ? numbers : `plan ${promised.plan}: ${numbers}`;
 }
 
-/** How strong the load is. */
+/** The load in words. */
 export function loadText({ operation, connections, rate, duration: seconds }: Settings): string {
   const floods = `floods of ${count(rate, 'request')} a second, for ${seconds} s at most`;
   return `${operation} over ${count(connections, 'connection')}; ${floods}`;
 }
 
-/** What a run will send, before it does. */
+/** What a run will send: printed before it starts. */
 export function prefaceText(
   { scenarios, total, most, limit, dayLeft }: Estimate,
   { target, ownServer, settings }: Pick<LimitsReport, 'target' | 'ownServer' | 'settings'>,
@@ -53,7 +53,7 @@ it meanwhile. Of its day they take ${grouped(total.withKey)} at most${short}`;
   ].join('\n');
 }
 
-/** What a report says about a scenario: labels and texts. A label can occur more than once, in a row. */
+/** What a report states about a scenario: labels and texts. Adjacent entries may have the same label. */
 export function fieldsOf(result: ScenarioResult): readonly (readonly [label: string, text: string])[] {
   const { demanded, failures, seen, reason, admitted, refused, latency200, latency429 } = result;
   const lines = [...failures.map((failure) => `${failure}.`), seen, reason].filter((line) => line !== undefined);
@@ -76,7 +76,7 @@ export function resultText(result: ScenarioResult, { colour, columns }: Screen):
   return [`${paint(verdict, `${signs[verdict]} ${verdict}`)} ${paint('bold', name)}`, ...lines, ''].join('\n');
 }
 
-/** The verdict on the server in a few words: in capitals, and in colour, in the terminal. */
+/** The verdict on the server in a few words, which the terminal shows in capitals and in colour. */
 export const headlines = { 0: 'All demands met', 1: 'Not all demands met', 2: 'Not tested to the end' } as const;
 
 /** The last line of a run: the verdict on the server. */

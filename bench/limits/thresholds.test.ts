@@ -1,10 +1,10 @@
-/** Ratios come from enough latencies only, and the thresholds of the user decide on them. */
+/** Ratios need enough latencies, and the user's thresholds apply to them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { base, type Hooks } from '../../conformance/mutants/server/hooks.ts';
 import { reportOf, resultOf, textOf, type TestOptions } from './testing/runs.ts';
 
-/** A server on which a request without a valid key takes so many milliseconds. */
+/** A server on which each request without a valid key takes `takesMs`. */
 function taking(takesMs: number): TestOptions {
   let ms = 0;
   const fault: Partial<Hooks> = {

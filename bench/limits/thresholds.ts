@@ -1,8 +1,8 @@
-/** Thresholds for the latencies of `neighbour` and `strangers`, if the user sets any: else these are only reported. */
+/** The thresholds that the user may set for the latencies of `neighbour` and `strangers`. */
 import type { Figures, Outcome } from './report.ts';
 import { minRatioLatencies } from './responses.ts';
 
-/** The flags, and the figure that each of them limits. */
+/** The flags, each with the figure that it limits. */
 export const thresholds = {
   'max-p50-ratio': 'p50_ratio',
   'max-p99-ratio': 'p99_ratio',
@@ -11,7 +11,7 @@ export const thresholds = {
 export type Threshold = keyof typeof thresholds;
 export type Thresholds = Readonly<Partial<Record<Threshold, number>>>;
 
-/** An outcome with the thresholds that its figures exceed, or that nothing can be said about. */
+/** An outcome after the thresholds: failed if a figure exceeds one, inconclusive if a figure is missing. */
 export function withThresholds(outcome: Outcome, given: Thresholds): Outcome {
   const { figures, failures } = outcome;
   const found = (Object.keys(thresholds) as Threshold[]).flatMap((flag) => {

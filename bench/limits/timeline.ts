@@ -1,6 +1,6 @@
 /**
- * The timeline of a scenario as a table: for each second with responses what was admitted and refused, and what
- * remained; and between them the waits, the ends of windows and the bans.
+ * The timeline of a scenario as a table. For each second with responses it has what was admitted and refused, and what
+ * remained; between the seconds it has the waits, the ends of windows and the bans.
  */
 import { attribute, html, type Markup } from '../../conformance/report/markup.ts';
 import { duration, grouped } from '../../conformance/report/words.ts';
@@ -11,7 +11,7 @@ const kinds = [
   ['admitted', 'passed'], ['refused', 'failed'], ['other', 'inconclusive'], ['withoutKey', 'skipped'],
 ] as const;
 
-/** What the table adds to the style of the page. */
+/** The style of the table, which is added to that of the page. */
 export const timelineStyle = `
 .timeline{display:table;width:100%;font-size:.875rem}.timeline tr{display:table-row}
 .timeline th,.timeline td{display:table-cell}
@@ -19,7 +19,7 @@ export const timelineStyle = `
 .timeline td:nth-child(2){width:50%}.timeline td[colspan]{color:var(--soft);padding:.25rem 0}
 .timeline i{display:inline-block;height:.75em;background:currentColor;print-color-adjust:exact}`;
 
-/** Seconds without a response are shown as a wait if there are more than so many. */
+/** More seconds than this without a response are shown as a wait. */
 const shortWaitS = 4;
 
 /** The table of one scenario; undefined if it had no responses. */

@@ -1,4 +1,4 @@
-/** What responses show about the windows behind them. */
+/** What responses show about a key's windows. */
 import { isSameReset, windowMoves } from '../../conformance/client/windows.ts';
 import type { LimitsClient } from './client.ts';
 import { isAdmitted, type Read, type Response } from './responses.ts';
@@ -7,14 +7,17 @@ import { isAdmitted, type Read, type Response } from './responses.ts';
 const roundingS = 1;
 
 /**
- * A key's windows are fixed; or they move, if a Reset gave way to a later one before its time; or they are unsteady: a
- * Reset went back while requests remained, so neither can be when the limit resets.
+ * The windows of a key are fixed; they move if Reset became later before it had passed; or they are unsteady if Reset
+ * became earlier while requests remained, so that it cannot be when the limit resets.
  */
 export type Windows = 'fixed' | 'move' | 'unsteady';
 
 export const unsteady = 'X-RateLimit-Reset went back while requests remained: it cannot be when the limit resets';
 
-/** If nothing remains, a Reset may be that of the next request instead of the whole limit: it is left out here. */
+/**
+ * The kind of window that responses show. Those after which nothing remains are ignored: their Reset may be when the
+ * next request is available, instead of the whole limit.
+ */
 export function windowsOf(responses: readonly Response[]): Windows {
   const [anchors, highest] = [new Map<number, Read>(), new Map<number, Read>()];
   const inOrder: Read[] = [];
@@ -25,7 +28,7 @@ export function windowsOf(responses: readonly Response[]): Windows {
     if (high !== undefined && isAfter(response, high)) back = Math.max(back, high.reading.reset - reset);
     if (high === undefined || reset > high.reading.reset) highest.set(limit, response);
     if (anchor !== undefined && !isAfter(response, anchor)) continue;
-    // A Reset that is rounded now up, now down, does not move.
+    // A Reset that is sometimes rounded up and sometimes down does not move.
     if (anchor !== undefined && Math.abs(reset - anchor.reading.reset) <= roundingS) continue;
     anchors.set(limit, response);
     inOrder.push(response);
@@ -36,16 +39,17 @@ export function windowsOf(responses: readonly Response[]): Windows {
   return windowMoves(standings) ? 'move' : 'fixed';
 }
 
-/** Whether a request was sent after another had its response: the order of requests in flight together is unknown. */
+/** Whether a request was sent after the response to another: concurrent requests are counted in an unknown order. */
 function isAfter({ message }: Response, { message: before }: Response): boolean {
   return message.sentTurn > before.receivedTurn;
 }
 
-/** The server's clock may differ from its Date by so much, rounding included. */
+/** The most by which the server's clock may differ from its Date, including rounding. */
 const pastMs = 3_000;
 
 /**
- * Whether a Reset can be a Unix timestamp: before 2001 it would be seconds to wait, after the year 5000 milliseconds.
+ * Whether a Reset can be a Unix timestamp. A number before the year 2001 is more likely the seconds to wait; one after
+ * the year 5000 is in milliseconds.
  */
 export function isTimestamp(reset: number): boolean {
   return reset >= 1_000_000_000 && reset <= 100_000_000_000;
@@ -53,19 +57,19 @@ export function isTimestamp(reset: number): boolean {
 
 /** Why the Reset of a response cannot be when the limit resets; undefined if it can. */
 export function wrongReset({ reading: { reset }, sentAt }: Read, client: LimitsClient): string | undefined {
-  if (!isTimestamp(reset)) return `X-RateLimit-Reset is ${reset}, which is no Unix timestamp`;
+  if (!isTimestamp(reset)) return `X-RateLimit-Reset is ${reset}, which is not a Unix timestamp`;
   // The response was written after its request was sent.
   const past = client.knowsServerTime ? client.serverTime(sentAt) - reset * 1_000 : 0;
   return past > pastMs ? `X-RateLimit-Reset was ${Math.floor(past / 1_000)} s in the past when it was sent` : undefined;
 }
 
-/** Whether some responses are of another window than the first, if windows are fixed. */
+/** Whether a response is from another window than the first response, if windows are fixed. */
 export function windowTurned([first, ...rest]: readonly Response[]): boolean {
   const reset = first?.reading?.reset ?? 0;
   return rest.some(({ reading }) => reading !== undefined && !isSameReset(reading.reset, reset));
 }
 
-/** How many were admitted in each window: those whose Resets differ by no more than their rounding, in order. */
+/** The number of requests admitted in each window, in order. Resets that differ only by rounding are one window. */
 export function admittedByReset(responses: readonly Response[]): readonly { readonly reset: number; count: number }[] {
   const windows: { reset: number; count: number }[] = [];
   const resets = responses.filter(isAdmitted).flatMap(({ reading }) => reading?.reset ?? []);
@@ -77,13 +81,13 @@ export function admittedByReset(responses: readonly Response[]): readonly { read
   return windows;
 }
 
-/** How many requests can come back to a key while these requests were in flight, if windows move. */
+/** The most requests that can have become available while these were in flight, if windows move. */
 export function comingBack(limit: number, responses: readonly Response[]): number {
   const [from, to] = [Math.min(...responses.map((r) => r.sentAt)), Math.max(...responses.map((r) => r.receivedAt))];
   return Math.ceil(((to - from) * limit) / 60_000) + 1;
 }
 
-/** The most requests that were admitted in any span of so many milliseconds, by when the responses were received. */
+/** The most requests that were admitted in any span of `spanMs`, by the times at which responses were received. */
 export function mostAdmittedIn(spanMs: number, responses: readonly Response[]): number {
   const times = responses.filter(isAdmitted).map(({ receivedAt }) => receivedAt).sort((a, b) => a - b);
   let most = 0;

@@ -29,7 +29,7 @@ async function measure(session: Session, workload: Workload, duration: Duration)
   const perSecond = await warmUp(load, duration);
   const mustKeep = workload.method === 'POST' && session.isRecorded !== true;
   const before = mustKeep ? await createOne(session, workload) : 0;
-  // At least so many that there are latencies besides the first one of each connection.
+  // The first latency of each connection is excluded, so each sends at least three requests.
   const amount = Math.max(3 * load.connections, Math.round(perSecond * duration.seconds));
   const sample = await measureLoad(session.process, load, amount);
   if (mustKeep) await checkKept(session, workload, before, sample.requests);

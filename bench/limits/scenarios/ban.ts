@@ -1,10 +1,10 @@
 /**
- * Continues after the refusals, at a steady rate, until the key is banned or the announced number of refusals is
- * reached: at which refusal the ban came, how long it lasts, and that it ends. The specification says "may": it is no
- * failure if no ban comes.
+ * Continues after refusals, at a steady rate, until the key is banned or the announced number of refusals is reached:
+ * at which refusal the ban begins, how long it lasts, and whether it ends. The specification says "may", so a server
+ * that never bans meets the demand.
  *
- * A ban shows itself by a wait that ends well after that of the refusals before it, or by a status other than 429. The
- * first two seconds after the first refusal are waited for, since a server may forgive what was in flight then.
+ * A refusal shows a ban if its wait ends well after that of the first refusal, or if its status is not 429. After the
+ * first refusal the scenario pauses, because a server may ignore requests that were in flight then.
  */
 import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts';
 import { count, duration } from '../../../conformance/report/words.ts';
@@ -15,15 +15,15 @@ import type { Key } from '../keys.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Finding, Scenario } from '../scenario.ts';
 
-/** No other refusal is caused for so long after the first. */
+/** The pause after the first refusal. */
 const graceMs = 2_500;
-/** All of them must fit into one window, which has at least so much left. */
+/** The time in which all other refusals are caused. They must fit into one window. */
 const spanS = 40;
-/** A run does not wait for a longer ban. */
+/** The longest ban that a run waits for. */
 const maxBanMs = 65 * 60_000;
 const tickMs = 50;
 
-/** How many refusals are caused at most. */
+/** The most refusals that are caused. */
 function maxRefusals(limit: number): number {
   return Math.max(2 * limit, 120);
 }
@@ -31,9 +31,9 @@ function maxRefusals(limit: number): number {
 export const ban: Scenario = {
   name: 'ban',
   text: 'continues after the refusals until the key is banned, and waits for its end (only with --until-ban)',
-  demanded: 'a ban may come; if it does, it ends when its Retry-After said',
+  demanded: 'the server may ban the key; if it does, the ban ends when its Retry-After said',
   cost: ({ limit, untilBan }) =>
-    // The key may be driven to its limit twice: the window must last for what follows.
+    // The key may be driven to its limit twice, because the window must last for all refusals.
     untilBan
       ? { withKey: 2 * (limit + drainedCost(limit)) + maxRefusals(limit) + 1, seconds: spanS + 5 * 60 + 40 }
       : { withKey: 0, seconds: 0 },
@@ -45,7 +45,7 @@ export const ban: Scenario = {
     const most = maxRefusals(first.reading?.limit ?? 0);
     const endsAt = context.retryAt(first);
     if (endsAt === undefined) throw new Violated('a 429 has no Retry-After, so a ban would look like any refusal');
-    await context.sleep(graceMs, 'since requests in flight at the first refusal may be forgiven');
+    await context.sleep(graceMs, 'because the server may ignore requests in flight at the first refusal');
 
     const isBan = (response: Response): boolean =>
       isRefused(response) ? (context.retryAt(response) ?? 0) > endsAt + banMs : !isAdmitted(response);
@@ -59,7 +59,7 @@ export const ban: Scenario = {
   },
 };
 
-/** No ban has shown itself: it need not, while the window lasts. */
+/** The finding if no refusal showed a ban. There may be one nevertheless, which shows after the window. */
 async function withoutBan(context: ScenarioContext, key: Key, endsAt: number, sent: Sent): Promise<Finding> {
   const { responses, lost } = sent;
   const refused = responses.filter(isRefused).length;
@@ -69,15 +69,15 @@ async function withoutBan(context: ScenarioContext, key: Key, endsAt: number, se
   await context.sleep(free + tickMs - context.clock.now(), 'until the end of the window');
   const after = await context.probe(key);
   const refusals = count(refused, 'refusal');
-  if (isAdmitted(after)) return { seen: `no ban came in ${refusals}${unanswered}`, failures: [], figures };
+  if (isAdmitted(after)) return { seen: `no ban after ${refusals}${unanswered}`, failures: [], figures };
   return {
-    seen: `${refusals} that named the end of the window; after it: ${after.status}${unanswered}`,
-    failures: [`a ban came that no Retry-After showed: ${after.status} after the time that the refusals had named`],
+    seen: `${refusals} until the end of the window; after it: ${after.status}${unanswered}`,
+    failures: [`the key was banned, but no Retry-After showed it: ${after.status} after the required wait`],
     figures: { ...figures, banned: 'yes', ban_status: after.status },
   };
 }
 
-/** A ban has shown itself at a refusal: whether it ends. */
+/** The finding if a refusal showed a ban: how long it lasts, and whether it ends. */
 async function withBan(context: ScenarioContext, key: Key, response: Response, nth: number): Promise<Finding> {
   const { status, receivedAt } = response;
   const until = context.retryAt(response);
@@ -89,7 +89,7 @@ async function withBan(context: ScenarioContext, key: Key, response: Response, n
   if (until - receivedAt > maxBanMs) throw new Inconclusive(`${seen}, for ${length}: too long to wait for`);
   await context.sleep(until + tickMs - context.clock.now(), 'until the end of the ban');
   const after = await context.probe(key);
-  const late = `the ban did not end: ${after.status} after the ${length} that Retry-After had said`;
+  const late = `the ban did not end: ${after.status} after the ${length} of its Retry-After`;
   return {
     seen: `${seen}, for ${length}; after that: ${after.status}`,
     failures: isAdmitted(after) ? [] : [late],
@@ -97,7 +97,7 @@ async function withBan(context: ScenarioContext, key: Key, response: Response, n
   };
 }
 
-/** A first refusal in a window that lasts long enough for all that may follow. */
+/** The first refusal, in a window that lasts long enough for all others. */
 async function drainedEarly(context: ScenarioContext, key: Key): Promise<Response> {
   const { reading: { reset } } = await context.fresh(key);
   const leftMs = reset * 1_000 - context.client.serverTime(context.clock.now());

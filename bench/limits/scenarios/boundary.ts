@@ -1,14 +1,14 @@
 /**
- * What one key can send across the border of two windows: all that remains just before the server's own `Reset`, and
- * all that has come back just after it.
+ * What one key can send around the border between two windows: all that remains just before the server's own `Reset`,
+ * and all that is available just after it.
  *
- * The specification promises requests per minute, and leaves open how minutes are cut. Fixed windows admit two limits
- * within a few seconds across a border, a bucket that fills admits two in a minute, a sliding window only one: none
- * admits more than two. What each window admitted is counted by the `Reset` that each response names, since a `Reset`
- * may be up to two seconds late, so that the window has ended before.
+ * The specification promises requests per minute, and leaves open when a minute begins. In 60 s around a border, fixed
+ * windows admit twice the limit, a token bucket almost twice, and a sliding window once; none admits more. The requests
+ * that each window admitted are counted by the `Reset` in each response, because a `Reset` may be up to two seconds
+ * late, after the window has ended.
  *
- * The first request comes in the midst of the clock's minute: otherwise a server whose windows start with a request,
- * but whose `Reset` names the end of the clock's minute, would be right by chance.
+ * The first request is sent in the middle of a clock minute. Otherwise a server whose windows start with a request, but
+ * whose `Reset` is the end of the clock minute, could be right by chance.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
@@ -17,15 +17,15 @@ import { isAdmitted, isRefused, wrongIn, type Read, type Response } from '../res
 import type { Finding, Scenario } from '../scenario.ts';
 import { admittedByReset, mostAdmittedIn, unsteady, type Windows } from '../windows.ts';
 
-/** Requests beyond the limit, on either side, so that the limit shows. A server may ban for a third refusal. */
+/** Requests beyond the limit on either side, which show that it is enforced. A server may ban for a third refusal. */
 const overdraft = 1;
-/** The requests before the border must have their responses so much earlier: a Reset may be two seconds late. */
+/** How long before Reset the first responses must be received, because Reset may be two seconds late. */
 const leadMs = 3_000;
-/** A window that ends so long after its first request may have begun with it, or with the clock's minute. */
+/** A window that ends later than this after its first request may start with the request or with the clock minute. */
 const wholeMs = 50_000;
-/** In the second case, the next window begins this long after the minute. */
+/** How long after the start of a clock minute the next window is then used first. */
 const offMinuteMs = 15_000;
-/** How often it is tried, if they did not. */
+/** How often the scenario is tried: again if the responses came too late. */
 const attempts = 2;
 const minuteMs = 60_000;
 
@@ -43,11 +43,11 @@ export const boundary: Scenario = {
       const key = await context.keys.spare();
       let start = await context.fresh(key);
       if (start.reading.reset * 1_000 - client.serverTime(start.sentAt) > wholeMs) {
-        await context.untilServer(start.reading.reset * 1_000 + offMinuteMs, "until the midst of the clock's minute");
+        await context.untilServer(start.reading.reset * 1_000 + offMinuteMs, "until the middle of a clock minute");
         start = await context.fresh(key);
       }
       const { limit, remaining, reset } = start.reading;
-      // As long as it took, or takes if each response takes twice as long as the first, and at least 2 ms.
+      // The duration of the last attempt, or an estimate: twice the first latency per response, at least 2 ms.
       const burstMs = Math.max(tookMs, Math.ceil(remaining / connections) * Math.max(2, 2 * start.latencyMs));
       const startAt = client.ourTime(reset * 1_000) - client.marginMs - leadMs - burstMs;
       await context.sleep(startAt - clock.now(), "until just before the server's own Reset");
@@ -58,10 +58,10 @@ export const boundary: Scenario = {
       const late = client.serverTime(clock.now()) >= reset * 1_000;
       await context.untilServer(reset * 1_000, "until the server's own Reset");
       context.doing(`${limit} requests after the border`);
-      // If nothing has come back, a whole limit of refusals would ask for a ban.
+      // If nothing is available yet, a whole limit of refused requests could get the key banned.
       const first = await context.probe(key);
       if (isRefused(first) && isLast(start, before.responses) && !client.knowsServerTime) {
-        throw new Inconclusive('nothing was admitted after Reset, and no Date shows whether it had come');
+        throw new Inconclusive('nothing was admitted after Reset, and no Date shows whether Reset had passed');
       }
       const room = isAdmitted(first) ? Math.min(first.reading?.remaining ?? 0, limit - 1) + overdraft : 0;
       const rest = await context.send({ key, amount: room, connections });
@@ -71,11 +71,11 @@ export const boundary: Scenario = {
       const windows = context.windowsFrom(start, [...before.responses, ...after]);
       if (!late || windows === 'move') return judge(start, before.responses, after, windows);
     }
-    throw new Inconclusive(`the requests before the border took longer than until the border, ${attempts} times`);
+    throw new Inconclusive(`the requests before the border did not end before it, ${attempts} times`);
   },
 };
 
-/** Whether no later Reset was shown than the first one. */
+/** Whether no response before the border had a later Reset than the first one. */
 function isLast({ reading: { reset } }: Read, before: readonly Response[]): boolean {
   return before.every(({ reading }) => (reading?.reset ?? 0) <= reset);
 }
@@ -84,7 +84,7 @@ function judge(start: Read, before: readonly Response[], after: readonly Respons
   const { limit, remaining } = start.reading;
   const all = [start, ...before, ...after];
   const admitted = {
-    before: limit - remaining + before.filter(isAdmitted).length, // with what others have used of the window
+    before: limit - remaining + before.filter(isAdmitted).length, // including what others have used of the window
     after: after.filter(isAdmitted).length,
   };
   const most = mostAdmittedIn(minuteMs, all);
@@ -93,9 +93,9 @@ function judge(start: Read, before: readonly Response[], after: readonly Respons
   const none = after.every(isRefused) && isLast(start, before);
   if (none) failures.push("nothing was admitted after the server's own Reset");
   for (const [i, { reset, count: own }] of admittedByReset(all).entries()) {
-    const inAll = own + (i === 0 ? limit - remaining - 1 : 0); // with what others have used of the window
+    const inAll = own + (i === 0 ? limit - remaining - 1 : 0); // including what others have used of the window
     if (windows !== 'fixed' || inAll <= limit) continue;
-    const where = `in the window that ended at X-RateLimit-Reset ${reset}`;
+    const where = `in the window with X-RateLimit-Reset ${reset}`;
     failures.push(`${inAll} requests were admitted ${where}, ${inAll - limit} more than its limit`);
   }
   if (most > 2 * limit) failures.push(`${most} requests were admitted within 60 s, more than twice ${limit}`);

@@ -1,14 +1,14 @@
 /**
- * What a quiet client notices of a flood: its latencies alone and beside the flood, and that it is never refused.
+ * How a flood affects a quiet client: its latencies without and with the flood, and whether it is refused.
  *
- * In `neighbour` the flood has another key. It is what that key is admitted, and not one request more: nothing is
- * refused, and no key banned. If keys are created as they are needed there are several rounds, each with new ones.
+ * In `neighbour` the flood has another key. It never exceeds the limit of that key, so nothing is refused and no key
+ * banned. If keys are created as needed, there are several rounds, each with new keys.
  *
- * In `strangers` the flood has no key, and every second request a wrong one. The quiet client counts as slowed only by
- * a wide margin, and only if a second attempt agrees: latencies on a busy machine vary by a factor of two, and the
- * flood and the quiet client share the bench's process. A client would notice the margin, and a server that does hard
- * work for every request without a valid key (hashes a password, say, or asks a database) easily exceeds it. A server
- * that stalls from time to time does not slow half of the responses, so those that take much longer are counted, too.
+ * In `strangers` the flood has no key, or in every second request a wrong one. The quiet client counts as slowed only
+ * by a wide margin, and only if a second attempt confirms it: latencies on a busy machine vary by a factor of two, and
+ * the flood and the quiet client share the bench's process. A user would notice the margin, and a server whose work for
+ * each request without a valid key is expensive, such as hashing a password or querying a database, exceeds it by far.
+ * A server that stalls occasionally does not change the median latency, so much longer latencies are counted, too.
  */
 import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts';
 import { count, grouped } from '../../../conformance/report/words.ts';
@@ -21,53 +21,53 @@ import {
 } from '../responses.ts';
 import type { Conditions, Finding, Scenario } from '../scenario.ts';
 
-/** Requests per second of a quiet client: at most, and usually. */
+/** The highest and the usual number of requests per second of a quiet client. */
 const [maxRate, usualRate] = [50, 20];
-/** It uses few connections, since the first latency on each is left out. */
+/** A quiet client uses few connections, because the first latency on each is left out. */
 const quietConnections = 3;
-/** With fewer latencies the scenario is inconclusive. */
+/** The fewest latencies with which a scenario is not inconclusive. */
 const minLatencies = 12;
-/** Rounds of `neighbour`, with keys that are created as they are needed: enough for a ratio with a Free key's limit. */
+/** The most rounds of `neighbour` if keys are created as needed: enough for a ratio with Free keys. */
 const maxRounds = 8;
-/** Half of the responses of a slowed client take so many times as long, and so many milliseconds longer. */
+/** A client counts as slowed if its p50 is more than `times` that without the flood, and more than `ms` above it. */
 const slowed = { times: 3, ms: 20 } as const;
-/** A client counts as stalled if so many of its responses, and this share of them, take so much longer than half do. */
+/** A client counts as stalled if `responses` responses, and this share of all, take more than `ms` longer than p50. */
 const stalled = { responses: 3, share: 0.05, ms: 250 } as const;
-/** If the bench itself was so late, the machine is too busy to judge the server. */
+/** If the bench itself is later than this, the machine is too busy to judge the server. */
 const busyMs = 50;
-/** A client counts as slowed or stalled if it was in so many attempts. */
+/** The number of attempts, all of which must show that the client is slowed or stalled. */
 const attempts = 2;
 
-/** The requests and the rate of a quiet client that may send `room` requests, beside a flood of so many seconds. */
+/** The load of a quiet client that may send `room` requests, during a flood that lasts `seconds`. */
 function quietPace(room: number, seconds: number): { readonly amount: number; readonly rate: number } {
   const usual = Math.max(minRatioLatencies + quietConnections, Math.round(usualRate * seconds));
   const amount = Math.max(1, Math.min(room, usual, Math.ceil(maxRate * Math.max(seconds, 1))));
   return { amount, rate: Math.min(maxRate, Math.max(1, Math.ceil(amount / seconds))) };
 }
 
-/** What was sent by a quiet client, alone and beside a flood, and by the flood. */
+/** What a quiet client sent without the flood (`alone`) and with it (`beside`), and what the flood sent. */
 type Met = Readonly<Record<'alone' | 'beside' | 'flood', Sent>>;
 
-/** Sends a quiet client's requests alone, and then beside a flood of so many seconds. */
+/** Sends a quiet client's requests alone, and then during a flood that lasts `seconds`. */
 async function meet(context: ScenarioContext, key: Key, room: number, load: Load, seconds: number): Promise<Met> {
   const pace = { key, connections: quietConnections, ...quietPace(room, seconds) };
   context.doing('the quiet key alone');
   const alone = await context.send(pace);
-  context.doing('the quiet key beside a flood');
+  context.doing('the quiet key during a flood');
   const [beside, flood] = await context.sendBoth({ ...pace, mayAllBeLost: true }, load);
   return { alone, beside, flood };
 }
 
-/** Both latencies, and which requests of the quiet client were refused, failed or lost. */
+/** The latencies without and with the flood, and which requests of the quiet client were refused, failed or lost. */
 function compare({ alone, beside, flood }: Met): Finding {
-  const failures = Object.entries({ before: alone, beside }).flatMap(([where, { responses }]) => {
+  const failures = Object.entries({ before: alone, during: beside }).flatMap(([where, { responses }]) => {
     const statuses = statusesOf(responses.filter((response) => !isAdmitted(response)));
     return statuses === undefined ? [] : [`of the quiet client's requests ${where} the flood, ${statuses}`];
   });
-  const lost = `${beside.lost} of the quiet client's requests beside the flood got no response`;
+  const lost = `${beside.lost} of the quiet client's requests during the flood got no response`;
   if (beside.lost > 0 && alone.lost === 0) failures.push(`${lost}, and without it none was lost`);
   else if (alone.lost > 0 && failures.length === 0) {
-    throw new Inconclusive(`${lost}, and ${alone.lost} without it, so that neither is certainly caused by the flood`);
+    throw new Inconclusive(`${lost}, and ${alone.lost} without it, so the flood may not be the cause`);
   }
   const [without, withFlood] = [admittedLatency(alone), admittedLatency(beside)];
   if (failures.length === 0 && Math.min(without.n, withFlood.n) < minLatencies) {
@@ -96,7 +96,7 @@ function compare({ alone, beside, flood }: Met): Finding {
 
 type Flood = Pick<Conditions, 'rate' | 'duration'>;
 
-/** How many requests of a flood a key is admitted in a round. */
+/** The number of requests of the flood in a round. */
 function roundOf({ rate, duration }: Flood, room: number): number {
   return Math.max(1, Math.min(room, rate * duration));
 }
@@ -108,14 +108,14 @@ function roundsOf({ rate, duration }: Flood, unlimitedKeys: boolean, limit: numb
 export const neighbour: Scenario = {
   name: 'neighbour',
   hasThresholds: true,
-  text: 'what a quiet key notices of another that floods: its latencies with and without (needs a second key)',
+  text: 'how a flood with one key affects a quiet second key: its latencies with and without (needs a second key)',
   demanded: 'no request of the quiet key is refused or lost; its latencies are reported, not judged',
   cost: (conditions) => {
     const { unlimitedKeys, hasQuiet, limit, rate } = conditions;
     if (!unlimitedKeys && !hasQuiet) return { withKey: 0, seconds: 0 };
     const rounds = roundsOf(conditions, unlimitedKeys, limit);
     const flood = roundOf(conditions, limit);
-    // The plan of a key that was given is unknown.
+    // The plan of a second key of the user is unknown.
     const quiet = quietPace(unlimitedKeys ? Math.floor(limit / 2) : Infinity, flood / rate).amount;
     return {
       withKey: rounds * (flood + freshCost),
@@ -146,7 +146,7 @@ export const neighbour: Scenario = {
     const { seen, failures, figures } = compare({ alone: all('alone'), beside: all('beside'), flood: all('flood') });
     const flood = `a flood of ${count(Number(figures['flood_requests']), 'request')}`;
     return {
-      seen: `${seen}, beside ${flood} in ${count(met.length, 'round')}`,
+      seen: `${seen}, during ${flood} in ${count(met.length, 'round')}`,
       failures,
       figures: { ...figures, rounds_count: met.length },
     };
@@ -156,7 +156,7 @@ export const neighbour: Scenario = {
 export const strangers: Scenario = {
   name: 'strangers',
   hasThresholds: true,
-  text: 'what clients with a key notice of a flood without one, or with wrong ones: latencies with and without',
+  text: 'how a flood without a key or with wrong ones affects clients with a key: latencies with and without',
   demanded:
     'no request without a valid key is served, each response to one has the X-RateLimit headers, and no request with '
     + `a key is refused or lost; its p50 is not more than ${slowed.times} times and ${slowed.ms} ms above that without `
@@ -172,7 +172,7 @@ export const strangers: Scenario = {
     for (let attempt = 1; ; attempt++) {
       const key = await context.keys.spare();
       const { reading } = await context.fresh(key);
-      // Both halves fit into what remains; if the window turns meanwhile, even more does.
+      // Both parts fit into what remains. If the window ends meanwhile, more requests become available.
       const flood = { key: undefined, wrongLike: key, amount: rate * duration, connections, rate };
       const met = await meet(context, key, Math.floor(reading.remaining / 2), flood, duration);
       const { seen, failures, figures } = compare(met);
@@ -181,7 +181,7 @@ export const strangers: Scenario = {
       const statuses = [statusesOf(responses), ...(lost > 0 ? [`${lost} without a response`] : [])].join(', ');
       const rule = `of the requests without a valid key, ${wrong}, but only 401 and 429 are allowed`;
       const finding: Finding = {
-        seen: `${seen}, beside ${count(responses.length + lost, 'request')} without a valid key (${statuses})`,
+        seen: `${seen}, during ${count(responses.length + lost, 'request')} without a valid key (${statuses})`,
         failures: [...failures, ...(wrong === undefined ? [] : [rule]), ...withoutHeaders(responses)],
         figures: {
           ...figures,
@@ -195,12 +195,12 @@ export const strangers: Scenario = {
       if (attempt < attempts) continue;
       const { failure, lateMs } = slowness;
       if (lateMs <= busyMs) return { ...finding, failures: [`${failure}, ${attempts} times`] };
-      throw new Inconclusive(`the machine is busy, the bench itself was ${milliseconds(lateMs)} late: ${failure}`);
+      throw new Inconclusive(`the machine is busy (the bench itself was ${milliseconds(lateMs)} late): ${failure}`);
     }
   },
 };
 
-/** How the quiet client was slowed or stalled, and how late the bench itself was; undefined if it was not slowed. */
+/** How the quiet client was slowed or stalled, and how late the bench itself was; undefined if it was neither. */
 export function slownessOf(
   { alone, beside, flood }: Met,
 ): { readonly failure: string; readonly lateMs: number } | undefined {
@@ -212,7 +212,7 @@ export function slownessOf(
   }
   if (stalls < Math.max(stalled.responses, stalled.share * withFlood.n)) return undefined;
   const long = `${stalls} of ${count(withFlood.n, 'response')} took ${stalled.ms} ms longer than p50`;
-  const failure = `the server stalled (${long}, without the flood ${stallsOf(alone)})`;
+  const failure = `the server stalled (${long}; ${stallsOf(alone)} without the flood)`;
   return { failure, lateMs };
 }
 
@@ -220,7 +220,7 @@ function admittedLatency({ responses }: Sent): Latency {
   return latencyOf(responses.filter(isAdmitted)) ?? { n: 0, p50: 0, p90: 0, p99: 0, p999: 0 };
 }
 
-/** How many responses took much longer than half of them. */
+/** The number of responses that took much longer than p50. */
 function stallsOf({ responses }: Sent): number {
   const admitted = responses.filter(isAdmitted);
   const usualMs = latencyOf(admitted)?.p50 ?? 0;

@@ -1,15 +1,15 @@
 /**
- * More requests than remain, from a fresh window: how many are admitted, and what a refusal costs.
+ * Sends more requests than remain in a fresh window: how many are admitted, and what a refusal costs.
  *
- * In `exact` they are sent at once over many connections: as many as promised must be admitted, and `Remaining` must
- * have taken every value on the way down once. One request too many is enough: it is admitted if the server has lost
- * count of any other. In `refusal` the other operations are requested when nothing remains. If keys are created as they
- * are needed, the latencies of 429 and 200 are compared, too, in several rounds, each with a new key, and as few
+ * In `exact` they are sent at once over many connections: as many as remained must be admitted, and `Remaining` must
+ * decrease to 0 by one with each of them. One request beyond the limit is enough: it is admitted if the server has
+ * failed to count any other. In `refusal` the other operations are requested when nothing remains. If keys are created
+ * as needed, `refusal` also compares the latencies of 429 and 200, in several rounds, each with a new key and as few
  * connections as necessary, so that no request waits for another.
  *
- * If windows move (they slide, or are buckets that fill), the values of `Remaining` are reported, not judged. From a
- * bucket, requests come back while these are in flight: then as many more may be admitted as a minute's limit returns
- * in that time, and one. A window that slides returns none so soon, if none was used before.
+ * If windows move (sliding windows and token buckets), the values of `Remaining` are reported, not judged. A token
+ * bucket returns requests while others are in flight: it may admit one more than the number that it returns in that
+ * time. A sliding window returns none so early if none was used before.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
@@ -22,23 +22,23 @@ import type { Conditions, Finding, Scenario } from '../scenario.ts';
 import { operations, type LoadOperation, type Settings } from '../settings.ts';
 import { comingBack, unsteady, windowTurned } from '../windows.ts';
 
-/** Requests beyond what remains in `exact`; and in a round of `refusal`, with keys that nobody else needs. */
+/** The requests beyond what remains: in `exact`, and in a round of `refusal` if keys are created as needed. */
 const [exactOverdraft, refusals] = [1, 25];
-/** A key that was given is refused so often in a window: a server may ban for a third refusal. */
+/** The number of refusals in a window with a key of the user, because a server may ban the key for a third one. */
 const maxRefused = 2;
-/** How often `exact` is tried, if the window turned or somebody else used the key meanwhile. */
+/** How often `exact` is tried: again if the window ended or somebody else used the key meanwhile. */
 const attempts = 2;
-/** Nothing is sent for so long, to see whether somebody else uses the key: a bucket returns more than a request. */
+/** How long the key is idle, to see whether somebody else uses it. A token bucket returns more than a request. */
 const idleMs = (limit: number) => Math.max(2_000, (1.5 * 60_000) / limit);
-/** Rounds of `refusal`, with keys that are created as they are needed; a round takes at most so long. */
+/** The rounds of `refusal` if keys are created as needed, and the longest duration of a round. */
 const [maxRounds, roundMs] = [10, 8_000];
 
-/** What became of more requests than remained. */
+/** The result of `overrun`. */
 type Overrun = Awaited<ReturnType<typeof overrun>>;
 
 /**
- * Sends so many requests more than remain, and then one of each of the other operations, or more if windows move;
- * `before` are the responses from the same window.
+ * Sends `overdraft` requests more than remain, and then one of each of `others`, or more if windows move. `before` has
+ * the earlier responses of the same window.
  */
 async function overrun(
   context: ScenarioContext, key: Key, before: readonly Read[], overdraft: number, connections: number,
@@ -58,13 +58,13 @@ async function overrun(
   const windowsNow = () => context.windowsFrom(before[0]!, [...before.slice(1), ...responses]);
   await send({ amount: remaining + overdraft, connections });
   const most = remaining + maxBeyond(limit);
-  // If windows move, one request too many need not be refused.
+  // If windows move, the first request beyond what remained need not be refused.
   const mayReturn = windowsNow() === 'move' && !responses.some(isRefused);
   const beyond = others.length === 0 && mayReturn ? [context.settings.operation] : others;
   for (const operation of lost > 0 ? [] : beyond) {
     let isOver = false;
     while (!isOver && lost === 0) {
-      // If windows move, requests have come back meanwhile: they are used up before.
+      // If windows move, requests may have returned meanwhile, which are used up first.
       const back = windowsNow() === 'move' ? context.lastOf(key)?.reading.remaining ?? 0 : 0;
       await send({ amount: Math.min(back, most - responses.length), connections });
       const [response] = await send({ operation, amount: 1, connections: 1, mayAllBeLost: true });
@@ -72,15 +72,15 @@ async function overrun(
     }
   }
   const windows = windowsNow();
-  // All of the limit was there, and each request has taken one of it.
+  // The whole limit was available, and none of the requests used so far has returned.
   const returnsNone = before.length > 1 && remaining === limit - before.length;
   return {
     ...{ responses, lost, windows },
     admitted: responses.filter(isAdmitted).length,
     refused: responses.filter(isRefused).length,
-    /** How many more may be admitted, as windows move. */
+    /** How many requests more than remained may be admitted, because windows move. */
     tolerance: windows === 'move' && !returnsNone ? comingBack(limit, [start, ...responses]) : 0,
-    /** The window ended while the requests were in flight. */
+    /** Whether the window ended while the requests were in flight. */
     turned: windows === 'fixed' && windowTurned([start, ...responses]),
   };
 }
@@ -89,8 +89,8 @@ export const exact: Scenario = {
   name: 'exact',
   text: 'from a fresh window, as many requests as remain and one more at once: how many are admitted',
   demanded:
-    'as many requests admitted as Remaining said, and the other one refused (429); '
-    + 'Remaining took every value on the way down once',
+    'as many requests admitted as remained, and the other one refused (429); '
+    + 'Remaining decreased to 0 by one with each of them',
   cost: ({ limit, unlimitedKeys }) =>
     ({ withKey: attempts * (limit + maxBeyond(limit) + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
 
@@ -111,9 +111,9 @@ export const exact: Scenario = {
       const result = await overrun(context, key, [fresh, start], exactOverdraft, connections);
       const { responses, lost, windows, turned } = result;
       const wrong = [...wrongIn(responses), ...(windows === 'unsteady' ? [unsteady] : [])];
-      // What is wrong with a response by itself is certain, whatever became of the others.
+      // Faults of individual responses are certain, even if requests were lost or the window ended.
       if (wrong.length > 0 && (lost > 0 || turned)) {
-        return { seen: 'not how many requests are admitted', failures: wrong, figures: {} };
+        return { seen: 'the number of admitted requests is unknown', failures: wrong, figures: {} };
       }
       if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
       if (!turned) return judgeExact(start.reading.remaining, result, wrong);
@@ -134,11 +134,11 @@ function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]
   const rules: readonly (readonly [violated: boolean, text: string])[] = [
     [admitted > remaining + tolerance, `${admitted} requests were admitted, but only ${remaining} remained`],
     [admitted < remaining, `only ${count(admitted, 'request')} of the ${remaining} that remained were admitted`],
-    [!moves && missing.length > 0, `Remaining never was ${listed(missing)}`],
+    [!moves && missing.length > 0, `Remaining was never ${listed(missing)}`],
     [!moves && repeated.length > 0, `Remaining was ${listed(repeated)} more than once`],
   ];
   const valuesSeen = moves
-    ? `the window moves: up to ${tolerance} more may be admitted, and the values of Remaining are not judged`
+    ? `the window moves, so ${tolerance} more may be admitted, and the values of Remaining are not judged`
     : missing.length + repeated.length === 0
       ? `Remaining took every value from ${remaining - 1} to 0 once`
       : `Remaining took ${remaining - missing.length} of ${remaining} values`;
@@ -156,13 +156,13 @@ function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]
   };
 }
 
-/** The reading of the key after a pause in which nobody used it; undefined if somebody did. */
+/** The reading of the key after a pause; undefined if somebody else used the key meanwhile. */
 async function undisturbed(context: ScenarioContext, fresh: Read): Promise<Read | undefined> {
   if (context.keys.main.own) return fresh;
   await context.sleep(idleMs(fresh.reading.limit), 'to see whether somebody else uses the key');
   const after = requireReading(await context.probe(context.keys.main));
   const { reset, remaining } = after.reading;
-  // Requests may come back meanwhile, if windows move; and a server that counts twice is found later.
+  // If windows move, requests may return meanwhile. A server that counts each request twice is found later.
   return reset === fresh.reading.reset && fresh.reading.remaining - remaining > 2 ? undefined : after;
 }
 
@@ -172,12 +172,12 @@ function listed(values: readonly number[]): string {
   return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
 }
 
-/** The operations besides the one that is loaded. On another machine no animal is created, even by a fault. */
+/** The operations other than that of the load, without createPet if a fault would create animals on another machine. */
 function otherOperations({ operation, remote }: Settings): readonly LoadOperation[] {
   return operations.filter((one) => one !== operation && !(one === 'createPet' && remote));
 }
 
-/** What is requested beyond the limit in each round of `refusal`. */
+/** The operations that each round of `refusal` requests beyond the limit. */
 function roundsOf(settings: Settings, unlimitedKeys: boolean): readonly (readonly LoadOperation[])[] {
   const others = otherOperations(settings);
   if (unlimitedKeys) return Array.from({ length: maxRounds }, () => others);
@@ -186,9 +186,9 @@ function roundsOf(settings: Settings, unlimitedKeys: boolean): readonly (readonl
 
 export const refusal: Scenario = {
   name: 'refusal',
-  text: 'the other operations at the limit; and what a 429 costs compared with a 200, if a key may be refused so often',
+  text: 'the other operations at the limit; with keys of our own server also the cost of a 429 compared with a 200',
   demanded:
-    'every request beyond the limit is refused (429), whichever its operation; its cost is reported, not judged',
+    'every request beyond the limit is refused (429), whatever its operation; its cost is reported, not judged',
   cost: (conditions: Conditions) => {
     const { limit, unlimitedKeys } = conditions;
     const rounds = roundsOf(conditions, unlimitedKeys);
@@ -218,7 +218,7 @@ export const refusal: Scenario = {
     const [p50, p99] = [ratioOf(refused, ok, 'p50'), ratioOf(refused, ok, 'p99')];
     const names = [...new Set(rounds.flat())].join(', ');
     return {
-      seen: `${count(all.filter(isRefused).length, 'request')} refused, those of ${names} among them`
+      seen: `${count(all.filter(isRefused).length, 'request')} refused, including those of ${names}`
         + (p50 === undefined || ok === undefined || refused === undefined
           ? `; no ratio of latencies, which needs ${minRatioLatencies} of either status`
           : `; p50 ${milliseconds(refused.p50)} of ${count(refused.n, '429', '429s')}, `
@@ -233,7 +233,7 @@ export const refusal: Scenario = {
   },
 };
 
-/** Notes whether all requests beyond the limit were refused, or why that cannot be judged. */
+/** Records whether all requests beyond the limit were refused, or why that cannot be judged. */
 function judgeRefusals(
   remaining: number, beyond: number, result: Overrun, failures: Set<string>, unjudged: Set<string>,
 ): void {
@@ -243,15 +243,15 @@ function judgeRefusals(
   else if (admitted > remaining + tolerance) {
     failures.add(`${admitted} requests were admitted, but only ${remaining} remained${exempted(responses, remaining)}`);
   } else if (lost > 0) {
-    // If all that may be admitted were, the lost ones were beyond the limit.
+    // If as many requests were admitted as may be, the lost ones were beyond the limit.
     if (admitted === remaining + tolerance) failures.add(`${without} instead of a 429`);
     else unjudged.add(without);
   } else if (refused === 0 && windows === 'move') {
-    unjudged.add(`there was no 429, although ${beyond} more requests were sent than remained: the window moves`);
+    unjudged.add(`no 429, although ${beyond} more requests were sent than remained: the window moves`);
   }
 }
 
-/** Which operations were admitted when nothing remained; empty if that is not certain. */
+/** The operations that were admitted when nothing remained, as the end of a message; empty if they are unknown. */
 function exempted(responses: readonly Response[], remaining: number): string {
   const beyond = responses.slice(remaining).filter(isAdmitted).map(({ message }) => message.request.operation);
   return beyond.length === 0 ? '' : `: ${[...new Set(beyond)].join(', ')}`;

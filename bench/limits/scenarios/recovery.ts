@@ -1,23 +1,23 @@
 /**
  * A client that waits for `Retry-After` is admitted at once. One that retries more than two seconds early is not.
  *
- * `Retry-After` and `Reset` are rounded up to whole seconds, some servers round twice, so either is right in its last
- * two seconds. An early retry that is admitted violates the requirement only if `Reset`, too, was still to come: a
- * server that requires a longer wait than necessary makes nobody exceed a limit. There is only one early retry, since a
- * server may ban for a third refusal; and none if `Retry-After` is too short for it, as that of a bucket is.
+ * `Retry-After` and `Reset` are rounded up to whole seconds, by some servers twice, so each may be up to two seconds
+ * late. An early retry that is admitted is a failure only if it was also before `Reset`: with a `Retry-After` that is
+ * longer than necessary, nobody exceeds a limit. There is only one early retry, because a server may ban for a third
+ * refusal, and none if `Retry-After` is too short for it, as that of a token bucket is.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { drainedCost, Violated, type ScenarioContext } from '../context.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** Retry-After and Reset are whole seconds, rounded up: `ceil(now + ceil(left))` is up to two seconds late. */
+/** The most by which Retry-After and Reset may be late: `ceil(now + ceil(left))` is up to two seconds late. */
 const roundingMs = 2_000;
-/** The last retry that is certainly too early, and is received too early. */
+/** How early the early retry is sent: the server receives it too early even if Retry-After is late. */
 const earlyMs = roundingMs + 250;
-/** A client does not wait for less than Retry-After says: a tick of a clock. */
+/** A tick of the clock, which is added to the wait so that it is never shorter than Retry-After. */
 const tickMs = 20;
-/** A run does not wait longer. */
+/** The longest Retry-After that a run waits for. */
 const maxWaitMs = 120_000;
 
 export const recovery: Scenario = {

@@ -1,4 +1,4 @@
-/** Test support: runs of the bench in this process, against servers on a clock that only moves when it is waited on. */
+/** Test support: runs of the bench in this process, against servers whose clock moves only while something waits. */
 import type { Clock } from '../../../conformance/client/clock.ts';
 import { mutants } from '../../../conformance/mutants/mutants.ts';
 import type { Plan } from '../../../conformance/client/pacing.ts';
@@ -71,24 +71,24 @@ function readingHeaders({ limit, remaining, reset }: Reading): [string, string][
   ]);
 }
 
-/** Keys of the form that many services use: none holds a third of another. */
+/** Keys of a common form. None contains a third of another. */
 export const [mainSecret, quietSecret] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'demo-Yw5mQ1jGf6UuEo0iRx9BtCn7'];
 
 export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'watcher'>> {
   readonly fault?: string | Partial<Hooks>;
   readonly variant?: string | Variant;
   readonly plan?: Plan;
-  /** That of the second key; by default the same. */
+  /** The plan of the second key; by default the same. */
   readonly quietPlan?: Plan;
-  /** Instead of which responses the connection is closed, by their status and Authorization. */
+  /** Whether to close the connection instead of sending a response with this status and Authorization. */
   readonly cuts?: (status: number, authorization: string | undefined) => boolean;
   readonly settings?: Partial<RunOptions['settings']>;
   readonly clock?: Clock;
-  /** By which latencies are measured; by default none depends on the load of the machine. */
+  /** The time by which latencies are measured; by default independent of the load of the machine. */
   readonly stopwatch?: () => number;
-  /** Keys that are created as they are needed, as with our own server; else two that are given. */
+  /** Whether keys are created as needed, as with our own server. Otherwise there are two keys of the user. */
   readonly unlimitedKeys?: boolean;
-  /** The run does not know what the keys may send. */
+  /** Whether the run does not know the limits of the keys. */
   readonly unpromised?: boolean;
 }
 
@@ -145,7 +145,7 @@ export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<R
   return run;
 }
 
-/** A stopwatch that goes on by a hundredth of a millisecond with each reading. */
+/** A stopwatch that advances by a hundredth of a millisecond with each reading. */
 function ticking(): () => number {
   let ms = 0;
   return () => (ms += 0.01);
