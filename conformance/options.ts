@@ -144,7 +144,7 @@ export function readOptions(
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
   }
-  // npm runs its scripts in the folder of package.json, and keeps the one where the user stands in INIT_CWD.
+  // npm runs its scripts in the folder of package.json, and puts the user's current folder into INIT_CWD.
   const folder = environment['npm_lifecycle_event'] === 'conformance' ? environment['INIT_CWD'] : undefined;
   const fileOf = (path: string) => (folder === undefined ? path : resolve(folder, path));
   return {

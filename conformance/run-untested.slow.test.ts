@@ -89,11 +89,11 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       await kit({ baseUrl: baseUrl.replace('/v1', '/api/v1'), apiKey }),
       /(returns 404; is this the base URL|rejects the key)/,
     );
-    const site = await scripted(
+    const target = await scripted(
       t,
       (_, response) => void response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>'),
     );
-    assertUntested(await kit(site), /\/pets returns 404; is this the base URL\?/);
+    assertUntested(await kit(target), /\/pets returns 404; is this the base URL\?/);
   });
   test('an invalid option', async () =>
     assertUntested(await kit(undefined, '--runs', 'many'), /--runs must be an integer/));

@@ -23,7 +23,7 @@ const nearMisses = 8;
 /** The number of requests with a changed character in a default run: most keys have fewer characters. */
 const changes = 40;
 
-/** About the number of requests of a default run, and of requests without a key that later checks may send. */
+/** About how many requests a default run sends, and how many without a key later checks may send. */
 const manyRequests = 600;
 const reserve = 5;
 
@@ -117,7 +117,7 @@ export const authChecks: readonly Check[] = [
   // Last, because it leaves few requests without a key.
   check('auth.changed', { perCase: { requests: 0, keyless: 1, share: changes / 20, most: 4 * changes } }, async (t) => {
     const credentials = positions(t.secret, t.options.seed).map((at) => changedAt(t.secret, at));
-    // A run that need not wait for its key does not wait here either: it tries fewer characters.
+    // A run that does not have to wait for its key does not wait here either: it tries fewer characters.
     const waitsAnyway = t.client.pacer('main').estimate(t.now(), manyRequests) > 0;
     const mayContinue = () => waitsAnyway || t.client.pacer('none').wait(t.now(), 1 + reserve) === 0;
     await rejectAll(t, credentials, 'one character of the key is changed', mayContinue);

@@ -121,7 +121,7 @@ export const createChecks: readonly Check[] = [
     { requests: 10, creates: 10, writes: true, perCase: { requests: 1, creates: 1, share: 0.25 } },
     async (t) => {
       const send = (categoryId: bigint) => t.send(create(t, { name: 'Category', categoryId }, false));
-      // A server may know a list of categories. Then three numbers of nine digits are hardly among them.
+      // A server may accept only a list of categories, unlikely to contain three numbers of nine digits.
       const { seed } = t.options;
       for (const number of fc.sample(fc.integer({ min: 100_000_000, max: 999_999_999 }), { seed, numRuns: 3 })) {
         const { status } = await send(BigInt(number));
@@ -148,7 +148,7 @@ export const createChecks: readonly Check[] = [
         const response = await t.fixtures.getCreated(created.id);
         const [got] = response.pets;
         if (got?.status === undefined) return;
-        // A status may change by itself, but hardly each time between two requests.
+        // A status may change by itself, but not every time between two requests.
         if (got.status !== created.status && attempt < attempts) continue;
         t.require(got.status === created.status, response, `${created.status}, as the 201 has shown`, got.status);
         return;

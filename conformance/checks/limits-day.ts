@@ -8,10 +8,10 @@ import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 
-/** The number of requests of a day that are used up. */
+/** The most requests of a day that are used up. */
 export const maxOfDay = 300;
 
-/** The number of requests that are sent beyond them. */
+/** The number of requests that are sent when nothing remains. */
 const overdraft = 3;
 
 /** After this pause only the day can refuse a request, not the minute. */
@@ -20,7 +20,7 @@ const minuteMs = 61_000;
 export const dayLimitChecks: readonly Check[] = [
   check('limits.day', { exhausts: true }, async (t) => {
     const small = listPets(t.exhaustKey, { limit: 1 });
-    // Regardless of the limit, because nothing may remain already.
+    // Sent even if nothing remains, because the response shows what remains.
     const first = await t.sendNow(small);
     const day = first.rateLimits;
     if (day === undefined) throw new Inconclusive('a response lacks the headers that say how many requests remain');

@@ -57,13 +57,13 @@ const sameMomentMs = 1_500;
 /** The accuracy with which the server's clock is determined, in seconds: a Date has whole seconds. */
 const clockAccuracy = 1 / 32;
 
-/** The number of seconds that a window is waited for if it has not ended at its Reset. */
+/** How many more seconds to wait for the end of a window that has not ended at its Reset. */
 const maxLate = 30;
 
-/** How long requests are held back, to see whether more become available meanwhile. */
+/** How long to send nothing, to see whether requests become available meanwhile. */
 const refillMs = 3_000;
 
-/** What must be left of a window so that it is used without waiting for the next. */
+/** How much of a window must be left for it to be used without waiting for the next one. */
 const enoughMs = 20_000;
 
 interface Exhaustion {
@@ -212,7 +212,7 @@ async function tryWindow(t: CheckContext, { operations, kinds, isFirst }: Window
     admitted,
     refused: refused.length > 0 ? refused : refusals,
     unavailable,
-    // The first requests leave a sliding window of a minute again.
+    // By then the first requests have left a sliding window of a minute.
     tolerance: refills || (moves() && seconds > 50) ? Math.ceil((seconds * limit) / 60) : 0,
     beyond,
     missing: missing().map(({ operation }) => operation),
@@ -302,7 +302,7 @@ async function recover(
     return { reset: await t.sendNow(small) };
   };
   if (waitMs !== undefined && waitMs > explainedMs(refusal, refusedAt)) {
-    // Whoever is admitted before shows that Retry-After is wrong: the rule limits.retry-after judges it.
+    // A request that is admitted earlier shows that Retry-After is wrong: the rule limits.retry-after judges it.
     await t.sleep(
       Math.max(0, refusal.receivedAt + explainedMs(refusal, refusedAt) - t.now()),
       'a window, because Retry-After is longer',

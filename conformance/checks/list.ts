@@ -184,7 +184,7 @@ async function findContradiction(
     if (lengthOf(response) === undefined) continue;
     const ids = new Set(response.pets.map(({ id }) => id));
     const missing = [...before].find(([id, was]) => was === status && after.get(id) === status && !ids.has(id));
-    // A page may be shorter than its limit, unless the server fills pages. But it may not be empty.
+    // A page may be shorter than its limit, unless the server fills pages, but it must not be empty.
     const mayLack = lengthOf(response)! > 0 && !(limit === 100 && before.size === 100 && ids.size < 100);
     if (missing !== undefined && !mayLack) {
       const received = `${ids.size} animals without animal ${missing[0]}, which unfiltered lists show as ${status}`;

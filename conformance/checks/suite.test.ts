@@ -319,7 +319,7 @@ describe('tests of node:test', () => {
 });
 
 describe('server errors', () => {
-  /** The result of service.status if `limit=abc` gets these statuses, one after the other, and then 400. */
+  /** The result of service.status if `limit=abc` gets these statuses in turn, and then 400. */
   const after = async (t: Parameters<typeof smallServer>[0], ...statuses: readonly number[]) => {
     const left = [...statuses];
     const server = await proxy(t, await smallServer(t), ({ url }, response) => {
@@ -329,19 +329,19 @@ describe('server errors', () => {
     return results.find(({ id }) => id === 'service.status')!;
   };
 
-  test('a repeated one is a violation', async (t) => {
+  test('a second one is a violation', async (t) => {
     const { verdict, failed, failures } = await after(t, 500, 502);
     assert.deepEqual([verdict, failed, failures[0]?.came], ['failed', 1, '502 at the second attempt']);
     assert.match(failures[0]!.curl, /limit=abc'$/);
   });
 
-  test('a single one is none, nor is a 503', async (t) => {
+  test('a single one is not, nor is a 503', async (t) => {
     assert.equal((await after(t, 500)).verdict, 'passed');
     assert.equal((await after(t, 503, 503)).verdict, 'passed');
   });
 });
 
-test('a run that need not wait for its key tries fewer changed keys; one that must tries all', async (t) => {
+test('a run that does not have to wait for its key tries fewer changed keys; others try all', async (t) => {
   const changed = async (plan: Plan) => {
     const clock = fakeClock(Date.now());
     let left = 10;

@@ -14,18 +14,18 @@ import { explainedMs, retryAfterMs } from './windows.ts';
 /** The number of connections for requests that are sent at the same time. */
 const maxConnections = 64;
 
-/** A server that takes longer than this for so many responses is not tested any further. */
+/** The run ends after `maxSlow` responses that took longer than `slowMs`. */
 const slowMs = 10_000;
 const maxSlow = 20;
 /**
- * A request that gets 503 is repeated so often, after Retry-After, while its waits are not longer than this in all. A
- * server that returns 503 to one request in 40 at random returns two in a row to one in 1,600: a third of all runs would
- * meet that.
+ * How often a request that gets 503 is repeated, and the longest total time of its waits for Retry-After. One
+ * repetition is not enough: a server that returns 503 at random to one request in 40 returns two in a row to one in
+ * 1,600, which would affect a third of all runs.
  */
 const maxRepetitions = 3;
 const maxUnavailableMs = 30_000;
 
-/** After so many requests that got nothing but 503, no 503 is repeated. */
+/** The number of requests that got only 503, after which no request is repeated for a 503. */
 const maxUnavailable = 5;
 
 /** No response was received: the connection broke, or the response took too long. */
@@ -35,7 +35,7 @@ export class NoResponse extends Error {
 
   constructor(request: Request, cause: Error) {
     const code = (cause as NodeJS.ErrnoException).code;
-    // OpenSSL's errors end with a line break, and have the reason in the middle of its internals.
+    // OpenSSL's errors end with a line break, and contain the reason among internal details.
     const message = cause.message.replace(/^.*SSL routines:[^:]*:([^:]*):.*$/s, 'TLS: $1');
     super(code === undefined || message.includes(code) ? message : `${message} (${code})`);
     this.request = request;
@@ -75,11 +75,11 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #pacers: Record<Credential['key'], Pacer>;
-  /** Why a key is not used any more. */
+  /** Why a key is no longer used. */
   readonly #givenUp = new Map<Credential['key'], string>();
   #turn = 0;
   #slow = 0;
-  /** The number of requests that got nothing but 503. */
+  /** The number of requests that got only 503. */
   #unavailable = 0;
 
   constructor(options: ClientOptions) {

@@ -21,7 +21,7 @@ export const plans = {
 } as const;
 export type Plan = keyof typeof plans;
 
-/** How long the kit waits for windows in all, in addition to what their limit explains. */
+/** The longest total time for which the kit waits for windows, in addition to what their limit explains. */
 const moreWaitsMs = 10 * minuteMs;
 
 /** The kit does not wait for a window that ends later than this. */
@@ -41,7 +41,7 @@ export class Pacer {
   #offset: number | undefined;
   /** The times of the requests of the last minute. */
   #sent: number[] = [];
-  /** The number of requests, and how long they have waited in all. */
+  /** The number of requests, and the total time that they have waited. */
   #requests = 0;
   #waitedMs = 0;
 
@@ -75,7 +75,7 @@ export class Pacer {
     this.#sent.push(now);
   }
 
-  /** Is called after each wait. */
+  /** Called after each wait. */
   waited(ms: number): void {
     this.#waitedMs += ms;
   }

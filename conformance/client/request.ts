@@ -37,7 +37,7 @@ export interface Request {
   readonly mustBe?: number;
   /** The specification does not say how to respond: only the rules of every response apply. */
   readonly open?: true;
-  /** It was sent before, and got a server error. */
+  /** Whether it repeats a request that got a server error. */
   readonly repeats?: true;
 }
 

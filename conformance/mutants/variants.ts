@@ -347,7 +347,7 @@ const truncated: Variant = {
   hooks: {
     left: firstRequest.hooks.left!,
     response: (response) => {
-      // The small server rounds the end of the window up. It is hardly ever a whole second.
+      // The small server rounds the end of the window up. The end is almost never a whole second.
       response.headers = response.headers.map(([name, value]) => [
         name,
         name === 'X-RateLimit-Reset' && response.status !== 401 ? String(Number(value) - 1) : value,

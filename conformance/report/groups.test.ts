@@ -1,4 +1,4 @@
-/** Failures with one cause are one group with one example. */
+/** Failures with the same cause form a group with one example. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixture } from '../testing/report.ts';
@@ -9,7 +9,7 @@ import { summaryText } from './terminal.ts';
 
 let cases = 0;
 
-/** A failure of a request of its own. */
+/** A failure that has its own request. */
 function failure(required: string, came: string, request = `request ${++cases}`): Failure {
   return { required, came, smallestCase: request, curl: `curl ${request}`, answer: `HTTP of ${request}` };
 }

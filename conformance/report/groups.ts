@@ -1,4 +1,4 @@
-/** Failures with the same cause: they are reported together, with one example. */
+/** Groups failures with the same cause, which are reported together, with one example. */
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
 
 /**

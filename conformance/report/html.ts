@@ -100,7 +100,7 @@ ${groups.map(failedGroup)}
 </section>`;
 }
 
-/** Requirements that failed for one cause, of which only the first has an example. */
+/** Requirements that failed for the same cause. Only the first has an example. */
 function failedGroup(group: readonly RequirementResult[]): Markup {
   const [{ id }] = group as [RequirementResult];
   return html`<article class="failure" aria-labelledby="${rowAnchor('title', id)}">

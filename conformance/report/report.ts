@@ -35,7 +35,7 @@ export interface Report {
   readonly totals: Readonly<Record<Verdict, number>>;
   /** Why the server could not be tested to the end. */
   readonly aborted?: string;
-  /** Whether nothing failed, and as much was judged as --strict and --min-judged demand. */
+  /** Whether nothing failed, and as much was judged as --strict and --min-judged require. */
   readonly conforms: boolean;
   readonly requirements: readonly RequirementResult[];
   readonly gaps: readonly Observation[];

@@ -16,7 +16,7 @@ import type { JudgedResponse, Session } from './session.ts';
 /** The number of cases that are tried to find a smaller counterexample. */
 const maxShrinks = 100;
 
-/** How long a list may be out of date, at the first comparison. */
+/** How outdated a list may be at the first comparison. */
 const staleListMs = 2_000;
 
 export class CheckContext {
@@ -74,7 +74,7 @@ export class CheckContext {
     await this.#session.wait(ms, reason);
   }
 
-  /** Waits before lists that disagree are compared again: one may be cached, or come from a replica that lags. */
+  /** Waits before lists that disagree are compared again: one may be cached, or come from a lagging replica. */
   async beforeComparingAgain(attempt: number): Promise<void> {
     await this.sleep(attempt * staleListMs, 'lists disagree; one may be cached');
   }

@@ -15,7 +15,7 @@ import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { rules } from '../verdicts/rules/rules.ts';
 import { Fixtures } from './fixtures.ts';
 
-/** The number of server errors after which the kit sends the request again. */
+/** The most requests in a run that are repeated after a server error. */
 const maxRepeats = 20;
 
 export interface SessionOptions {
@@ -43,7 +43,7 @@ export interface SessionOptions {
   readonly timeoutMs?: number;
 }
 
-/** Slower responses are measured again. */
+/** The duration above which a slow first response is measured again. */
 const slowSeconds = 0.05;
 
 /** The server could not be tested. The message is one line. */
@@ -255,7 +255,7 @@ export class Session {
   }
 }
 
-/** Whether a response is one that a proxy sends without the service: a redirection, or an unavailable service. */
+/** Whether a response may come from a proxy instead of the service: a redirection, or an unavailable service. */
 function isOfGateway({ status }: Response): boolean {
   return (status >= 300 && status < 400) || [502, 503, 504].includes(status);
 }

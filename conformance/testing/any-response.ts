@@ -32,7 +32,7 @@ interface Written {
 interface Which {
   readonly operation: Exchange['operation'] | 'any';
   readonly status: number | 'any';
-  /** From this request on, one in so many. */
+  /** The number of the first request with the fault. After it, one request in `oneIn` has the fault. */
   readonly from: number;
   readonly oneIn: number;
 }
@@ -45,7 +45,7 @@ export interface AnyServer {
 }
 
 const send = (to: ServerResponse, { status, headers, body }: Written) => {
-  // Node refuses to send what no server should: the socket does not.
+  // Node refuses to send an invalid head, so it is written to the socket.
   const lines = Array.from({ length: headers.length / 2 }, (_, i) => `${headers[2 * i]}: ${headers[2 * i + 1]}\r\n`);
   to.socket?.write(`HTTP/1.1 ${status} Any\r\n${lines.join('')}Connection: close\r\n\r\n`, 'latin1');
   // Node would not respond to another request on this connection, because it has not sent this response itself.
@@ -174,7 +174,7 @@ const which: fc.Arbitrary<Which> = fc.record({
 /** Any server: conforming, except for one to three faults. */
 export const anyServer: fc.Arbitrary<AnyServer> = fc.record({
   faults: fc.array(
-    // Most of what can go wrong is in bodies.
+    // Most faults are in bodies.
     fc
       .constantFrom(...Object.keys(faultOf), ...Array<string>(12).fill('json'))
       .chain((name) => fc.tuple(which, fc.constant(name), faultOf[name]!)),

@@ -126,7 +126,7 @@ export const limitMutants = table([
     { limits: (plan) => base.limits(plan === 'free' ? 'pro' : 'free') }],
 ]);
 
-/** Admits one request more if it arrives together with the one that takes the last place. */
+/** Admits one more request if it arrives together with the last one that the limit allows. */
 function oneMoreTogether(hooks: Change): Change {
   return {
     ...hooks,

@@ -10,7 +10,7 @@ export const animalRules: readonly Rule[] = [
     id: 'list.limit',
     judge: (response, history) => {
       const { limit, status, open } = response.request;
-      // No limit may be larger than 100, so no list may be longer, whatever was asked for.
+      // No limit may be larger than 100, so no list may be longer, whatever the request.
       return status === undefined ? isWithinLimit(response, open ? 100 : limit, history) : undefined;
     },
   },

@@ -35,7 +35,7 @@ export const bodyRules: readonly Rule[] = [
     judge: (response) => {
       const { request, status } = response;
       if (!['listPets', 'createPet', 'getPet'].includes(request.operation)) return undefined;
-      // The check records the responses to unusual values; all others would only hide them among the evidence.
+      // The check records the responses to unusual values, which the evidence of all other responses would hide.
       return request.repeats && isServerError(response)
         ? { required: 'no server error (5xx)', received: `${status} at the second attempt` }
         : undefined;
