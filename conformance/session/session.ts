@@ -219,9 +219,9 @@ export class Session {
    *   is unavailable. `response` is that of one operation.
    */
   async #assertService(response: Response): Promise<void> {
-    if (!isOfGateway(response)) return;
+    if (!isOfGateway(response, this.options.baseUrl)) return;
     const other = await this.client.exchange(listOrders(response.request.credential));
-    if (!isOfGateway(other)) return;
+    if (!isOfGateway(other, this.options.baseUrl)) return;
     const location = response.all('location')[0];
     const sent = `${response.status}${location === undefined ? '' : ` with Location: ${shortened(location)}`}`;
     throw new Untestable(this.redact(`${this.options.baseUrl} returns ${sent} to every request`));
@@ -255,9 +255,15 @@ export class Session {
   }
 }
 
-/** Whether a response may come from a proxy instead of the service: a redirection, or an unavailable service. */
-function isOfGateway({ status }: Response): boolean {
-  return (status >= 300 && status < 400) || [502, 503, 504].includes(status);
+/**
+ * Whether a response may come from a proxy instead of the service: a redirection to another scheme, host or port, or an
+ * unavailable service.
+ */
+function isOfGateway(response: Response, baseUrl: string): boolean {
+  const { status } = response;
+  if (status < 300 || status >= 400) return [502, 503, 504].includes(status);
+  const location = response.all('location')[0] ?? '';
+  return URL.canParse(location, baseUrl) && new URL(location, baseUrl).origin !== new URL(baseUrl).origin;
 }
 
 /** The keys in every form in which a server may return them: in JSON, in a URL, and in the Basic scheme. */
