@@ -56,27 +56,36 @@ export class NameHash {
   /** Reads the rest of a name, which begins with an escape. */
   #readRest(source: Source, start: number, startPosition: number): number {
     const { bytes } = source;
+    let hash = this.value;
     let position = startPosition;
     let at = start;
     while (bytes[at] !== quote) {
       let end = endOfEscape(source, at);
       let codePoint = escapedUnit(bytes, at);
       if ((codePoint & 0xfc00) === 0xd800 && bytes[end] === backslash) {
-        const low = endOfEscape(source, end) > end + 2 ? escapedUnit(bytes, end) : 0;
+        const low = escapedUnit(bytes, end);
         if ((low & 0xfc00) === 0xdc00) {
           codePoint = 0x10000 + ((codePoint & 0x3ff) << 10) + (low & 0x3ff);
-          end += 6;
+          end = endOfEscape(source, end);
         }
       }
-      // The bytes in UTF-8: the first, and `more` others of six bits each. A lone surrogate becomes three bytes.
-      let more = codePoint < 0x80 ? 0 : codePoint < 0x800 ? 1 : codePoint < 0x10000 ? 2 : 3;
-      const mark = more === 0 ? 0 : (0xf80 >> more) & 0xff;
-      let hash = withByte(this.value, position++, mark | (codePoint >> (6 * more)));
-      for (; more > 0; more -= 1) hash = withByte(hash, position++, 0x80 | ((codePoint >> (6 * (more - 1))) & 0x3f));
-      this.value = hash;
-      at = this.#readPlain(source, end, end - position);
-      position += at - end;
+      if (codePoint < 0x80) {
+        hash = withByte(hash, position++, codePoint);
+      } else { // in UTF-8: the first byte, and `more` others of six bits each; a lone surrogate becomes three bytes
+        let more = codePoint < 0x800 ? 1 : codePoint < 0x10000 ? 2 : 3;
+        hash = withByte(hash, position++, ((0xf80 >> more) & 0xff) | (codePoint >> (6 * more)));
+        for (; more > 0; more -= 1) hash = withByte(hash, position++, 0x80 | ((codePoint >> (6 * (more - 1))) & 0x3f));
+      }
+      for (at = end; ; at += 2, position += 2) { // two bytes at a time: runs are often short here
+        const a = bytes[at]!;
+        const b = bytes[at + 1]!;
+        if ((isPlain[a]! & isPlain[b]!) === 0) break;
+        const index = position & (positions - 1);
+        hash = (hash + Math.imul(factors[index]!, a) + Math.imul(factors[index + 1]!, b)) | 0;
+      }
+      if (isPlain[bytes[at]!] === 1) hash = withByte(hash, position++, bytes[at++]!);
     }
+    this.value = hash;
     return at;
   }
 
