@@ -1,4 +1,4 @@
-/** Reads the members of a record in a file of ours. Each function throws an Error that names the member and the rule. */
+/** Reads members of a record in a file of ours. Each function throws an Error that names the member and the rule. */
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from './read.ts';
 
 /** A member that is an object. */

@@ -38,17 +38,13 @@ export function encodeKey(key: Key): string {
 
 /** Decodes a line of keys.json. Throws an Error that names the invalid member. */
 export function decodeKey(record: JsonObject): Key {
-  const plan = objectMember(record, 'plan');
+  const raw = objectMember(record, 'plan');
   const id = stringMember(record, 'id');
   if (!/^k[1-9][0-9]{0,14}$/.test(id)) throw new Error('"id" must be k and a number from 1');
   return {
     id,
     name: stringMember(record, 'name'),
-    plan: planOf(
-      stringMember(plan, 'name'),
-      optionalNumberMember(plan, 'perMinute'),
-      optionalNumberMember(plan, 'perDay'),
-    ),
+    plan: planOf(stringMember(raw, 'name'), optionalNumberMember(raw, 'perMinute'), optionalNumberMember(raw, 'perDay')),
     createdAt: timeMember(record, 'createdAt'),
     expiresAt: optionalTime(record, 'expiresAt'),
     revokedAt: optionalTime(record, 'revokedAt'),

@@ -22,11 +22,7 @@ const maxCachedQueryLength = 100;
  * It caches first pages, which most clients request, by the query as it was sent: those that are not large and that are
  * followed by another page. They never change, because records are only added at the end.
  */
-export function listOperation(
-  path: string,
-  statuses: readonly string[],
-  pageOf: (query: PageQuery) => Page,
-): Operation {
+export function listOperation(path: string, statuses: readonly string[], page: (query: PageQuery) => Page): Operation {
   const firstPages = new Map<string, Reply>();
   return {
     takesJson: false,
@@ -37,7 +33,7 @@ export function listOperation(
       const status = statusOf(parameters, statuses);
       const pageQuery = { limit: limitOf(parameters), after: afterOf(parameters), status };
       return () => {
-        const { body, next } = pageOf(pageQuery);
+        const { body, next } = page(pageQuery);
         if (next === null) return { status: 200, headers: [], body };
         const reply = { status: 200, headers: ['Link', nextLink(path, pageQuery, next)], body };
         const isSmall = typeof body === 'string' && query.length <= maxCachedQueryLength;
