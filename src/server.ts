@@ -41,16 +41,17 @@ async function serve(config: Config): Promise<void> {
     const advice = 'stop that process, or choose another folder with --data';
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
   }
-  const keys = new KeyRing(folder);
+  const checkLock = (): void => lock.check();
+  const keys = new KeyRing(folder, checkLock);
   const orders = new LineTable();
   readOrders(folder, orders);
-  const usage = new UsageFile(folder, Date.now, log);
-  const pets = await PetStore.open(folder, log);
+  const usage = new UsageFile(folder, Date.now, log, checkLock);
+  const pets = await PetStore.open(folder, log, checkLock);
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
   const listener = await listen(service, config);
-  lock.serve(listener.address, (command) => respondToCommand({ keys, openUsage: () => usage }, command));
+  lock.serve(listener.address, (command) => respondToCommand({ keys, openUsage: () => usage }, command), log);
   stop = async () => {
     service.stop();
     const completed = await listener.stop(stopGraceMs);

@@ -9,6 +9,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, mock, test, type TestContext } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
+import { LockLostError } from '../files/errors.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { sendMessage } from './channel.ts';
 import { FolderLock, type Held, type Holder } from './folder-lock.ts';
@@ -365,6 +366,34 @@ test('a holder that closes does not remove the lock of its successor', async (t)
   assert.deepEqual(readdirSync(folder), ['lock.2']);
   assert.equal((await refused(folder)).holder?.pid, process.pid);
   await second.release();
+});
+
+test('the holder notices that its lock was removed or replaced, reports it once, and does not recover', async (t) => {
+  const disturbances: ((path: string) => void)[] = [
+    unlinkSync,
+    (path) => renameSync(path, path.replace('lock.1', 'lock.7')),
+    (path) => renameSync(path, join(temporaryFolder(t), 'moved')),
+    (path) => {
+      unlinkSync(path);
+      writeFileSync(path, '');
+    },
+  ];
+  for (const disturb of disturbances) {
+    const folder = temporaryFolder(t);
+    const path = join(folder, 'lock.1');
+    const lock = await acquired(t, folder);
+    const reasons: string[] = [];
+    lock.serve('http://127.0.0.1:8080', async () => null, (reason) => reasons.push(reason));
+    lock.check();
+    linkSync(path, `${path}-kept`);
+    disturb(path);
+    for (let count = 0; count < 2; count++) assert.throws(() => lock.check(), LockLostError);
+    rmSync(path, { force: true });
+    renameSync(`${path}-kept`, path);
+    assert.throws(() => lock.check(), LockLostError, 'another process may have used the folder meanwhile');
+    assert.equal(reasons.length, 1);
+    assert.ok(reasons[0]!.startsWith(`the lock ${path} was removed or replaced`), reasons[0]);
+  }
 });
 
 test('messages other than who receive null, or the response of the owner once it serves', async (t) => {

@@ -15,11 +15,16 @@
  * 5. Remove the lower numbers.
  *
  * A holder does not remove its own socket when it ends, because step 4 needs the highest number.
+ *
+ * If somebody removes the socket of a running holder, another process can take the lock. So before each write, the
+ * holder checks that its lock is still the file of that name.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
+import { LockLostError } from '../files/errors.ts';
+import { isSame, statOf, type Identity } from '../files/identity.ts';
 import { Channel, sendMessage } from './channel.ts';
 
 /** How the holder of a lock identifies itself. */
@@ -53,6 +58,10 @@ export class FolderLock {
   readonly #pending = new Set<Promise<unknown>>();
   #holder: Holder;
   #respond = notServing;
+  #onLost = (_reason: string): void => {};
+  #path = '';
+  #identity: Identity | undefined;
+  #lost = false;
 
   /**
    * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist.
@@ -69,6 +78,7 @@ export class FolderLock {
     try {
       makeFolder(folder);
       await lock.#channel.listen(own);
+      lock.#identity = statOf(own); // a link is the same file
       const held = await lock.#take(folder, own);
       if (held !== null) void lock.#channel.close();
       return held ?? lock;
@@ -92,11 +102,25 @@ export class FolderLock {
 
   /**
    * Sets the address that `who` returns. From now on, messages other than "who" are passed to `respond`, which must not
-   * reject; before, they receive null.
+   * reject; before, they receive null. `onLost` is called with the reason if `check` finds that the lock is lost.
    */
-  serve(address: string, respond: Respond): void {
+  serve(address: string, respond: Respond, onLost = (_reason: string): void => {}): void {
     this.#holder = { ...this.#holder, address };
     this.#respond = respond;
+    this.#onLost = onLost;
+  }
+
+  /**
+   * Throws a LockLostError if the lock is not the file of its name any more, or was not once before. Another process
+   * may use the folder then. Throws the error of the file system if that cannot be found out.
+   */
+  check(): void {
+    if (!this.#lost && this.#identity !== undefined && isSame(statOf(this.#path), this.#identity)) return;
+    const reason = `the lock ${this.#path} was removed or replaced, so another process may use the data folder`;
+    const message = `${reason}; this one writes nothing more there: stop it, and start the server again`;
+    if (!this.#lost) this.#onLost(message);
+    this.#lost = true;
+    throw new LockLostError(message);
   }
 
   /**
@@ -134,6 +158,7 @@ export class FolderLock {
         continue;
       }
       rmSync(own);
+      this.#path = mine;
       for (const number of numbers) if (number <= highest) rmSync(join(folder, `lock.${number}`), { force: true });
       return null;
     }

@@ -1,5 +1,6 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { isSame, statOf, type Identity } from './identity.ts';
 
 const fdatasyncAsync = promisify(fdatasync);
 
@@ -14,6 +15,7 @@ const reserve = Buffer.alloc(256 * 1024);
  */
 export class AppendFile {
   readonly #descriptor: number;
+  readonly #identity: Identity;
   #size: number;
   /** The length of the file, reserved space included. */
   #length: number;
@@ -24,6 +26,7 @@ export class AppendFile {
    */
   constructor(path: string, size: number, flags: 'r+' | 'wx' = 'r+') {
     this.#descriptor = openSync(path, flags, 0o600);
+    this.#identity = fstatSync(this.#descriptor, { bigint: true });
     this.#size = size;
     this.#length = size;
   }
@@ -31,6 +34,12 @@ export class AppendFile {
   /** The length of the content. */
   get size(): number {
     return this.#size;
+  }
+
+  /** Whether this is the file with the name `path`, and has not been truncated by another process. */
+  isAt(path: string): boolean {
+    const found = statOf(path);
+    return found !== undefined && isSame(found, this.#identity) && found.size >= this.#length;
   }
 
   /** Writes `bytes` after the content. If that throws, `size` is unchanged. */

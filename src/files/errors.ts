@@ -10,6 +10,9 @@ export function diskError(doing: 'read' | 'write', path: string, error: unknown)
   return new OperatorError(`cannot ${doing} ${path}: ${messageOf(error)}; ${advice[doing]}`);
 }
 
+/** This process does not hold the lock of the data folder any more, so it must not write there. The log says so. */
+export class LockLostError extends OperatorError {}
+
 /** A file violates its format. The message names the file and the line, and says what to do. */
 export class DamagedFileError extends OperatorError {
   /** The message without the advice: the file, the line and what is wrong. */

@@ -66,8 +66,13 @@ export function readRecords<Item extends { readonly id: unknown }>(
  * Replaces a file by one with these records, which are JSON texts without line feeds. Rejects with OperatorError if
  * that fails; the old file is unchanged then.
  */
-export function writeRecords(path: string, format: RecordFormat, records: Iterable<string>): Promise<void> {
-  return replaceFile(path, encodeRecords(format, records));
+export function writeRecords(
+  path: string,
+  format: RecordFormat,
+  records: Iterable<string>,
+  checkLock?: () => void,
+): Promise<void> {
+  return replaceFile(path, encodeRecords(format, records), checkLock);
 }
 
 function* encodeRecords({ name, member }: RecordFormat, records: Iterable<string>): Generator<string> {

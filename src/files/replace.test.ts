@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { LockLostError } from './errors.ts';
 import { replaceFile, syncFolder } from './replace.ts';
 
 test('a file is created and replaced with mode 0600', async (t) => {
@@ -60,6 +61,25 @@ test('after a failure the folder contains the old file and nothing else', async 
   // A file cannot replace a folder.
   await assert.rejects(replaceFile(join(folder, 'd'), ['new']));
   assert.deepEqual(readdirSync(folder), ['d', 'f']);
+});
+
+test('a file is not replaced if the lock is lost, before or meanwhile', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'f');
+  writeFileSync(path, 'old');
+  let isHeld = false;
+  const checkLock = (): void => {
+    if (!isHeld) throw new LockLostError('lost');
+  };
+  await assert.rejects(replaceFile(path, ['new'], checkLock), LockLostError);
+  assert.deepEqual(readdirSync(folder), ['f']);
+  const pieces = function* (): Generator<string> {
+    yield 'new';
+    isHeld = false;
+  };
+  isHeld = true;
+  await assert.rejects(replaceFile(path, pieces(), checkLock), LockLostError);
+  assert.equal(readFileSync(path, 'utf8'), 'old');
 });
 
 test('a temporary file of an interrupted replacement is replaced, its mode included', async (t) => {

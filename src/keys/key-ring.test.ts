@@ -404,3 +404,18 @@ test('the keys and the file agree with a model after any changes, also if the cl
     }
   }), { numRuns: 60 });
 });
+
+test('without the lock no change is made', async (t) => {
+  const folder = temporaryFolder(t);
+  let isHeld = true;
+  const ring = new KeyRing(folder, () => {
+    if (!isHeld) throw new OperatorError('the lock is lost');
+  });
+  await ring.create('a', pro, null, now);
+  const { keys } = ring;
+  const before = readFileSync(join(folder, 'keys.json'), 'utf8');
+  isHeld = false;
+  await assert.rejects(ring.revoke('k1', now), { message: 'the lock is lost' });
+  assert.deepEqual([ring.keys, readFileSync(join(folder, 'keys.json'), 'utf8')], [keys, before]);
+  assert.deepEqual(readdirSync(folder), ['keys.json']);
+});

@@ -16,15 +16,20 @@ const format = { name: 'petstore-keys', member: 'keys' };
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when it is on disk. */
 export class KeyRing {
   readonly #path: string;
+  readonly #checkLock: (() => void) | undefined;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
   /** The secrets used since the last change, by their credentials, so that these are not parsed and hashed again. */
   readonly #used = new Map<string, KnownSecret>();
   #changes: Promise<unknown> = Promise.resolve();
 
-  /** Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. */
-  constructor(folder: string) {
+  /**
+   * Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. `checkLock`
+   * throws if this process may not write to the folder any more.
+   */
+  constructor(folder: string, checkLock?: () => void) {
     this.#path = join(folder, 'keys.json');
+    this.#checkLock = checkLock;
     this.#setKeys(readRecords(this.#path, format, decodeKey));
   }
 
@@ -103,7 +108,7 @@ export class KeyRing {
       const changed = change();
       const byId = new Map([...this.#keys, changed].map((key) => [key.id, key])); // a replaced key keeps its place
       const keys = [...byId.values()];
-      await writeRecords(this.#path, format, keys.map(encodeKey));
+      await writeRecords(this.#path, format, keys.map(encodeKey), this.#checkLock);
       this.#setKeys(keys);
       return changed;
     });

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
+import { LockLostError } from '../files/errors.ts';
 import { readJson, type JsonObject } from '../json/read.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { limitsOf } from './plans.ts';
@@ -328,6 +329,25 @@ test('a failed write is logged once and tried again; nothing is lost in memory',
   await file.close();
   const again = new UsageFile(folder, () => noon, silent);
   assert.deepEqual(used(again, 'k1', noon), [4, 4]);
+});
+
+test('without the lock nothing is written, and the reason is not logged again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { folder, logged } = site(t);
+  let checks = 0;
+  const file = new UsageFile(folder, () => noon, (line) => logged.push(line), () => {
+    checks++;
+    throw new LockLostError('lost');
+  });
+  use(file, 'k1', 1, noon);
+  for (let count = 1; count <= 2; count++) {
+    while (checks < count) {
+      t.mock.timers.tick(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  await assert.rejects(file.close(), LockLostError);
+  assert.deepEqual([readdirSync(folder), logged], [[], []]);
 });
 
 test('close() rejects if the last write fails', async (t) => {

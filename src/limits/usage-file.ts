@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import { messageOf } from '../domain/operator-error.ts';
 import { setAside } from '../files/aside.ts';
-import { DamagedFileError } from '../files/errors.ts';
+import { DamagedFileError, LockLostError } from '../files/errors.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
 import { optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
@@ -27,18 +27,21 @@ export class UsageFile {
   readonly #path: string;
   readonly #now: () => number;
   readonly #log: (line: string) => void;
+  readonly #checkLock: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
   #failing = false;
 
   /**
    * Reads the file of a data folder. If it is damaged, it is set aside and logged, and all counters start from nothing.
-   * Throws an OperatorError if the file can be neither read nor set aside.
+   * Throws an OperatorError if the file can be neither read nor set aside. `checkLock` throws if this process may not
+   * write to the folder any more.
    */
-  constructor(folder: string, now: () => number, log: (line: string) => void) {
+  constructor(folder: string, now: () => number, log: (line: string) => void, checkLock?: () => void) {
     this.#path = join(folder, 'usage.json');
     this.#now = now;
     this.#log = log;
+    this.#checkLock = checkLock;
     const usages = new Map<string, KeyUsage>();
     try {
       for (const { id, usage } of readRecords(this.#path, format, decodeUsage)) usages.set(id, usage);
@@ -54,7 +57,9 @@ export class UsageFile {
   save(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined; // later changes may miss this write, so they schedule another one
-    const saved = this.#saving.then(() => writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now)));
+    const saved = this.#saving.then(() => {
+      return writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now), this.#checkLock);
+    });
     this.#saving = saved.catch(() => this.#scheduleSave());
     return saved;
   }
@@ -70,8 +75,10 @@ export class UsageFile {
   }
 
   async #saveInBackground(): Promise<void> {
-    const error = await this.save().then(() => null, messageOf);
-    if (error !== null && !this.#failing) this.#log(`${error}; a restart would lose recent usage and bans`);
+    const error: unknown = await this.save().then(() => null, (reason: unknown) => reason);
+    if (error instanceof LockLostError) return;
+    const note = 'a restart would lose recent usage and bans';
+    if (error !== null && !this.#failing) this.#log(`${messageOf(error)}; ${note}`);
     if (error === null && this.#failing) this.#log(`the usage of the keys is saved in ${this.#path} again`);
     this.#failing = error !== null;
   }

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { AppendFile } from '../files/append-file.ts';
-import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, type Opened } from '../testing/journal.ts';
+import {
+  contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, undisturbed, type Opened,
+} from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 
 test('a marker of which only a part could be written is removed', async (t) => {
@@ -194,6 +198,70 @@ test('concurrent probes share one write, and the marker that it removed is writt
   await journal.close();
 });
 
+test('a removed segment is noticed before a record is confirmed, and replaced if a snapshot succeeds', async (t) => {
+  const folder = temporaryFolder(t);
+  const events: string[] = [];
+  let fails = false;
+  const opened = await openJournal(folder, 0, {
+    checkLock: () => {},
+    async saveSnapshot() {
+      events.push(`snapshot ${opened.applied}`);
+      if (fails) throw new Error('ENOSPC');
+    },
+  });
+  const { journal } = opened;
+  await journal.append(pet(1));
+  await journal.rotate();
+  await journal.append(pet(2));
+  assert.equal(journal.isInPlace(), true);
+  rmSync(join(folder, 'pets.1.journal')); // an older segment, which no snapshot contains yet
+  assert.equal(journal.isInPlace(), false);
+  fails = true;
+  await assert.rejects(journal.append(pet(3)), { message: 'ENOSPC' });
+  await assert.rejects(journal.rotate(), { message: 'ENOSPC' });
+  assert.deepEqual([opened.applied, readdirSync(folder)], [[1, 2], ['pets.2.journal']]);
+  fails = false;
+  await journal.append(pet(4));
+  assert.equal(journal.isInPlace(), true);
+  assert.deepEqual(readdirSync(folder), ['pets.3.journal']);
+  writeFileSync(join(folder, 'other'), 'not a journal');
+  renameSync(join(folder, 'other'), join(folder, 'pets.3.journal'));
+  await journal.rotate();
+  await journal.append(pet(5));
+  assert.deepEqual(events, ['snapshot 1,2', 'snapshot 1,2', 'snapshot 1,2', 'snapshot 1,2,4']);
+  assert.equal(opened.logged.length, 2);
+  assert.equal(readFileSync(join(folder, 'pets.3.journal.replaced-1'), 'utf8'), 'not a journal');
+  await journal.close();
+  assert.deepEqual((await openJournal(folder, 3)).applied, [5]);
+});
+
+test('without the lock nothing is written', async (t) => {
+  const folder = temporaryFolder(t);
+  let isHeld = true;
+  const { journal, applied } = await openJournal(folder, 0, {
+    ...undisturbed,
+    checkLock() {
+      if (!isHeld) throw new Error('the lock is lost');
+    },
+  });
+  await journal.append(pet(1));
+  await journal.rotate();
+  await Promise.all([journal.append(pet(2)), turns(1)]);
+  isHeld = false; // before the marker is written
+  const files = (): unknown[] =>
+    readdirSync(folder).map((name) => [name, statSync(join(folder, name)).ctimeMs, contentOf(join(folder, name))]);
+  const before = files();
+  const lost = { message: 'the lock is lost' };
+  await turns(9);
+  await assert.rejects(journal.append(pet(3)), lost);
+  await assert.rejects(journal.probe(), lost);
+  await assert.rejects(journal.rotate(), lost);
+  await assert.rejects(journal.removeSegments(1), lost);
+  assert.throws(() => journal.isInPlace(), lost);
+  await assert.rejects(journal.close(), lost);
+  assert.deepEqual([files(), applied], [before, [1, 2]]);
+});
+
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];
 
 test('no confirmed record is lost, and the journal opens again, after any failures and kills', async (t) => {
@@ -327,7 +395,8 @@ test(
     const script = `
     import { Journal } from ${JSON.stringify(new URL('../../dist/store/journal.js', import.meta.url).href)};
     const table = { append() {} };
-    const journal = await Journal.open({ folder: process.argv[1], snapshotSequence: 0, table, log: console.error });
+    const [folder, log, checkLock] = [process.argv[1], console.error, () => {}];
+    const journal = await Journal.open({ folder, snapshotSequence: 0, table, log, checkLock });
     const line = (id, bytes) => \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`;
     const pet = (id, bytes) => ({ id, line: line(id, bytes), status: 'sold' });
     const results = [];

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { OperatorError } from '../domain/operator-error.ts';
 import type { StoredPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
-import { recordingTable } from '../testing/journal.ts';
+import { recordingTable, undisturbed } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Journal } from './journal.ts';
 import { recoverJournal } from './journal-recovery.ts';
@@ -28,7 +28,7 @@ function petOf(id: number): string {
 }
 
 const stored = (id: number): StoredPet => ({ id, line: petOf(id), status: 'sold' });
-const noTable = recordingTable(() => {});
+const silent = { table: recordingTable(() => {}), log: assert.fail, ...undisturbed };
 
 interface Recovered {
   readonly pets: string[];
@@ -39,7 +39,8 @@ async function recover(folder: string, snapshotSequence = 0): Promise<Recovered>
   const pets: string[] = [];
   const logged: string[] = [];
   const table = recordingTable((line) => pets.push(line));
-  await recoverJournal({ folder, snapshotSequence, table, log: (line) => logged.push(line) });
+  const log = (line: string): void => void logged.push(line);
+  await recoverJournal({ folder, snapshotSequence, table, log, ...undisturbed });
   return { pets, logged };
 }
 
@@ -65,7 +66,7 @@ async function refusal(folder: string, snapshotSequence = 0): Promise<{ name: st
  */
 async function written(folder: string, steps: readonly number[]): Promise<Files> {
   writeFiles(folder, {});
-  const open = (): Promise<Journal> => Journal.open({ folder, snapshotSequence: 0, table: noTable, log: assert.fail });
+  const open = (): Promise<Journal> => Journal.open({ folder, snapshotSequence: 0, ...silent });
   let journal = await open();
   let last = 0;
   for (const step of steps) {
@@ -214,7 +215,7 @@ test('zeros after the last line are ignored, and zeros after a torn line are not
   const zeros = Buffer.alloc(2_000_000);
   for (const count of [1, 100, zeros.length]) {
     writeFiles(folder, { [only]: Buffer.concat([good!, zeros.subarray(0, count)]) });
-    const { segments, last } = await recoverJournal({ folder, snapshotSequence: 0, table: noTable, log: assert.fail });
+    const { segments, last } = await recoverJournal({ folder, snapshotSequence: 0, ...silent });
     assert.deepEqual([segments.map(({ bytes }) => bytes), last], [[good!.length], 5]);
     assert.deepEqual(readdirSync(folder), [only]);
   }
@@ -365,7 +366,7 @@ test('segments that end before the snapshot are removed', async (t) => {
   const open = async (): Promise<{ journal: Journal; found: string[] }> => {
     const found: string[] = [];
     const table = recordingTable((line) => found.push(line));
-    return { journal: await Journal.open({ folder, snapshotSequence: 9, table, log: assert.fail }), found };
+    return { journal: await Journal.open({ folder, snapshotSequence: 9, ...silent, table }), found };
   };
   for (const expected of [[], [petOf(10)], [petOf(10), petOf(11)]]) {
     const { journal, found } = await open();
@@ -412,7 +413,8 @@ test('a journal continues however often its end is torn', async (t) => {
     const found: string[] = [];
     const logged: string[] = [];
     const table = recordingTable((line) => found.push(line));
-    const journal = await Journal.open({ folder, snapshotSequence: 0, table, log: (line) => logged.push(line) });
+    const log = (line: string): void => void logged.push(line);
+    const journal = await Journal.open({ folder, snapshotSequence: 0, table, log, ...undisturbed });
     assert.deepEqual(found, expected);
     assert.equal(logged.length, round === 1 ? 0 : 1);
     for (const id of [2 * round - 1, 2 * round]) {
@@ -558,7 +560,7 @@ test('after any damage, a start is refused and changes nothing, or finds all rec
         assert.deepEqual(await recover(folder), { pets: found.pets, logged: [] }, 'a second recovery changes nothing');
         assert.deepEqual(filesOf(folder), after);
 
-      const journal = await Journal.open({ folder, snapshotSequence: 0, table: noTable, log: assert.fail });
+      const journal = await Journal.open({ folder, snapshotSequence: 0, ...silent });
       const more = [found.pets.length + 1, found.pets.length + 2].map(stored);
       await Promise.all(more.map((pet) => journal.append(pet)));
       await journal.close();

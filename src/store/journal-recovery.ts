@@ -27,14 +27,16 @@ import { decodeLine } from './journal-format.ts';
 import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
-/** How to open a journal. */
-export interface JournalOptions {
+/** What recovery needs. */
+export interface RecoveryOptions {
   readonly folder: string;
   /** The number of the last record that the snapshot contains; 0 without a snapshot. */
   readonly snapshotSequence: number;
   /** Receives the animals of the records after the snapshot, in order. It must copy the bytes it is given. */
   readonly table: Pick<LineTable, 'append'>;
   readonly log: (line: string) => void;
+  /** Throws if this process may not write to the folder any more. */
+  readonly checkLock: () => void;
 }
 
 /**
@@ -43,7 +45,7 @@ export interface JournalOptions {
  * and how many bytes of the last segment are known to have been synced, because a later line shows it.
  * Rejects with OperatorError if the journal is damaged or does not fit the snapshot; nothing has been changed then.
  */
-export async function recoverJournal({ folder, snapshotSequence, table, log }: JournalOptions) {
+export async function recoverJournal({ folder, snapshotSequence, table, log, checkLock }: RecoveryOptions) {
   const numbers = listSegments(folder);
   const segments: Segment[] = [];
   if (numbers.length === 0 && snapshotSequence > 0) {
@@ -87,7 +89,8 @@ export async function recoverJournal({ folder, snapshotSequence, table, log }: J
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     if (tornLine > 0) {
       const aside = asideName(path, 'torn');
-      await replaceFile(aside, torn);
+      await replaceFile(aside, torn, checkLock);
+      checkLock();
       await truncate(path, intactBytes);
       const kept = `it was not confirmed to any client, and is kept as ${aside}`;
       log(`${path}: a crash cut off the end, from line ${tornLine} on; ${kept}`);
@@ -96,6 +99,7 @@ export async function recoverJournal({ folder, snapshotSequence, table, log }: J
   }
   if (last < snapshotSequence && segments.length > 0) {
     // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
+    checkLock();
     for (const { first } of segments.splice(0)) await rm(segmentPath(folder, first));
     await syncFolder(folder);
   }

@@ -26,9 +26,10 @@ export function listSegments(folder: string): number[] {
 
 /**
  * Creates a segment that contains only its first marker, and syncs it. The caller must sync the folder.
- * Rejects with the error of the file system; there is no such segment then.
+ * Rejects with the error of the file system or of `checkLock`; there is no such segment then.
  */
-export async function startSegment(folder: string, first: number): Promise<AppendFile> {
+export async function startSegment(folder: string, first: number, checkLock: () => void): Promise<AppendFile> {
+  checkLock();
   const path = segmentPath(folder, first);
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true }); // left by an attempt that failed or was interrupted
@@ -36,6 +37,7 @@ export async function startSegment(folder: string, first: number): Promise<Appen
   try {
     file.append(encodeMarker(first - 1));
     await file.sync();
+    checkLock();
     await rename(temporary, path);
   } catch (error) {
     file.close();

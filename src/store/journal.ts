@@ -21,17 +21,22 @@
  *   because the kernel may treat pages as written that never reached the disk. If the process ends before the repair,
  *   the next start writes everything again that no line shows to have been synced.
  * - A segment gets its name only when everything before it is on disk. So a crash can damage only the last segment.
+ * - Nothing is written if this process does not hold the lock of the folder any more.
+ * - A group is confirmed only if the segments still have their names after its sync. Otherwise all animals are saved in
+ *   a snapshot, and the group is written to a new segment.
  * - A marker follows the last group of a series. It is written without a sync, and only to a file that needs no repair.
  */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
+import { setAside } from '../files/aside.ts';
 import { diskError } from '../files/errors.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords } from './journal-format.ts';
-import { recoverJournal, type JournalOptions } from './journal-recovery.ts';
+import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
 import { segmentPath, startSegment, type Segment } from './journal-segment.ts';
 
 /** Larger than the record of any animal, because the body of a create has at most 64 KiB. */
@@ -41,10 +46,18 @@ const probeBytes = 128 * 1024;
 const maxGatherMs = 2;
 const maxIdleTurns = 4;
 
+/** How to open a journal. */
+export interface JournalOptions extends RecoveryOptions {
+  /**
+   * Writes a snapshot of the table, in which all records up to `durable` are. Called if a segment was removed or
+   * replaced by somebody else. Rejects if that fails.
+   */
+  readonly saveSnapshot: () => Promise<void>;
+}
+
 /** The journal of one data folder, open for appending. */
 export class Journal {
-  readonly #folder: string;
-  readonly #table: JournalOptions['table'];
+  readonly #options: JournalOptions;
   /** Records are encoded here, unless they are too long. */
   readonly #buffer = Buffer.allocUnsafeSlow(256 * 1024);
   /** The segments before the current one, the oldest first. */
@@ -76,13 +89,15 @@ export class Journal {
    * Rejects with OperatorError if the journal is damaged or cannot be written.
    */
   static async open(options: JournalOptions): Promise<Journal> {
+    const { folder, checkLock } = options;
     const { segments, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
     const first = active?.first ?? last + 1;
-    const path = segmentPath(options.folder, first);
+    const path = segmentPath(folder, first);
     let file: AppendFile;
     try {
-      file = active === undefined ? await startSegment(options.folder, first) : new AppendFile(path, active.bytes);
+      checkLock(); // reading can take long
+      file = active === undefined ? await startSegment(folder, first, checkLock) : new AppendFile(path, active.bytes);
     } catch (error) {
       throw diskError('write', path, error);
     }
@@ -96,8 +111,7 @@ export class Journal {
   }
 
   private constructor(options: JournalOptions, closed: Segment[], first: number, file: AppendFile, last: number) {
-    this.#folder = options.folder;
-    this.#table = options.table;
+    this.#options = options;
     this.#closed = closed;
     this.#first = first;
     this.#file = file;
@@ -132,24 +146,32 @@ export class Journal {
     return this.#probing;
   }
 
+  /**
+   * Whether the segments are still the files of their names. Throws if this process may not write to the folder any
+   * more.
+   */
+  isInPlace(): boolean {
+    this.#options.checkLock();
+    return this.#lostSegment() === null;
+  }
+
   /** Starts a new segment between two groups. Rejects with the error of the disk; the old segment then stays in use. */
   rotate(): Promise<void> {
     return this.#enqueue(async () => {
+      if (this.#lostSegment() !== null) await this.#startAgain();
       const first = this.#durable + 1;
       if (first === this.#first) return; // the current segment has no record yet
       this.#appendMarker();
       await this.#repair();
       this.#needsRepair = true; // until the marker is synced, and after that until the new segment's name is
+      this.#options.checkLock();
       this.#file.truncate();
       await this.#file.sync();
       this.#syncedBytes = this.#file.size;
-      const file = await startSegment(this.#folder, first);
+      const old = { first: this.#first, bytes: this.#file.size };
+      await this.#startSegment(first);
       // The new segment has its name. Whatever fails from here on, the old one must not grow.
-      this.#closed.push({ first: this.#first, bytes: this.#file.size });
-      this.#file.close();
-      this.#first = first;
-      this.#file = file;
-      this.#syncedBytes = file.size;
+      this.#closed.push(old);
       await this.#repair();
     });
   }
@@ -159,9 +181,15 @@ export class Journal {
     for (;;) {
       const [oldest, next] = this.#closed;
       if (oldest === undefined || (next?.first ?? this.#first) > sequence + 1) return;
-      await rm(segmentPath(this.#folder, oldest.first), { force: true });
-      await syncFolder(this.#folder); // otherwise a power cut might restore this one but not the next
-      this.#closed.shift();
+      this.#closed.shift(); // first, so that it does not count as lost
+      try {
+        this.#options.checkLock();
+        await rm(segmentPath(this.#options.folder, oldest.first), { force: true });
+        await syncFolder(this.#options.folder); // otherwise a power cut might restore this one but not the next
+      } catch (error) {
+        this.#closed.unshift(oldest);
+        throw error;
+      }
     }
   }
 
@@ -170,6 +198,7 @@ export class Journal {
     while (this.#running !== null) await this.#running;
     try {
       await this.#repair();
+      this.#options.checkLock();
       this.#file.truncate();
       await this.#file.sync();
     } finally {
@@ -226,24 +255,80 @@ export class Journal {
     await this.#write(bytes);
     this.#syncedBytes = this.#file.size;
     for (let i = 0; i < pets.length; i++) {
-      this.#table.append(bytes, pets[i]!.status, offsets[2 * i]!, offsets[2 * i + 1]!);
+      this.#options.table.append(bytes, pets[i]!.status, offsets[2 * i]!, offsets[2 * i + 1]!);
     }
     this.#durable += pets.length;
     this.#markerDue = true;
     this.#expected = pets.length + this.#waiting.length;
   }
 
-  /** Appends and syncs. If that fails, it repairs the file at once or, if that fails too, before the next write. */
+  /**
+   * Appends and syncs; if a segment is lost then, it starts again and repeats that. If it fails, it repairs the file at
+   * once or, if that fails too, before the next write.
+   */
   async #write(bytes: Uint8Array): Promise<void> {
     try {
-      await this.#repair();
-      this.#file.append(bytes);
-      await this.#file.sync();
+      await this.#appendAndSync(bytes);
+      if (this.#lostSegment() === null) return;
+      await this.#startAgain();
+      await this.#appendAndSync(bytes);
+      const lost = this.#lostSegment();
+      if (lost !== null) throw new Error(`${lost} was removed or replaced again`);
     } catch (error) {
       this.#needsRepair = true;
       await this.#repair().catch(() => {});
       throw error;
     }
+  }
+
+  async #appendAndSync(bytes: Uint8Array): Promise<void> {
+    await this.#repair();
+    this.#options.checkLock();
+    this.#file.append(bytes);
+    await this.#file.sync();
+  }
+
+  /** Returns the path of a segment that somebody else has removed, replaced or truncated; null if there is none. */
+  #lostSegment(): string | null {
+    const { folder } = this.#options;
+    for (const { first } of this.#closed) {
+      const path = segmentPath(folder, first);
+      if (!existsSync(path)) return path;
+    }
+    const path = segmentPath(folder, this.#first);
+    return this.#file.isAt(path) ? null : path;
+  }
+
+  /**
+   * Replaces the segments, one of which is lost, by a snapshot and a new segment. A file that somebody else has put in
+   * the place of the current segment is kept under another name. The order matters for a crash: the segments are
+   * needed until there is the snapshot, and they do not fit the new one.
+   */
+  async #startAgain(): Promise<void> {
+    const { folder, log, saveSnapshot } = this.#options;
+    const lost = this.#lostSegment();
+    const path = segmentPath(folder, this.#first);
+    await saveSnapshot();
+    await this.removeSegments(this.#durable);
+    this.#options.checkLock();
+    let kept = '';
+    if (this.#file.isAt(path)) await rm(path);
+    else if (existsSync(path)) kept = `; the file that is there now was renamed to ${setAside(path, 'replaced')}`;
+    await syncFolder(folder);
+    this.#needsRepair = true; // until the name of the new segment is synced
+    await this.#startSegment(this.#durable + 1);
+    await this.#repair();
+    const done = 'all animals were saved in a new snapshot, and the journal was started again';
+    log(`${lost ?? path} was removed or replaced while the server was running: ${done}${kept}`);
+  }
+
+  /** Makes a new segment the current one. The caller must sync the folder. */
+  async #startSegment(first: number): Promise<void> {
+    const file = await startSegment(this.#options.folder, first, this.#options.checkLock);
+    this.#file.close();
+    this.#first = first;
+    this.#file = file;
+    this.#syncedBytes = file.size;
   }
 
   async #probe(): Promise<void> {
@@ -257,8 +342,9 @@ export class Journal {
   async #repair(): Promise<void> {
     if (!this.#needsRepair) return;
     this.#markerDue = false;
+    this.#options.checkLock();
     this.#file.truncate(this.#syncedBytes);
-    await syncFolder(this.#folder);
+    await syncFolder(this.#options.folder);
     await this.#file.sync();
     this.#needsRepair = false;
   }
@@ -268,6 +354,7 @@ export class Journal {
     if (!this.#markerDue || this.#needsRepair) return;
     this.#markerDue = false;
     try {
+      this.#options.checkLock();
       this.#file.append(encodeMarker(this.#durable));
     } catch {
       this.#needsRepair = true;

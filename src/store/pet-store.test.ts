@@ -30,7 +30,7 @@ const minJournalBytes = 4 * 1024 * 1024;
 
 async function openStore(folder: string): Promise<{ store: PetStore; logged: string[] }> {
   const logged: string[] = [];
-  return { store: await PetStore.open(folder, (line) => logged.push(line), minJournalBytes), logged };
+  return { store: await PetStore.open(folder, (line) => logged.push(line), undefined, minJournalBytes), logged };
 }
 
 /** Returns the lines of all animals that a start finds. The start must log nothing. */

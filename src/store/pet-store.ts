@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { ApiError } from '../domain/api-error.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
+import { LockLostError } from '../files/errors.ts';
 import { Journal } from './journal.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
@@ -15,6 +16,7 @@ export class PetStore {
   readonly table = new LineTable();
   readonly #path: string;
   readonly #log: (line: string) => void;
+  readonly #checkLock: () => void;
   readonly #minJournalBytes: number;
   #journal!: Journal;
   #snapshot: Snapshot;
@@ -22,24 +24,35 @@ export class PetStore {
   /** The length of the journal when writing a snapshot last failed; 0 if the last one succeeded. */
   #failedAtBytes = 0;
   #writing: Promise<void> | null = null;
+  /** Settled when the snapshot under way, if any, is complete. */
+  #saved: Promise<void> = Promise.resolve();
   #writeFailed = false;
   #closing = false;
 
   /**
    * Reads the animals in a data folder. A journal of up to `minJournalBytes` is not replaced by a snapshot.
+   * `checkLock` throws if this process may not write to the folder any more.
    * Rejects with OperatorError if a file is damaged; the message names the file and the line.
    */
-  static async open(folder: string, log: (line: string) => void, minJournalBytes = defaultMinJournalBytes) {
-    const store = new PetStore(folder, log, minJournalBytes);
+  static async open(
+    folder: string,
+    log: (line: string) => void,
+    checkLock = (): void => {},
+    minJournalBytes = defaultMinJournalBytes,
+  ): Promise<PetStore> {
+    const store = new PetStore(folder, log, checkLock, minJournalBytes);
+    const { table } = store;
     const { sequence, lastId } = store.#snapshot;
-    store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table: store.table, log });
+    const saveSnapshot = (): Promise<void> => store.#saveSnapshot();
+    store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table, log, checkLock, saveSnapshot });
     store.#lastId = Math.max(lastId, Number(store.table.lastId ?? 0));
     return store;
   }
 
-  private constructor(folder: string, log: (line: string) => void, minJournalBytes: number) {
+  private constructor(folder: string, log: (line: string) => void, checkLock: () => void, minJournalBytes: number) {
     this.#path = join(folder, 'pets.json');
     this.#log = log;
+    this.#checkLock = checkLock;
     this.#minJournalBytes = minJournalBytes;
     this.#snapshot = readSnapshot(this.#path, this.table);
   }
@@ -63,10 +76,10 @@ export class PetStore {
     return stored;
   }
 
-  /** Whether animals can be added. If the last write failed, this tries to write. */
+  /** Whether animals can be added. If the last write failed, or the journal is not in place, this tries to write. */
   async writable(): Promise<boolean> {
-    if (!this.#writeFailed) return true;
     try {
+      if (!this.#writeFailed && this.#journal.isInPlace()) return true;
       await this.#journal.probe();
       this.#noteWritten();
       return true;
@@ -96,6 +109,7 @@ export class PetStore {
   #noteFailed(error: unknown): void {
     if (this.#writeFailed) return;
     this.#writeFailed = true;
+    if (error instanceof LockLostError) return;
     this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it succeeds`);
   }
 
@@ -109,13 +123,23 @@ export class PetStore {
   async #writeSnapshot(): Promise<void> {
     try {
       await this.#journal.rotate();
-      const sequence = this.#journal.durable;
-      this.#snapshot = await writeSnapshot(this.#path, this.table, sequence, this.#lastId);
-      await this.#journal.removeSegments(sequence);
+      await this.#saveSnapshot();
+      await this.#journal.removeSegments(this.#snapshot.sequence);
       this.#failedAtBytes = 0;
     } catch (error) {
       this.#failedAtBytes = this.#journal.bytes;
+      if (error instanceof LockLostError) return;
       this.#log(`no new snapshot: ${messageOf(error)}; no animal is lost, because the journal is kept`);
     }
+  }
+
+  /** Replaces the file. The journal can need a snapshot while another one is written: then this waits for that one. */
+  #saveSnapshot(): Promise<void> {
+    const saved = this.#saved.then(async () => {
+      const { durable } = this.#journal;
+      this.#snapshot = await writeSnapshot(this.#path, this.table, durable, this.#lastId, this.#checkLock);
+    });
+    this.#saved = saved.catch(() => {});
+    return saved;
   }
 }

@@ -56,10 +56,17 @@ const headPattern = new RegExp(
  * Replaces the snapshot by one of the animals that are now in the table. More may be added while it is written.
  * Resolves to the new snapshot. Rejects with OperatorError if it cannot be written; the old one is unchanged then.
  */
-export async function writeSnapshot(path: string, table: LineTable, sequence: number, lastId: number) {
+export async function writeSnapshot(
+  path: string,
+  table: LineTable,
+  sequence: number,
+  lastId: number,
+  checkLock?: () => void,
+): Promise<Snapshot> {
   const { count } = table;
   const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
-  await replaceFile(path, encodeSnapshot(`{"format":"petstore","version":1,${numbers},"pets":[`, table, count));
+  const pieces = encodeSnapshot(`{"format":"petstore","version":1,${numbers},"pets":[`, table, count);
+  await replaceFile(path, pieces, checkLock);
   return { sequence, lastId, bytes: statSync(path).size };
 }
 

@@ -14,12 +14,19 @@ export interface Opened {
   readonly logged: string[];
 }
 
+/** For tests in which the folder stays as it is. */
+export const undisturbed = {
+  checkLock: (): void => {},
+  saveSnapshot: (): Promise<void> => Promise.reject(new Error('the journal is not in its place')),
+};
+
 /** Opens the journal in a folder, with a snapshot of the records up to `snapshotSequence`. */
-export async function openJournal(folder: string, snapshotSequence = 0): Promise<Opened> {
+export async function openJournal(folder: string, snapshotSequence = 0, guards = undisturbed): Promise<Opened> {
   const applied: number[] = [];
   const logged: string[] = [];
   const table = recordingTable((line) => applied.push((JSON.parse(line) as { id: number }).id));
-  const journal = await Journal.open({ folder, snapshotSequence, table, log: (line) => logged.push(line) });
+  const log = (line: string): void => void logged.push(line);
+  const journal = await Journal.open({ folder, snapshotSequence, table, log, ...guards });
   return { journal, applied, logged };
 }
 

@@ -1,0 +1,101 @@
+/** What the server does if somebody removes or replaces its files while it runs. */
+import assert from 'node:assert/strict';
+import { copyFileSync, readdirSync, readFileSync, renameSync, statSync, truncateSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { temporaryFolder } from '../harness/owner.ts';
+import { makeKey, startServer, type RunningServer } from '../harness/server.ts';
+import { codeOf, type HttpResponse } from './testing/http-response.ts';
+import { send } from './testing/service.ts';
+
+const create = ({ address }: RunningServer, key: string): Promise<HttpResponse> =>
+  send(address, 'POST', '/v1/pets', { key, body: '{"name":"Rex","categoryId":1}' });
+const createMany = (server: RunningServer, key: string, count: number): Promise<HttpResponse[]> =>
+  Promise.all(Array.from({ length: count }, () => create(server, key)));
+const idsOf = (responses: HttpResponse[]): number[] => responses.map(({ status, body }) => {
+  assert.equal(status, 201, body);
+  return (JSON.parse(body) as { id: number }).id;
+});
+
+async function idsIn({ address }: RunningServer, key: string): Promise<number[]> {
+  const { body } = await send(address, 'GET', '/v1/pets?limit=100', { key });
+  return (JSON.parse(body) as { id: number }[]).map(({ id }) => id);
+}
+
+function journalIn(folder: string): string {
+  return join(folder, readdirSync(folder).find((name) => name.endsWith('.journal'))!);
+}
+
+/** Returns the files in a folder, with their contents and the times of their last changes. */
+function filesIn(folder: string): Map<string, string> {
+  return new Map(readdirSync(folder).sort().map((name) => {
+    const { ctimeMs } = statSync(join(folder, name));
+    return [name, name.startsWith('lock.') ? '' : `${ctimeMs} ${readFileSync(join(folder, name), 'latin1')}`];
+  }));
+}
+
+const disturbances: Record<string, (folder: string) => void> = {
+  'the journal is removed': (folder) => unlinkSync(journalIn(folder)),
+  'the journal is replaced by a copy, as sed -i does': (folder) => {
+    copyFileSync(journalIn(folder), join(folder, 'copy'));
+    renameSync(join(folder, 'copy'), journalIn(folder));
+  },
+  'the journal is emptied': (folder) => truncateSync(journalIn(folder)),
+  'the journal and the snapshot are removed': (folder) => {
+    for (const name of readdirSync(folder)) if (name.startsWith('pets.')) unlinkSync(join(folder, name));
+  },
+};
+
+for (const [what, disturb] of Object.entries(disturbances)) {
+  test(`if ${what}, nothing is lost: the next create saves all animals in a snapshot`, async (t) => {
+    const folder = temporaryFolder(t);
+    const key = await makeKey(t, folder);
+    const before = await startServer(t, folder);
+    const ids = idsOf(await createMany(before, key, 3));
+    await before.stop(); // writes a snapshot
+    const server = await startServer(t, folder);
+    ids.push(...idsOf(await createMany(server, key, 5)));
+    disturb(folder);
+    ids.push(...idsOf(await createMany(server, key, 20)), ...idsOf([await create(server, key)]));
+    const { stderr } = await server.kill();
+    assert.equal(stderr.split('\n').filter((line) => line.includes('removed or replaced')).length, 1, stderr);
+    const again = await startServer(t, folder);
+    assert.deepEqual(await idsIn(again, key), ids.sort((a, b) => a - b));
+    assert.equal((await again.stop()).stderr, `petstore: ${ids.length} animals in ${folder}\n`);
+  });
+}
+
+test('/readyz notices that the journal was removed, and saves all animals in a snapshot', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  const ids = idsOf(await createMany(server, key, 5));
+  unlinkSync(journalIn(folder));
+  assert.equal((await send(server.address, 'GET', '/readyz')).status, 200);
+  await server.kill();
+  assert.deepEqual(await idsIn(await startServer(t, folder), key), ids.sort((a, b) => a - b));
+});
+
+test('a server without its lock writes nothing more, and another one loses nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const first = await startServer(t, folder);
+  const ids = idsOf(await createMany(first, key, 5));
+  for (const name of readdirSync(folder)) if (name.startsWith('lock.')) unlinkSync(join(folder, name));
+  const second = await startServer(t, folder);
+  ids.push(...idsOf(await createMany(second, key, 5)));
+  await second.kill();
+  const files = filesIn(folder);
+  for (const response of [...(await createMany(first, key, 5)), await create(first, key)]) {
+    assert.deepEqual([response.status, codeOf(response)], [503, 'storage_unavailable']);
+  }
+  assert.equal(codeOf(await send(first.address, 'GET', '/readyz')), 'not_ready');
+  assert.deepEqual(await idsIn(first, key), ids.slice(0, 5), 'reads continue');
+  const stopped = await first.stop();
+  assert.equal(stopped.code, 1, 'the counters are not saved');
+  const reasons = stopped.stderr.split('\n').filter((line) => line.includes('the lock '));
+  assert.equal(reasons.length, 2, stopped.stderr); // when it happened, and why the stop has failed
+  assert.deepEqual(filesIn(folder), files);
+  assert.equal(new Set(ids).size, 10, 'no id is used twice');
+  assert.deepEqual(await idsIn(await startServer(t, folder), key), ids.sort((a, b) => a - b));
+});
