@@ -452,6 +452,29 @@ test(
   },
 );
 
+test('a change whose folder cannot be synced prints its secret, which is valid, and is an error', async (t) => {
+  const folder = temporaryFolder(t);
+  const old = await issued(t, folder, 'create', '--name', 'a', '--plan', 'free');
+  const failing = `
+    import { open } from 'node:fs/promises';
+    const handle = await open('.');
+    const prototype = Object.getPrototypeOf(handle);
+    const { sync } = prototype;
+    prototype.sync = async function () {
+      if ((await this.stat()).isDirectory()) throw new Error('EIO: i/o error, fsync');
+      await sync.call(this);
+    };
+    await handle.close();`;
+  const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(failing)}`];
+  const rotate = [cliPath, 'keys', 'rotate', 'k1', '--grace', '0s', '--data', folder];
+  const { code, stdout, stderr } = await new Program(t, [...node, ...rotate]).ended;
+  assert.equal(code, 1);
+  assert.match(stdout, secretLine);
+  assert.match(stderr, /^rotated key k1 [^\n]+\npetstore: [^\n]+keys\.json was replaced, but a power cut [^\n]+\n$/);
+  const server = await startServer(t, folder);
+  assert.deepEqual([await statusFor(server, old), await statusFor(server, stdout.trimEnd())], [401, 200]);
+});
+
 test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {
   const folder = temporaryFolder(t);
   const root = dirname(dirname(cliPath));

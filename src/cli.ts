@@ -129,6 +129,9 @@ function showChange(done: string, result: Result<'create' | 'rotate' | 'revoke' 
   if ('secret' in result) console.log(result.secret);
   const note = 'secret' in result ? '; its secret, on stdout, will not be shown again' : '';
   console.error(`${done} ${describeKey(result.keys[0]!)}${note}`);
+  if (!result.unsynced) return;
+  log(result.unsynced);
+  process.exitCode = 1;
 }
 
 /** Checks the plan here as well, so that the data folder is not created for an invalid one. */

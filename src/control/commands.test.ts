@@ -32,7 +32,7 @@ const run = async <Op extends CommandName>(ring: KeyRing, command: Command<Op>, 
 test('create returns the key and its secret; no other command shows the secret', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { keys, secret, ...rest } = await run(ring, create('shop', { expiresAt: now + hour }));
-  assert.deepEqual(rest, {});
+  assert.deepEqual(rest, { unsynced: null });
   assert.deepEqual(keys, [{
     id: 'k1', name: 'shop', plan: 'pro', perMinute: null, perDay: null, state: 'active',
     createdAt: '2026-11-21T12:00:00.000Z', expiresAt: '2026-11-21T13:00:00.000Z',

@@ -23,7 +23,7 @@ export type PlanRequest = { readonly plan: string } & Partial<PlanLimits>;
 
 /**
  * What each command does. Times and durations are in milliseconds. A function rejects with an OperatorError if the
- * command is invalid or the change cannot be saved.
+ * command is invalid or the change cannot be saved; nothing has changed then (except in `unban`).
  */
 const commands = {
   async list({ keys }: Accounts, _: object, now: number) {
@@ -36,21 +36,21 @@ const commands = {
     check(expiresAt === null || isTime(expiresAt), '--expires must be a time');
     check(expiresAt === null || expiresAt > now, '--expires is in the past');
     const { key, secret } = await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now);
-    return { keys: [keyReport(key, now)], secret };
+    return { ...changed(keys, key, now), secret };
   },
 
   async rotate({ keys }: Accounts, { id, graceMs }: { id: string; graceMs: number }, now: number) {
     check(typeof graceMs === 'number' && graceMs >= 0 && isTime(now + graceMs), '--grace must be a duration');
     const { key, secret } = await keys.rotate(id, graceMs, now);
-    return { keys: [keyReport(key, now)], secret };
+    return { ...changed(keys, key, now), secret };
   },
 
   async revoke({ keys }: Accounts, { id }: { id: string }, now: number) {
-    return { keys: [keyReport(await keys.revoke(id, now), now)] };
+    return changed(keys, await keys.revoke(id, now), now);
   },
 
   async 'set-plan'({ keys }: Accounts, { id, plan, perMinute, perDay }: PlanRequest & { id: string }, now: number) {
-    return { keys: [keyReport(await keys.setPlan(id, planOf(plan, perMinute, perDay), now), now)] };
+    return changed(keys, await keys.setPlan(id, planOf(plan, perMinute, perDay), now), now);
   },
 
   /** Returns the usage of one key, or of all keys that are not revoked. */
@@ -98,6 +98,11 @@ export async function respondToCommand(accounts: Accounts, command: unknown): Pr
   } catch (error) {
     return { error: messageOf(error), exitCode: error instanceof OperatorError ? error.exitCode : 1 };
   }
+}
+
+/** What a change of a key returns. `unsynced` is why a power cut may undo it, or null. */
+function changed({ unsynced }: KeyRing, key: Key, now: number) {
+  return { keys: [keyReport(key, now)], unsynced };
 }
 
 function check(valid: boolean, rule: string): void {

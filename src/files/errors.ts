@@ -13,6 +13,13 @@ export function diskError(doing: 'read' | 'write', path: string, error: unknown)
 /** This process does not hold the lock of the data folder any more, so it must not write there. The log says so. */
 export class LockLostError extends OperatorError {}
 
+/** A file was replaced, but a power cut may bring the old one back. */
+export class UnsyncedError extends OperatorError {
+  constructor(path: string, error: unknown) {
+    super(`${path} was replaced, but a power cut may bring the old file back: ${messageOf(error)}`);
+  }
+}
+
 /** A file violates its format. The message names the file and the line, and says what to do. */
 export class DamagedFileError extends OperatorError {
   /** The message without the advice: the file, the line and what is wrong. */

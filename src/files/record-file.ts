@@ -63,8 +63,7 @@ export function readRecords<Item extends { readonly id: unknown }>(
 }
 
 /**
- * Replaces a file by one with these records, which are JSON texts without line feeds. Rejects with OperatorError if
- * that fails; the old file is unchanged then.
+ * Replaces a file by one with these records, which are JSON texts without line feeds. Rejects as `replaceFile` does.
  */
 export function writeRecords(
   path: string,

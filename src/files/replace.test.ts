@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { LockLostError } from './errors.ts';
+import { LockLostError, UnsyncedError } from './errors.ts';
 import { replaceFile, syncFolder } from './replace.ts';
 
 test('a file is created and replaced with mode 0600', async (t) => {
@@ -36,7 +36,7 @@ test('the content is synced under another name, the file is renamed, and the fol
   assert.deepEqual(seen, ['file: f old, f.tmp new', 'folder: f new']);
 });
 
-test('after a failure the folder contains the old file and nothing else', async (t) => {
+test('after a failure the folder contains the old file, or after the last sync the new one, and nothing else', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   writeFileSync(path, 'old');
@@ -56,6 +56,12 @@ test('after a failure the folder contains the old file and nothing else', async 
     { message: new RegExp(`^cannot write ${path}: EIO;`) },
   );
   untouched();
+  t.mock.restoreAll();
+  await onSync(t, async (handle) => {
+    if ((await handle.stat()).isDirectory()) throw new Error('EIO');
+  });
+  await assert.rejects(replaceFile(path, ['new']), UnsyncedError);
+  assert.deepEqual([readFileSync(path, 'utf8'), readdirSync(folder)], ['new', ['f']]);
   t.mock.restoreAll();
   mkdirSync(join(folder, 'd'));
   // A file cannot replace a folder.

@@ -1,6 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { diskError, LockLostError } from './errors.ts';
+import { diskError, LockLostError, UnsyncedError } from './errors.ts';
 
 /** A large file is synced in parts of about this length, because the syncs of other files wait for that of a part. */
 const syncLength = 1024 * 1024;
@@ -18,8 +18,8 @@ export async function syncFolder(folder: string): Promise<void> {
 /**
  * Replaces a file in one step: at any time, and after a power cut, the file has either the old content or the new one.
  * The new content is written, piece by piece, to a temporary file with mode 0600 in the same folder.
- * Rejects with OperatorError if that fails; the file has one of the two contents then, too. `checkLock` throws if this
- * process may not write to the folder any more.
+ * Rejects with UnsyncedError if the file was replaced but the folder cannot be synced, and with another OperatorError
+ * if the file is unchanged. `checkLock` throws if this process may not write to the folder any more.
  */
 export async function replaceFile(
   path: string,
@@ -44,10 +44,14 @@ export async function replaceFile(
     await file.close();
     checkLock(); // writing can take long
     await rename(temporary, path);
-    await syncFolder(dirname(path));
   } catch (error) {
     await file?.close().catch(() => {});
     if (!(error instanceof LockLostError)) await rm(temporary, { force: true }).catch(() => {});
     throw diskError('write', path, error);
+  }
+  try {
+    await syncFolder(dirname(path));
+  } catch (error) {
+    throw new UnsyncedError(path, error);
   }
 }

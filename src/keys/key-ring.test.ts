@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { OperatorError } from '../domain/operator-error.ts';
+import { onFolderSync } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { KeyRing } from './key-ring.ts';
 import { hashSecret, newSecret } from './secret.ts';
@@ -222,6 +223,25 @@ for (const [what, obstacle] of [
     assert.deepEqual(new KeyRing(folder).keys, ring.keys);
   });
 }
+
+test('if the folder cannot be synced, a change is in force and reported, until a later sync succeeds', async (t) => {
+  const folder = temporaryFolder(t);
+  const ring = new KeyRing(folder);
+  const { secret: first } = await ring.create('a', pro, null, now);
+  assert.equal(ring.unsynced, null);
+  await onFolderSync(t, () => {
+    throw new Error('EIO: i/o error, fsync');
+  });
+  const { secret: second } = await ring.rotate('k1', 0, now);
+  const why = 'was replaced, but a power cut may bring the old file back: EIO: i/o error, fsync';
+  assert.equal(ring.unsynced, `${join(folder, 'keys.json')} ${why}`);
+  for (const keys of [ring, new KeyRing(folder)]) {
+    assert.deepEqual([keys.find(bearer(first), now), keys.find(bearer(second), now)?.id], [null, 'k1']);
+  }
+  t.mock.restoreAll();
+  await ring.create('b', pro, null, now);
+  assert.equal(ring.unsynced, null);
+});
 
 test('the rest of an interrupted write does no harm', async (t) => {
   const folder = temporaryFolder(t);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
+import { UnsyncedError } from '../files/errors.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
 import type { Plan } from '../limits/plans.ts';
 import { bearerToken } from './bearer.ts';
@@ -13,7 +14,7 @@ interface KnownSecret {
 
 const format = { name: 'petstore-keys', member: 'keys' };
 
-/** The keys of a data folder, stored in `keys.json`. A change takes effect when it is on disk. */
+/** The keys of a data folder, stored in `keys.json`. A change takes effect when the file has been replaced. */
 export class KeyRing {
   readonly #path: string;
   readonly #checkLock: (() => void) | undefined;
@@ -22,6 +23,7 @@ export class KeyRing {
   /** The secrets used since the last change, by their credentials, so that these are not parsed and hashed again. */
   readonly #used = new Map<string, KnownSecret>();
   #changes: Promise<unknown> = Promise.resolve();
+  #unsynced: string | null = null;
 
   /**
    * Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. `checkLock`
@@ -36,6 +38,11 @@ export class KeyRing {
   /** All keys, revoked and expired ones too, oldest first. */
   get keys(): readonly Key[] {
     return this.#keys;
+  }
+
+  /** Why a power cut may undo the last changes although they have taken effect; null if they are on disk. */
+  get unsynced(): string | null {
+    return this.#unsynced;
   }
 
   /** Returns the key with this id, also if it is revoked or expired. Throws an OperatorError if there is none. */
@@ -108,7 +115,12 @@ export class KeyRing {
       const changed = change();
       const byId = new Map([...this.#keys, changed].map((key) => [key.id, key])); // a replaced key keeps its place
       const keys = [...byId.values()];
-      await writeRecords(this.#path, format, keys.map(encodeKey), this.#checkLock);
+      const written = writeRecords(this.#path, format, keys.map(encodeKey), this.#checkLock);
+      this.#unsynced = await written.then(() => null, (error: unknown) => {
+        // After a start the new file is in force, so the change must be now, and whoever made it must hear its result.
+        if (error instanceof UnsyncedError) return error.message;
+        throw error;
+      });
       this.#setKeys(keys);
       return changed;
     });
