@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { describe, mock, test, type TestContext } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { LockLostError } from '../files/errors.ts';
+import { onFolderSync } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { sendMessage } from './channel.ts';
 import { FolderLock, type Held, type Holder } from './folder-lock.ts';
@@ -473,6 +474,22 @@ test(
     }
   },
 );
+
+test('the entry of each new folder in its parent is synced; a folder whose entry cannot be is removed', async (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'a', 'b');
+  const seen: string[] = [];
+  await onFolderSync(t, () => void seen.push(readdirSync(parent, { recursive: true }).join()));
+  await acquired(t, folder);
+  assert.deepEqual(seen, ['a', 'a,a/b']);
+  await onFolderSync(t, () => {
+    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+  });
+  await assert.rejects(FolderLock.acquire(join(parent, 'c'), 'server'), {
+    message: /^cannot use the data folder .*\/c: EIO: i\/o error, fsync; the disk may be failing: /,
+  });
+  assert.equal(existsSync(join(parent, 'c')), false);
+});
 
 test('a folder that cannot be created or used is one line', async (t) => {
   const folder = temporaryFolder(t);

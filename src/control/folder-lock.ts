@@ -20,11 +20,12 @@
  * holder checks that its lock is still the file of that name.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
-import { LockLostError } from '../files/errors.ts';
+import { describeError, LockLostError } from '../files/errors.ts';
 import { isSame, statOf, type Identity } from '../files/identity.ts';
+import { syncFolder } from '../files/replace.ts';
 import { Channel, sendMessage } from './channel.ts';
 
 /** How the holder of a lock identifies itself. */
@@ -76,7 +77,7 @@ export class FolderLock {
     }
     const lock = new FolderLock(kind);
     try {
-      makeFolder(folder);
+      await makeFolder(folder);
       await lock.#channel.listen(own);
       lock.#identity = statOf(own); // a link is the same file
       const held = await lock.#take(folder, own);
@@ -85,8 +86,9 @@ export class FolderLock {
     } catch (error) {
       void lock.#channel.close();
       if (error instanceof OperatorError) throw error;
-      const advice = 'this user must be able to write there; choose another folder with --data';
-      throw new OperatorError(`cannot use the data folder ${folder}: ${(error as Error).message}; ${advice}`);
+      const { message, remedy = 'this user must be able to write there' } = describeError(error);
+      const advice = `${remedy}; choose another folder with --data`;
+      throw new OperatorError(`cannot use the data folder ${folder}: ${message}; ${advice}`);
     }
   }
 
@@ -192,15 +194,23 @@ function lockNumbers(folder: string): number[] {
 }
 
 /**
- * Creates a folder and its missing parents. `mkdirSync` with `recursive` would never return for a folder in /proc,
- * where the system reports ENOENT although the parent exists (Node 20 to 26).
+ * Creates a folder and its missing parents, and syncs the entry of each in its parent. `mkdirSync` with `recursive`
+ * would never return for a folder in /proc, where the system reports ENOENT although the parent exists (Node 20 to 26).
  */
-function makeFolder(folder: string): void {
+async function makeFolder(folder: string): Promise<void> {
   if (existsSync(folder)) return;
-  makeFolder(dirname(folder));
+  await makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     if (!existsSync(folder)) throw error; // another process may have created it
+  }
+  try {
+    await syncFolder(dirname(folder));
+  } catch (error) {
+    try {
+      rmdirSync(folder); // so that the next start tries again
+    } catch {} // another process uses it already
+    throw error;
   }
 }

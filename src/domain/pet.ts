@@ -7,6 +7,9 @@ import { int64OfJsonNumber } from './int64.ts';
 export const petStatuses = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof petStatuses)[number];
 
+/** Numbers of at most 15 digits can be read back from the snapshot. */
+export const maxPetId = 999_999_999_999_999;
+
 /** A NewPet with its status. `categoryId` is an int64; `name` may contain any UTF-16, lone surrogates included. */
 export interface NewPet {
   readonly name: string;
@@ -66,6 +69,13 @@ export function statusOfLine(bytes: Uint8Array, start = 0, end = bytes.length): 
     if (same === tail.length && same <= end - start) return petStatuses[index]!;
   }
   return null;
+}
+
+/** Whether the id in the line of `petLine` from `start` of `bytes` is greater than `maxPetId`. */
+export function hasLongId(bytes: Uint8Array, start = 0): boolean {
+  const from = start + '{"id":'.length;
+  for (let at = from + 1; at <= from + 15; at++) if (bytes[at] === 0x2c) return false;
+  return true;
 }
 
 const statusTails = petStatuses.map((status) => Buffer.from(`,"status":"${status}"}`));

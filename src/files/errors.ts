@@ -1,22 +1,46 @@
+import { constants } from 'node:os';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
+
+/** What the operator can do about an error of the file system, by its code. */
+const remedies: Readonly<Record<string, string>> = {
+  EROFS: 'the file system must be mounted for writing',
+  ENOSPC: 'make room on the disk',
+  EDQUOT: "make room, or raise the disk quota of the server's user",
+  EMFILE: 'raise the limit of open files (LimitNOFILE, ulimit -n)',
+  ENFILE: 'raise the limit of open files of the machine',
+  EIO: 'the disk may be failing: the log of the machine says more',
+};
+const otherRemedies = {
+  read: "the server's user must be able to read it",
+  write: "the server's user must be able to write to its folder, and the disk must have room",
+};
 
 /** Returns the error for the operator if the file system reports one: names the file and says what to do. */
 export function diskError(doing: 'read' | 'write', path: string, error: unknown): OperatorError {
   if (error instanceof OperatorError) return error;
-  const advice = {
-    read: "the server's user must be able to read it",
-    write: "the server's user must be able to write to its folder, and the disk must have room",
-  };
-  return new OperatorError(`cannot ${doing} ${path}: ${messageOf(error)}; ${advice[doing]}`);
+  const { message, remedy = otherRemedies[doing] } = describeError(error);
+  return new OperatorError(`cannot ${doing} ${path}: ${message}; ${remedy}`);
+}
+
+/** Returns the message of an error of the file system, and what the operator can do about it, if its code says that. */
+export function describeError(error: unknown): { message: string; remedy: string | undefined } {
+  const { code = '', errno = 0, syscall } = error as NodeJS.ErrnoException;
+  // Node has no name for this error (UNKNOWN, or "Unknown system error -122").
+  if (-errno === constants.errno.EDQUOT) {
+    return { message: `EDQUOT: the disk quota is exceeded, ${syscall}`, remedy: remedies['EDQUOT'] };
+  }
+  return { message: messageOf(error), remedy: remedies[code] };
 }
 
 /** This process does not hold the lock of the data folder any more, so it must not write there. The log says so. */
 export class LockLostError extends OperatorError {}
 
-/** A file was replaced, but a power cut may bring the old one back. */
+/** A file was replaced, but a power cut may undo that. */
 export class UnsyncedError extends OperatorError {
   constructor(path: string, error: unknown) {
-    super(`${path} was replaced, but a power cut may bring the old file back: ${messageOf(error)}`);
+    const { message, remedy } = describeError(error);
+    const effect = 'the file was replaced, but a power cut may undo that';
+    super(`cannot sync the folder of ${path}: ${message}; ${effect}${remedy === undefined ? '' : `; ${remedy}`}`);
   }
 }
 

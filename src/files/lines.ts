@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { diskError } from './errors.ts';
 
 const chunkBytes = 1024 * 1024;
 const lineFeed = 0x0a;
@@ -16,10 +17,11 @@ export interface Line {
   readonly complete: boolean;
 }
 
-/** Reads a file by lines. At most a chunk and the longest line are in memory. Throws the error of the file system. */
+/** Reads a file by lines. At most a chunk and the longest line are in memory. Throws OperatorError. */
 export function* readLines(path: string): Generator<Line, void, void> {
-  const descriptor = openSync(path, 'r');
+  let descriptor: number | undefined;
   try {
+    descriptor = openSync(path, 'r');
     let buffer = Buffer.allocUnsafe(chunkBytes);
     let kept = 0; // bytes at the start of the buffer, which belong to the next line
     let base = 0; // the offset of the buffer in the file
@@ -42,7 +44,9 @@ export function* readLines(path: string): Generator<Line, void, void> {
       buffer.copy(next, 0, start, filled);
       buffer = next;
     }
+  } catch (error) {
+    throw diskError('read', path, error);
   } finally {
-    closeSync(descriptor);
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

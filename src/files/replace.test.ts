@@ -36,7 +36,7 @@ test('the content is synced under another name, the file is renamed, and the fol
   assert.deepEqual(seen, ['file: f old, f.tmp new', 'folder: f new']);
 });
 
-test('after a failure the folder contains the old file, or after the last sync the new one, and nothing else', async (t) => {
+test('after a failure the folder contains only the old file, or the new one if its name was not synced', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, 'f');
   writeFileSync(path, 'old');

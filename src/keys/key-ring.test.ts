@@ -233,8 +233,8 @@ test('if the folder cannot be synced, a change is in force and reported, until a
     throw new Error('EIO: i/o error, fsync');
   });
   const { secret: second } = await ring.rotate('k1', 0, now);
-  const why = 'was replaced, but a power cut may bring the old file back: EIO: i/o error, fsync';
-  assert.equal(ring.unsynced, `${join(folder, 'keys.json')} ${why}`);
+  const what = `cannot sync the folder of ${join(folder, 'keys.json')}: EIO: i/o error, fsync`;
+  assert.equal(ring.unsynced, `${what}; the file was replaced, but a power cut may undo that`);
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.deepEqual([keys.find(bearer(first), now), keys.find(bearer(second), now)?.id], [null, 'k1']);
   }

@@ -18,9 +18,9 @@
  * sync and lost the data leaves the same bytes. No journal can detect that.
  */
 import { rm, truncate } from 'node:fs/promises';
-import { statusOfLine } from '../domain/pet.ts';
+import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
-import { damaged } from '../files/errors.ts';
+import { damaged, diskError } from '../files/errors.ts';
 import { readLines } from '../files/lines.ts';
 import { replaceFile, syncFolder } from '../files/replace.ts';
 import { decodeLine } from './journal-format.ts';
@@ -76,6 +76,7 @@ export async function recoverJournal({ folder, snapshotSequence, table, log, che
         if (decoded.pet === null || last <= snapshotSequence) continue;
         const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
         if (status === null) throw damaged(path, number, 'the record does not contain an animal');
+        if (hasLongId(bytes, decoded.pet.start)) throw damaged(path, number, 'the id has more than 15 digits');
         table.append(bytes, status, decoded.pet.start, decoded.pet.end);
         continue;
       }
@@ -91,7 +92,9 @@ export async function recoverJournal({ folder, snapshotSequence, table, log, che
       const aside = asideName(path, 'torn');
       await replaceFile(aside, torn, checkLock);
       checkLock();
-      await truncate(path, intactBytes);
+      await truncate(path, intactBytes).catch((error: unknown) => {
+        throw diskError('write', path, error);
+      });
       const kept = `it was not confirmed to any client, and is kept as ${aside}`;
       log(`${path}: a crash cut off the end, from line ${tornLine} on; ${kept}`);
     }
@@ -100,8 +103,12 @@ export async function recoverJournal({ folder, snapshotSequence, table, log, che
   if (last < snapshotSequence && segments.length > 0) {
     // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
     checkLock();
-    for (const { first } of segments.splice(0)) await rm(segmentPath(folder, first));
-    await syncFolder(folder);
+    try {
+      for (const { first } of segments.splice(0)) await rm(segmentPath(folder, first));
+      await syncFolder(folder);
+    } catch (error) {
+      throw diskError('write', folder, error);
+    }
   }
   return { segments, last: Math.max(last, snapshotSequence), provenBytes };
 }

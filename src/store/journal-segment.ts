@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
+import { diskError } from '../files/errors.ts';
 import { encodeMarker } from './journal-format.ts';
 
 export interface Segment {
@@ -18,10 +19,14 @@ export function segmentPath(folder: string, first: number): string {
   return `${folder}/pets.${first}.journal`;
 }
 
-/** Returns the numbers of the segments in a folder, the oldest first. Throws the error of the file system. */
+/** Returns the numbers of the segments in a folder, the oldest first. Throws OperatorError. */
 export function listSegments(folder: string): number[] {
-  const numbers = readdirSync(folder).flatMap((name) => segmentName.exec(name)?.[1] ?? []);
-  return numbers.map(Number).sort((a, b) => a - b);
+  try {
+    const numbers = readdirSync(folder).flatMap((name) => segmentName.exec(name)?.[1] ?? []);
+    return numbers.map(Number).sort((a, b) => a - b);
+  } catch (error) {
+    throw diskError('read', folder, error);
+  }
 }
 
 /**

@@ -94,20 +94,20 @@ export class Journal {
     const active = segments.pop();
     const first = active?.first ?? last + 1;
     const path = segmentPath(folder, first);
-    let file: AppendFile;
     try {
       checkLock(); // reading can take long
-      file = active === undefined ? await startSegment(folder, first, checkLock) : new AppendFile(path, active.bytes);
+      const isNew = active === undefined;
+      const file = isNew ? await startSegment(folder, first, checkLock) : new AppendFile(path, active.bytes);
+      const journal = new Journal(options, segments, first, file, last);
+      // From now on all records that were read count as durable. So those that may not have reached the disk, because a
+      // process was killed or its syncs failed, are written again, and `#repair` syncs them.
+      if (!isNew) file.rewrite(provenBytes);
+      await journal.#repair();
+      await journal.removeSegments(options.snapshotSequence);
+      return journal;
     } catch (error) {
       throw diskError('write', path, error);
     }
-    const journal = new Journal(options, segments, first, file, last);
-    // From now on all records that were read count as durable. So those that may not have reached the disk, because a
-    // process was killed or its syncs failed, are written again, and `#repair` syncs them.
-    if (active !== undefined) journal.#file.rewrite(provenBytes);
-    await journal.#repair();
-    await journal.removeSegments(options.snapshotSequence);
-    return journal;
   }
 
   private constructor(options: JournalOptions, closed: Segment[], first: number, file: AppendFile, last: number) {

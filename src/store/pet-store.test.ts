@@ -15,11 +15,14 @@ import test from 'node:test';
 import * as fc from 'fast-check';
 import { ApiError } from '../domain/api-error.ts';
 import { OperatorError } from '../domain/operator-error.ts';
-import { petLine, petStatuses, type NewPet } from '../domain/pet.ts';
+import { maxPetId, petLine, petStatuses, type NewPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { encodeMarker, encodeRecords } from './journal-format.ts';
+import { LineTable } from './line-table.ts';
 import { PetStore } from './pet-store.ts';
+import { writeSnapshot } from './snapshot.ts';
 import { bytesOfBody } from '../testing/bytes.ts';
 
 const all = { limit: 100, after: undefined, status: undefined };
@@ -408,4 +411,37 @@ test('a start with a damaged file is refused with its name and line, and changes
   rmSync(join(folder, 'pets.json'));
   await assert.rejects(PetStore.open(folder, assert.fail), OperatorError, 'without its snapshot');
   assert.equal(good.get('pets.json')!.length > minJournalBytes, true);
+});
+
+test('an id of more than 15 digits, which no snapshot can state, is neither read nor assigned', async (t) => {
+  const place = async (write: (folder: string) => void | Promise<unknown>): Promise<string> => {
+    const folder = temporaryFolder(t);
+    await write(folder);
+    return folder;
+  };
+  const encode = (id: number): Buffer => {
+    const pets = [{ id, line: petLine(id, rex), status: rex.status }];
+    return Buffer.concat([encodeMarker(0), encodeRecords(pets, 0, Buffer.alloc(0)).bytes]);
+  };
+  const inSnapshot = await place(async (folder) => {
+    const table = new LineTable();
+    for (const id of [7, maxPetId + 1]) table.append(Buffer.from(petLine(id, rex)), rex.status);
+    await writeSnapshot(join(folder, 'pets.json'), table, 2, 7);
+  });
+  const inJournal = await place((folder) => writeFileSync(join(folder, 'pets.1.journal'), encode(maxPetId + 1)));
+  for (const [folder, name, line] of [[inSnapshot, 'pets.json', 3], [inJournal, 'pets.1.journal', 2]] as const) {
+    const before = readFileSync(join(folder, name));
+    const why = 'the id has more than 15 digits; nothing was changed; restore the data folder from a backup';
+    await assert.rejects(openStore(folder), { message: `${join(folder, name)}, line ${line}: ${why}` });
+    assert.deepEqual([readdirSync(folder), readFileSync(join(folder, name))], [[name], before]);
+  }
+  const last = await place((folder) => writeFileSync(join(folder, 'pets.1.journal'), encode(maxPetId - 1)));
+  const { store } = await openStore(last);
+  assert.deepEqual(await create(store, 1), [maxPetId]);
+  await assert.rejects(store.create(rex), { code: 'storage_unavailable' });
+  await store.snapshot();
+  await store.close();
+  const again = await openStore(last);
+  assert.equal(again.store.table.lastId, BigInt(maxPetId));
+  await again.store.close();
 });

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { ApiError } from '../domain/api-error.ts';
 import { messageOf } from '../domain/operator-error.ts';
-import { petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
-import { LockLostError } from '../files/errors.ts';
+import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
+import { describeError, LockLostError } from '../files/errors.ts';
 import { Journal } from './journal.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
@@ -62,9 +62,11 @@ export class PetStore {
    * Rejects with ApiError `storage_unavailable` if the write or the sync fails; its id is not used again.
    */
   async create(pet: NewPet): Promise<StoredPet> {
-    const id = ++this.#lastId;
-    const stored = { id, line: petLine(id, pet), status: pet.status };
+    let stored: StoredPet;
     try {
+      if (this.#lastId === maxPetId) throw new Error(`all ids up to ${maxPetId} have been assigned`);
+      const id = ++this.#lastId;
+      stored = { id, line: petLine(id, pet), status: pet.status };
       await this.#journal.append(stored);
     } catch (error) {
       this.#noteFailed(error);
@@ -110,7 +112,9 @@ export class PetStore {
     if (this.#writeFailed) return;
     this.#writeFailed = true;
     if (error instanceof LockLostError) return;
-    this.#log(`cannot write the journal of ${this.#path}: ${messageOf(error)}; creates are refused until it succeeds`);
+    const { message, remedy } = describeError(error);
+    const note = remedy === undefined ? '' : `; ${remedy}`;
+    this.#log(`cannot write the journal of ${this.#path}: ${message}; creates are refused until it succeeds${note}`);
   }
 
   #writeSnapshotIfDue(): void {

@@ -21,9 +21,9 @@
  * - `sequence` is a record that was on disk before the snapshot was begun.
  */
 import { statSync } from 'node:fs';
-import { statusOfLine } from '../domain/pet.ts';
+import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
-import { damaged } from '../files/errors.ts';
+import { damaged, diskError } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
 import type { LineTable } from './line-table.ts';
@@ -99,7 +99,7 @@ function* encodeSnapshot(headLine: string, table: LineTable, count: number): Gen
  * snapshot is empty. Throws OperatorError if the file is damaged; the table must not be used then.
  */
 export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Snapshot {
-  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  const size = sizeOf(path);
   if (size === undefined) return { sequence: 0, lastId: 0, bytes: 0 };
   const lines = readLines(path);
   let number = 0;
@@ -125,6 +125,7 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
       const petEnd = hasMore ? end - 1 : end;
       const status = statusOfLine(bytes, start, petEnd);
       if (status === null) throw damaged(path, number, 'this is not the line of an animal');
+      if (hasLongId(bytes, start)) throw damaged(path, number, 'the id has more than 15 digits');
       table.append(bytes, status, start, petEnd);
       room.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * ++rows);
     }
@@ -151,6 +152,15 @@ export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Sn
     return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
   } finally {
     lines.return();
+  }
+}
+
+/** The length of a file; undefined if there is none. Throws OperatorError. */
+function sizeOf(path: string): number | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size;
+  } catch (error) {
+    throw diskError('read', path, error);
   }
 }
 
