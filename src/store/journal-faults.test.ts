@@ -238,12 +238,13 @@ test('a removed segment is noticed before a record is confirmed, and replaced if
 test('without the lock nothing is written', async (t) => {
   const folder = temporaryFolder(t);
   let isHeld = true;
-  const { journal, applied } = await openJournal(folder, 0, {
+  const guards = {
     ...undisturbed,
     checkLock() {
       if (!isHeld) throw new Error('the lock is lost');
     },
-  });
+  };
+  const { journal, applied } = await openJournal(folder, 0, guards);
   await journal.append(pet(1));
   await journal.rotate();
   await Promise.all([journal.append(pet(2)), turns(1)]);
@@ -260,6 +261,15 @@ test('without the lock nothing is written', async (t) => {
   assert.throws(() => journal.isInPlace(), lost);
   await assert.rejects(journal.close(), lost);
   assert.deepEqual([files(), applied], [before, [1, 2]]);
+
+  isHeld = true;
+  const idle = await openJournal(folder, 0, guards);
+  await idle.journal.append(pet(3));
+  await turns(9);
+  const reserved = files();
+  isHeld = false;
+  await assert.rejects(idle.journal.close(), lost);
+  assert.deepEqual(files(), reserved);
 });
 
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];

@@ -81,6 +81,8 @@ export class Journal {
   #syncedBytes: number;
   /** Whether `#repair` has work to do before anything else is written. */
   #needsRepair = true;
+  /** The number of the last record that the snapshot contains. */
+  #snapshotSequence: number;
   /** Whether no line shows yet that the last group was synced. */
   #markerDue = false;
 
@@ -117,6 +119,7 @@ export class Journal {
     this.#file = file;
     this.#syncedBytes = file.size;
     this.#durable = last;
+    this.#snapshotSequence = options.snapshotSequence;
   }
 
   /** The number of the last record on disk. The table contains all records up to it. */
@@ -178,18 +181,13 @@ export class Journal {
 
   /** Removes the segments before the current one that contain only records up to number `sequence`. */
   async removeSegments(sequence: number): Promise<void> {
-    for (;;) {
-      const [oldest, next] = this.#closed;
-      if (oldest === undefined || (next?.first ?? this.#first) > sequence + 1) return;
-      this.#closed.shift(); // first, so that it does not count as lost
-      try {
-        this.#options.checkLock();
-        await rm(segmentPath(this.#options.folder, oldest.first), { force: true });
-        await syncFolder(this.#options.folder); // otherwise a power cut might restore this one but not the next
-      } catch (error) {
-        this.#closed.unshift(oldest);
-        throw error;
-      }
+    this.#snapshotSequence = sequence;
+    while (this.#closed.length > 0 && !this.#isNeeded(0)) {
+      const [oldest] = this.#closed;
+      this.#options.checkLock();
+      await rm(segmentPath(this.#options.folder, oldest!.first), { force: true });
+      await syncFolder(this.#options.folder); // otherwise a power cut might restore this one but not the next
+      if (this.#closed[0] === oldest) this.#closed.shift(); // not if `#startAgain` has removed it meanwhile
     }
   }
 
@@ -291,12 +289,17 @@ export class Journal {
   /** Returns the path of a segment that somebody else has removed, replaced or truncated; null if there is none. */
   #lostSegment(): string | null {
     const { folder } = this.#options;
-    for (const { first } of this.#closed) {
+    for (const [index, { first }] of this.#closed.entries()) {
       const path = segmentPath(folder, first);
-      if (!existsSync(path)) return path;
+      if (this.#isNeeded(index) && !existsSync(path)) return path;
     }
     const path = segmentPath(folder, this.#first);
     return this.#file.isAt(path) ? null : path;
+  }
+
+  /** Whether a segment before the current one contains a record that the snapshot does not contain. */
+  #isNeeded(index: number): boolean {
+    return (this.#closed[index + 1]?.first ?? this.#first) > this.#snapshotSequence + 1;
   }
 
   /**
