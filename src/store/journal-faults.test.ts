@@ -12,6 +12,7 @@ import {
   contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, undisturbed, type Opened,
 } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
+import type { Journal } from './journal.ts';
 
 test('a marker of which only a part could be written is removed', async (t) => {
   const folder = temporaryFolder(t);
@@ -262,14 +263,17 @@ test('without the lock nothing is written', async (t) => {
   await assert.rejects(journal.close(), lost);
   assert.deepEqual([files(), applied], [before, [1, 2]]);
 
-  isHeld = true;
-  const idle = await openJournal(folder, 0, guards);
-  await idle.journal.append(pet(3));
-  await turns(9);
-  const reserved = files();
-  isHeld = false;
-  await assert.rejects(idle.journal.close(), lost);
-  assert.deepEqual(files(), reserved);
+  const attempts = [(idle: Journal) => idle.append(pet(9)), (idle: Journal) => idle.close()];
+  for (const [index, attempt] of attempts.entries()) {
+    isHeld = true;
+    const idle = await openJournal(folder, 0, guards);
+    await idle.journal.append(pet(3 + index));
+    await turns(9);
+    const reserved = files();
+    isHeld = false;
+    await assert.rejects(attempt(idle.journal), lost);
+    assert.deepEqual(files(), reserved);
+  }
 });
 
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];

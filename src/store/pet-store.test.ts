@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -411,6 +412,49 @@ test('a start with a damaged file is refused with its name and line, and changes
   rmSync(join(folder, 'pets.json'));
   await assert.rejects(PetStore.open(folder, assert.fail), OperatorError, 'without its snapshot');
   assert.equal(good.get('pets.json')!.length > minJournalBytes, true);
+});
+
+test('after a kill while the journal is started again, the next start finds all confirmed animals', async (t) => {
+  const root = temporaryFolder(t);
+  for (const isReplaced of [false, true]) {
+    const folder = join(root, `store-${isReplaced}`);
+    mkdirSync(folder);
+    const { store } = await openStore(folder);
+    await create(store, 2);
+    await store.snapshot();
+    await create(store, 3);
+    const journal = join(folder, 'pets.3.journal');
+    cpSync(journal, `${journal}-copy`);
+    if (isReplaced) renameSync(`${journal}-copy`, journal);
+    else rmSync(journal);
+    const states: string[] = [];
+    const keep = (): void => {
+      const copy = `${folder}-${states.length}`;
+      cpSync(folder, copy, { recursive: true });
+      states.push(copy);
+    };
+    const { sync } = AppendFile.prototype;
+    t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
+      keep();
+      await sync.call(this);
+      keep();
+    });
+    await onSync(t, keep);
+    assert.deepEqual(await create(store, 1), [6]);
+    t.mock.restoreAll();
+    await store.close();
+    keep();
+    const found = new Set<number>();
+    for (const state of states) {
+      const isSaved = countIn(join(state, 'pets.json')) === 5;
+      const again = await openStore(state);
+      found.add(again.store.table.count);
+      assert(again.store.table.count >= (isSaved || isReplaced ? 5 : 2), `${state}: ${readdirSync(state).join()}`);
+      await again.store.close();
+    }
+    assert.deepEqual([...found].sort(), isReplaced ? [5, 6] : [2, 5, 6]);
+    assert.equal((await openStore(states.at(-1)!)).store.table.count, 6);
+  }
 });
 
 test('an id of more than 15 digits, which no snapshot can state, is neither read nor assigned', async (t) => {
