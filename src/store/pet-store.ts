@@ -62,11 +62,11 @@ export class PetStore {
    * Rejects with ApiError `storage_unavailable` if the write or the sync fails; its id is not used again.
    */
   async create(pet: NewPet): Promise<StoredPet> {
-    let stored: StoredPet;
+    const isFull = this.#lastId === maxPetId;
+    const id = isFull ? maxPetId : ++this.#lastId;
+    const stored = { id, line: petLine(id, pet), status: pet.status };
     try {
-      if (this.#lastId === maxPetId) throw new Error(`all ids up to ${maxPetId} have been assigned`);
-      const id = ++this.#lastId;
-      stored = { id, line: petLine(id, pet), status: pet.status };
+      if (isFull) throw new Error(`all ids up to ${maxPetId} have been assigned`);
       await this.#journal.append(stored);
     } catch (error) {
       this.#noteFailed(error);
