@@ -18,12 +18,13 @@ const maxConnections = 64;
 const slowMs = 10_000;
 const maxSlow = 20;
 /**
- * How often a request that gets 503 is repeated, and the longest total time of its waits for Retry-After. One
- * repetition is not enough: a server that returns 503 at random to one request in 40 returns two in a row to one in
- * 1,600, which would affect a third of all runs.
+ * How often a request that gets 503 is repeated. One repetition is not enough: a server that returns 503 at random to
+ * one request in 40 returns two in a row to one in 1,600, which would affect a third of all runs.
  */
 const maxRepetitions = 3;
-const maxUnavailableMs = 30_000;
+
+/** The longest wait before a request is repeated, even if Retry-After is longer: many responses may be 503. */
+const maxUnavailableMs = 10_000;
 
 /** The number of requests that got only 503, after which no request is repeated for a 503. */
 const maxUnavailable = 5;
@@ -145,21 +146,19 @@ export class Client {
    */
   async available(request: Request, ready: () => Promise<void> = async () => {}): Promise<Response> {
     const { key } = request.credential;
-    for (let refusals = 0, waited = 0; ; refusals++) {
+    for (let refusals = 0; ; refusals++) {
       await ready();
       const response = await this.exchange(request);
       if (response.status !== 503) {
         this.sent.recovered503 += refusals;
         return response;
       }
-      const retryAfter = retryAfterMs(response, this.#pacers[key].serverTime(response.receivedAt));
-      const ms = retryAfter ?? backoffMs(refusals);
-      waited += ms;
-      if (refusals === maxRepetitions || waited > maxUnavailableMs || this.#unavailable >= maxUnavailable) {
+      if (refusals === maxRepetitions || this.#unavailable >= maxUnavailable) {
         this.#unavailable++;
         return response;
       }
-      await this.#wait(ms, 'the server returned 503', key);
+      const retryAfter = retryAfterMs(response, this.#pacers[key].serverTime(response.receivedAt));
+      await this.#wait(Math.min(retryAfter ?? backoffMs(refusals), maxUnavailableMs), 'the server returned 503', key);
     }
   }
 
