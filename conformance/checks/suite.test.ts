@@ -325,19 +325,38 @@ describe('server errors', () => {
     const server = await proxy(t, await smallServer(t), ({ url }, response) => {
       if (url.includes('limit=abc')) response.status = left.shift() ?? 400;
     });
-    const results = await run(session(server, { only: ['service.status'] }));
+    const results = await run(session(server, { only: ['service.status'] }, fakeClock(Date.now())));
     return results.find(({ id }) => id === 'service.status')!;
   };
 
   test('a second one is a violation', async (t) => {
     const { verdict, failed, failures } = await after(t, 500, 502);
-    assert.deepEqual([verdict, failed, failures[0]?.came], ['failed', 1, '502 at the second attempt']);
+    assert.deepEqual([verdict, failed, failures[0]?.came], ['failed', 1, '502, again when the request was repeated']);
     assert.match(failures[0]!.curl, /limit=abc'$/);
   });
 
-  test('a single one is not, nor is a 503', async (t) => {
+  test('a single one is not', async (t) => {
     assert.equal((await after(t, 500)).verdict, 'passed');
-    assert.equal((await after(t, 503, 503)).verdict, 'passed');
+  });
+
+  test('503 is a violation only if no repeated request is served', async (t) => {
+    assert.equal((await after(t, 503, 503, 503)).verdict, 'passed');
+    const { verdict, failures } = await after(t, 503, 503, 503, 503, 503);
+    assert.deepEqual([verdict, failures[0]?.came], ['failed', '503, again when the request was repeated']);
+  });
+
+  test('503 to everything from some request on is no violation: the server cannot be tested to the end', async (t) => {
+    let isDown = false;
+    const server = await proxy(t, await smallServer(t), ({ url }, response) => {
+      isDown ||= url.includes('limit=abc');
+      if (isDown) response.status = 503;
+    });
+    const of = session(server, { only: ['list.', 'service.status'] }, fakeClock(Date.now()));
+    assert.deepEqual(
+      (await run(of)).filter(({ verdict }) => verdict === 'failed'),
+      [],
+    );
+    assert.match(of.lost!.message, /returns 503 to every request, since GET \/pets\?limit=abc$/);
   });
 });
 

@@ -206,10 +206,11 @@ describe('503', () => {
     });
   }
 
-  test('is repeated for requests that are sent together, too, but not by exchange', async (t) => {
-    const { client } = await clientOf(t, unavailable((nth) => nth === 2 || nth === 5, '1'));
+  test('is repeated for concurrent requests, too, after 2 s at the latest, but not by exchange', async (t) => {
+    const { client, clock } = await clientOf(t, unavailable((nth) => nth === 2 || nth === 5, '7'));
     const responses = await Promise.all([list, list, list].map((request) => client.available(request)));
     assert.deepEqual(responses.map(({ status }) => status), [200, 200, 200]);
+    assert.deepEqual(clock.waits, [2_000]);
     assert.equal((await client.exchange(list)).status, 503);
   });
 });

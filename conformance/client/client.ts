@@ -23,8 +23,12 @@ const maxSlow = 20;
  */
 const maxRepetitions = 3;
 
-/** The longest wait before a request is repeated, even if Retry-After is longer: many responses may be 503. */
+/**
+ * The longest wait before a request is repeated, even if Retry-After is longer: many responses may be 503. Requests
+ * that are sent together wait less, so that their window does not end meanwhile.
+ */
 const maxUnavailableMs = 10_000;
+const maxUnavailableTogetherMs = 2_000;
 
 /** The number of requests that got only 503, after which no request is repeated for a 503. */
 const maxUnavailable = 5;
@@ -108,7 +112,7 @@ export class Client {
     const pacer = this.#pacers[key];
     let hasTried = false;
     for (let refusals = 0, waited = 0; ; refusals++) {
-      const response = await this.available(request, () => this.room(key, 1));
+      const response = await this.#available(request, maxUnavailableMs, () => this.room(key, 1));
       yield response;
       if (response.status !== 429) return;
       this.sent.unwanted429++;
@@ -138,28 +142,13 @@ export class Client {
   }
 
   /**
-   * Sends a request, and again after a 503 (see `maxRepetitions`). Then only the last response is returned.
+   * Sends a request regardless of the limits, perhaps among others, and again after a 503 (see `maxRepetitions`).
    *
-   * @param ready is called each time before it is sent
    * @throws NoResponse if the connection breaks
    * @throws NoRequestsLeft if --max-requests is reached
    */
-  async available(request: Request, ready: () => Promise<void> = async () => {}): Promise<Response> {
-    const { key } = request.credential;
-    for (let refusals = 0; ; refusals++) {
-      await ready();
-      const response = await this.exchange(request);
-      if (response.status !== 503) {
-        this.sent.recovered503 += refusals;
-        return response;
-      }
-      if (refusals === maxRepetitions || this.#unavailable >= maxUnavailable) {
-        this.#unavailable++;
-        return response;
-      }
-      const retryAfter = retryAfterMs(response, this.#pacers[key].serverTime(response.receivedAt));
-      await this.#wait(Math.min(retryAfter ?? backoffMs(refusals), maxUnavailableMs), 'the server returned 503', key);
-    }
+  async available(request: Request): Promise<Response> {
+    return this.#available(request, maxUnavailableTogetherMs);
   }
 
   /**
@@ -180,6 +169,28 @@ export class Client {
   /** Closes its connections. */
   close(): void {
     this.#agent.destroy();
+  }
+
+  /**
+   * Sends a request, and again after a 503, unless it repeats another. Then only the last response is returned. `ready`
+   * is called each time before it is sent.
+   */
+  async #available(request: Request, maxWaitMs: number, ready = async () => {}): Promise<Response> {
+    const { key } = request.credential;
+    for (let refusals = 0; ; refusals++) {
+      await ready();
+      const response = await this.exchange(request);
+      if (response.status !== 503) {
+        this.sent.recovered503 += refusals;
+        return response;
+      }
+      if (request.repeats || refusals === maxRepetitions || this.#unavailable >= maxUnavailable) {
+        this.#unavailable++;
+        return response;
+      }
+      const retryAfter = retryAfterMs(response, this.#pacers[key].serverTime(response.receivedAt));
+      await this.#wait(Math.min(retryAfter ?? backoffMs(refusals), maxWaitMs), 'the server returned 503', key);
+    }
   }
 
   #moment(): Moment {

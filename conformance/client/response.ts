@@ -112,9 +112,9 @@ export class Response {
   }
 }
 
-/** Whether the server failed: 5xx, except for a 503, which is temporary. */
+/** Whether the server failed (5xx). The client has already repeated a request that got 503. */
 export function isServerError({ status }: Response): boolean {
-  return status >= 500 && status !== 503;
+  return status >= 500;
 }
 
 /** A request and its response in one line: `GET /pets?limit=1 → 200, 1 animal`. */

@@ -15,7 +15,7 @@ import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { rules } from '../verdicts/rules/rules.ts';
 import { Fixtures } from './fixtures.ts';
 
-/** The most requests in a run that are repeated after a server error. */
+/** The most requests in a run that are repeated after a server error, and that are followed by a control. */
 const maxRepeats = 20;
 
 export interface SessionOptions {
@@ -79,6 +79,9 @@ export class Session {
   /** Why the server could not be tested to the end. */
   lost: Untestable | undefined;
   #repeats = 0;
+  #controls = 0;
+  /** Whether the service itself has responded. */
+  #isServed = false;
 
   constructor(options: SessionOptions, clock: Clock, wait: Wait) {
     this.options = options;
@@ -151,10 +154,14 @@ export class Session {
    * @returns the last response to the first attempt, and the violations of all
    * @throws NoResponse if the connection breaks
    * @throws NoRequestsLeft if the run may send no more
+   * @throws Untestable if the service is unavailable
    */
   async send(request: Request): Promise<JudgedResponse> {
     const judged: JudgedResponse[] = [];
-    for await (const response of this.client.attempts(request)) judged.push(this.#judge(response));
+    for await (const response of this.client.attempts(request)) {
+      await this.#assertService(response);
+      judged.push(this.#judge(response));
+    }
     const { response } = judged.at(-1)!;
     if (isServerError(response) && this.#repeats++ < maxRepeats)
       for await (const again of this.client.attempts({ ...request, repeats: true })) judged.push(this.#judge(again));
@@ -200,7 +207,6 @@ export class Session {
     }
     // Some servers respond with 400 and a text to plain HTTP on a TLS port.
     if (response.status === 400 && response.json instanceof SyntaxError) await this.#assertPlain();
-    await this.#assertService(response);
     this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
     if (response.status === 401 || response.status === 403)
       throw new Untestable(`${baseUrl} rejects the key of ${option} (${response.status})`);
@@ -216,15 +222,25 @@ export class Session {
 
   /**
    * @throws Untestable if something in front of the service responds to every operation: it redirects, or the service
-   *   is unavailable. `response` is that of one operation.
+   *   is unavailable. `response` is that of one operation; a control shows whether another request is served.
    */
   async #assertService(response: Response): Promise<void> {
-    if (!isOfGateway(response, this.options.baseUrl)) return;
-    const other = await this.client.exchange(listOrders(response.request.credential));
-    if (!isOfGateway(other, this.options.baseUrl)) return;
+    const { baseUrl } = this.options;
+    if (!isOfGateway(response, baseUrl)) {
+      this.#isServed = true;
+      return;
+    }
+    if (this.#controls++ >= maxRepeats) return;
+    const { request, status } = response;
+    const control = this.#isServed
+      ? await this.client.available(listPets(this.key, { limit: 1 }))
+      : await this.client.exchange(listOrders(request.credential));
+    if (!isOfGateway(control, baseUrl)) return;
     const location = response.all('location')[0];
-    const sent = `${response.status}${location === undefined ? '' : ` with Location: ${shortened(location)}`}`;
-    throw new Untestable(this.redact(`${this.options.baseUrl} returns ${sent} to every request`));
+    const sent = `${status}${location === undefined ? '' : ` with Location: ${shortened(location)}`}`;
+    const since = this.#isServed ? `, since ${nameOf(request)}` : '';
+    this.lost = new Untestable(this.redact(`${baseUrl} returns ${sent} to every request${since}`));
+    throw this.lost;
   }
 
   /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */

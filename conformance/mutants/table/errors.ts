@@ -39,6 +39,7 @@ export const errorMutants = table([
   ['limit-empty-500', 'service.status', 'An empty limit gets 500.', crash(listWith('limit', /^$/))],
   ['limit-large-502', 'service.status', 'A limit beyond 32 bits gets 502.',
     failing(listWith('limit', /^\d{10}/), 502, 'Bad gateway.')],
+  ['limit-word-503', 'service.status', 'limit=abc gets 503.', failing(listWith('limit', /^[a-z]/), 503, 'Try again.')],
   ['filter-unknown-500', 'service.status', 'An unknown filter gets 500.', crash(listWith('status', /^as/))],
   ['filter-empty-500', 'service.status', 'An empty filter gets 500.', crash(listWith('status', /^$/))],
   ['id-word-500', 'service.status', 'A petId that is not a number gets 500.', crash(getWith(/[a-z]/))],

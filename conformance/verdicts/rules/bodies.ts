@@ -37,7 +37,7 @@ export const bodyRules: readonly Rule[] = [
       if (!['listPets', 'createPet', 'getPet'].includes(request.operation)) return undefined;
       // The check records the responses to unusual values, which the evidence of all other responses would hide.
       return request.repeats && isServerError(response)
-        ? { required: 'no server error (5xx)', received: `${status} at the second attempt` }
+        ? { required: 'no server error (5xx)', received: `${status}, again when the request was repeated` }
         : undefined;
     },
   },
