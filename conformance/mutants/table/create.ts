@@ -33,6 +33,11 @@ export const createMutants = table([
 
   ['create-stores-available', 'create.status', 'A sold animal is stored as available.',
     stored(({ status }) => ({ status: status === 'sold' ? 'available' : status }))],
+  ['create-stores-available-unseen', 'create.status', 'As above, and a 201 shows no status.',
+    {
+      ...stored(({ status }) => ({ status: status === 'sold' ? 'available' : status })),
+      ...shown('create', (fields) => void fields.delete('status')),
+    }],
   ['create-stores-pending', 'create.status', 'An available animal is stored as pending.',
     stored(({ status }) => ({ status: status === 'available' ? 'pending' : status }))],
   ['create-default-not-stored', 'create.status', 'An animal without a status is shown as available, stored as pending.',
