@@ -14,7 +14,7 @@ import { longWindowMs } from '../client/pacing.ts';
 import type { Operation, Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { explainedMs, isSameReset, retryAfterMs, windowMoves } from '../client/windows.ts';
+import { explainedMs, isSameReset, retryAfterMs, toleranceMs, windowMoves } from '../client/windows.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 
@@ -216,7 +216,7 @@ async function tryWindow(t: CheckContext, { operations, kinds, isFirst }: Window
     tolerance: refills || (moves() && seconds > 50) ? Math.ceil((seconds * limit) / 60) : 0,
     beyond,
     missing: missing().map(({ operation }) => operation),
-    ...(isFirst && (await recover(t, refusals.at(-1), first, reset, moves()))),
+    ...(isFirst && (await recover(t, refusals, first, reset, moves()))),
   };
 }
 
@@ -278,20 +278,23 @@ async function overdraw(
 
 /**
  * Sends a request after Retry-After and one after Reset, the earlier first. If they are the same moment, one request is
- * enough.
+ * enough. If the key is banned, only Retry-After shows when it is admitted again.
  */
 async function recover(
   t: CheckContext,
-  refusal: Response | undefined,
+  refusals: readonly Response[],
   first: Response,
   reset: number,
   moves: boolean,
 ): Promise<Pick<Exhaustion, 'retried' | 'reset'>> {
+  const refusal = refusals.at(-1);
   if (refusal === undefined) return {};
   const small = listPets(t.exhaustKey, { limit: 1 });
   const refusedAt = t.serverTime() - (t.now() - refusal.receivedAt);
   const waitMs = retryAfterMs(refusal, refusedAt);
   const retryAt = waitMs === undefined ? undefined : refusal.receivedAt + waitMs;
+  const endsAt = refusals.map((one) => one.receivedAt + (retryAfterMs(one, refusedAt) ?? Infinity));
+  const isBanned = retryAt !== undefined && retryAt - Math.min(...endsAt) > toleranceMs;
   const retry = async (): Promise<Pick<Exhaustion, 'retried'>> => {
     if (retryAt === undefined) return {};
     await t.sleep(Math.max(0, retryAt - t.now()), 'Retry-After of a 429');
@@ -301,6 +304,8 @@ async function recover(
     await waitForReset(t, first, afterResetMs);
     return { reset: await t.sendNow(small) };
   };
+  // A ban may begin with any refusal after the first one, and then lasts beyond Reset.
+  if (isBanned) return retryAt - t.now() > longWindowMs ? {} : retry();
   if (waitMs !== undefined && waitMs > explainedMs(refusal, refusedAt)) {
     // A request that is admitted earlier shows that Retry-After is wrong: the rule limits.retry-after judges it.
     await t.sleep(

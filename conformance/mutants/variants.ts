@@ -388,6 +388,25 @@ const bucket: Variant = {
   },
 };
 
+const banning: Variant = {
+  id: 'banning',
+  text: 'Bans a key for five minutes at the third refusal in a row.',
+  hooks: {
+    admitted: (rates, exchange) => rates.remaining > 0 && exchange.now >= bannedUntil(exchange),
+    counts: ({ authorization, world: { notes } }) => {
+      notes.delete(`refusals ${authorization}`);
+      return true;
+    },
+    retryAfter: (ms, exchange) => {
+      const { authorization, now, world: { notes } } = exchange;
+      const refusals = Number(notes.get(`refusals ${authorization}`) ?? 0) + 1;
+      notes.set(`refusals ${authorization}`, String(refusals));
+      if (refusals === 3) notes.set(`ban ${authorization}`, String(now + 5 * minuteMs));
+      return base.retryAfter(Math.max(ms, bannedUntil(exchange) - now), exchange);
+    },
+  },
+};
+
 const lastOfDay: Variant = {
   id: 'last of the day',
   text: 'All but 40 requests of the day of a Free key are used up.',
@@ -410,6 +429,7 @@ export const variants: readonly Variant[] = [
   rounded,
   truncated,
   bucket,
+  banning,
   lastOfDay,
 ];
 
@@ -418,6 +438,10 @@ export function fewLeft(usage: Usage, limits: Limits, exchange: Exchange): Rates
   if (usage.day === 0 && limits.day === 1_000)
     Object.assign(usage, { day: Math.floor(exchange.now / dayMs), dayUsed: limits.day - 40 });
   return base.left(usage, limits, exchange);
+}
+
+function bannedUntil({ authorization, world }: Exchange): number {
+  return Number(world.notes.get(`ban ${authorization}`) ?? 0);
 }
 
 function isJson({ contentType }: Exchange): boolean {
