@@ -83,7 +83,10 @@ describe('a server that conforms', { concurrency: 2 }, () => {
       `NOT SHOWN TO CONFORM: ${counts}, 0 inconclusive, 1 skipped`,
     ]);
     // No run can test it.
-    assert.deepEqual(await ended(untestable, '--strict'), [0, `CONFORMS: ${counts}, 0 inconclusive, 1 skipped`]);
+    assert.deepEqual(await ended(untestable, '--strict'), [
+      0,
+      `CONFORMS AS FAR AS TESTED: ${counts}, 0 inconclusive, 1 skipped`,
+    ]);
   });
 
   test('an empty store that is only read conforms as far as tested, and --min-judged fails', async (t) => {

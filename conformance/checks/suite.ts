@@ -10,7 +10,7 @@ import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import { Untestable, type Session } from '../session/session.ts';
 import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import { isOpen, type RequirementResult } from '../verdicts/results.ts';
+import { isOpen, optionalReasons, type RequirementResult } from '../verdicts/results.ts';
 import { animalChecks } from './animals.ts';
 import { authChecks } from './auth.ts';
 import { createGapChecks } from './create-gaps.ts';
@@ -160,8 +160,8 @@ function skipReason(session: Session, { cost }: Check): string | undefined {
   const { write, exhaust, plan, maxRequests, runs, readOnly } = session.options;
   if (cost.writes === true && !write)
     return readOnly ? 'skipped by --read-only' : 'only with --write on a remote server';
-  if (cost.exhausts === true && !exhaust) return 'only with --exhaust';
-  if (cost.needsPlan === true && plan === undefined) return 'the plan is unknown: set --plan free, pro or business';
+  if (cost.exhausts === true && !exhaust) return optionalReasons.exhaust;
+  if (cost.needsPlan === true && plan === undefined) return optionalReasons.plan;
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, runs);

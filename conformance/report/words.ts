@@ -1,6 +1,6 @@
 /** The words and signs that all forms of the report share. */
 import { sections } from '../requirements/requirements.ts';
-import { isOpen, type Verdict } from '../verdicts/results.ts';
+import { isLeftOut, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The verdicts in the order of all counts. */
@@ -56,10 +56,9 @@ export function judgedText({ totals, requirements }: Report): string {
   return `${totals.passed + totals.failed} of ${count(requirements.length, 'requirement')} judged`;
 }
 
-/** Whether options or the state of the server have kept requirements from being judged that a default run judges. */
-function isPartial({ totals, mode, requirements }: Report): boolean {
-  const isRestricted = mode.some((option) => option === 'read-only' || option.startsWith('max-requests '));
-  return totals.inconclusive > 0 || (isRestricted && requirements.some(isOpen));
+/** Whether options or the server have kept requirements from being judged that a default run judges. */
+function isPartial({ mode, requirements }: Report): boolean {
+  return mode.some((option) => option.startsWith('only ')) || requirements.some(isLeftOut);
 }
 
 /** The result of the run in a few words. */

@@ -67,3 +67,14 @@ export interface Observation {
 export function isOpen({ verdict, inapplicable }: RequirementResult): boolean {
   return verdict === 'inconclusive' || (verdict === 'skipped' && inapplicable !== true);
 }
+
+/** Why a requirement is skipped that a run judges only with these options. */
+export const optionalReasons = {
+  exhaust: 'only with --exhaust',
+  plan: 'the plan is unknown: set --plan free, pro or business',
+} as const;
+
+/** Whether a requirement was not judged although a run without options might have judged it. */
+export function isLeftOut(result: RequirementResult): boolean {
+  return isOpen(result) && !Object.values<string | undefined>(optionalReasons).includes(result.reason);
+}
