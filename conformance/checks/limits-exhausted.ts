@@ -59,6 +59,8 @@ export const exhaustedLimitChecks: readonly Check[] = [
   check('limits.resets', { exhausts: true }, async (t) => {
     const { reset } = await exhaust(t);
     if (reset === undefined) throw new Inconclusive('no request was refused, or the key was banned beyond Reset');
+    if (reset.status === 429 && reset.date === undefined)
+      throw new Inconclusive("a request after Reset got 429, but no Date shows the server's clock");
     t.require(reset.status !== 429, reset, 'the request admitted, because it was sent after Reset');
     const [limit, remaining] = [reset.integer('x-ratelimit-limit'), reset.integer('x-ratelimit-remaining')];
     if (limit === undefined || remaining === undefined || limit <= 1 || windowMoves(t.history.readings)) return;

@@ -16,7 +16,7 @@ import type { Session } from '../session/session.ts';
 import type { Plan } from '../client/pacing.ts';
 import { fakeClock } from '../testing/responses.ts';
 import { ownServer, proxy, smallServer } from '../testing/servers.ts';
-import { run, session, failuresText } from '../testing/sessions.ts';
+import { run, session, failuresText, verdicts } from '../testing/sessions.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
 import { groups, estimateOf, runChecks, type Estimate, type RegisterTest } from './suite.ts';
@@ -196,7 +196,7 @@ describe("runs against this project's own server", () => {
     const { withKey, withoutKey, created } = whole.session.client.sent;
     assert.ok(withKey <= plan.withKey && withKey <= 700, `${withKey} of ${plan.withKey}`);
     // The server admits 60 a minute. The run does not wait for more.
-    assert.ok(withoutKey <= plan.withoutKey && plan.withoutKey <= 90, `${withoutKey} without a key`);
+    assert.ok(withoutKey <= plan.withoutKey && plan.withoutKey <= 91, `${withoutKey} without a key`);
     assert.equal(whole.session.client.sent.secondsWaited, 0);
     assert.ok(created <= plan.creates, `${created} of ${plan.creates}`);
   });
@@ -358,6 +358,17 @@ describe('server errors', () => {
     );
     assert.match(of.lost!.message, /returns 503 to every request, since GET \/pets\?limit=abc$/);
   });
+});
+
+test('a key is used to the end if requests without a valid one are refused', async (t) => {
+  const clock = fakeClock(Date.now());
+  const of = session(await smallServer(t, { variant: 'closed', clock }), { only: [] }, clock);
+  const results = verdicts(await run(of));
+  assert.deepEqual([results['auth.missing'], results['auth.changed'], results['list.limit']], [
+    'passed',
+    'skipped',
+    'passed',
+  ]);
 });
 
 test('a run that does not have to wait for its key tries fewer changed keys; others try all', async (t) => {

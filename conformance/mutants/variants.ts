@@ -407,6 +407,30 @@ const banning: Variant = {
   },
 };
 
+const undated: Variant = {
+  id: 'undated',
+  text: 'Its clock is 20 s behind, and no response has a Date.',
+  hooks: {
+    time: (now) => now - 20_000,
+    write: (to, status, headers, body) =>
+      void to.writeHead(status, headers.filter((_, i) => headers[i & ~1] !== 'Date')).end(body),
+  },
+};
+
+const closed: Variant = {
+  id: 'closed',
+  text: 'After 20 requests without a valid key, all others are refused for an hour.',
+  hooks: {
+    response: (response, { world: { notes } }) => {
+      if (response.status !== 401) return response;
+      const requests = Number(notes.get('without key') ?? 0) + 1;
+      notes.set('without key', String(requests));
+      if (requests > 20) Object.assign(response, { status: 429, body: undefined }).headers.push(['Retry-After', '3600']);
+      return response;
+    },
+  },
+};
+
 const lastOfDay: Variant = {
   id: 'last of the day',
   text: 'All but 40 requests of the day of a Free key are used up.',
@@ -430,6 +454,8 @@ export const variants: readonly Variant[] = [
   truncated,
   bucket,
   banning,
+  undated,
+  closed,
   lastOfDay,
 ];
 
