@@ -310,6 +310,12 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     const early: Partial<Hooks> = { admitted: (rates, { now }) => rates.remaining > 0 || now % minuteMs > 45_000 };
     const result = await resultOf(t, 'recovery', { fault: early });
     assert.match(result.failures.join(), /^a retry \d\.\d+ s early was admitted before both/, textOf([result]));
+    const short: Partial<Hooks> = {
+      // The window ends ten seconds before its Reset.
+      left: (usage, limits, exchange) => base.left(usage, limits, { ...exchange, now: exchange.now + 10_000 }),
+    };
+    const fresh = await resultOf(t, 'recovery', { fault: short });
+    assert.match(fresh.failures.join(), /^a retry \d\.\d+ s early was admitted before both/, textOf([fresh]));
   });
 
   test('recovery: a Retry-After that is longer than necessary violates nothing', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Hooks, type Usage } from '../../conformance/mutants/server/hooks.ts';
-import type { Variant } from '../../conformance/mutants/variants.ts';
+import { variants, type Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { scenarios } from './scenarios.ts';
 import { operations } from './settings.ts';
@@ -43,6 +43,13 @@ const nextToken: Variant = {
   },
 };
 
+/** A token bucket whose Retry-After says when it is full, like its Reset. */
+const fullBucket: Variant = {
+  id: 'full bucket',
+  text: 'A token bucket.',
+  hooks: { ...variants.find(({ id }) => id === 'bucket')!.hooks, retryAfter: (ms) => String(Math.ceil(ms / 1_000)) },
+};
+
 describe('servers that conform', () => {
   test('a token bucket whose Reset is the next token, on a slow server', async (t) => {
     const clock = fakeClock();
@@ -69,7 +76,7 @@ describe('servers that conform', () => {
     assert.match(exempt.failures.join(), /^59 requests were admitted/, textOf([exempt]));
   });
 
-  for (const variant of [undefined, 'sliding', 'first request', bucket, nextToken, 'after 2030'] as const)
+  for (const variant of [undefined, 'sliding', 'first request', bucket, nextToken, fullBucket, 'after 2030'] as const)
     test(typeof variant === 'object' ? variant.id : (variant ?? 'fixed windows'), async (t) => {
       const report = await reportOf(t, { ...(variant !== undefined && { variant }), settings: { untilBan: true } });
       const expected = Object.fromEntries(scenarios.map(({ name }) => [name, 'passed']));
