@@ -43,3 +43,13 @@ for (const only of ['list.status', 'animals.agree']) {
     assert.ok(changed);
   });
 }
+
+test('a filter is not judged if lists show no status', async (t) => {
+  const clock = fakeClock();
+  const only = ['list.status', 'list.status-and-limit'];
+  const results = await run(session(await smallServer(t, { variant: 'brief', clock }), { only }, clock));
+  assert.deepEqual(
+    results.map(({ verdict, reason }) => `${verdict}: ${reason}`),
+    only.map(() => 'inconclusive: lists show no status, so it is unknown what a filter selects'),
+  );
+});

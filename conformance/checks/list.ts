@@ -143,9 +143,11 @@ function lengthOf(response: Response): number | undefined {
   return response.status === 200 && Array.isArray(response.json) ? response.json.length : undefined;
 }
 
-/** If all animals have one status, a filter has nothing to leave out. */
-function needTwoStatuses(t: CheckContext): void {
-  if (t.history.statuses() < 2) throw new Inconclusive('all known animals have the same status');
+/** If all animals have one status, a filter has nothing to leave out. If lists show none, nothing can be compared. */
+function needTwoStatuses({ history }: CheckContext): void {
+  if (history.statuses() < 2) throw new Inconclusive('all known animals have the same status');
+  if (history.ids().every((id) => history.listed(id)?.status === undefined))
+    throw new Inconclusive('lists show no status, so it is unknown what a filter selects');
 }
 
 /** Requires that filtered lists with these limits, and unfiltered lists, show the same. */

@@ -417,6 +417,18 @@ const undated: Variant = {
   },
 };
 
+const brief: Variant = {
+  id: 'brief',
+  text: 'Lists show no status.',
+  hooks: {
+    show: (pet, exchange) => {
+      const fields = base.show(pet, exchange);
+      if (exchange.operation === 'list') fields.delete('status');
+      return fields;
+    },
+  },
+};
+
 const closed: Variant = {
   id: 'closed',
   text: 'After 20 requests without a valid key, all others are refused for an hour.',
@@ -455,6 +467,7 @@ export const variants: readonly Variant[] = [
   bucket,
   banning,
   undated,
+  brief,
   closed,
   lastOfDay,
 ];
