@@ -43,8 +43,8 @@ export interface SessionOptions {
   readonly timeoutMs?: number;
 }
 
-/** The duration above which a slow first response is measured again. */
-const slowSeconds = 0.05;
+/** How many requests are sent to measure the duration of one. */
+const measurements = 3;
 
 /** The server could not be tested. The message is one line. */
 export class Untestable extends Error {
@@ -70,7 +70,7 @@ export class Session {
   /** The key that --exhaust brings to its limit. */
   readonly exhaustKey: Credential;
   readonly startedAt: number;
-  /** The duration of a request: of the first one, or of a faster one. */
+  /** The duration of a request: of the first one, until `measure` has measured more. */
   secondsPerRequest = 0;
   /** Why no animal can be created although it is allowed. */
   noCategory: string | undefined;
@@ -130,19 +130,22 @@ export class Session {
   }
 
   /**
-   * Measures `secondsPerRequest` again if the first response was slow: the server may have just started, or the
-   * connection was new.
+   * Measures `secondsPerRequest` again: the first response includes the time to connect, and the server may have just
+   * started.
    */
   async measure(): Promise<void> {
-    for (let i = 0; i < 2 && this.secondsPerRequest > slowSeconds; i++) {
+    if (this.options.maxRequests !== undefined) return;
+    const seconds: number[] = [];
+    while (seconds.length < measurements && this.client.pacer('main').wait(this.clock.now()) === 0) {
       try {
         const { sentAt, receivedAt } = (await this.send(listPets(this.key, { limit: 1 }))).response;
-        this.secondsPerRequest = Math.min(this.secondsPerRequest, (receivedAt - sentAt) / 1000);
+        seconds.push((receivedAt - sentAt) / 1000);
       } catch (error) {
         if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
         return;
       }
     }
+    this.secondsPerRequest = seconds.sort((a, b) => a - b)[seconds.length >> 1] ?? this.secondsPerRequest;
   }
 
   /**
