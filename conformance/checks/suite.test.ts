@@ -16,7 +16,7 @@ import type { Session } from '../session/session.ts';
 import type { Plan } from '../client/pacing.ts';
 import { fakeClock } from '../testing/responses.ts';
 import { ownServer, proxy, smallServer } from '../testing/servers.ts';
-import { run, session, failuresText, verdicts } from '../testing/sessions.ts';
+import { failuresText, run, session, verdicts } from '../testing/sessions.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
 import { groups, estimateOf, runChecks, type Estimate, type RegisterTest } from './suite.ts';
@@ -369,6 +369,23 @@ test('a key is used to the end if requests without a valid one are refused', asy
     'skipped',
     'passed',
   ]);
+});
+
+describe('a server without animals that refuses the first create', () => {
+  for (const [status, verdict] of [
+    [200, 'failed'],
+    [405, 'failed'],
+    [400, 'inconclusive'],
+    [422, 'inconclusive'],
+  ] as const) {
+    test(`with ${status}: create.answers is ${verdict}`, async (t) => {
+      const server = await proxy(t, await smallServer(t, { animals: 0 }), ({ method }, response) => {
+        if (method === 'POST') response.status = status;
+      });
+      const results = await run(session(server, { only: ['create.answers'] }));
+      assert.equal(verdicts(results)['create.answers'], verdict);
+    });
+  }
 });
 
 test('a run that does not have to wait for its key tries fewer changed keys; others try all', async (t) => {

@@ -46,6 +46,9 @@ export interface SessionOptions {
 /** How many requests are sent to measure the duration of one. */
 const measurements = 3;
 
+/** The statuses with which a server may refuse an unknown category. Others refuse the operation. */
+const unknownCategory = [400, 404, 409, 422];
+
 /** The server could not be tested. The message is one line. */
 export class Untestable extends Error {
   override readonly name = 'Untestable';
@@ -252,7 +255,7 @@ export class Session {
     let gets: string;
     try {
       const { status } = (await this.send(request)).response;
-      if (status === 201) return;
+      if (!unknownCategory.includes(status)) return;
       gets = `${status}`;
     } catch (error) {
       if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
