@@ -4,6 +4,7 @@
  */
 import { longWindowMs } from '../client/pacing.ts';
 import { listPets } from '../client/requests.ts';
+import { dayMs, toleranceMs } from '../client/windows.ts';
 import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
@@ -24,7 +25,9 @@ export const dayLimitChecks: readonly Check[] = [
     const first = await t.sendNow(small);
     const day = first.rateLimits;
     if (day === undefined) throw new Inconclusive('a response lacks the headers that say how many requests remain');
-    if (day.reset * 1000 - t.serverTime() <= longWindowMs)
+    const untilReset = day.reset * 1000 - t.serverTime();
+    if (untilReset > dayMs + toleranceMs) throw new Inconclusive('Reset is more than a day ahead; see limits.reset-time');
+    if (untilReset <= longWindowMs)
       throw new Skipped('the headers do not show the day, so what remains of it is unknown or too much to use up');
     if (day.remaining > maxOfDay)
       throw new Skipped(`${day.remaining} requests of the day remain; it is used up if at most ${maxOfDay} remain`);
