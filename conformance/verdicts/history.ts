@@ -7,8 +7,9 @@ import { mayBeSameName, statuses, type NewPet, type Pet, type PetStatus } from '
 import type { Moment, Response } from '../client/response.ts';
 import { limitReading, type LimitReading } from '../client/windows.ts';
 
-/** The number of objects that are kept for observations. */
+/** The number of objects that are kept for observations, and the size of a body above which none of it is kept. */
 const maxObjects = 300;
+const maxBodyBytes = 64 * 1024;
 
 export class History {
   readonly #created = new Map<bigint, { readonly sent: NewPet; readonly returned: Pet }>();
@@ -99,9 +100,10 @@ export class History {
   add(response: Response): void {
     const { request, status, json } = response;
     for (const pet of response.pets) this.#addPet(pet, response);
-    this.#petObjects.push(...response.petObjects.slice(0, maxObjects - this.#petObjects.length));
+    const isKept = response.body.length <= maxBodyBytes;
+    if (isKept) this.#petObjects.push(...response.petObjects.slice(0, maxObjects - this.#petObjects.length));
     if (request.operation === 'other') return;
-    const isError = [400, 401, 404].includes(status) && json instanceof JsonObject;
+    const isError = isKept && [400, 401, 404].includes(status) && json instanceof JsonObject;
     if (isError && this.#errors.length < maxObjects) this.#errors.push(json);
     const source = `${request.credential.key} ${request.operation}`;
     if (status === 429) this.#refusals.set(source, response.light());
