@@ -18,6 +18,7 @@ export const fragileNames: readonly string[] = [
   '🐈 🐕‍🦺 👩‍👩‍👧 🇩🇪 👍🏽 ☺️ 𝔣𝔩𝔲𝔣𝔣 𠜎 𐍈',
   'https://example.org/a?b=c ... www.example.org #1 น้ำ ﷺ ﺍ',
   'REX',
+  '12',
   '007',
   '1e3',
   '1.50',

@@ -128,6 +128,7 @@ export class Session {
     await this.#tryKey(this.key, 'API_KEY');
     if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, '--exhaust-key');
     this.fixtures.useListedCategories();
+    if (this.history.ids().length === 0) await this.#tryFilter();
     if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
       await this.#tryCategory();
   }
@@ -249,6 +250,15 @@ export class Session {
     throw this.lost;
   }
 
+  /** If no animal is listed, a filter may select none, for the rules to judge. Later there may be animals. */
+  async #tryFilter(): Promise<void> {
+    try {
+      await this.send(listPets(this.key, { status: 'sold' }));
+    } catch (error) {
+      if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
+    }
+  }
+
   /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */
   async #tryCategory(): Promise<void> {
     const { mustBe: _, ...request } = createPet(this.key, this.fixtures.newPet());
@@ -295,7 +305,7 @@ function formsOf(keys: readonly string[]): readonly string[] {
     JSON.stringify(key).slice(1, -1),
     encodeURIComponent(key),
     inQuery(key).text,
-    Buffer.from(`${key}:`).toString('base64'),
+    ...[`${key}:`, `:${key}`].map((pair) => Buffer.from(pair).toString('base64')),
   ]);
   return [...new Set(forms)];
 }

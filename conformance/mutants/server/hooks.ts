@@ -49,6 +49,8 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The text of the body. */
   readonly body: string;
+  /** Identifies the connection on which it arrived. */
+  readonly connection: number;
   readonly now: number;
   readonly world: World;
 }
@@ -104,6 +106,8 @@ export interface Hooks {
   /** The rows of the page, of those that fit the filter. */
   page(rows: Pet[], limit: number, exchange: Exchange): Pet[];
 
+  /** The body, from its parts as they arrived. */
+  join(chunks: readonly Buffer[]): Buffer;
   /** The text of the body; undefined rejects it with 400, here and below. */
   text(bytes: Uint8Array): string | undefined;
   read(text: string): Json | undefined;
@@ -179,6 +183,7 @@ export const base: Hooks = {
   fits: (pet, status) => status === '' || pet.status === status,
   page: (rows, limit) => rows.slice(0, limit),
 
+  join: (chunks) => Buffer.concat(chunks),
   text: (bytes) => attempt(() => utf8.decode(bytes)),
   read: (text) => attempt(() => readJson(text)),
   object: (value) => (value instanceof Map ? value : undefined),

@@ -57,7 +57,7 @@ export async function startSmallServer(
       if (size <= maxBodyBytes) chunks.push(chunk);
     });
     request.on('end', () => {
-      const body = size <= maxBodyBytes ? Buffer.concat(chunks) : undefined;
+      const body = size <= maxBodyBytes ? hooks.join(chunks) : undefined;
       const exchange = exchangeOf(request, body, hooks, world, hooks.time(options.clock.now(), world));
       send(nodeResponse, serve(exchange, body, keys, hooks), exchange, hooks);
     });
@@ -85,6 +85,7 @@ function seed(world: World, hooks: Hooks, animals: number, now: number): void {
     contentType: '',
     headers: {},
     body: '',
+    connection: 0,
     now,
     world,
   };
@@ -121,6 +122,7 @@ function exchangeOf(
     contentType: request.headers['content-type'] ?? '',
     headers: request.headers,
     body: body?.toString() ?? '',
+    connection: request.socket.remotePort ?? 0,
     now,
     world,
   };

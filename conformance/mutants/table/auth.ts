@@ -1,7 +1,7 @@
 /** Section 5: authentication, and section 9: the path. */
 import { attempt, base, type Exchange } from '../server/hooks.ts';
 import { Digits, readJson, type Json } from '../server/json.ts';
-import { alsoAdmits, failing, responses, setHeader, status, table, tokenOf } from './changes.ts';
+import { alsoAdmits, changedStatus, failing, responses, setHeader, status, table, tokenOf } from './changes.ts';
 
 const middle = (text: string): number => text.length >> 1;
 const without = (text: string, at: number): string => text.slice(0, at) + text.slice(at + 1);
@@ -54,6 +54,11 @@ export const authMutants = table([
       authorization === `Basic ${Buffer.from(`${secret}:`).toString('base64')}`)],
   ['auth-any-scheme', 'auth.other-scheme', 'Any scheme is accepted.',
     { admits: ({ authorization }, secret) => authorization.split(' ')[1] === secret }],
+  ['auth-basic-password', 'auth.other-scheme', 'The Basic scheme is accepted, with the key as password of any user.',
+    alsoAdmits(({ authorization }, secret) => {
+      const [scheme, encoded = ''] = authorization.split(' ');
+      return scheme === 'Basic' && Buffer.from(encoded, 'base64').toString().split(':')[1] === secret;
+    })],
   ['auth-basic-bare-get', 'auth.other-scheme', 'getPet accepts the Basic scheme with the bare key.',
     alsoAdmits(({ operation, authorization }, secret) => operation === 'get' && authorization === `Basic ${secret}`)],
 
@@ -104,6 +109,8 @@ export const authMutants = table([
 
   ['auth-comma', 'auth.near-miss', 'Text after a comma is ignored.',
     alsoAdmits((exchange, secret) => tokenOf(exchange).split(',')[0] === secret)],
+  ['auth-second-word', 'auth.near-miss', 'Text after a space is ignored.',
+    alsoAdmits((exchange, secret) => tokenOf(exchange).split(' ')[0] === secret)],
   ['auth-any-word', 'auth.near-miss', 'The key is accepted anywhere in the token.',
     alsoAdmits((exchange, secret) => tokenOf(exchange).includes(secret))],
   ['auth-quoted', 'auth.near-miss', 'Quotation marks around the key are ignored.',
@@ -154,6 +161,46 @@ export const authMutants = table([
     { admits: (exchange, secret) => sorted(tokenOf(exchange)) === sorted(secret) }],
   ['auth-ends-with', 'auth.near-miss', 'Text before the key is ignored.',
     { admits: (exchange, secret) => tokenOf(exchange).endsWith(secret) }],
+
+  ['auth-connection', 'auth.missing', 'A connection that has carried the key needs it no more.',
+    {
+      admits: (exchange, secret) => {
+        const { authorization, connection, world } = exchange;
+        const note = `connection ${connection} ${secret}`;
+        if (base.admits(exchange, secret)) world.notes.set(note, 'yes');
+        return base.admits(exchange, secret) || (authorization === '' && world.notes.has(note));
+      },
+    }],
+  ['auth-second-time', 'auth.cut', 'A wrong key is accepted when it is sent again.',
+    {
+      admits: (exchange, secret) => {
+        const { authorization, world } = exchange;
+        const wrong = `wrong ${authorization} ${secret}`;
+        const isKnown = tokenOf(exchange) !== '' && world.notes.has(wrong);
+        world.notes.set(wrong, 'yes');
+        return base.admits(exchange, secret) || isKnown;
+      },
+    }],
+  ['auth-orders-prefix', 'auth.changed', 'listOrders compares the length and the first five characters of the key.',
+    alsoAdmits((exchange, secret) => exchange.operation === 'orders' &&
+      sameIn(tokenOf(exchange), secret, (text) => text.slice(0, 5)))],
+  ['auth-403-after-20', 'auth.changed', 'After 20 requests without a valid key, the next ones get 403.',
+    changedStatus(
+      ({ status }, { world: { notes } }) => {
+        if (status === 401) notes.set('wrong', String(Number(notes.get('wrong') ?? 0) + 1));
+        return status === 401 && Number(notes.get('wrong')) > 20;
+      },
+      403)],
+  ['auth-valid-after-wrong', 'auth.valid', 'The request after five with a wrong key gets 401, even with the valid key.',
+    {
+      admits: (exchange, secret) => {
+        const { notes } = exchange.world;
+        const wrong = Number(notes.get('in a row') ?? 0);
+        const isValid = base.admits(exchange, secret);
+        notes.set('in a row', String(isValid ? 0 : wrong + 1));
+        return isValid && wrong < 5;
+      },
+    }],
 
   ['version-moved', 'version.path', 'The operations are under /v2, and /v1 redirects there.',
     {

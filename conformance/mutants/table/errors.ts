@@ -1,8 +1,8 @@
 /** Sections 1 and 7: Error bodies, content types and JSON; section 4.3: animals that do not exist. */
-import { base } from '../server/hooks.ts';
+import { base, statuses } from '../server/hooks.ts';
 import { Digits, type Json } from '../server/json.ts';
 import {
-  changedStatus, errors, failing, found, of, responses, setHeader, status, table, type Change, type Kind,
+  changedStatus, errors, failing, found, noting, of, responses, setHeader, status, table, type Change, type Kind,
 } from './changes.ts';
 
 const integer = (value: number): Digits => new Digits(String(value));
@@ -50,6 +50,8 @@ export const errorMutants = table([
   ['id-long-500', 'service.status', 'A petId of 400 digits gets 500.', crash(getWith(/^\d{400}$/))],
   ['name-nul-500', 'service.status', 'A name with U+0000 gets 500.', crash(createWith('\\u0000'))],
   ['name-surrogate-500', 'service.status', 'A name with a lone surrogate gets 500.', crash(createWith('\\ud83d of'))],
+  ['name-prototype-500', 'service.status', 'The names __proto__ and constructor get 500.',
+    crash(createWith('__proto__'))],
   ['name-long-500', 'service.status', 'A name of 256 characters gets 500.',
     crash((_response, { operation, body }) => operation === 'create' && /"name":"[^"]{256}/.test(body))],
   ['category-double-500', 'service.status', 'The categoryId 1e400 gets 500.', crash(createWith('1e400'))],
@@ -91,6 +93,13 @@ export const errorMutants = table([
     errors(400, (error) => void error.delete('status'))],
   ['error-status-404-says-400', 'error.status', 'The status in the Error of a 404 is 400.',
     errors(404, (error) => void error.set('status', integer(400)))],
+  ['error-status-422-value', 'error.status', 'The status in the Error of a 400 is 422 if a value is invalid.',
+    {
+      ...noting('status', (value) => typeof value === 'string' && !statuses.includes(value), 'value'),
+      ...responses(status(400, 'create'), ({ body }, { world }) => {
+        if (world.notes.delete('value') && body instanceof Map) body.set('status', integer(422));
+      }),
+    }],
   ['error-status-string-401', 'error.status', 'The status in the Error of a 401 is a string.',
     errors(401, (error) => void error.set('status', '401'))],
   ['error-status-403-get', 'error.status', 'The status in the Error of a 401 of getPet is 403.',
@@ -132,6 +141,9 @@ export const errorMutants = table([
     wrapping(32)],
   ['get-int64', 'get.not-found', 'Ids are truncated to 64 bits: id + 2^64 is the same animal.', wrapping(64)],
   ['get-int63', 'get.not-found', 'The sign bit of an id is ignored: id + 2^63 is the same animal.', wrapping(63)],
+  ['get-from-end', 'get.not-found', 'A negative id counts from the end: -1 is the last animal.',
+    { find: (id, exchange) => base.find(id, exchange) ??
+      (/^-\d{1,9}$/.test(id) ? [...exchange.world.pets.values()].at(Number(id)) : undefined) }],
   ['get-absolute', 'get.not-found', 'The sign of an id is ignored.',
     { find: (id, exchange) => base.find(id.replace(/^-/, ''), exchange) }],
   ['get-prefix', 'get.not-found', 'Ids of more than ten digits are truncated to the first one.',

@@ -72,6 +72,17 @@ export const limitMutants = table([
 
   ['limits-one-fewer', 'limits.admits', 'The last request of Remaining is refused.',
     { admitted: (rates) => rates.remaining > 1 }],
+  ['limits-twenty-fifth-refused', 'limits.admits', 'Every 25th request of a window is refused once.',
+    {
+      admitted: (rates, { authorization, world: { notes } }) => {
+        const note = `refused ${authorization} ${rates.remaining} ${rates.resetMs}`;
+        const isTwentyFifth = rates.remaining % 25 === 0 && rates.remaining < rates.limit;
+        if (!isTwentyFifth || notes.has(note)) return rates.remaining > 0;
+        notes.set(note, 'yes');
+        return false;
+      },
+      retryAfter: () => '1',
+    }],
   ['limits-three-fewer', 'limits.admits', 'The last three requests of Remaining are refused.',
     { admitted: (rates) => rates.remaining > 3 }],
   ['limits-list-counts-double', 'limits.admits', 'Every fourth list is counted twice.',

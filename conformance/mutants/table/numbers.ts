@@ -21,6 +21,10 @@ export const numberMutants = table([
     stored((pet) => ({ categoryId: String(doubled(pet.categoryId)) }))],
   ['category-double-list', 'animals.agree', 'Lists convert categories to a double.',
     shown('list', (fields, pet) => void fields.set('categoryId', new Digits(String(doubled(pet.categoryId)))))],
+  ['category-double-filtered', 'animals.agree', 'Filtered lists convert categories to a double.',
+    shown('list', (fields, pet, { query }) => {
+      if (query.has('status')) fields.set('categoryId', new Digits(String(doubled(pet.categoryId))));
+    })],
   ['category-float32', 'create.category', 'Categories below 2^53 are stored in a 32-bit float.',
     categories((category) =>
       category > -(2n ** 53n) && category < 2n ** 53n ? BigInt(Math.fround(Number(category))) : category)],

@@ -49,10 +49,18 @@ export const petMutants = table([
 
   ['pet-name-null-list', 'pet.name', 'Lists show null as the name of a sold animal.',
     shown('list', (fields, pet) => void (pet.status === 'sold' && fields.set('name', null)))],
+  ['pet-name-number-list', 'pet.name', 'Lists show a name of digits as a number.',
+    shown('list', (fields, pet) => {
+      if (/^[1-9]\d*$/.test(pet.name)) fields.set('name', new Digits(pet.name));
+    })],
   ['pet-name-missing-get', 'pet.name', 'getPet shows no name.', shown('get', (fields) => void fields.delete('name'))],
 
   ['pet-category-string-get', 'pet.category', 'getPet shows the categoryId as a string.',
     shown('get', (fields, pet) => void fields.set('categoryId', pet.categoryId))],
+  ['pet-category-zero-omitted', 'pet.category', 'getPet and lists leave out a categoryId of 0.',
+    shown('all', (fields, pet, { operation }) => {
+      if (pet.categoryId === '0' && operation !== 'create') fields.delete('categoryId');
+    })],
   ['pet-category-object-list', 'pet.category', 'Lists show category {"id": ...} instead of categoryId.',
     shown('list', (fields, pet) => {
       fields.delete('categoryId');
@@ -73,6 +81,8 @@ export const petMutants = table([
       if (query.has('status')) fields.set('status', String(statuses.indexOf(pet.status)));
     })],
 
+  ['list-row-65', 'pet.unique-id', 'Row 65 of a list repeats row 64.',
+    pages((page) => (page.length > 64 ? page.with(64, page[63]!) : page))],
   ['list-duplicate', 'pet.unique-id', 'A page of more than ten animals repeats its first animal at the end.',
     pages((page) => (page.length > 10 ? page.with(-1, page[0]!) : page))],
   ['empty-one-id', 'pet.unique-id', 'Every new animal replaces animal 1; the server has no animals at the start.',
