@@ -3,7 +3,7 @@
  * this run has created. Other clients may write at the same time, because no operation changes an animal.
  */
 import * as fc from 'fast-check';
-import { newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
+import { int64Max, newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import { createPet, createPetOf, getPet, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import { check, type Check } from '../session/check.ts';
@@ -20,6 +20,9 @@ const maxCommands = 10;
 
 /** A status may change while it is compared, so a contradiction is confirmed by this many attempts. */
 const attempts = 3;
+
+/** The number of animals from the start of the run that must still exist. */
+const oldest = 2;
 
 class Create implements Command {
   readonly pet: NewPet;
@@ -137,16 +140,46 @@ class List implements Command {
   }
 }
 
-/** Finds faults that need no generated sequence: an equal second animal, a rejected create, repeated gets. */
+/**
+ * Finds faults that need no generated sequence: an equal second animal, a rejected create, repeated gets, and a get of
+ * the id that the next animal probably has: a server must not remember that it did not find it.
+ */
 async function repeatedGets(t: CheckContext): Promise<void> {
   const model: Model = [];
-  for (const status of statuses) await new Create(t.fixtures.newPet(status)).run(model, t);
-  if (model.length === 0) return;
   await new CreateInvalid('{"name":"Nobody"}').run(model, t);
-  await new Create(model[0]!.pet).run(model, t);
+  for (const status of statuses) await new Create(t.fixtures.newPet(status)).run(model, t);
+  const [first, second, third] = model;
+  if (first === undefined) return;
+  const next = second !== undefined && third !== undefined ? 2n * third.id - second.id : -1n;
+  if (next > 0n && next <= int64Max) await t.send(getPet(t.key, next));
+  await new Create(first.pet).run(model, t);
   for (let round = 0; round < 3; round++) {
     for (let index = 0; index < model.length; index++) await new Get(index).run(model, t);
   }
+}
+
+/** Sends creates, lists and gets at the same time. The rules judge the responses. */
+async function together(t: CheckContext, getExists: boolean): Promise<void> {
+  const requests = [
+    ...statuses.map((status) => createPet(t.key, t.fixtures.newPet(status))),
+    ...[{}, ...statuses.map((status) => ({ status }))].map((query) => listPets(t.key, query)),
+    ...(getExists ? t.history.createdIds().slice(-2) : []).map((id) => getPet(t.key, id)),
+  ];
+  await t.room(requests.length);
+  const responses = await t.sendTogether(requests);
+  if (!getExists) return;
+  const model = responses.flatMap(({ request: { sent }, pets: [created] }) =>
+    created === undefined || sent === undefined ? [] : [{ id: created.id, pet: { ...created, ...sent } }],
+  );
+  for (let index = 0; index < model.length; index++) await new Get(index).run(model, t);
+}
+
+/** Animals must not disappear in the course of a run. */
+async function oldestCreated(t: CheckContext): Promise<void> {
+  await t.each(t.history.createdIds().slice(0, oldest), async (id) => {
+    const response = await t.fixtures.getCreated(id);
+    t.require(response.status === 200, response, '200, because the run has created the animal');
+  });
 }
 
 /** Requires that getPet shows the status of lists, for animals whose status is the same in lists before and after. */
@@ -188,15 +221,19 @@ export const animalChecks: readonly Check[] = [
   check(
     'animals.agree',
     {
-      requests: 18 + 11 * attempts,
-      creates: 4,
+      requests: 19 + 12 + oldest + 11 * attempts,
+      creates: 4 + 3,
       perCase: { requests: maxCommands, creates: maxCommands / 2, share: 0.25 },
     },
     async (t) => {
       const getExists = !(await t.fixtures.getIsRemoved());
       if (getExists) await sameStatus(t);
       if (!t.mayWrite) return;
-      if (getExists) await repeatedGets(t);
+      if (getExists) {
+        await repeatedGets(t);
+        await oldestCreated(t);
+      }
+      await together(t, getExists);
       // Categories by index, so that a seed generates the same sequences for any categories.
       const category = fc.nat(9).map((n) => t.fixtures.categories[n % t.fixtures.categories.length]!);
       const pets = fc.record(

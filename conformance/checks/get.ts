@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { getPet, getPetWithId, other } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import { check, observe, type Check } from '../session/check.ts';
+import { Skipped } from '../verdicts/outcome.ts';
 
 /** The maximum number of animals of the list that get.answers gets. */
 const maxGets = 12;
@@ -48,6 +49,11 @@ export const getChecks: readonly Check[] = [
       },
       examples,
     );
+  }),
+  check('get.removal', { requests: 1 }, async (t) => {
+    await t.fixtures.needGet();
+    const response = await t.send(getPet(t.key, await t.fixtures.anyId()));
+    if (response.all('sunset').length === 0) throw new Skipped('no response has a Sunset header');
   }),
 
   observe(['get.not-integer', 'get.large-id', 'get.negative-id', 'get.deprecation'], { requests: 5 }, async (t) => {

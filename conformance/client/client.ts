@@ -213,7 +213,7 @@ export class Client {
   /** Sends a request, and once more if the server has closed the idle connection that it was sent on. */
   async #once(request: Request, isRetry = false): Promise<Response> {
     this.#count(request);
-    const { credential, method, target, headers, body } = request;
+    const { credential, method, target, headers, body, firstPart } = request;
     const authorization = credential.header === undefined ? [] : [['Authorization', credential.header] as const];
     const sent = this.#moment();
     try {
@@ -222,6 +222,7 @@ export class Client {
         method,
         headers: [...headers, ...authorization],
         body,
+        firstPart,
         agent: this.#agent,
         timeoutMs: this.#options.timeoutMs ?? 30_000,
       });

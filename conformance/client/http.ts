@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly method: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array | undefined;
+  /** Sends this many bytes of the body, and the others after a pause. */
+  readonly firstPart?: number | undefined;
   readonly agent: HttpAgent | HttpsAgent;
   /** The time limit for a complete response. */
   readonly timeoutMs: number;
@@ -33,6 +35,9 @@ export class TooSlow extends Error {
   override readonly name = 'TooSlow';
 }
 
+/** The pause between two parts of a body: long enough for the first part to be read alone. */
+const pauseMs = 50;
+
 /** The size limit of a response. */
 const maxBytes = 16 * 1024 * 1024;
 
@@ -43,7 +48,8 @@ const maxBytes = 16 * 1024 * 1024;
  * @throws TooSlow if the response is not complete in time
  * @throws Error if the connection breaks, or if the response is too large
  */
-export function exchangeHttp({ url, method, headers, body, agent, timeoutMs }: HttpRequest): Promise<HttpResponse> {
+export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
+  const { url, method, headers, body, firstPart, agent, timeoutMs } = request;
   const send = url.startsWith('https:') ? httpsRequest : httpRequest;
   const length = body === undefined ? [] : ['Content-Length', String(body.length)];
   const options = { method, agent, headers: ['Host', new URL(url).host, ...headers.flat(), ...length] };
@@ -82,7 +88,11 @@ export function exchangeHttp({ url, method, headers, body, agent, timeoutMs }: H
         reset && sending.reusedSocket && !responding ? new StaleConnection(error.message, { cause: error }) : error,
       );
     });
-    sending.end(body);
+    if (body === undefined || firstPart === undefined) sending.end(body);
+    else {
+      const sendRest = () => sending.end(body.subarray(firstPart));
+      sending.write(body.subarray(0, firstPart), () => setTimeout(sendRest, pauseMs));
+    }
   });
 }
 

@@ -25,6 +25,8 @@ export interface Request {
   /** `headers` for a shell between double quotes, if they contain the key. */
   readonly shellHeaders?: Request['headers'];
   readonly body?: Uint8Array;
+  /** Sends the body in two parts, the first of this many bytes, with a pause between them. */
+  readonly firstPart?: number;
   /** The limit asked for, if the specification allows it. */
   readonly limit?: number;
   /** The filter asked for, if the specification allows it. */

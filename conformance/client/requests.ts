@@ -4,14 +4,13 @@ import type { Credential, Request } from './request.ts';
 
 const json: Request['headers'] = [['Content-Type', 'application/json']];
 
-/** `GET /pets` with parameters that the specification allows. The response must be 200. */
+/** `GET /pets` with parameters that the specification allows, in the given order. The response must be 200. */
 export function listPets(
   credential: Credential,
   parameters: { readonly limit?: number; readonly status?: PetStatus } = {},
 ): Request {
   const query = new URLSearchParams();
-  if (parameters.limit !== undefined) query.set('limit', String(parameters.limit));
-  if (parameters.status !== undefined) query.set('status', parameters.status);
+  for (const [name, value] of Object.entries(parameters)) query.set(name, String(value));
   const text = query.toString();
   return {
     operation: 'listPets',

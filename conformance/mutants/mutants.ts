@@ -12,6 +12,7 @@ import { numberMutants } from './table/numbers.ts';
 import { petMutants } from './table/pets.ts';
 import { recoveryMutants } from './table/recovery.ts';
 import { stateMutants } from './table/state.ts';
+import { togetherMutants } from './table/together.ts';
 import { valueMutants } from './table/values.ts';
 
 /** The families of mutants, in the order of the results table. */
@@ -21,7 +22,7 @@ export const families: readonly (readonly [family: string, mutants: readonly Mut
   ['pets and lists', [...petMutants, ...listMutants]],
   ['create', [...createMutants, ...valueMutants, ...bodyMutants]],
   ['exactness', [...nameMutants, ...numberMutants]],
-  ['state', stateMutants],
+  ['state', [...stateMutants, ...togetherMutants]],
   ['headers', headerMutants],
   ['limits', [...limitMutants, ...recoveryMutants]],
 ];

@@ -31,6 +31,17 @@ export const createMutants = table([
       },
     ] as const),
 
+  ['create-category-min', 'create.category-range', 'The categoryId -2^63 gets 400, other negative ones are accepted.',
+    { category: (value, exchange) => {
+      const category = base.category(value, exchange);
+      return category === String(-(2n ** 63n)) ? undefined : category;
+    } }],
+  ['create-category-zero', 'create.category-range', 'The categoryId 0 gets 400, as if it were missing.',
+    { category: (value, exchange) => {
+      const category = base.category(value, exchange);
+      return category === '0' ? undefined : category;
+    } }],
+
   ['create-stores-available', 'create.status', 'A sold animal is stored as available.',
     stored(({ status }) => ({ status: status === 'sold' ? 'available' : status }))],
   ['create-stores-available-unseen', 'create.status', 'As above, and a 201 shows no status.',

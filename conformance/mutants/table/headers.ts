@@ -32,6 +32,12 @@ export const headerMutants = table([
   ['limit-missing-429', 'limits.limit-header', 'A 429 has no X-RateLimit-Limit.', missing(status(429), limit)],
   ['limit-missing-hundredth', 'limits.limit-header', 'Every hundredth response has no X-RateLimit-Limit.',
     missing(everyHundredth, limit)],
+  ['limit-missing-kept-connection', 'limits.limit-header', 'A connection has X-RateLimit-Limit for ten responses only.',
+    missing((_response, { connection, world: { notes } }) => {
+      const count = Number(notes.get(`connection ${connection}`) ?? 0) + 1;
+      notes.set(`connection ${connection}`, String(count));
+      return count > 10;
+    }, limit)],
   ['limit-renamed-create', 'limits.limit-header', 'A 201 has X-Rate-Limit-Limit instead of X-RateLimit-Limit.',
     responses(status(201), (response) => {
       response.headers.push(['X-Rate-Limit-Limit', String(integerOf(response, limit))]);
@@ -114,6 +120,14 @@ export const headerMutants = table([
         String(Math.min(integerOf(response, limit), integerOf(response, remaining) + 3))))],
   ['remaining-full-get', 'limits.remaining-never-rises', 'Remaining of getPet equals Limit.',
     responses(status(200, 'get'), (response) => setHeader(response, remaining, String(integerOf(response, limit))))],
+
+  ['remaining-per-connection', 'limits.remaining-never-rises', 'Each connection has its own limit.',
+    { budget: ({ connection }) => String(connection) }],
+
+  ['sunset-year-early', 'get.removal', 'getPet announces its removal a year early, in Sunset.',
+    responses(of('get'), (response) => setHeader(response, 'Sunset', 'Wed, 05 Dec 2029 00:00:00 GMT'))],
+  ['sunset-day-late', 'get.removal', 'getPet of a known animal announces its removal two days late, in Sunset.',
+    responses(status(200, 'get'), (response) => setHeader(response, 'Sunset', 'Sat, 07 Dec 2030 00:00:00 GMT'))],
 
   ['remaining-hundreds', 'limits.remaining-falls', 'Remaining is rounded up to hundreds, at most to Limit.',
     responses(all, (response) => setHeader(response, remaining,

@@ -1,6 +1,6 @@
 /** Section 4.1: the list, its limit and its filter. */
 import { base, type Exchange, type Pet } from '../server/hooks.ts';
-import { changedStatus, pages, shown, status, table, type Change } from './changes.ts';
+import { changedStatus, failing, pages, shown, status, table, type Change } from './changes.ts';
 
 /** Changes the parsed limit. */
 const limits = (change: (limit: number, text: string | null, exchange: Exchange) => number | undefined): Change => ({
@@ -104,6 +104,19 @@ export const listMutants = table([
         if (query.get('status') === 'sold') fields.set('status', 'sold');
       }),
     }],
+  ['list-filter-first-20', 'list.status', 'A filter without a limit selects from the first 20 animals.',
+    {
+      fits: (pet, status, exchange) => !exchange.query.has('limit') || base.fits(pet, status, exchange),
+      page: (rows, limit, exchange) =>
+        base.page(rows, limit, exchange).filter((pet) => base.fits(pet, exchange.query.get('status') ?? '', exchange)),
+    }],
+  ['list-filter-none-404', 'list.status', 'A filter that selects no animal gets 404; the server has none at the start.',
+    {
+      animals: () => 0,
+      ...failing(({ body }, { operation, query }) =>
+        operation === 'list' && query.has('status') && Array.isArray(body) && body.length === 0,
+        404, 'There is no such animal.'),
+    }],
   ['list-filter-last-row', 'list.status', 'The last row of a filtered list without a limit does not fit the filter.',
     pages((page, exchange) => (exchange.query.has('limit') ? page : misfit(page, -1, exchange)))],
 
@@ -121,6 +134,8 @@ export const listMutants = table([
     limits((limit, _text, { query }) => (query.has('status') ? Math.max(limit, 20) : limit))],
   ['list-filter-and-limit-one-more', 'list.status-and-limit', 'With status=sold, a list exceeds its limit by one.',
     limits((limit, text, { query }) => (query.get('status') === 'sold' && text !== null ? limit + 1 : limit))],
+  ['list-limit-after-filter', 'list.status-and-limit', 'A limit after a filter in the query is ignored.',
+    limits((limit, _text, { query }) => ([...query.keys()][0] === 'status' ? 20 : limit))],
   ['list-order-of-parameters', 'list.status-and-limit', 'A filter after a limit in the query is ignored.',
     filtering((pet, status, { query }) => [...query.keys()][0] === 'limit' || pet.status === status)],
   ['list-cached', 'list.status-and-limit', 'Lists are cached by limit, regardless of status, for ten lists.',

@@ -5,6 +5,10 @@ import type { RequirementId } from '../../requirements/requirements.ts';
 import type { History } from '../history.ts';
 import { inJson, must, type Judgement, type Rule } from './rule.ts';
 
+/** The day of the removal, 5 December 2030, in any time zone. */
+const removalStarts = Date.UTC(2030, 11, 4, 10);
+const removalEnds = Date.UTC(2030, 11, 6, 12);
+
 export const animalRules: readonly Rule[] = [
   {
     id: 'list.limit',
@@ -74,6 +78,15 @@ export const animalRules: readonly Rule[] = [
       if (listed === undefined) return true;
       const same = mayBeSameName(listed.name, pet.name) && listed.categoryId === pet.categoryId;
       return must(same, `the animal as it is in lists: ${inJson(listed)}`, inJson(pet));
+    },
+  },
+  {
+    id: 'get.removal',
+    judge: (response) => {
+      const [sunset = ''] = response.all('sunset');
+      const at = Date.parse(sunset);
+      if (response.request.operation !== 'getPet' || Number.isNaN(at)) return undefined;
+      return must(at >= removalStarts && at < removalEnds, 'Sunset on 5 December 2030 (RFC 8594)', sunset);
     },
   },
 ];
