@@ -72,6 +72,7 @@ export const limitMutants = table([
 
   ['limits-one-fewer', 'limits.admits', 'The last request of Remaining is refused.',
     { admitted: (rates) => rates.remaining > 1 }],
+  // A default run cannot tell these refusals from those that other clients of its key cause.
   ['limits-twenty-fifth-refused', 'limits.admits', 'Every 25th request of a window is refused once.',
     {
       admitted: (rates, { authorization, world: { notes } }) => {
