@@ -415,14 +415,14 @@ test('an unusable folder or a damaged keys.json is one line that names it', asyn
   writeFileSync(join(bad, 'keys.json'), '{"format":"petstore-keys","version":1,"keys":[\n{"id":"k1"}\n]}\n');
   const newer = join(parent, 'newer');
   mkdirSync(newer);
-  writeFileSync(join(newer, 'keys.json'), '{"format":"petstore-keys","version":2,"keys":[]}\n');
+  writeFileSync(join(newer, 'keys.json'), '{"format":"petstore-keys","version":3,"keys":[]}\n');
   const long = join(parent, 'l'.repeat(100));
   const feed = join(parent, 'line\nfeed');
   const create = ['keys', 'create', '--name', 'a', '--plan', 'free'];
   for (const [folder, message] of [
     [file, 'file'],
     [bad, `${join(bad, 'keys.json')}, line 2: `],
-    [newer, 'another version of petstore'],
+    [newer, 'has version 3 of its format'],
     [long, 'bytes too long'],
     [join(feed, 'x'.repeat(100)), 'line\\u{a}feed'],
   ] as const) {

@@ -2,19 +2,26 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from './domain/operator-error.ts';
+import { orderLine, readOrder } from './domain/order.ts';
 import { readNewPet } from './domain/pet.ts';
-import { replaceFile } from './files/replace.ts';
-import { readJson, type JsonArray } from './json/read.ts';
+import { readJson, type JsonArray, type JsonObject } from './json/read.ts';
 import type { ServiceOptions } from './service.ts';
-import { ordersName, readOrders } from './store/orders.ts';
+import { ordersName, readOrders, writeOrders } from './store/orders.ts';
 
-type Stores = Pick<ServiceOptions, 'basePath' | 'keys' | 'orders' | 'pets'> & { folder: string; address: string };
+type Stores = Pick<ServiceOptions, 'basePath' | 'keys' | 'orders' | 'pets'> & {
+  folder: string;
+  /** The store id. */
+  store: string;
+  address: string;
+};
 
 /** Reads the sample data. Throws an OperatorError if it is missing. */
 export function readSamples(samples: URL) {
   try {
-    const pets = readJson(readFileSync(new URL('pets.json', samples))) as JsonArray;
-    return { pets: pets.items.map(readNewPet), ordersFile: readFileSync(new URL('orders.json', samples)) };
+    const [pets, orders] = ['pets.json', 'orders.json'].map((name) => {
+      return (readJson(readFileSync(new URL(name, samples))) as JsonArray).items;
+    });
+    return { pets: pets!.map(readNewPet), orders: orders!.map((order) => orderLine(readOrder(order as JsonObject))) };
   } catch (error) {
     const why = (error as Error).message;
     throw new OperatorError(`--demo needs data/sample/ beside dist/: ${why}; start without --demo`);
@@ -28,9 +35,8 @@ export function readSamples(samples: URL) {
  */
 export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {
   if (stores.keys.keys.length > 0) return '';
-  const ordersPath = join(stores.folder, ordersName);
-  if (!existsSync(ordersPath)) {
-    await replaceFile(ordersPath, [samples.ordersFile]);
+  if (!existsSync(join(stores.folder, ordersName))) {
+    await writeOrders(stores.folder, stores.store, samples.orders);
     readOrders(stores.folder, stores.orders);
   }
   if (stores.pets.table.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));

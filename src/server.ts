@@ -6,6 +6,7 @@ import { respondToCommand } from './control/commands.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
+import { storeIdOf } from './files/store-id.ts';
 import { Listener } from './http/listener.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { isActive } from './keys/key.ts';
@@ -42,11 +43,13 @@ async function serve(config: Config): Promise<void> {
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
   }
   const checkLock = (): void => lock.check();
-  const keys = new KeyRing(folder, checkLock);
+  const store = storeIdOf(folder);
+  const keys = new KeyRing(folder, checkLock, store);
   const orders = new LineTable();
   readOrders(folder, orders);
-  const usage = new UsageFile(folder, Date.now, log, checkLock);
-  const pets = await PetStore.open(folder, log, checkLock);
+  const usage = new UsageFile(folder, Date.now, log, checkLock, store);
+  const pets = await PetStore.open(folder, log, { store, recorded: usage.durable, checkLock });
+  usage.follow(pets);
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
@@ -67,7 +70,8 @@ async function serve(config: Config): Promise<void> {
   };
 
   const { address } = listener;
-  const greeting = samples === null ? '' : await startDemo(samples, { folder, basePath, address, keys, orders, pets });
+  const demo = { folder, store, basePath, address, keys, orders, pets };
+  const greeting = samples === null ? '' : await startDemo(samples, demo);
   process.stdout.write(`petstore listening on ${address}\n${greeting}`);
   log(`${pets.table.count} animals in ${folder}`);
   if (!keys.keys.some((key) => isActive(key, Date.now()))) {

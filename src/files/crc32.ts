@@ -9,9 +9,12 @@ const table1 = table.map((value) => table[value & 0xff]! ^ (value >>> 8));
 const table2 = table1.map((value) => table[value & 0xff]! ^ (value >>> 8));
 const table3 = table2.map((value) => table[value & 0xff]! ^ (value >>> 8));
 
-/** Returns the CRC-32 of `bytes` from `start` (inclusive) to `end` (exclusive), as an unsigned 32-bit integer. */
-export function crc32(bytes: Uint8Array, start = 0, end = bytes.length): number {
-  let crc = -1;
+/**
+ * Returns the CRC-32 of `bytes` from `start` (inclusive) to `end` (exclusive), as an unsigned 32-bit integer. `before`
+ * is the CRC-32 of the bytes that precede them, if there are any.
+ */
+export function crc32(bytes: Uint8Array, start = 0, end = bytes.length, before = 0): number {
+  let crc = ~before;
   let i = start;
   for (const fours = end - 3; i < fours; i += 4) {
     crc ^= bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24);

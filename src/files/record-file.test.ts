@@ -6,24 +6,28 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { stringMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { crc32, crcHex } from './crc32.ts';
 import { DamagedFileError } from './errors.ts';
 import { readRecords, writeRecords } from './record-file.ts';
 
-const format = { name: 'things', member: 'list' };
+const store = 'ab'.repeat(16);
+const format = { name: 'petstore-things', member: 'list' };
 const decode = (record: JsonObject): { id: string } => ({ id: stringMember(record, 'id') });
-const idsIn = (path: string, bare = false): string[] =>
-  readRecords(path, bare ? null : format, decode).map(({ id }) => id);
+const idsIn = (path: string, mayBeBare = false): string[] =>
+  readRecords(path, { ...format, mayBeBare }, decode).records.map(({ id }) => id);
 
 test('records are read as they were written; without a file there are none', async (t) => {
   const path = join(temporaryFolder(t), 'f.json');
   assert.deepEqual(idsIn(path), []);
   for (const count of [0, 1, 2, 20_000]) {
     const ids = Array.from({ length: count }, (_, index) => `é${index}`);
-    await writeRecords(path, format, ids.map((id) => JSON.stringify({ id })));
+    await writeRecords(path, format, { store, durable: count }, ids.map((id) => JSON.stringify({ id })));
     const lines = readFileSync(path, 'utf8').split('\n');
-    assert.equal(lines[0], '{"format":"things","version":1,"list":[');
+    assert.equal(lines[0], `{"format":"petstore-things","version":2,"store":"${store}","durable":${count},"list":[`);
     assert.deepEqual(lines.slice(1, -2), ids.map((id, index) => `{"id":"${id}"}${index < count - 1 ? ',' : ''}`));
-    assert.deepEqual(idsIn(path), ids);
+    const covered = readFileSync(path).subarray(0, -',"crc32":"01234567"}\n'.length);
+    assert.equal(lines.at(-2), `],"crc32":"${crcHex(crc32(covered))}"}`);
+    assert.deepEqual(readRecords(path, format, decode), { records: ids.map((id) => ({ id })), durable: count });
   }
 });
 
@@ -35,18 +39,22 @@ test('the whole document may be the array', (t) => {
 
 test('a damaged file is refused with a message that names the file and the line', (t) => {
   const path = join(temporaryFolder(t), 'f.json');
-  const head = '{"format":"things","version":1,"list":[';
+  const head = '{"format":"petstore-things","version":1,"list":[';
   const cases: [content: string | Buffer, line: number, why: string][] = [
     ['', 1, ''],
     [`${head}\n{"id":"a"},\n`, 3, ''],
     [`${head}\n{"id":"a",\n"id":"b"}]}`, 3, ''],
     [Buffer.from([0x5b, 0x22, 0x0a, 0x22]), 1, ''],
     [Buffer.from(`${head}\n"\xff"]}`, 'latin1'), 2, ''],
-    ['null', 1, 'this is not a things file'],
-    ['[]', 1, 'this is not a things file'],
-    ['{"format":"others","version":1,"list":[]}', 1, 'this is not a things file'],
-    ['{"format":"things","version":2,"list":[]}', 1, '"version" is not 1'],
-    ['{"format":"things","version":1,"list":{}}', 1, 'the records must be a JSON array'],
+    ['null', 1, 'this is not a petstore-things file'],
+    ['[]', 1, 'this is not a petstore-things file'],
+    ['{"format":"others","version":1,"list":[]}', 1, 'this is not a petstore-things file'],
+    ['{"format":"petstore-things","version":3,"list":[]}', 1, '"version" is neither 1 nor 2'],
+    ['{"format":"petstore-things","version":2,"lis":[],"list":[]}', 1, '"lis" is an unknown member'],
+    ['{"format":"petstore-things","version":2,"durable":-1,"list":[]}', 1, '"durable" must be a whole number from 0'],
+    ['{"format":"petstore-things","version":2,"durable":"1","list":[]}', 1, '"durable" must be a whole number from 0'],
+    ['{"format":"petstore-things","version":2,"list":[],"crc32":"00000000"}\n', 1, 'the file does not match its "crc32'],
+    ['{"format":"petstore-things","version":1,"list":{}}', 1, '"list" must be an array'],
     [`${head}\n{"id":"a"},\n\n7]}`, 2, 'the next record is not a JSON object'],
     [`${head}\n{"id":"a"},\n{"id":7}]}`, 3, '"id" must be a string'],
     [`${head}\n{"id":"a"},\n{"id":"b"},\n{"id":"a"}]}`, 4, 'line 2 has the same id, a'],
@@ -62,7 +70,7 @@ test('a damaged file is refused with a message that names the file and the line'
       return true;
     }, String(content));
   }
-  for (const content of ['null', '{}', head + ']}']) {
+  for (const content of ['null', '{}', '{"format":"petstore"}']) {
     writeFileSync(path, content);
     assert.throws(() => idsIn(path, true), { problem: `${path}, line 1: the records must be a JSON array` });
   }

@@ -2,18 +2,23 @@
  * Small JSON files of records that a person can read. A record is an object with an `id`, which no other record has.
  * The program writes one record per line:
  *
- *     {"format":"petstore-keys","version":1,"keys":[
+ *     {"format":"petstore-keys","version":2,"store":"5f0c9b6e…","keys":[
  *     {"id":"k1","name":"till", …},
  *     {"id":"k2","name":"web", …}
- *     ]}
+ *     ],"crc32":"8d5a0b3c"}
+ *
+ * The checksum covers everything before its comma. Whoever edits the file removes it. So that damage to its name is
+ * noticed, the document must not have unknown members.
  */
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../domain/operator-error.ts';
-import { optionalNumberMember } from '../json/members.ts';
+import { arrayMember, optionalNumberMember } from '../json/members.ts';
 import { JsonArray, JsonObject, readJson, type JsonValue } from '../json/read.ts';
 import { JsonSyntaxError } from '../json/source.ts';
+import { crc32, crcHex } from './crc32.ts';
 import { DamagedFileError, diskError } from './errors.ts';
 import { replaceFile } from './replace.ts';
+import { formatVersion, headMembers } from './store-id.ts';
 
 /** What distinguishes one kind of file from another. */
 export interface RecordFormat {
@@ -21,40 +26,52 @@ export interface RecordFormat {
   readonly name: string;
   /** The name of the member with the array of records. */
   readonly member: string;
+  /** Whether the document may also be that array itself, without a checksum. */
+  readonly mayBeBare?: boolean;
 }
 
-const version = 1;
+/** What a file states besides its records. */
+export interface RecordHead {
+  readonly store: string;
+  /** The number of the last journal record that was on disk when the file was written. */
+  readonly durable?: number;
+}
+
+const checksumPartBytes = ',"crc32":"01234567"}\n'.length;
 /** The least number of characters per write. Between two writes, other work can be done. */
 const pieceLength = 64 * 1024;
 
 /**
- * Reads the records of a file and decodes each of them. Returns none if there is no file. If `format` is null, the
- * document itself is the array of records.
+ * Reads the records of a file and decodes each of them. Returns none if there is no file. `durable` is 0 if the file
+ * does not state it.
  * Throws DamagedFileError if the file violates the format, if two records have the same id, or if `decode` throws; and
  * another OperatorError if the file cannot be read.
  */
 export function readRecords<Item extends { readonly id: unknown }>(
   path: string,
-  format: RecordFormat | null,
+  format: RecordFormat,
   decode: (record: JsonObject) => Item,
-): Item[] {
+): { records: Item[]; durable: number } {
   let last: JsonObject | null = null;
   const recordById = new Map<unknown, JsonObject>();
   try {
-    const items: Item[] = [];
-    for (const record of recordsIn(readJson(readFileSync(path)), format)) {
+    const records: Item[] = [];
+    const bytes = readFileSync(path);
+    const document = readJson(bytes);
+    for (const record of recordsIn(document, format)) {
       if (!(record instanceof JsonObject)) throw new Error('the next record is not a JSON object');
       last = record;
       const item = decode(record);
       const other = recordById.get(item.id);
       if (other !== undefined) throw new Error(`line ${other.line} has the same id, ${item.id}`);
       recordById.set(item.id, record);
-      items.push(item);
+      records.push(item);
     }
-    return items;
+    last = null;
+    return { records, durable: document instanceof JsonObject ? checkHead(document, format, bytes) : 0 };
   } catch (error) {
     if (error instanceof Error && 'code' in error) {
-      if (error.code === 'ENOENT') return [];
+      if (error.code === 'ENOENT') return { records: [], durable: 0 };
       throw diskError('read', path, error);
     }
     const line = error instanceof JsonSyntaxError ? error.line : (last?.line ?? 1);
@@ -68,14 +85,16 @@ export function readRecords<Item extends { readonly id: unknown }>(
 export function writeRecords(
   path: string,
   format: RecordFormat,
+  head: RecordHead,
   records: Iterable<string>,
   checkLock?: () => void,
 ): Promise<void> {
-  return replaceFile(path, encodeRecords(format, records), checkLock);
+  return replaceFile(path, withChecksum(encodeRecords(format, head, records)), checkLock);
 }
 
-function* encodeRecords({ name, member }: RecordFormat, records: Iterable<string>): Generator<string> {
-  let piece = `{"format":"${name}","version":${version},"${member}":[`;
+function* encodeRecords(format: RecordFormat, head: RecordHead, records: Iterable<string>): Generator<string> {
+  const durable = head.durable === undefined ? '' : `"durable":${head.durable},`;
+  let piece = `{${headMembers(format.name, head.store)},${durable}"${format.member}":[`;
   let separator = '\n';
   for (const record of records) {
     piece += separator + record;
@@ -84,21 +103,46 @@ function* encodeRecords({ name, member }: RecordFormat, records: Iterable<string
     yield piece;
     piece = '';
   }
-  yield `${piece}\n]}\n`;
+  yield `${piece}\n]`;
+}
+
+function* withChecksum(pieces: Iterable<string>): Generator<Buffer> {
+  let crc = 0;
+  for (const piece of pieces) {
+    const bytes = Buffer.from(piece);
+    crc = crc32(bytes, 0, bytes.length, crc);
+    yield bytes;
+  }
+  yield Buffer.from(checksumPart(crc));
+}
+
+/** The end of a file, after the bytes that the checksum covers. */
+function checksumPart(crc: number): string {
+  return `,"crc32":"${crcHex(crc)}"}\n`;
 }
 
 /** Returns the array of records in a document. Throws an Error if the document does not have the format. */
-function recordsIn(document: JsonValue, format: RecordFormat | null): readonly JsonValue[] {
-  let records: JsonValue | undefined = document;
-  if (format !== null) {
-    if (!(document instanceof JsonObject) || document.get('format') !== format.name) {
-      throw new Error(`this is not a ${format.name} file`);
-    }
-    if (optionalNumberMember(document, 'version') !== version) {
-      throw new Error(`"version" is not ${version}: another version of petstore wrote this file`);
-    }
-    records = document.get(format.member);
+function recordsIn(document: JsonValue, format: RecordFormat): readonly JsonValue[] {
+  if (format.mayBeBare && document instanceof JsonArray) return document.items;
+  if (!(document instanceof JsonObject) || document.get('format') !== format.name) {
+    throw new Error(format.mayBeBare ? 'the records must be a JSON array' : `this is not a ${format.name} file`);
   }
-  if (!(records instanceof JsonArray)) throw new Error('the records must be a JSON array');
-  return records.items;
+  return arrayMember(document, format.member);
+}
+
+/** Checks what is around the records, and returns `durable`. Throws an Error if that is invalid. */
+function checkHead(document: JsonObject, format: RecordFormat, bytes: Buffer): number {
+  const { members } = document;
+  const version = optionalNumberMember(document, 'version');
+  const known = ['format', 'version', 'store', 'durable', format.member, 'crc32'];
+  const unknown = [...members.keys()].find((name) => !known.includes(name));
+  if (version !== 1 && version !== formatVersion) throw new Error(`"version" is neither 1 nor ${formatVersion}`);
+  if (version !== 1 && unknown !== undefined) throw new Error(`${JSON.stringify(unknown)} is an unknown member`);
+  const end = bytes.length - checksumPartBytes;
+  if (members.has('crc32') && bytes.toString('latin1', end) !== checksumPart(crc32(bytes, 0, end))) {
+    throw new Error('the file does not match its "crc32" (if you edited the file on purpose, remove that member)');
+  }
+  const durable = members.has('durable') ? optionalNumberMember(document, 'durable') : 0;
+  if (!Number.isSafeInteger(durable) || durable! < 0) throw new Error('"durable" must be a whole number from 0');
+  return durable!;
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { UnsyncedError } from '../files/errors.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
+import { storeIdOf } from '../files/store-id.ts';
 import type { Plan } from '../limits/plans.ts';
 import { bearerToken } from './bearer.ts';
 import { decodeKey, encodeKey, isActive, type Key, type KeySecret } from './key.ts';
@@ -18,6 +19,7 @@ const format = { name: 'petstore-keys', member: 'keys' };
 export class KeyRing {
   readonly #path: string;
   readonly #checkLock: (() => void) | undefined;
+  readonly #store: string;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
   /** The secrets used since the last change, by their credentials, so that these are not parsed and hashed again. */
@@ -27,12 +29,13 @@ export class KeyRing {
 
   /**
    * Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. `checkLock`
-   * throws if this process may not write to the folder any more.
+   * throws if this process may not write to the folder any more. `store` is the id of the store.
    */
-  constructor(folder: string, checkLock?: () => void) {
+  constructor(folder: string, checkLock?: () => void, store = storeIdOf(folder)) {
     this.#path = join(folder, 'keys.json');
     this.#checkLock = checkLock;
-    this.#setKeys(readRecords(this.#path, format, decodeKey));
+    this.#store = store;
+    this.#setKeys(readRecords(this.#path, format, decodeKey).records);
   }
 
   /** All keys, revoked and expired ones too, oldest first. */
@@ -115,7 +118,8 @@ export class KeyRing {
       const changed = change();
       const byId = new Map([...this.#keys, changed].map((key) => [key.id, key])); // a replaced key keeps its place
       const keys = [...byId.values()];
-      const written = writeRecords(this.#path, format, keys.map(encodeKey), this.#checkLock);
+      const head = { store: this.#store };
+      const written = writeRecords(this.#path, format, head, keys.map(encodeKey), this.#checkLock);
       this.#unsynced = await written.then(() => null, (error: unknown) => {
         // After a start the new file is in force, so the change must be now, and whoever made it must hear its result.
         if (error instanceof UnsyncedError) return error.message;

@@ -7,6 +7,7 @@ import { LockLostError } from '../files/errors.ts';
 import { readJson, type JsonObject } from '../json/read.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { limitsOf } from './plans.ts';
+import { testStore } from '../testing/journal.ts';
 import { decodeUsage, encodeUsage, UsageFile } from './usage-file.ts';
 
 const free = limitsOf({ name: 'free' });
@@ -49,8 +50,8 @@ const used = ({ limiter }: UsageFile, id: string, now: number): number[] => {
 };
 
 test('the file is one JSON document with one key per line', async (t) => {
-  const { path, open } = site(t);
-  const file = open();
+  const { path, folder } = site(t);
+  const file = new UsageFile(folder, () => noon, assert.fail, undefined, testStore);
   use(file, 'k1', 61, noon);
   use(file, 'k2', 2, noon);
   use(file, 'k3', 61, noon);
@@ -59,11 +60,11 @@ test('the file is one JSON document with one key per line', async (t) => {
   await file.close();
   assert.equal(
     readFileSync(path, 'utf8'),
-    `{"format":"petstore-usage","version":1,"keys":[
+    `{"format":"petstore-usage","version":2,"store":"${testStore}","durable":0,"keys":[
 {"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":60},"day":{"start":"2026-11-21T00:00:00.000Z","used":60},"ban":{"start":"2026-11-21T12:00:03.000Z","end":"2026-11-21T12:05:03.000Z"}},
 {"id":"k2","minute":{"start":"2026-11-21T12:00:00.000Z","used":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":2}},
 {"id":"k3","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":60}}
-]}
+],"crc32":"c184f432"}
 `,
   );
 });
@@ -254,7 +255,7 @@ test('a damaged file is renamed, one line is logged, and all counters start from
     '', '{', 'null', '[]', '{}', '\0\0\0\0',
     line(good).slice(0, -20),
     line(good).replace('usage"', 'keys"'),
-    line(good).replace(':1,"keys"', ':2,"keys"'),
+    line(good).replace(':1,"keys"', ':0,"keys"'),
     line('5'),
     line('{}'),
     line(`${good},\n${good}`),
@@ -290,7 +291,7 @@ test('a damaged file is renamed, one line is logged, and all counters start from
   }
 });
 
-test('unknown members are ignored', (t) => {
+test('unknown members of a record are ignored', (t) => {
   const { path, open } = site(t);
   writeFileSync(path, line(good.replace('"used":1}', '"used":1,"hour":[]}')));
   assert.deepEqual(used(open(), 'k1', noon), [1, 1]);

@@ -4,12 +4,16 @@
  * The whole file is written in the background, about a second after the first change that it does not contain. The
  * number of requests has no influence on the number of writes. If a write fails, the server continues to run and tries
  * again.
+ *
+ * Because it is written so often, it also records the number of the last journal record that is on disk. The next start
+ * notices by it if records are missing (journal-recovery.ts).
  */
 import { join } from 'node:path';
 import { messageOf } from '../domain/operator-error.ts';
 import { setAside } from '../files/aside.ts';
 import { DamagedFileError, LockLostError } from '../files/errors.ts';
 import { readRecords, writeRecords } from '../files/record-file.ts';
+import { storeIdOf } from '../files/store-id.ts';
 import { optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
 import type { Ban } from './bans.ts';
@@ -28,6 +32,8 @@ export class UsageFile {
   readonly #now: () => number;
   readonly #log: (line: string) => void;
   readonly #checkLock: (() => void) | undefined;
+  readonly #store: string;
+  #durable: () => number;
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
   #failing = false;
@@ -35,22 +41,45 @@ export class UsageFile {
   /**
    * Reads the file of a data folder. If it is damaged, it is set aside and logged, and all counters start from nothing.
    * Throws an OperatorError if the file can be neither read nor set aside. `checkLock` throws if this process may not
-   * write to the folder any more.
+   * write to the folder any more. `store` is the id of the store.
    */
-  constructor(folder: string, now: () => number, log: (line: string) => void, checkLock?: () => void) {
+  constructor(
+    folder: string,
+    now: () => number,
+    log: (line: string) => void,
+    checkLock?: () => void,
+    store = storeIdOf(folder),
+  ) {
     this.#path = join(folder, 'usage.json');
     this.#now = now;
     this.#log = log;
     this.#checkLock = checkLock;
+    this.#store = store;
     const usages = new Map<string, KeyUsage>();
+    let recorded = 0;
     try {
-      for (const { id, usage } of readRecords(this.#path, format, decodeUsage)) usages.set(id, usage);
+      const { records, durable } = readRecords(this.#path, format, decodeUsage);
+      for (const { id, usage } of records) usages.set(id, usage);
+      recorded = durable;
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
       const aside = setAside(this.#path, 'broken');
       log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
     }
+    this.#durable = () => recorded;
     this.limiter = new Limiter(usages, now(), () => this.#scheduleSave());
+  }
+
+  /** The number of the last journal record that is known to be on disk; 0 if none is. */
+  get durable(): number {
+    return this.#durable();
+  }
+
+  /** From now on, the file records `pets.durable`, and each animal that was created is a change. */
+  follow(pets: { readonly durable: number; onCreated: () => void }): void {
+    if (pets.durable > this.durable) this.#scheduleSave();
+    this.#durable = () => pets.durable;
+    pets.onCreated = () => this.#scheduleSave();
   }
 
   /** Saves all changes so far. Rejects with an OperatorError; the file is then unchanged, and will be tried again. */
@@ -58,7 +87,8 @@ export class UsageFile {
     clearTimeout(this.#timer);
     this.#timer = undefined; // later changes may miss this write, so they schedule another one
     const saved = this.#saving.then(() => {
-      return writeRecords(this.#path, format, encodeUsages(this.limiter, this.#now), this.#checkLock);
+      const head = { store: this.#store, durable: this.durable };
+      return writeRecords(this.#path, format, head, encodeUsages(this.limiter, this.#now), this.#checkLock);
     });
     this.#saving = saved.catch(() => this.#scheduleSave());
     return saved;

@@ -204,7 +204,7 @@ test('a removed segment is noticed before a record is confirmed, and replaced if
   const events: string[] = [];
   let fails = false;
   const opened = await openJournal(folder, 0, {
-    checkLock: () => {},
+    ...undisturbed,
     async saveSnapshot() {
       events.push(`snapshot ${opened.applied}`);
       if (fails) throw new Error('ENOSPC');

@@ -1,6 +1,7 @@
 /** The lines of the journal (docs/files.md). */
 import type { StoredPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
+import { headMembers } from '../files/store-id.ts';
 import { decimal } from '../json/decimal.ts';
 
 const headPattern = /^\{"seq":([0-9]{1,15}),"durable":([0-9]{1,15})(,"pet":)?/;
@@ -30,9 +31,13 @@ export function encodeRecords(pets: readonly StoredPet[], durable: number, buffe
   return { bytes: bytes.subarray(0, end), offsets };
 }
 
-/** Encodes the marker that states that all records up to number `durable` are on disk. */
-export function encodeMarker(durable: number): Buffer {
-  const head = Buffer.from(`{"seq":${durable},"durable":${durable}`);
+/**
+ * Encodes the marker that states that all records up to number `durable` are on disk. The first line of a segment also
+ * contains the version of the format and the id of the store.
+ */
+export function encodeMarker(durable: number, store?: string): Buffer {
+  const members = store === undefined ? '' : `,${headMembers('petstore-journal', store)}`;
+  const head = Buffer.from(`{"seq":${durable},"durable":${durable}${members}`);
   return Buffer.concat([head, Buffer.from(checksumPart(head, 0, head.length))]);
 }
 

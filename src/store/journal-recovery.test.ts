@@ -127,7 +127,7 @@ test('if the last group is cut off at any byte, its whole lines are kept and the
     assert.deepEqual(others, length === end ? {} : { [`${only}.torn-1`]: good!.subarray(end, length) });
     assert.equal(logged.length, length === end ? 0 : 1);
     if (length !== end)
-      assert.match(logged[0]!, new RegExp(`pets\\.1\\.journal: .* line ${whole.length + 1} on;.*\\.torn-1$`));
+      assert.match(logged[0]!, new RegExp(`pets\\.1\\.journal: .* line ${whole.length + 1} on, after record ${expected.length};.*\\.torn-1$`));
     assert.deepEqual(await recover(folder), { pets: expected, logged: [] });
   }
 });
@@ -171,7 +171,7 @@ test('damage to any byte of a synced line is refused, with the number of the lin
     }
   }
   const bad = Buffer.from(good!);
-  bad[40]! ^= 1;
+  bad[lines[0]!.end + 40]! ^= 1;
   writeFileSync(join(folder, only), bad);
   assert.deepEqual(await refusal(folder), { name: only, line: 2 });
 });
@@ -268,8 +268,8 @@ test('damage to records that the snapshot contains is refused', async (t) => {
   assert.deepEqual(await recover(folder, 2), {
     pets: [],
     logged: [
-      `${join(folder, only)}: a crash cut off the end, from line 4 on; ` +
-        `it was not confirmed to any client, and is kept as ${join(folder, only)}.torn-1`,
+      `${join(folder, only)}: the end was cut off, from line 4 on, after record 2; if that was a crash, ` +
+        `no client had received a response to it; it is kept as ${join(folder, only)}.torn-1`,
     ],
   });
   assert.equal(filesOf(folder)[only]!.length, second!.end);
@@ -366,10 +366,14 @@ test('segments that end before the snapshot are removed', async (t) => {
   const open = async (): Promise<{ journal: Journal; found: string[] }> => {
     const found: string[] = [];
     const table = recordingTable((line) => found.push(line));
-    return { journal: await Journal.open({ folder, snapshotSequence: 9, ...silent, table }), found };
+    const log = (line: string): void => void logged.push(line);
+    return { journal: await Journal.open({ folder, snapshotSequence: 9, ...silent, table, log }), found };
   };
+  const logged: string[] = [];
+  const note = 'no journal of later ones; if it was lost, the animals added since are lost too';
   for (const expected of [[], [petOf(10)], [petOf(10), petOf(11)]]) {
     const { journal, found } = await open();
+    assert.deepEqual(logged, [`${folder} has a snapshot of the records up to 9, but ${note}`]);
     assert.deepEqual(found, expected);
     assert.deepEqual(readdirSync(folder), ['pets.10.journal']);
     await journal.append(stored(10 + expected.length));

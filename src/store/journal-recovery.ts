@@ -12,12 +12,14 @@
  * - the first line of every segment, because it is synced before the segment gets its name,
  * - all segments but the last, because the next segment gets its name only after that,
  * - all records of the snapshot, because a snapshot is made of synced records,
- * - all records up to the largest `durable` of any line, wherever the line is.
+ * - all records up to the largest `durable` of any line, wherever the line is,
+ * - all records up to the number that `usage.json` recorded, if there is such a file.
  *
  * After the last line there may be zeros, which are reserved space and not part of the journal. A disk that confirmed a
  * sync and lost the data leaves the same bytes. No journal can detect that.
  */
 import { rm, truncate } from 'node:fs/promises';
+import { OperatorError } from '../domain/operator-error.ts';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
 import { damaged, diskError } from '../files/errors.ts';
@@ -32,6 +34,8 @@ export interface RecoveryOptions {
   readonly folder: string;
   /** The number of the last record that the snapshot contains; 0 without a snapshot. */
   readonly snapshotSequence: number;
+  /** The number of the last record that another file shows to have been on disk; 0 if none does. */
+  readonly recorded: number;
   /** Receives the animals of the records after the snapshot, in order. It must copy the bytes it is given. */
   readonly table: Pick<LineTable, 'append'>;
   readonly log: (line: string) => void;
@@ -43,14 +47,13 @@ export interface RecoveryOptions {
  * Adds the records after the snapshot to the table. Moves a torn end to a file of its own, and logs that.
  * Returns the segments, the oldest first (if there are none, a new one must be started), the number of the last record,
  * and how many bytes of the last segment are known to have been synced, because a later line shows it.
- * Rejects with OperatorError if the journal is damaged or does not fit the snapshot; nothing has been changed then.
+ * Rejects with OperatorError if the journal is damaged or does not fit the snapshot, or if records are missing; nothing
+ * has been changed then.
  */
-export async function recoverJournal({ folder, snapshotSequence, table, log, checkLock }: RecoveryOptions) {
+export async function recoverJournal(options: RecoveryOptions) {
+  const { folder, snapshotSequence, recorded, table, log, checkLock } = options;
   const numbers = listSegments(folder);
   const segments: Segment[] = [];
-  if (numbers.length === 0 && snapshotSequence > 0) {
-    log(`${folder} has a snapshot but no journal; if the journal was lost, the animals added since are lost too`);
-  }
   let last = Math.min(snapshotSequence, (numbers[0] ?? Infinity) - 1);
   let provenBytes = 0;
   for (const [index, first] of numbers.entries()) {
@@ -84,7 +87,7 @@ export async function recoverJournal({ folder, snapshotSequence, table, log, che
       torn.push(Buffer.from(bytes.subarray(start, complete ? end + 1 : end)));
       // Look for proof that the torn line had been synced.
       const proven = tornLine === 1 || index < numbers.length - 1;
-      const lastSynced = proven ? Infinity : Math.max(snapshotSequence, durableShownBy(bytes, start, end));
+      const lastSynced = proven ? Infinity : Math.max(snapshotSequence, recorded, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
     }
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
@@ -95,12 +98,21 @@ export async function recoverJournal({ folder, snapshotSequence, table, log, che
       await truncate(path, intactBytes).catch((error: unknown) => {
         throw diskError('write', path, error);
       });
-      const kept = `it was not confirmed to any client, and is kept as ${aside}`;
-      log(`${path}: a crash cut off the end, from line ${tornLine} on; ${kept}`);
+      const kept = `if that was a crash, no client had received a response to it; it is kept as ${aside}`;
+      log(`${path}: the end was cut off, from line ${tornLine} on, after record ${last}; ${kept}`);
     }
     segments.push({ first, bytes: intactBytes });
   }
-  if (last < snapshotSequence && segments.length > 0) {
+  const end = Math.max(last, snapshotSequence);
+  if (end < recorded) {
+    const segment = last < snapshotSequence ? undefined : numbers.at(-1);
+    throw missing(folder, segment === undefined ? `${folder}/pets.json` : segmentPath(folder, segment), end, recorded);
+  }
+  if (snapshotSequence > 0 && (segments.length === 0 || last < snapshotSequence)) {
+    const note = 'if it was lost, the animals added since are lost too';
+    log(`${folder} has a snapshot of the records up to ${snapshotSequence}, but no journal of later ones; ${note}`);
+  }
+  if (last < snapshotSequence) {
     // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
     checkLock();
     try {
@@ -110,7 +122,16 @@ export async function recoverJournal({ folder, snapshotSequence, table, log, che
       throw diskError('write', folder, error);
     }
   }
-  return { segments, last: Math.max(last, snapshotSequence), provenBytes };
+  return { segments, last: end, provenBytes };
+}
+
+/** The error if records that had been synced are missing. `lastFile` contains the last one that is there. */
+function missing(folder: string, lastFile: string, end: number, recorded: number): OperatorError {
+  const found = end === 0 ? `${folder} contains no animals` : `${lastFile} ends with record ${end}`;
+  const problem = `${found}, but according to usage.json, record ${recorded} was on disk`;
+  const cause = `the file was cut off or is an old one, or pets.${end + 1}.journal is missing`;
+  const advice = 'restore the data folder from a backup, or remove usage.json to go on without these animals';
+  return new OperatorError(`${problem}: ${cause}; nothing was changed; ${advice}`);
 }
 
 /** The `durable` of a line, or 0. If the line feed before it is damaged, the bytes begin with earlier lines. */

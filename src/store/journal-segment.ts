@@ -33,14 +33,19 @@ export function listSegments(folder: string): number[] {
  * Creates a segment that contains only its first marker, and syncs it. The caller must sync the folder.
  * Rejects with the error of the file system or of `checkLock`; there is no such segment then.
  */
-export async function startSegment(folder: string, first: number, checkLock: () => void): Promise<AppendFile> {
+export async function startSegment(
+  folder: string,
+  store: string,
+  first: number,
+  checkLock: () => void,
+): Promise<AppendFile> {
   checkLock();
   const path = segmentPath(folder, first);
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true }); // left by an attempt that failed or was interrupted
   const file = new AppendFile(temporary, 0, 'wx');
   try {
-    file.append(encodeMarker(first - 1));
+    file.append(encodeMarker(first - 1, store));
     await file.sync();
     checkLock();
     await rename(temporary, path);

@@ -48,6 +48,8 @@ const maxIdleTurns = 4;
 
 /** How to open a journal. */
 export interface JournalOptions extends RecoveryOptions {
+  /** The id of the store. */
+  readonly store: string;
   /**
    * Writes a snapshot of the table, in which all records up to `durable` are. Called if a segment was removed or
    * replaced by somebody else. Rejects if that fails.
@@ -91,7 +93,7 @@ export class Journal {
    * Rejects with OperatorError if the journal is damaged or cannot be written.
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const { folder, checkLock } = options;
+    const { folder, store, checkLock } = options;
     const { segments, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
     const first = active?.first ?? last + 1;
@@ -99,7 +101,7 @@ export class Journal {
     try {
       checkLock(); // reading can take long
       const isNew = active === undefined;
-      const file = isNew ? await startSegment(folder, first, checkLock) : new AppendFile(path, active.bytes);
+      const file = isNew ? await startSegment(folder, store, first, checkLock) : new AppendFile(path, active.bytes);
       const journal = new Journal(options, segments, first, file, last);
       // From now on all records that were read count as durable. So those that may not have reached the disk, because a
       // process was killed or its syncs failed, are written again, and `#repair` syncs them.
@@ -327,7 +329,8 @@ export class Journal {
 
   /** Makes a new segment the current one. The caller must sync the folder. */
   async #startSegment(first: number): Promise<void> {
-    const file = await startSegment(this.#options.folder, first, this.#options.checkLock);
+    const { folder, store, checkLock } = this.#options;
+    const file = await startSegment(folder, store, first, checkLock);
     this.#file.close();
     this.#first = first;
     this.#file = file;

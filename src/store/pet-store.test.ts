@@ -25,6 +25,7 @@ import { LineTable } from './line-table.ts';
 import { PetStore } from './pet-store.ts';
 import { writeSnapshot } from './snapshot.ts';
 import { bytesOfBody } from '../testing/bytes.ts';
+import { testStore } from '../testing/journal.ts';
 
 const all = { limit: 100, after: undefined, status: undefined };
 const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'available' };
@@ -34,7 +35,7 @@ const minJournalBytes = 4 * 1024 * 1024;
 
 async function openStore(folder: string): Promise<{ store: PetStore; logged: string[] }> {
   const logged: string[] = [];
-  return { store: await PetStore.open(folder, (line) => logged.push(line), undefined, minJournalBytes), logged };
+  return { store: await PetStore.open(folder, (line) => logged.push(line), { minJournalBytes }), logged };
 }
 
 /** Returns the lines of all animals that a start finds. The start must log nothing. */
@@ -470,7 +471,7 @@ test('an id of more than 15 digits, which no snapshot can state, is neither read
   const inSnapshot = await place(async (folder) => {
     const table = new LineTable();
     for (const id of [7, maxPetId + 1]) table.append(Buffer.from(petLine(id, rex)), rex.status);
-    await writeSnapshot(join(folder, 'pets.json'), table, 2, 7);
+    await writeSnapshot(join(folder, 'pets.json'), table, { store: testStore, sequence: 2, lastId: 7 });
   });
   const inJournal = await place((folder) => writeFileSync(join(folder, 'pets.1.journal'), encode(maxPetId + 1)));
   for (const [folder, name, line] of [[inSnapshot, 'pets.json', 3], [inJournal, 'pets.1.journal', 2]] as const) {

@@ -3,6 +3,7 @@ import { ApiError } from '../domain/api-error.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
+import { storeIdOf } from '../files/store-id.ts';
 import { Journal } from './journal.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
@@ -10,10 +11,25 @@ import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 /** A journal up to this length is read in a fraction of a second, while writing a snapshot slows creates down. */
 const defaultMinJournalBytes = 32 * 1024 * 1024;
 
+/** How to open the animals of a data folder. */
+export interface PetStoreOptions {
+  /** The id of the store. */
+  readonly store?: string;
+  /** The number of the last journal record that another file shows to have been on disk; 0 if none does. */
+  readonly recorded?: number;
+  /** Throws if this process may not write to the folder any more. */
+  readonly checkLock?: () => void;
+  /** A journal of up to this length is not replaced by a snapshot. */
+  readonly minJournalBytes?: number;
+}
+
 /** The animals: in a table in memory, and on disk in a snapshot and a journal. */
 export class PetStore {
   /** The animals that are on disk. Only this class adds to them. */
   readonly table = new LineTable();
+  /** Called after each create. */
+  onCreated = (): void => {};
+  readonly #store: string;
   readonly #path: string;
   readonly #log: (line: string) => void;
   readonly #checkLock: () => void;
@@ -30,27 +46,28 @@ export class PetStore {
   #closing = false;
 
   /**
-   * Reads the animals in a data folder. A journal of up to `minJournalBytes` is not replaced by a snapshot.
-   * `checkLock` throws if this process may not write to the folder any more.
-   * Rejects with OperatorError if a file is damaged; the message names the file and the line.
+   * Reads the animals in a data folder. Rejects with OperatorError if a file is damaged or records are missing; the
+   * message names the file and, if possible, the line.
    */
-  static async open(
-    folder: string,
-    log: (line: string) => void,
-    checkLock = (): void => {},
-    minJournalBytes = defaultMinJournalBytes,
-  ): Promise<PetStore> {
-    const store = new PetStore(folder, log, checkLock, minJournalBytes);
-    const { table } = store;
-    const { sequence, lastId } = store.#snapshot;
-    const saveSnapshot = (): Promise<void> => store.#saveSnapshot();
-    store.#journal = await Journal.open({ folder, snapshotSequence: sequence, table, log, checkLock, saveSnapshot });
-    store.#lastId = Math.max(lastId, Number(store.table.lastId ?? 0));
-    return store;
+  static async open(folder: string, log: (line: string) => void, options: PetStoreOptions = {}): Promise<PetStore> {
+    const pets = new PetStore(folder, log, { ...options, store: options.store ?? storeIdOf(folder) });
+    const { table } = pets;
+    const { sequence: snapshotSequence, lastId } = pets.#snapshot;
+    pets.#journal = await Journal.open({
+      folder, store: pets.#store, recorded: options.recorded ?? 0, snapshotSequence, table, log,
+      checkLock: pets.#checkLock, saveSnapshot: () => pets.#saveSnapshot(),
+    });
+    pets.#lastId = Math.max(lastId, Number(table.lastId ?? 0));
+    return pets;
   }
 
-  private constructor(folder: string, log: (line: string) => void, checkLock: () => void, minJournalBytes: number) {
+  private constructor(
+    folder: string,
+    log: (line: string) => void,
+    { store, checkLock = () => {}, minJournalBytes = defaultMinJournalBytes }: PetStoreOptions & { store: string },
+  ) {
     this.#path = join(folder, 'pets.json');
+    this.#store = store;
     this.#log = log;
     this.#checkLock = checkLock;
     this.#minJournalBytes = minJournalBytes;
@@ -74,8 +91,14 @@ export class PetStore {
       throw new ApiError('storage_unavailable', message, { retryAfterSeconds: 5 });
     }
     this.#noteWritten();
+    this.onCreated();
     this.#writeSnapshotIfDue();
     return stored;
+  }
+
+  /** The number of the last journal record on disk. */
+  get durable(): number {
+    return this.#journal.durable;
   }
 
   /** Whether animals can be added. If the last write failed, or the journal is not in place, this tries to write. */
@@ -141,7 +164,8 @@ export class PetStore {
   #saveSnapshot(): Promise<void> {
     const saved = this.#saved.then(async () => {
       const { durable } = this.#journal;
-      this.#snapshot = await writeSnapshot(this.#path, this.table, durable, this.#lastId, this.#checkLock);
+      const state = { store: this.#store, sequence: durable, lastId: this.#lastId };
+      this.#snapshot = await writeSnapshot(this.#path, this.table, state, this.#checkLock);
     });
     this.#saved = saved.catch(() => {});
     return saved;

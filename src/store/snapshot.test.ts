@@ -7,7 +7,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { petLine, petStatuses, type NewPet } from '../domain/pet.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { onSync } from '../testing/file-handle.ts';
-import { recordingTable } from '../testing/journal.ts';
+import { recordingTable, testStore } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
@@ -37,7 +37,7 @@ function tableOf(list: readonly NewPet[]): LineTable {
 }
 
 async function write(path: string, list: readonly NewPet[]): Promise<Snapshot> {
-  return writeSnapshot(path, tableOf(list), list.length + 3, list.length + 7);
+  return writeSnapshot(path, tableOf(list), { store: testStore, sequence: list.length + 3, lastId: list.length + 7 });
 }
 
 function read(path: string): { snapshot: Snapshot; lines: string[] } {
@@ -73,7 +73,7 @@ test('a snapshot is one JSON document with one animal per line and mode 0600, an
     const document = JSON.parse(text) as Document;
     assert.deepEqual(
       { ...document, pets: [], crc32: [] },
-      { format: 'petstore', version: 1, sequence: count + 3, lastId: count + 7, count, pets: [], crc32: [] },
+      { format: 'petstore', version: 2, store: testStore, sequence: count + 3, lastId: count + 7, count, pets: [], crc32: [] },
     );
     assert.deepEqual(
       document.pets.map(({ id, name }) => [id, name]),
@@ -102,7 +102,7 @@ test('a snapshot contains only the animals that were in the table when it was be
   const list = pets(100);
   for (const count of [0, 1, 70, 99]) {
     const table = tableOf(list.slice(0, count));
-    const writing = writeSnapshot(path, table, count, count);
+    const writing = writeSnapshot(path, table, { store: testStore, sequence: count, lastId: count });
     for (const [index, pet] of list.entries()) {
       if (index >= count) table.append(Buffer.from(petLine(index + 1, pet)), pet.status);
     }
@@ -269,7 +269,7 @@ test('if a snapshot cannot be written, the old one is unchanged', async (t) => {
     throw new Error('EIO');
   });
   const refused = { message: new RegExp(`^cannot write ${path}: EIO;`) };
-  await assert.rejects(writeSnapshot(path, table, 1, 5), refused);
+  await assert.rejects(writeSnapshot(path, table, { store: testStore, sequence: 1, lastId: 5 }), refused);
   await onSync(t, () => Promise.reject(new Error('EIO')), 'datasync');
   await assert.rejects(write(path, pets(20_000)), refused);
   assert.equal(read(path).lines.length, 3);

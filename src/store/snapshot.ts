@@ -1,7 +1,7 @@
 /**
  * The snapshot: all animals up to some record of the journal, as one JSON document (docs/files.md).
  *
- *     {"format":"petstore","version":1,"sequence":2,"lastId":2,"count":2,"pets":[
+ *     {"format":"petstore","version":2,"store":"5f0c9b6e…","sequence":2,"lastId":2,"count":2,"pets":[
  *     {"id":1,"name":"Rex","categoryId":1,"status":"available"},
  *     {"id":2,"name":"Mia","categoryId":2,"status":"sold"}
  *     ],"crc32":[
@@ -26,6 +26,7 @@ import { crc32 } from '../files/crc32.ts';
 import { damaged, diskError } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
+import { headMembers } from '../files/store-id.ts';
 import type { LineTable } from './line-table.ts';
 
 /** What is known of a snapshot. */
@@ -48,8 +49,9 @@ const documentEnd = ']}';
 const comma = 0x2c;
 const lineFeed = 0x0a;
 const digits = '([0-9]{1,15})';
+const version = '"version":(?:1|2,"store":"[0-9a-f]{32}")';
 const headPattern = new RegExp(
-  `^\\{"format":"petstore","version":1,"sequence":${digits},"lastId":${digits},"count":${digits},"pets":\\[$`,
+  `^\\{"format":"petstore",${version},"sequence":${digits},"lastId":${digits},"count":${digits},"pets":\\[$`,
 );
 
 /**
@@ -59,13 +61,12 @@ const headPattern = new RegExp(
 export async function writeSnapshot(
   path: string,
   table: LineTable,
-  sequence: number,
-  lastId: number,
+  { store, sequence, lastId }: Pick<Snapshot, 'sequence' | 'lastId'> & { readonly store: string },
   checkLock?: () => void,
 ): Promise<Snapshot> {
   const { count } = table;
   const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
-  const pieces = encodeSnapshot(`{"format":"petstore","version":1,${numbers},"pets":[`, table, count);
+  const pieces = encodeSnapshot(`{${headMembers('petstore', store)},${numbers},"pets":[`, table, count);
   await replaceFile(path, pieces, checkLock);
   return { sequence, lastId, bytes: statSync(path).size };
 }

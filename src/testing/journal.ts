@@ -14,8 +14,13 @@ export interface Opened {
   readonly logged: string[];
 }
 
+/** The id of the store in tests. */
+export const testStore = '0123456789abcdef'.repeat(2);
+
 /** For tests in which the folder stays as it is. */
 export const undisturbed = {
+  store: testStore,
+  recorded: 0,
   checkLock: (): void => {},
   saveSnapshot: (): Promise<void> => Promise.reject(new Error('the journal is not in its place')),
 };

@@ -66,9 +66,10 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const { secret } = await keys.create('test', { name: 'business' }, null, now);
   const logged: string[] = [];
   const log = (line: string): void => void logged.push(line);
-  const pets = await PetStore.open(folder, log);
   const clock = (): number => time.now;
   const usage = new UsageFile(folder, clock, log);
+  const pets = await PetStore.open(folder, log, { recorded: usage.durable });
+  usage.follow(pets);
   const orders = new LineTable();
   readOrders(folder, orders);
   const { limiter } = usage;

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder, type Owner } from '../../../harness/owner.ts';
 import { startServer, type RunningServer } from '../../../harness/server.ts';
 import { writeRecords } from '../../files/record-file.ts';
+import { storeIdOf } from '../../files/store-id.ts';
 import { encodeKey } from '../../keys/key.ts';
 import { hashSecret, newSecret } from '../../keys/secret.ts';
 import type { Plan } from '../../limits/plans.ts';
@@ -100,7 +101,8 @@ async function writeKeys(folder: string, secrets: TranscriptServer['secrets'], c
     id: `k${index + 1}`, name: 'test', plan: plans[index]!, createdAt, expiresAt: null, revokedAt: null,
     secrets: [{ sha256: hashSecret(secret), last4: secret.slice(-4), expiresAt: null }],
   }));
-  await writeRecords(join(folder, 'keys.json'), { name: 'petstore-keys', member: 'keys' }, keys.map(encodeKey));
+  const format = { name: 'petstore-keys', member: 'keys' };
+  await writeRecords(join(folder, 'keys.json'), format, { store: storeIdOf(folder) }, keys.map(encodeKey));
 }
 
 /** Writes a usage.json in which the keys with the free plan have been banned for 10 s. */
@@ -111,5 +113,6 @@ async function writeBans(folder: string, keys: number, now: number): Promise<voi
   const ban = `{"start":"${iso(second - 10_000)}","end":"${iso(second + 290_000)}"}`;
   const lines = Array.from({ length: keys }, (_, index) =>
     `{"id":"k${keys + index + 1}","minute":${window(60_000)},"day":${window(86_400_000)},"ban":${ban}}`);
-  await writeRecords(join(folder, 'usage.json'), { name: 'petstore-usage', member: 'keys' }, lines);
+  const format = { name: 'petstore-usage', member: 'keys' };
+  await writeRecords(join(folder, 'usage.json'), format, { store: storeIdOf(folder) }, lines);
 }
