@@ -48,8 +48,9 @@ async function serve(config: Config): Promise<void> {
   const orders = new LineTable();
   readOrders(folder, orders);
   const usage = new UsageFile(folder, Date.now, log, checkLock, store);
-  const pets = await PetStore.open(folder, log, { store, recorded: usage.durable, checkLock });
-  usage.follow(pets);
+  keys.checkChanges(usage.recorded.keyChanges);
+  const pets = await PetStore.open(folder, log, { store, recorded: usage.recorded.durable, checkLock });
+  usage.follow(pets, keys);
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../domain/operator-error.ts';
+import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
 import { sendMessage } from './channel.ts';
@@ -30,7 +31,9 @@ export async function runCommand<Op extends CommandName>(
     const lock = await FolderLock.acquire(folder, 'command');
     if (lock instanceof FolderLock) {
       try {
-        const accounts = { keys: new KeyRing(folder), openUsage: () => new UsageFile(folder, Date.now, log) };
+        const store = storeIdOf(folder);
+        const keys = new KeyRing(folder, undefined, store);
+        const accounts = { keys, openUsage: () => new UsageFile(folder, Date.now, log, undefined, store) };
         return (await execute(accounts, command, Date.now())) as Result<Op>;
       } finally {
         await lock.release();

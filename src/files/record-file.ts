@@ -12,7 +12,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../domain/operator-error.ts';
-import { arrayMember, optionalNumberMember } from '../json/members.ts';
+import { arrayMember, countMember, optionalNumberMember } from '../json/members.ts';
 import { JsonArray, JsonObject, readJson, type JsonValue } from '../json/read.ts';
 import { JsonSyntaxError } from '../json/source.ts';
 import { crc32, crcHex } from './crc32.ts';
@@ -30,20 +30,25 @@ export interface RecordFormat {
   readonly mayBeBare?: boolean;
 }
 
-/** What a file states besides its records. */
-export interface RecordHead {
-  readonly store: string;
+/** The numbers that a file may state besides its records; 0 if it does not. */
+export interface RecordNumbers {
   /** The number of the last journal record that was on disk when the file was written. */
-  readonly durable?: number;
+  readonly durable: number;
+  /** How often keys.json had been changed by a program. */
+  readonly keyChanges: number;
 }
+const numberNames = ['durable', 'keyChanges'] as const;
+const noNumbers: RecordNumbers = { durable: 0, keyChanges: 0 };
+
+/** What a file states besides its records. */
+export type RecordHead = { readonly store: string } & Partial<RecordNumbers>;
 
 const checksumPartBytes = ',"crc32":"01234567"}\n'.length;
 /** The least number of characters per write. Between two writes, other work can be done. */
 const pieceLength = 64 * 1024;
 
 /**
- * Reads the records of a file and decodes each of them. Returns none if there is no file. `durable` is 0 if the file
- * does not state it.
+ * Reads the records of a file and decodes each of them. Returns none if there is no file.
  * Throws DamagedFileError if the file violates the format, if two records have the same id, or if `decode` throws; and
  * another OperatorError if the file cannot be read.
  */
@@ -51,7 +56,7 @@ export function readRecords<Item extends { readonly id: unknown }>(
   path: string,
   format: RecordFormat,
   decode: (record: JsonObject) => Item,
-): { records: Item[]; durable: number } {
+): { records: Item[] } & RecordNumbers {
   let last: JsonObject | null = null;
   const recordById = new Map<unknown, JsonObject>();
   try {
@@ -68,10 +73,10 @@ export function readRecords<Item extends { readonly id: unknown }>(
       records.push(item);
     }
     last = null;
-    return { records, durable: document instanceof JsonObject ? checkHead(document, format, bytes) : 0 };
+    return { records, ...(document instanceof JsonObject ? readHead(document, format, bytes) : noNumbers) };
   } catch (error) {
     if (error instanceof Error && 'code' in error) {
-      if (error.code === 'ENOENT') return { records: [], durable: 0 };
+      if (error.code === 'ENOENT') return { records: [], ...noNumbers };
       throw diskError('read', path, error);
     }
     const line = error instanceof JsonSyntaxError ? error.line : (last?.line ?? 1);
@@ -93,8 +98,8 @@ export function writeRecords(
 }
 
 function* encodeRecords(format: RecordFormat, head: RecordHead, records: Iterable<string>): Generator<string> {
-  const durable = head.durable === undefined ? '' : `"durable":${head.durable},`;
-  let piece = `{${headMembers(format.name, head.store)},${durable}"${format.member}":[`;
+  const numbers = numberNames.map((name) => (head[name] === undefined ? '' : `"${name}":${head[name]},`)).join('');
+  let piece = `{${headMembers(format.name, head.store)},${numbers}"${format.member}":[`;
   let separator = '\n';
   for (const record of records) {
     piece += separator + record;
@@ -130,11 +135,11 @@ function recordsIn(document: JsonValue, format: RecordFormat): readonly JsonValu
   return arrayMember(document, format.member);
 }
 
-/** Checks what is around the records, and returns `durable`. Throws an Error if that is invalid. */
-function checkHead(document: JsonObject, format: RecordFormat, bytes: Buffer): number {
+/** Checks what is around the records, and returns the numbers in it. Throws an Error if it is invalid. */
+function readHead(document: JsonObject, format: RecordFormat, bytes: Buffer): RecordNumbers {
   const { members } = document;
   const version = optionalNumberMember(document, 'version');
-  const known = ['format', 'version', 'store', 'durable', format.member, 'crc32'];
+  const known = ['format', 'version', 'store', ...numberNames, format.member, 'crc32'];
   const unknown = [...members.keys()].find((name) => !known.includes(name));
   if (version !== 1 && version !== formatVersion) throw new Error(`"version" is neither 1 nor ${formatVersion}`);
   if (version !== 1 && unknown !== undefined) throw new Error(`${JSON.stringify(unknown)} is an unknown member`);
@@ -142,7 +147,6 @@ function checkHead(document: JsonObject, format: RecordFormat, bytes: Buffer): n
   if (members.has('crc32') && bytes.toString('latin1', end) !== checksumPart(crc32(bytes, 0, end))) {
     throw new Error('the file does not match its "crc32" (if you edited the file on purpose, remove that member)');
   }
-  const durable = members.has('durable') ? optionalNumberMember(document, 'durable') : 0;
-  if (!Number.isSafeInteger(durable) || durable! < 0) throw new Error('"durable" must be a whole number from 0');
-  return durable!;
+  const number = (name: keyof RecordNumbers): number => (members.has(name) ? countMember(document, name) : 0);
+  return { durable: number('durable'), keyChanges: number('keyChanges') };
 }

@@ -28,6 +28,13 @@ export function optionalNumberMember(parent: JsonObject, name: string): number |
   return value instanceof JsonNumber ? Number(value.text) : undefined;
 }
 
+/** A member that is a whole number from 0. */
+export function countMember(parent: JsonObject, name: string): number {
+  const value = optionalNumberMember(parent, name);
+  if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new Error(`"${name}" must be a whole number from 0`);
+}
+
 /** A member that is a time (RFC 3339), in milliseconds since the epoch. */
 export function timeMember(parent: JsonObject, name: string): number {
   const value = Date.parse(stringMember(parent, name));

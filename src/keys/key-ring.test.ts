@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -235,12 +235,34 @@ test('if the folder cannot be synced, a change is in force and reported, until a
   const { secret: second } = await ring.rotate('k1', 0, now);
   const what = `cannot sync the folder of ${join(folder, 'keys.json')}: EIO: i/o error, fsync`;
   assert.equal(ring.unsynced, `${what}; the file was replaced, but a power cut may undo that`);
+  assert.equal(ring.changes, 1);
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.deepEqual([keys.find(bearer(first), now), keys.find(bearer(second), now)?.id], [null, 'k1']);
   }
   t.mock.restoreAll();
   await ring.create('b', pro, null, now);
   assert.equal(ring.unsynced, null);
+});
+
+test('a missing or old file is refused if more changes are recorded', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys.json');
+  const ring = new KeyRing(folder);
+  let changed = 0;
+  ring.onChanged = () => changed++;
+  await ring.create('a', pro, null, now);
+  const old = readFileSync(file);
+  await ring.revoke('k1', now);
+  assert.deepEqual([ring.changes, changed], [2, 2]);
+  new KeyRing(folder).checkChanges(2);
+  const advice = 'nothing was changed; restore it from a backup, or remove usage.json to go on without the later changes';
+  const refused = (changes: number) => ({
+    message: `${file} is missing or an old copy: ${changes} changes were made to it, but 2 according to usage.json; ${advice}`,
+  });
+  writeFileSync(file, old);
+  assert.throws(() => new KeyRing(folder).checkChanges(2), refused(1));
+  rmSync(file);
+  assert.throws(() => new KeyRing(folder).checkChanges(2), refused(0));
 });
 
 /** The text of a file without its checksum, as if an operator had edited it. */

@@ -24,7 +24,11 @@ export class KeyRing {
   #byHash = new Map<string, KnownSecret>();
   /** The secrets used since the last change, by their credentials, so that these are not parsed and hashed again. */
   readonly #used = new Map<string, KnownSecret>();
-  #changes: Promise<unknown> = Promise.resolve();
+  /** Called after each change. */
+  onChanged = (): void => {};
+  #changes = 0;
+  /** Settled when all changes so far are made. */
+  #changing: Promise<unknown> = Promise.resolve();
   #unsynced: string | null = null;
 
   /**
@@ -35,7 +39,9 @@ export class KeyRing {
     this.#path = join(folder, 'keys.json');
     this.#checkLock = checkLock;
     this.#store = store;
-    this.#setKeys(readRecords(this.#path, format, decodeKey).records);
+    const { records, keyChanges } = readRecords(this.#path, format, decodeKey);
+    this.#setKeys(records);
+    this.#changes = keyChanges;
   }
 
   /** All keys, revoked and expired ones too, oldest first. */
@@ -46,6 +52,19 @@ export class KeyRing {
   /** Why a power cut may undo the last changes although they have taken effect; null if they are on disk. */
   get unsynced(): string | null {
     return this.#unsynced;
+  }
+
+  /** How often the keys have been changed, over the life of the folder, as far as that is on disk. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Throws an OperatorError if the last `recorded` changes of the keys are not in the file. */
+  checkChanges(recorded: number): void {
+    if (this.#changes >= recorded) return;
+    const problem = `${this.#path} is missing or an old copy: ${this.#changes} changes were made to it`;
+    const advice = 'restore it from a backup, or remove usage.json to go on without the later changes';
+    throw new OperatorError(`${problem}, but ${recorded} according to usage.json; nothing was changed; ${advice}`);
   }
 
   /** Returns the key with this id, also if it is revoked or expired. Throws an OperatorError if there is none. */
@@ -114,11 +133,11 @@ export class KeyRing {
 
   /** Adds or replaces the key that `change` returns. Changes are made one after the other. */
   #change(change: () => Key): Promise<Key> {
-    const done = this.#changes.then(async () => {
+    const done = this.#changing.then(async () => {
       const changed = change();
       const byId = new Map([...this.#keys, changed].map((key) => [key.id, key])); // a replaced key keeps its place
       const keys = [...byId.values()];
-      const head = { store: this.#store };
+      const head = { store: this.#store, keyChanges: this.#changes + 1 };
       const written = writeRecords(this.#path, format, head, keys.map(encodeKey), this.#checkLock);
       this.#unsynced = await written.then(() => null, (error: unknown) => {
         // After a start the new file is in force, so the change must be now, and whoever made it must hear its result.
@@ -126,9 +145,11 @@ export class KeyRing {
         throw error;
       });
       this.#setKeys(keys);
+      if (this.#unsynced === null) this.#changes++; // otherwise a power cut may bring back the file before it
+      this.onChanged();
       return changed;
     });
-    this.#changes = done.catch(() => {});
+    this.#changing = done.catch(() => {});
     return done;
   }
 

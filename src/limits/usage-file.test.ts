@@ -60,13 +60,43 @@ test('the file is one JSON document with one key per line', async (t) => {
   await file.close();
   assert.equal(
     readFileSync(path, 'utf8'),
-    `{"format":"petstore-usage","version":2,"store":"${testStore}","durable":0,"keys":[
+    `{"format":"petstore-usage","version":2,"store":"${testStore}","durable":0,"keyChanges":0,"keys":[
 {"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":60},"day":{"start":"2026-11-21T00:00:00.000Z","used":60},"ban":{"start":"2026-11-21T12:00:03.000Z","end":"2026-11-21T12:05:03.000Z"}},
 {"id":"k2","minute":{"start":"2026-11-21T12:00:00.000Z","used":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":2}},
 {"id":"k3","minute":{"start":"2026-11-21T12:00:00.000Z","used":60,"firstRefusedAt":"2026-11-21T12:00:00.000Z","refusals":2},"day":{"start":"2026-11-21T00:00:00.000Z","used":60}}
-],"crc32":"c184f432"}
+],"crc32":"158f755d"}
 `,
   );
+});
+
+test('the file records what is on disk of the animals and the keys, and is saved after each change', async (t) => {
+  const { open } = site(t);
+  const file = open();
+  const pets = { durable: 0, onCreated: assert.fail as () => void };
+  const keys = { changes: 0, onChanged: assert.fail as () => void };
+  const recorded = async (of = open()): Promise<number[]> => {
+    await of.close();
+    return [open().recorded.durable, open().recorded.keyChanges];
+  };
+  file.follow(pets, keys);
+  assert.deepEqual(await recorded(file), [0, 0]);
+  pets.durable = 7;
+  assert.deepEqual(await recorded(file), [0, 0], 'nothing has changed yet');
+  pets.onCreated();
+  assert.deepEqual(await recorded(file), [7, 0]);
+  keys.changes = 2;
+  keys.onChanged();
+  assert.deepEqual(await recorded(file), [7, 2]);
+  // A command changes the usage without reading the animals.
+  const command = open();
+  use(command, 'k1', 1, noon);
+  assert.deepEqual(await recorded(command), [7, 2]);
+  // What has changed without the file is saved soon after the start.
+  for (const [durable, changes] of [[8, 2], [8, 3]] as const) {
+    const next = open();
+    next.follow({ ...pets, durable }, { ...keys, changes });
+    assert.deepEqual(await recorded(next), [durable, changes]);
+  }
 });
 
 test('encodeUsage and decodeUsage are inverse', () => {

@@ -5,16 +5,16 @@
  * number of requests has no influence on the number of writes. If a write fails, the server continues to run and tries
  * again.
  *
- * Because it is written so often, it also records the number of the last journal record that is on disk. The next start
- * notices by it if records are missing (journal-recovery.ts).
+ * Because it is written so often, it also records the number of the last journal record that is on disk, and how often
+ * the keys were changed. The next start notices by it if animals or keys are missing.
  */
 import { join } from 'node:path';
 import { messageOf } from '../domain/operator-error.ts';
 import { setAside } from '../files/aside.ts';
 import { DamagedFileError, LockLostError } from '../files/errors.ts';
-import { readRecords, writeRecords } from '../files/record-file.ts';
+import { readRecords, writeRecords, type RecordNumbers } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
-import { optionalNumberMember, objectMember, stringMember, timeMember } from '../json/members.ts';
+import { countMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
 import type { Ban } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
@@ -33,7 +33,7 @@ export class UsageFile {
   readonly #log: (line: string) => void;
   readonly #checkLock: (() => void) | undefined;
   readonly #store: string;
-  #durable: () => number;
+  #numbers: () => RecordNumbers;
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
   #failing = false;
@@ -56,30 +56,34 @@ export class UsageFile {
     this.#checkLock = checkLock;
     this.#store = store;
     const usages = new Map<string, KeyUsage>();
-    let recorded = 0;
+    let recorded: RecordNumbers = { durable: 0, keyChanges: 0 };
     try {
-      const { records, durable } = readRecords(this.#path, format, decodeUsage);
+      const { records, ...numbers } = readRecords(this.#path, format, decodeUsage);
       for (const { id, usage } of records) usages.set(id, usage);
-      recorded = durable;
+      recorded = numbers;
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
       const aside = setAside(this.#path, 'broken');
       log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
     }
-    this.#durable = () => recorded;
+    this.#numbers = () => recorded;
     this.limiter = new Limiter(usages, now(), () => this.#scheduleSave());
   }
 
-  /** The number of the last journal record that is known to be on disk; 0 if none is. */
-  get durable(): number {
-    return this.#durable();
+  /** The last journal record, and the number of changes of the keys, that are known to be on disk. */
+  get recorded(): RecordNumbers {
+    return this.#numbers();
   }
 
-  /** From now on, the file records `pets.durable`, and each animal that was created is a change. */
-  follow(pets: { readonly durable: number; onCreated: () => void }): void {
-    if (pets.durable > this.durable) this.#scheduleSave();
-    this.#durable = () => pets.durable;
-    pets.onCreated = () => this.#scheduleSave();
+  /** From now on, the file records the state of `pets` and `keys`, and is saved after they have changed. */
+  follow(
+    pets: { readonly durable: number; onCreated: () => void },
+    keys: { readonly changes: number; onChanged: () => void },
+  ): void {
+    const { durable, keyChanges } = this.recorded;
+    this.#numbers = () => ({ durable: pets.durable, keyChanges: keys.changes });
+    pets.onCreated = keys.onChanged = () => this.#scheduleSave();
+    if (pets.durable > durable || keys.changes > keyChanges) this.#scheduleSave();
   }
 
   /** Saves all changes so far. Rejects with an OperatorError; the file is then unchanged, and will be tried again. */
@@ -87,7 +91,7 @@ export class UsageFile {
     clearTimeout(this.#timer);
     this.#timer = undefined; // later changes may miss this write, so they schedule another one
     const saved = this.#saving.then(() => {
-      const head = { store: this.#store, durable: this.durable };
+      const head = { store: this.#store, ...this.recorded };
       return writeRecords(this.#path, format, head, encodeUsages(this.limiter, this.#now), this.#checkLock);
     });
     this.#saving = saved.catch(() => this.#scheduleSave());
@@ -163,10 +167,4 @@ function decodeBan(record: JsonObject): Ban {
   const end = timeMember(record, 'end');
   if (start % 1000 === 0 && end % 1000 === 0 && start < end) return { start, end };
   throw new Error('"ban" must start and end at whole seconds, and end after its start');
-}
-
-function countMember(parent: JsonObject, name: string): number {
-  const value = optionalNumberMember(parent, name);
-  if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new Error(`"${name}" must be a whole number from 0`);
 }

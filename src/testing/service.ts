@@ -68,8 +68,8 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const log = (line: string): void => void logged.push(line);
   const clock = (): number => time.now;
   const usage = new UsageFile(folder, clock, log);
-  const pets = await PetStore.open(folder, log, { recorded: usage.durable });
-  usage.follow(pets);
+  const pets = await PetStore.open(folder, log, { recorded: usage.recorded.durable });
+  usage.follow(pets, keys);
   const orders = new LineTable();
   readOrders(folder, orders);
   const { limiter } = usage;
