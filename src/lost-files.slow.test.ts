@@ -1,10 +1,13 @@
-/** What the server does if somebody removes or replaces its files while it runs. */
+/** What the server does if somebody removes or replaces its files. */
 import assert from 'node:assert/strict';
-import { copyFileSync, readdirSync, readFileSync, renameSync, statSync, truncateSync, unlinkSync } from 'node:fs';
+import {
+  copyFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, truncateSync, unlinkSync, writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryFolder } from '../harness/owner.ts';
-import { makeKey, startServer, type RunningServer } from '../harness/server.ts';
+import { makeKey, runServer, startServer, type RunningServer } from '../harness/server.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
@@ -98,4 +101,33 @@ test('a server without its lock writes nothing more, and another one loses nothi
   assert.deepEqual(filesIn(folder), files);
   assert.equal(new Set(ids).size, 10, 'no id is used twice');
   assert.deepEqual(await idsIn(await startServer(t, folder), key), ids.sort((a, b) => a - b));
+});
+
+test('what a killed server had saved a second before its end cannot go missing unnoticed', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  await createMany(server, key, 5);
+  const usage = join(folder, 'usage.json');
+  while (!existsSync(usage) || !readFileSync(usage, 'utf8').includes('"durable":5,')) await delay(20);
+  await server.kill();
+  const damages: [name: string, content: Buffer | null, message: string][] = [
+    ['pets.1.journal', null, 'pets.json: record 5, which was on disk according to usage.json, is missing; '],
+    ['pets.1.journal', readFileSync(journalIn(folder)).subarray(0, 500), 'pets.1.journal, line '],
+    ['keys.json', null, 'keys.json is missing or an old copy: '],
+    ['keys.json', Buffer.from('{"format":"petstore-keys","version":3}'), 'keys.json has version 3 of its format'],
+  ];
+  for (const [name, content, message] of damages) {
+    const path = join(folder, name);
+    const good = readFileSync(path);
+    if (content === null) unlinkSync(path);
+    else writeFileSync(path, content);
+    const before = [...filesIn(folder)].filter(([other]) => !other.startsWith('lock.'));
+    const { code, stderr } = await runServer(t, folder).ended;
+    assert.deepEqual([code, stderr.split('\n').length], [1, 2], stderr);
+    assert(stderr.startsWith(`petstore: ${folder}/${message}`), stderr);
+    assert.deepEqual([...filesIn(folder)].filter(([other]) => !other.startsWith('lock.')), before);
+    writeFileSync(path, good);
+  }
+  assert.equal((await idsIn(await startServer(t, folder), key)).length, 5);
 });

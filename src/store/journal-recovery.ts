@@ -58,7 +58,7 @@ export async function recoverJournal(options: RecoveryOptions) {
   let provenBytes = 0;
   for (const [index, first] of numbers.entries()) {
     const path = segmentPath(folder, first);
-    if (first !== last + 1) throw damaged(path, 1, `its first record is ${first}, but should be ${last + 1}`);
+    if (first !== last + 1) throw gap(path, first, last, index === 0 ? null : numbers[index - 1]!);
     let intactBytes = 0; // the length of the good lines
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
     const torn: Buffer[] = []; // that line and all after it
@@ -106,7 +106,7 @@ export async function recoverJournal(options: RecoveryOptions) {
   const end = Math.max(last, snapshotSequence);
   if (end < recorded) {
     const segment = last < snapshotSequence ? undefined : numbers.at(-1);
-    throw missing(folder, segment === undefined ? `${folder}/pets.json` : segmentPath(folder, segment), end, recorded);
+    throw missing(segment === undefined ? `${folder}/pets.json` : segmentPath(folder, segment), end, recorded);
   }
   if (snapshotSequence > 0 && (segments.length === 0 || last < snapshotSequence)) {
     const note = 'if it was lost, the animals added since are lost too';
@@ -125,13 +125,19 @@ export async function recoverJournal(options: RecoveryOptions) {
   return { segments, last: end, provenBytes };
 }
 
-/** The error if records that had been synced are missing. `lastFile` contains the last one that is there. */
-function missing(folder: string, lastFile: string, end: number, recorded: number): OperatorError {
-  const found = end === 0 ? `${folder} contains no animals` : `${lastFile} ends with record ${end}`;
-  const problem = `${found}, but according to usage.json, record ${recorded} was on disk`;
-  const cause = `the file was cut off or is an old one, or pets.${end + 1}.journal is missing`;
+/** The error if records between two files are missing. `before` is the number of the segment before, if there is one. */
+function gap(path: string, first: number, last: number, before: number | null): OperatorError {
+  const name = before === null ? 'pets.json' : `pets.${before}.journal`;
+  const cause = `${name} is missing or an old copy, or pets.${last + 1}.journal is missing`;
+  return damaged(path, 1, `its first record is ${first}, but should be ${last + 1}: ${cause}`);
+}
+
+/** The error if records at the end are missing. `path` is the file that should contain the last one. */
+function missing(path: string, end: number, recorded: number): OperatorError {
+  const problem = `${path}: record ${recorded}, which was on disk according to usage.json, is missing`;
+  const cause = `the records end with ${end}, so the file is missing, cut off or an old copy`;
   const advice = 'restore the data folder from a backup, or remove usage.json to go on without these animals';
-  return new OperatorError(`${problem}: ${cause}; nothing was changed; ${advice}`);
+  return new OperatorError(`${problem}; ${cause}, or pets.${end + 1}.journal is missing; nothing was changed; ${advice}`);
 }
 
 /** The `durable` of a line, or 0. If the line feed before it is damaged, the bytes begin with earlier lines. */

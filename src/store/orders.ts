@@ -7,7 +7,7 @@ export const ordersName = 'orders.json';
 const format = { name: 'petstore-orders', member: 'orders', mayBeBare: true };
 
 /** Adds the orders of a data folder to an empty table. Throws OperatorError if the file is damaged or unreadable. */
-export function readOrders(folder: string, table: LineTable): void {
+export function readOrders(folder: string, table: Pick<LineTable, 'append'>): void {
   const { records } = readRecords(join(folder, ordersName), format, readOrder);
   for (const order of records.sort((a, b) => (a.id < b.id ? -1 : 1))) {
     table.append(Buffer.from(orderLine(order)), order.status);

@@ -1,0 +1,72 @@
+/** A file that is missing, an old copy, of another store or of another version: the exact state, or a refusal by name. */
+import assert from 'node:assert/strict';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../harness/owner.ts';
+import { storeIdOf } from './files/store-id.ts';
+import { filesIn, filled, find, names, now, open, outcomeOf, rex } from './testing/damage.ts';
+
+test('a missing file, an old copy, and a file of another store are noticed', async (t) => {
+  const [site, other] = [await filled(t), await filled(t)];
+  const { folder, good, old, exact } = site;
+  for (const name of names) {
+    assert.equal(await outcomeOf(site, name, other.good.get(name)!), 'refused', `${name} of another store`);
+    if (name !== 'orders.json' && name !== 'usage.json') {
+      assert.equal(await outcomeOf(site, name, null), 'refused', `no ${name}`);
+      assert.equal(await outcomeOf(site, name, old.get(name)!), 'refused', `an old ${name}`);
+    }
+  }
+  const journals = names.filter((name) => name.endsWith('.journal'));
+  for (const removed of [journals, [...journals, 'pets.json']]) {
+    for (const name of removed) rmSync(join(folder, name));
+    const path = `${folder}/pets.json`;
+    await assert.rejects(find(folder), (error: Error) => error.message.startsWith(`${path}: record 6, which was on disk`));
+    // The way for an operator who goes on nevertheless.
+    rmSync(join(folder, 'usage.json'));
+    assert.equal((await find(folder)).lines.length, removed.length === 3 ? 2 : 4);
+    for (const [name, content] of good) writeFileSync(join(folder, name), content);
+  }
+  // The operator may write these two, or remove them.
+  writeFileSync(join(folder, 'usage.json'), old.get('usage.json')!);
+  assert.deepEqual(await find(folder), { ...exact, used: 1 });
+  rmSync(join(folder, 'usage.json'));
+  assert.deepEqual(await find(folder), { ...exact, used: 0 });
+  rmSync(join(folder, 'orders.json'));
+  assert.deepEqual((await find(folder)).lines, exact.lines.slice(2));
+});
+
+test('a folder of version 1 opens, and its files get version 2 when they are written', async (t) => {
+  const folder = join(temporaryFolder(t), 'store');
+  cpSync(fileURLToPath(new URL('testing/version-1', import.meta.url)), folder, { recursive: true });
+  const first = await find(folder);
+  assert.deepEqual([first.lines.length, first.keys.map(({ id }) => id), first.logged], [2 + 5, ['k1', 'k2'], []]);
+  const { keys, pets, close } = await open(folder, assert.fail);
+  await keys.create('b', { name: 'free' }, null, now);
+  await pets.create(rex);
+  await pets.snapshot();
+  await close();
+  const store = storeIdOf(folder);
+  for (const [name, content] of filesIn(folder)) {
+    assert.equal(content.includes(`"version":2,"store":"${store}"`), name !== 'orders.json', name);
+  }
+  const { lines } = await find(folder);
+  assert.deepEqual(lines.slice(0, -1), first.lines);
+  assert.equal(lines.length, first.lines.length + 1);
+});
+
+test('an edited keys.json or orders.json is accepted without its checksum', async (t) => {
+  const { folder, good, exact } = await filled(t);
+  for (const name of ['keys.json', 'orders.json']) {
+    const edited = good.get(name)!.toString().replace(/"é"|"quantity":1/, (text) => (text === '"é"' ? '"e"' : '"quantity":2'));
+    writeFileSync(join(folder, name), edited);
+    await assert.rejects(find(folder), { message: /on purpose, remove that member/ });
+    writeFileSync(join(folder, name), edited.replace(/,"crc32":"\w+"/, ''));
+    await find(folder);
+  }
+  const { keys, lines } = await find(folder);
+  assert.equal(keys[1]!.name, 'e');
+  assert.deepEqual(lines, [lines[0]!, ...exact.lines.slice(1)]);
+  assert.match(lines[0]!, /"quantity":2/);
+});

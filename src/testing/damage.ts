@@ -1,0 +1,145 @@
+/** Helpers for tests that damage the files of a data folder. */
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+import { storeIdOf } from '../files/store-id.ts';
+import { KeyRing } from '../keys/key-ring.ts';
+import { limitsOf } from '../limits/plans.ts';
+import { UsageFile } from '../limits/usage-file.ts';
+import { recoverJournal } from '../store/journal-recovery.ts';
+import { readOrders, writeOrders } from '../store/orders.ts';
+import { PetStore } from '../store/pet-store.ts';
+import { readSnapshot } from '../store/snapshot.ts';
+import { recordingTable } from './journal.ts';
+
+export const now = Date.UTC(2026, 10, 21, 12);
+const free = limitsOf({ name: 'free' });
+export const rex = { name: 'Rex', categoryId: -9223372036854775808n, status: 'sold' } as const;
+const orders = [1, 2].map((id) => `{"id":${id},"petId":1,"quantity":1,"status":"placed","complete":false}`);
+
+/** The parts of a server that read or write files, as `server.ts` opens them. */
+export async function open(folder: string, log: (line: string) => void) {
+  const store = storeIdOf(folder);
+  const keys = new KeyRing(folder, undefined, store);
+  const usage = new UsageFile(folder, () => now, log, undefined, store);
+  keys.checkChanges(usage.recorded.keyChanges);
+  const pets = await PetStore.open(folder, log, { store, recorded: usage.recorded.durable });
+  usage.follow(pets, keys);
+  return { store, keys, usage, pets, close: () => usage.close().then(() => pets.close()) };
+}
+
+/**
+ * Fills a folder: two keys, one of them revoked, two orders, and six animals: two in the snapshot and two in each of two
+ * segments. Calls `keep` after each change.
+ */
+async function fill(folder: string, keep = (): void => {}): Promise<void> {
+  mkdirSync(folder);
+  const { store, keys, usage, pets, close } = await open(folder, () => {});
+  const create = async (): Promise<void> => {
+    usage.limiter.admitKey('k1', free, now, 0);
+    await pets.create(rex);
+    await usage.save();
+    keep();
+  };
+  await writeOrders(folder, store, orders);
+  await keys.create('a', { name: 'pro' }, null, now);
+  await keys.create('é', { name: 'enterprise', perMinute: 7, perDay: 70 }, now + 1, now);
+  await create();
+  await pets.snapshot();
+  keep();
+  await keys.revoke('k2', now);
+  await create();
+  await pets.snapshot();
+  for (const _ of orders) await create();
+  mkdirSync(join(folder, 'pets.json.tmp', 'full'), { recursive: true }); // the snapshot fails, but a segment is started
+  await pets.snapshot();
+  rmSync(join(folder, 'pets.json.tmp'), { recursive: true });
+  for (const _ of orders) await create();
+  await close();
+}
+
+/** What a start finds. It does not write to the folder, except to set something aside. */
+export async function find(folder: string) {
+  const logged: string[] = [];
+  const log = (line: string): void => void logged.push(line);
+  const store = storeIdOf(folder);
+  const ring = new KeyRing(folder, undefined, store);
+  const lines: string[] = [];
+  const table = recordingTable((line) => lines.push(line));
+  readOrders(folder, table);
+  const usage = new UsageFile(folder, () => now, log, undefined, store);
+  ring.checkChanges(usage.recorded.keyChanges);
+  const { sequence: snapshotSequence } = readSnapshot(join(folder, 'pets.json'), table);
+  const recorded = usage.recorded.durable;
+  await recoverJournal({ folder, snapshotSequence, recorded, table, log, checkLock: () => {} });
+  return { lines, keys: ring.keys, used: usage.limiter.usageOf('k1', now).minute.used, logged };
+}
+
+type Found = Awaited<ReturnType<typeof find>>;
+/** Contents by name. */
+export type Files = ReadonlyMap<string, Buffer>;
+
+/** The files in a folder with their contents. */
+export function filesIn(folder: string): Files {
+  return new Map(readdirSync(folder).sort().map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+/** The files, in the order of their names. */
+export const names = ['keys.json', 'orders.json', 'pets.3.journal', 'pets.5.journal', 'pets.json', 'usage.json'];
+
+/** A folder that has been filled. */
+export interface Filled {
+  readonly folder: string;
+  readonly good: Files;
+  /** The first content of each file, unless it never changed. */
+  readonly old: Files;
+  /** What a start finds in the folder. */
+  readonly exact: Found;
+}
+
+/** Fills a temporary folder. */
+export async function filled(t: TestContext): Promise<Filled> {
+  const folder = join(temporaryFolder(t), 'store');
+  const old = new Map<string, Buffer>();
+  await fill(folder, () => {
+    for (const [name, content] of filesIn(folder)) if (!old.has(name)) old.set(name, content);
+  });
+  const good = filesIn(folder);
+  const exact = await find(folder);
+  assert.deepEqual([[...good.keys()], exact.lines.length, exact.used, exact.logged], [names, 8, 6, []]);
+  for (const [name, content] of old) if (good.get(name)?.equals(content) !== false) old.delete(name);
+  return { folder, good, old, exact };
+}
+
+/**
+ * The outcome of a start with other content of a file (null: without it). Puts the good content back. `set aside` means
+ * that a damaged usage.json, or what follows the last record of the journal, was renamed, and nothing was lost.
+ */
+export async function outcomeOf({ folder, good, exact }: Filled, name: string, content: Buffer | null) {
+  const path = join(folder, name);
+  if (content === null) rmSync(path);
+  else writeFileSync(path, content);
+  const before = filesIn(folder);
+  try {
+    const { logged, ...found } = await find(folder);
+    const { logged: _, ...expected } = exact;
+    if (logged.length === 0) assert.deepEqual(found, expected);
+    else {
+      assert.deepEqual(found, name === 'usage.json' ? { ...expected, used: 0 } : expected);
+      assert(logged.length === 1 && logged[0]!.startsWith(path), logged.join('\n'));
+      assert.equal(readdirSync(folder).filter((other) => !good.has(other)).length, 1);
+    }
+    return logged.length === 0 ? 'exact' : 'set aside';
+  } catch (error) {
+    assert(error instanceof OperatorError, String(error));
+    assert(error.message.includes(name) && !error.message.includes('\n'), `${name}: ${error.message}`);
+    assert.deepEqual(filesIn(folder), before, 'a refusal changes nothing');
+    return 'refused';
+  } finally {
+    for (const other of readdirSync(folder)) if (!good.has(other)) rmSync(join(folder, other));
+    writeFileSync(path, good.get(name)!);
+  }
+}
