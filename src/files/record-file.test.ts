@@ -27,7 +27,8 @@ test('records are read as they were written; without a file there are none', asy
     assert.deepEqual(lines.slice(1, -2), ids.map((id, index) => `{"id":"${id}"}${index < count - 1 ? ',' : ''}`));
     const covered = readFileSync(path).subarray(0, -',"crc32":"01234567"}\n'.length);
     assert.equal(lines.at(-2), `],"crc32":"${crcHex(crc32(covered))}"}`);
-    assert.deepEqual(readRecords(path, format, decode), { records: ids.map((id) => ({ id })), durable: count, keyChanges: 0 });
+    const records = ids.map((id) => ({ id }));
+    assert.deepEqual(readRecords(path, format, decode), { records, durable: count, keyChanges: 0 });
   }
 });
 
@@ -53,7 +54,7 @@ test('a damaged file is refused with a message that names the file and the line'
     ['{"format":"petstore-things","version":2,"lis":[],"list":[]}', 1, '"lis" is an unknown member'],
     ['{"format":"petstore-things","version":2,"durable":-1,"list":[]}', 1, '"durable" must be a whole number from 0'],
     ['{"format":"petstore-things","version":2,"durable":"1","list":[]}', 1, '"durable" must be a whole number from 0'],
-    ['{"format":"petstore-things","version":2,"list":[],"crc32":"00000000"}\n', 1, 'the file does not match its "crc32'],
+    ['{"format":"petstore-things","version":2,"list":[],"crc32":"00000000"}\n', 1, 'the file does not match its'],
     ['{"format":"petstore-things","version":1,"list":{}}', 1, '"list" must be an array'],
     [`${head}\n{"id":"a"},\n\n7]}`, 2, 'the next record is not a JSON object'],
     [`${head}\n{"id":"a"},\n{"id":7}]}`, 3, '"id" must be a string'],

@@ -25,7 +25,8 @@ test('the id is that of any file; if no file contains one, it is new each time',
 
 test('an edited file may have white space in its head', (t) => {
   const folder = temporaryFolder(t);
-  writeFileSync(join(folder, 'keys.json'), JSON.stringify(JSON.parse(`{${headMembers('petstore-keys', one)}}`), null, 2));
+  const document: unknown = JSON.parse(`{${headMembers('petstore-keys', one)}}`);
+  writeFileSync(join(folder, 'keys.json'), JSON.stringify(document, null, 2));
   assert.equal(storeIdOf(folder), one);
 });
 

@@ -255,9 +255,10 @@ test('a missing or old file is refused if more changes are recorded', async (t) 
   await ring.revoke('k1', now);
   assert.deepEqual([ring.changes, changed], [2, 2]);
   new KeyRing(folder).checkChanges(2);
-  const advice = 'nothing was changed; restore it from a backup, or remove usage.json to go on without the later changes';
+  const advice = 'restore it from a backup, or remove usage.json to go on without the later changes';
   const refused = (changes: number) => ({
-    message: `${file} is missing or an old copy: ${changes} changes were made to it, but 2 according to usage.json; ${advice}`,
+    message: `${file} is missing or an old copy: ${changes} changes were made to it, but 2 according to usage.json; ` +
+      `nothing was changed; ${advice}`,
   });
   writeFileSync(file, old);
   assert.throws(() => new KeyRing(folder).checkChanges(2), refused(1));

@@ -127,7 +127,7 @@ test('if the last group is cut off at any byte, its whole lines are kept and the
     assert.deepEqual(others, length === end ? {} : { [`${only}.torn-1`]: good!.subarray(end, length) });
     assert.equal(logged.length, length === end ? 0 : 1);
     if (length !== end)
-      assert.match(logged[0]!, new RegExp(`pets\\.1\\.journal: .* line ${whole.length + 1} on, after record ${expected.length};.*\\.torn-1$`));
+      assert.match(logged[0]!, new RegExp(`1\\.journal: .* line ${whole.length + 1} on, after record ${expected.length};.*-1$`));
     assert.deepEqual(await recover(folder), { pets: expected, logged: [] });
   }
 });
@@ -145,6 +145,36 @@ test('if a segment is cut off at any byte, its whole records are kept, unless it
         pets(lines.filter(({ end, isRecord }) => isRecord && end <= length).length),
       );
   }
+});
+
+test('a journal that ends before the record that usage.json recorded is refused, wherever it is cut off', async (t) => {
+  const folder = folderOf(t);
+  const good = await written(folder, [2, 0, 1, 2]);
+  const last = 'pets.3.journal';
+  const lines = linesOf(good[last]!);
+  const recoverRecorded = async (recorded: number): Promise<number> => {
+    const { last } = await recoverJournal({ folder, snapshotSequence: 0, ...silent, log: () => {}, recorded });
+    return last;
+  };
+  mkdirSync(folder, { recursive: true });
+  for (let length = 0; length <= good[last]!.length; length++) {
+    const whole = lines.filter(({ end, isRecord }) => isRecord && end <= length).length;
+    for (const recorded of [3, 4, 5]) {
+      writeFiles(folder, { ...good, [last]: good[last]!.subarray(0, length) });
+      if (length >= lines[0]!.end && 2 + whole >= recorded) assert.equal(await recoverRecorded(recorded), 2 + whole);
+      else await assert.rejects(recoverRecorded(recorded), ({ message }: Error) => message.startsWith(join(folder, last)));
+      if (2 + whole < recorded) assert.deepEqual(readdirSync(folder), [only, last]);
+    }
+  }
+  writeFiles(folder, { [only]: good[only]! });
+  assert.equal(await recoverRecorded(2), 2);
+  const advice = 'restore the data folder from a backup, or remove usage.json to go on without these animals';
+  const message = (path: string, end: number): string =>
+    `${path}: record 3, which was on disk according to usage.json, is missing; the records end with ${end}, so the ` +
+    `file is missing, cut off or an old copy, or pets.${end + 1}.journal is missing; nothing was changed; ${advice}`;
+  await assert.rejects(recoverRecorded(3), { message: message(join(folder, only), 2) });
+  writeFiles(folder, {});
+  await assert.rejects(recoverRecorded(3), { message: message(join(folder, 'pets.json'), 0) });
 });
 
 test('damage to any byte of a synced line is refused, with the number of the line', async (t) => {

@@ -125,7 +125,7 @@ export async function recoverJournal(options: RecoveryOptions) {
   return { segments, last: end, provenBytes };
 }
 
-/** The error if records between two files are missing. `before` is the number of the segment before, if there is one. */
+/** The error if records between two files are missing. `before` is the number of the segment before, or null. */
 function gap(path: string, first: number, last: number, before: number | null): OperatorError {
   const name = before === null ? 'pets.json' : `pets.${before}.journal`;
   const cause = `${name} is missing or an old copy, or pets.${last + 1}.journal is missing`;
@@ -137,7 +137,8 @@ function missing(path: string, end: number, recorded: number): OperatorError {
   const problem = `${path}: record ${recorded}, which was on disk according to usage.json, is missing`;
   const cause = `the records end with ${end}, so the file is missing, cut off or an old copy`;
   const advice = 'restore the data folder from a backup, or remove usage.json to go on without these animals';
-  return new OperatorError(`${problem}; ${cause}, or pets.${end + 1}.journal is missing; nothing was changed; ${advice}`);
+  const other = `pets.${end + 1}.journal is missing`;
+  return new OperatorError(`${problem}; ${cause}, or ${other}; nothing was changed; ${advice}`);
 }
 
 /** The `durable` of a line, or 0. If the line feed before it is damaged, the bytes begin with earlier lines. */

@@ -32,8 +32,8 @@ export async function open(folder: string, log: (line: string) => void) {
 }
 
 /**
- * Fills a folder: two keys, one of them revoked, two orders, and six animals: two in the snapshot and two in each of two
- * segments. Calls `keep` after each change.
+ * Fills a folder: two keys, one of them revoked, two orders, and six animals: two in the snapshot and two in each of
+ * two segments. Calls `keep` after each change.
  */
 async function fill(folder: string, keep = (): void => {}): Promise<void> {
   mkdirSync(folder);
