@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { readLines } from './lines.ts';
 
-const chunkBytes = 1024 * 1024; // as in lines.ts
+const chunkBytes = 256 * 1024; // as in lines.ts
 
 interface Expected {
   readonly text: string;
@@ -27,13 +27,12 @@ function linesOf(content: string): Expected[] {
   });
 }
 
-function read(path: string): Expected[] {
-  return Array.from(readLines(path), ({ bytes, start, end, number, offset, complete }) => ({
-    text: bytes.toString('latin1', start, end),
-    number,
-    offset,
-    complete,
-  }));
+async function read(path: string, onRead?: (bytes: number) => void): Promise<Expected[]> {
+  const lines: Expected[] = [];
+  await readLines(path, ({ bytes, start, end, number, offset, complete }) => {
+    lines.push({ text: bytes.toString('latin1', start, end), number, offset, complete });
+  }, onRead);
+  return lines;
 }
 
 function isSame(one: Expected, other: Expected): boolean {
@@ -41,18 +40,20 @@ function isSame(one: Expected, other: Expected): boolean {
     && one.complete === other.complete;
 }
 
-test('lines are those that `split` returns', (t) => {
+test('lines are those that `split` returns', async (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const check = (content: string): void => {
+  const check = async (content: string): Promise<void> => {
     writeFileSync(path, content, 'latin1');
-    assert.deepEqual(read(path), linesOf(content), JSON.stringify(content.slice(0, 40)));
+    assert.deepEqual(await read(path), linesOf(content), JSON.stringify(content.slice(0, 40)));
   };
-  for (const content of ['', '\n', '\n\n', 'a', 'a\n', '\na', 'a\r\nb\n', '\u00ff\u0000\n\u0080']) check(content);
+  for (const content of ['', '\n', '\n\n', 'a', 'a\n', '\na', 'a\r\nb\n', '\u00ff\u0000\n\u0080']) await check(content);
   const lines = fc.array(fc.constantFrom('', 'a', 'bc', '\u0000', '\u00ff\r', 'x'.repeat(500)), { maxLength: 20 });
-  fc.assert(fc.property(lines, fc.boolean(), (parts, ended) => check(parts.join('\n') + (ended ? '\n' : ''))));
+  await fc.assert(
+    fc.asyncProperty(lines, fc.boolean(), (parts, ended) => check(parts.join('\n') + (ended ? '\n' : ''))),
+  );
 });
 
-test('lines may cross the ends of chunks, and be longer than a chunk', (t) => {
+test('lines may cross the ends of chunks, and be longer than a chunk', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   const around = [-2, -1, 0, 1, 2];
   const contents = [
@@ -65,7 +66,7 @@ test('lines may cross the ends of chunks, and be longer than a chunk', (t) => {
   ];
   for (const content of contents) {
     writeFileSync(path, content, 'latin1');
-    const got = read(path);
+    const got = await read(path);
     const expected = linesOf(content);
     assert.equal(got.length, expected.length);
     const wrong = got.findIndex((line, index) => !isSame(line, expected[index]!));
@@ -73,17 +74,42 @@ test('lines may cross the ends of chunks, and be longer than a chunk', (t) => {
   }
 });
 
+test('the event loop turns after each chunk, however long the lines are, and the chunk is reported', async (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  let turns = 0;
+  let turning = true;
+  const turn = (): void => {
+    turns++;
+    if (turning) setImmediate(turn);
+  };
+  for (const content of ['a\n'.repeat(500_000), `${'a'.repeat(2_000_000)}\n${'b\n'.repeat(500_000)}`]) {
+    writeFileSync(path, content);
+    const reads: { bytes: number; turns: number }[] = [];
+    turning = true;
+    turn();
+    await read(path, (bytes) => reads.push({ bytes, turns }));
+    turning = false;
+    assert.equal(reads.reduce((sum, { bytes }) => sum + bytes, 0), content.length);
+    assert(reads.every(({ bytes }) => bytes <= chunkBytes));
+    assert.equal(new Set(reads.map(({ turns }) => turns)).size, reads.length, 'a turn for each chunk');
+  }
+});
+
 test(
-  'a reader that stops early closes the file, and a missing file is an error',
+  'what a visitor or a listener throws ends the reading and closes the file, and a missing file is an error',
   { skip: process.platform !== 'linux' },
-  (t) => {
+  async (t) => {
     const path = join(temporaryFolder(t), 'f');
     writeFileSync(path, 'a\nb\nc\n');
     const open = (): number => readdirSync('/proc/self/fd').length;
     const before = open();
-    for (const line of readLines(path)) if (line.number === 2) break;
-    for (const _ of readLines(path));
+    const end = (): never => {
+      throw new TypeError('end');
+    };
+    await assert.rejects(readLines(path, end), new TypeError('end'));
+    await assert.rejects(readLines(path, () => assert.fail(), end), new TypeError('end'));
+    await read(path);
     assert.equal(open(), before);
-    assert.throws(() => [...readLines(`${path}x`)], { message: new RegExp(`^cannot read ${path}x: ENOENT`) });
+    await assert.rejects(read(`${path}x`), { message: new RegExp(`^cannot read ${path}x: ENOENT`) });
   },
 );

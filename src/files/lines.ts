@@ -1,7 +1,8 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { diskError } from './errors.ts';
 
-const chunkBytes = 1024 * 1024;
+/** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
+const chunkBytes = 256 * 1024;
 const lineFeed = 0x0a;
 
 /** A line: `bytes` from `start` to `end`, without its line feed. The buffer is reused for the following lines. */
@@ -17,36 +18,46 @@ export interface Line {
   readonly complete: boolean;
 }
 
-/** Reads a file by lines. At most a chunk and the longest line are in memory. Throws OperatorError. */
-export function* readLines(path: string): Generator<Line, void, void> {
-  let descriptor: number | undefined;
+/**
+ * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk; then `onRead` is called
+ * with the length of the chunk. At most a chunk and the longest line are in memory.
+ * Rejects with OperatorError if the file cannot be read, and with what `visit` or `onRead` throws.
+ */
+export async function readLines(
+  path: string,
+  visit: (line: Line) => void,
+  onRead = (_bytes: number): void => {},
+): Promise<void> {
+  const failed = (error: unknown): never => {
+    throw diskError('read', path, error);
+  };
+  const file = await open(path, 'r').catch(failed);
   try {
-    descriptor = openSync(path, 'r');
-    let buffer = Buffer.allocUnsafe(chunkBytes);
+    let buffer = Buffer.allocUnsafe(2 * chunkBytes);
     let kept = 0; // bytes at the start of the buffer, which belong to the next line
     let base = 0; // the offset of the buffer in the file
     let number = 0;
     for (;;) {
-      const got = readSync(descriptor, buffer, kept, buffer.length - kept, null);
-      const filled = kept + got;
+      const length = Math.min(chunkBytes, buffer.length - kept);
+      const { bytesRead } = await file.read(buffer, kept, length, null).catch(failed);
+      onRead(bytesRead);
+      const filled = kept + bytesRead;
       let start = 0;
       for (let end = buffer.indexOf(lineFeed, kept); end >= 0 && end < filled; end = buffer.indexOf(lineFeed, start)) {
-        yield { bytes: buffer, start, end, number: ++number, offset: base + start, complete: true };
+        visit({ bytes: buffer, start, end, number: ++number, offset: base + start, complete: true });
         start = end + 1;
       }
-      if (got === 0) {
-        if (kept > 0) yield { bytes: buffer, start: 0, end: kept, number: ++number, offset: base, complete: false };
+      if (bytesRead === 0) {
+        if (kept > 0) visit({ bytes: buffer, start: 0, end: kept, number: ++number, offset: base, complete: false });
         return;
       }
       base += start;
       kept = filled - start;
       const next = kept === buffer.length ? Buffer.allocUnsafe(2 * buffer.length) : buffer;
-      buffer.copy(next, 0, start, filled);
+      if (start > 0 || next !== buffer) buffer.copy(next, 0, start, filled);
       buffer = next;
     }
-  } catch (error) {
-    throw diskError('read', path, error);
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    await file.close();
   }
 }

@@ -41,6 +41,8 @@ export interface RecoveryOptions {
   readonly log: (line: string) => void;
   /** Throws if this process may not write to the folder any more. */
   readonly checkLock: () => void;
+  /** Called while the segments are read, with the number of further bytes. If it throws, recovery ends with that. */
+  readonly onRead?: (bytes: number) => void;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface RecoveryOptions {
  * has been changed then.
  */
 export async function recoverJournal(options: RecoveryOptions) {
-  const { folder, snapshotSequence, recorded, table, log, checkLock } = options;
+  const { folder, snapshotSequence, recorded, table, log, checkLock, onRead } = options;
   const numbers = listSegments(folder);
   const segments: Segment[] = [];
   let last = Math.min(snapshotSequence, (numbers[0] ?? Infinity) - 1);
@@ -63,11 +65,11 @@ export async function recoverJournal(options: RecoveryOptions) {
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
     const torn: Buffer[] = []; // that line and all after it
     let durable = -1;
-    for (const line of readLines(path)) {
+    await readLines(path, (line) => {
       const { bytes, start, number, offset, complete } = line;
       let { end } = line;
       if (!complete) end = start + bytes.subarray(start, end).findLastIndex((byte) => byte !== 0) + 1;
-      if (!complete && end === start && number > 1) break;
+      if (!complete && end === start && number > 1) return;
       const decoded = complete && tornLine === 0 ? decodeLine(bytes, start, end) : null;
       if (decoded !== null && decoded.seq === (decoded.pet === null ? last : last + 1)) {
         intactBytes = offset + end + 1 - start;
@@ -76,12 +78,12 @@ export async function recoverJournal(options: RecoveryOptions) {
           provenBytes = offset; // the start of this line's group
         }
         last = decoded.seq;
-        if (decoded.pet === null || last <= snapshotSequence) continue;
+        if (decoded.pet === null || last <= snapshotSequence) return;
         const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
         if (status === null) throw damaged(path, number, 'the record does not contain an animal');
         if (hasLongId(bytes, decoded.pet.start)) throw damaged(path, number, 'the id has more than 15 digits');
         table.append(bytes, status, decoded.pet.start, decoded.pet.end);
-        continue;
+        return;
       }
       tornLine ||= number;
       torn.push(Buffer.from(bytes.subarray(start, complete ? end + 1 : end)));
@@ -89,7 +91,7 @@ export async function recoverJournal(options: RecoveryOptions) {
       const proven = tornLine === 1 || index < numbers.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, recorded, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
-    }
+    }, onRead);
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     if (tornLine > 0) {
       const aside = asideName(path, 'torn');

@@ -4,9 +4,10 @@ import { messageOf } from '../domain/operator-error.ts';
 import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { storeIdOf } from '../files/store-id.ts';
+import { listSegments, segmentPath } from './journal-segment.ts';
 import { Journal } from './journal.ts';
 import { LineTable } from './line-table.ts';
-import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
+import { readSnapshot, sizeOf, writeSnapshot, type Snapshot } from './snapshot.ts';
 
 /** A journal up to this length is read in a fraction of a second, while writing a snapshot slows creates down. */
 const defaultMinJournalBytes = 32 * 1024 * 1024;
@@ -29,13 +30,16 @@ export class PetStore {
   readonly table = new LineTable();
   /** Called after each create. */
   onCreated = (): void => {};
+  readonly #folder: string;
   readonly #store: string;
+  readonly #recorded: number;
   readonly #path: string;
   readonly #log: (line: string) => void;
   readonly #checkLock: () => void;
   readonly #minJournalBytes: number;
   #journal!: Journal;
-  #snapshot: Snapshot;
+  #snapshot!: Snapshot;
+  #progress = 0;
   #lastId = 0;
   /** The length of the journal when writing a snapshot last failed; 0 if the last one succeeded. */
   #failedAtBytes = 0;
@@ -45,33 +49,54 @@ export class PetStore {
   #writeFailed = false;
   #closing = false;
 
-  /**
-   * Reads the animals in a data folder. Rejects with OperatorError if a file is damaged or records are missing; the
-   * message names the file and, if possible, the line.
-   */
-  static async open(folder: string, log: (line: string) => void, options: PetStoreOptions = {}): Promise<PetStore> {
-    const pets = new PetStore(folder, log, { ...options, store: options.store ?? storeIdOf(folder) });
-    const { table } = pets;
-    const { sequence: snapshotSequence, lastId } = pets.#snapshot;
-    pets.#journal = await Journal.open({
-      folder, store: pets.#store, recorded: options.recorded ?? 0, snapshotSequence, table, log,
-      checkLock: pets.#checkLock, saveSnapshot: () => pets.#saveSnapshot(),
-    });
-    pets.#lastId = Math.max(lastId, Number(table.lastId ?? 0));
+  /** Makes a store and loads it. Rejects as `load` does. */
+  static async open(folder: string, log: (line: string) => void, options?: PetStoreOptions): Promise<PetStore> {
+    const pets = new PetStore(folder, log, options);
+    await pets.load();
     return pets;
   }
 
-  private constructor(
-    folder: string,
-    log: (line: string) => void,
-    { store, checkLock = () => {}, minJournalBytes = defaultMinJournalBytes }: PetStoreOptions & { store: string },
-  ) {
+  /** Makes a store for the animals in a data folder. No method may be called before `load` has resolved. */
+  constructor(folder: string, log: (line: string) => void, options: PetStoreOptions = {}) {
+    const { store = storeIdOf(folder), recorded = 0, checkLock = () => {} } = options;
+    this.#folder = folder;
+    this.#recorded = recorded;
     this.#path = join(folder, 'pets.json');
     this.#store = store;
     this.#log = log;
     this.#checkLock = checkLock;
-    this.#minJournalBytes = minJournalBytes;
-    this.#snapshot = readSnapshot(this.#path, this.table);
+    this.#minJournalBytes = options.minJournalBytes ?? defaultMinJournalBytes;
+  }
+
+  /** How much of the files has been read, from 0 to 1 in steps of 0.01. It is 1 from the moment `load` is done. */
+  get progress(): number {
+    return this.#progress;
+  }
+
+  /**
+   * Reads the animals, in parts: in between, the event loop turns. Each time, `onProgress` is called.
+   * Rejects with OperatorError if a file is damaged or records are missing; the message names the file and, if
+   * possible, the line. Rejects with what `onProgress` throws. The store must not be used then.
+   */
+  async load(onProgress = (): void => {}): Promise<void> {
+    const [folder, table] = [this.#folder, this.table];
+    const paths = [this.#path, ...listSegments(folder).map((first) => segmentPath(folder, first))];
+    const size = paths.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0);
+    let read = 0;
+    const onRead = (bytes: number): void => {
+      read += bytes;
+      this.#progress = Math.floor((read / (size + 1)) * 100) / 100;
+      onProgress();
+    };
+    this.#snapshot = await readSnapshot(this.#path, table, onRead);
+    const { sequence, lastId } = this.#snapshot;
+    const saveSnapshot = (): Promise<void> => this.#saveSnapshot();
+    this.#journal = await Journal.open({
+      folder, store: this.#store, recorded: this.#recorded, snapshotSequence: sequence, table, log: this.#log,
+      checkLock: this.#checkLock, onRead, saveSnapshot,
+    });
+    this.#lastId = Math.max(lastId, Number(table.lastId ?? 0));
+    this.#progress = 1;
   }
 
   /**

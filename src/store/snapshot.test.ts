@@ -40,16 +40,16 @@ async function write(path: string, list: readonly NewPet[]): Promise<Snapshot> {
   return writeSnapshot(path, tableOf(list), { store: testStore, sequence: list.length + 3, lastId: list.length + 7 });
 }
 
-function read(path: string): { snapshot: Snapshot; lines: string[] } {
+async function read(path: string): Promise<{ snapshot: Snapshot; lines: string[] }> {
   const lines: string[] = [];
-  const snapshot = readSnapshot(path, recordingTable((line) => lines.push(line)));
+  const snapshot = await readSnapshot(path, recordingTable((line) => lines.push(line)));
   return { snapshot, lines };
 }
 
 /** Returns the line in the message of the refusal, and the message. */
-function refusal(path: string): { line: number; message: string } {
+async function refusal(path: string): Promise<{ line: number; message: string }> {
   try {
-    read(path);
+    await read(path);
   } catch (error) {
     assert(error instanceof OperatorError, String(error));
     const line = /^(.*), line (\d+): /.exec(error.message);
@@ -86,12 +86,12 @@ test('a snapshot is one JSON document with one animal per line and mode 0600, an
     assert.equal(document.crc32.join(''), sums.join(''));
     assert(document.crc32.slice(0, -1).every((sum) => sum.length === 8 * 64));
 
-    assert.deepEqual(read(path), { snapshot, lines: expected });
+    assert.deepEqual(await read(path), { snapshot, lines: expected });
   }
 });
 
-test('without a file the snapshot is empty', (t) => {
-  assert.deepEqual(read(join(temporaryFolder(t), 'pets.json')), {
+test('without a file the snapshot is empty', async (t) => {
+  assert.deepEqual(await read(join(temporaryFolder(t), 'pets.json')), {
     snapshot: { sequence: 0, lastId: 0, bytes: 0 },
     lines: [],
   });
@@ -107,7 +107,7 @@ test('a snapshot contains only the animals that were in the table when it was be
       if (index >= count) table.append(Buffer.from(petLine(index + 1, pet)), pet.status);
     }
     await writing;
-    assert.deepEqual(read(path).lines, list.slice(0, count).map((pet, index) => petLine(index + 1, pet)));
+    assert.deepEqual((await read(path)).lines, list.slice(0, count).map((pet, index) => petLine(index + 1, pet)));
   }
 });
 
@@ -131,7 +131,7 @@ test('any name and category is read back equal, in one piece or several', async 
   await fc.assert(
     fc.asyncProperty(list, async (list) => {
       await write(path, list);
-      assert.deepEqual(read(path).lines, list.map((pet, index) => petLine(index + 1, pet)));
+      assert.deepEqual((await read(path)).lines, list.map((pet, index) => petLine(index + 1, pet)));
       const { pets } = JSON.parse(readFileSync(path, 'utf8')) as Document;
       assert.deepEqual(pets.map(({ name }) => name), list.map(({ name }) => name));
     }),
@@ -144,7 +144,7 @@ test('a snapshot may have many pieces, and names that are longer than a piece', 
   const list = pets(9000).map((pet, index) => (index % 3000 === 5 ? { ...pet, name: 'é'.repeat(200_000) } : pet));
   await write(path, list);
   assert.equal((JSON.parse(readFileSync(path, 'utf8')) as Document).pets.length, 9000);
-  const { lines } = read(path);
+  const { lines } = await read(path);
   assert.equal(lines.length, 9000);
   assert(lines.every((line, index) => line === petLine(index + 1, list[index]!)));
 });
@@ -178,7 +178,7 @@ test('a change of any byte is refused with the number of its line', async (t) =>
         const bad = Buffer.from(good);
         bad[offset] = now;
         writeFileSync(path, bad);
-        const { line, message } = refusal(path);
+        const { line, message } = await refusal(path);
         // If a line does not match its checksum, either of them may be damaged, so the message names both.
         if (offset >= firstSum && line !== lineOf(offset))
           assert(message.includes(`(in line ${lineOf(offset)})`), `byte ${offset} = ${now}: ${message}`);
@@ -196,11 +196,11 @@ test('a snapshot that is too short or too long is refused', async (t) => {
     for (let length = 0; length < good.length; length++) {
       writeFileSync(path, good.subarray(0, length));
       const lines = good.subarray(0, length).toString('latin1').split('\n').length;
-      assert.equal(refusal(path).line, lines, `${length} bytes`);
+      assert.equal((await refusal(path)).line, lines, `${length} bytes`);
     }
     for (const more of ['\n', ' ', 'x', '{}\n', '\u0000']) {
       writeFileSync(path, Buffer.concat([good, Buffer.from(more)]));
-      assert.equal(refusal(path).line, good.toString('latin1').split('\n').length);
+      assert.equal((await refusal(path)).line, good.toString('latin1').split('\n').length);
     }
   }
 });
@@ -211,7 +211,7 @@ test('a count that is too large for the file is refused before memory is allocat
   const good = readFileSync(path, 'utf8');
   for (const count of ['999999999999999', '9999999999', '400000000', '1000']) {
     writeFileSync(path, good.replace('"count":3', `"count":${count}`));
-    assert.equal(refusal(path).line, 1, count);
+    assert.equal((await refusal(path)).line, 1, count);
   }
 });
 
@@ -219,19 +219,19 @@ test('missing, duplicate, additional and misplaced lines are refused', async (t)
   const path = join(temporaryFolder(t), 'pets.json');
   await write(path, pets(130));
   const lines = readFileSync(path, 'utf8').slice(0, -1).split('\n');
-  const refuse = (changed: readonly string[], what: string): void => {
+  const refuse = async (changed: readonly string[], what: string): Promise<void> => {
     writeFileSync(path, changed.map((line) => `${line}\n`).join(''));
-    const { line } = refusal(path);
+    const { line } = await refusal(path);
     assert(line >= 1 && line <= changed.length + 1, what);
   };
   for (const index of lines.keys()) {
     const others = lines.toSpliced(index, 1);
-    refuse(others, `without line ${index + 1}`);
-    refuse(lines.toSpliced(index, 0, lines[index]!), `line ${index + 1} twice`);
-    refuse(lines.toSpliced(index, 0, ''), `an empty line before line ${index + 1}`);
-    refuse(lines.toSpliced(index, 0, `${petLine(500, pets(1)[0]!)},`), `a new line before line ${index + 1}`);
+    await refuse(others, `without line ${index + 1}`);
+    await refuse(lines.toSpliced(index, 0, lines[index]!), `line ${index + 1} twice`);
+    await refuse(lines.toSpliced(index, 0, ''), `an empty line before line ${index + 1}`);
+    await refuse(lines.toSpliced(index, 0, `${petLine(500, pets(1)[0]!)},`), `a new line before line ${index + 1}`);
     if (index > 0)
-      refuse(
+      await refuse(
         lines.with(index, lines[index - 1]!).with(index - 1, lines[index]!),
         `lines ${index} and ${index + 1} in each other's place`,
       );
@@ -250,12 +250,12 @@ test('any damage is refused', async (t) => {
       fc.stringMatching(/^[0-9,"\n]{1,15}$/).map((text) => Buffer.from(text)),
     ),
   });
-  fc.assert(
-    fc.property(damage, ({ at, gone, come }) => {
+  await fc.assert(
+    fc.asyncProperty(damage, async ({ at, gone, come }) => {
       const bad = Buffer.concat([good.subarray(0, at), come, good.subarray(at + gone)]);
       fc.pre(!bad.equals(good));
       writeFileSync(path, bad);
-      refusal(path);
+      await refusal(path);
     }),
     { numRuns: 500 },
   );
@@ -272,6 +272,6 @@ test('if a snapshot cannot be written, the old one is unchanged', async (t) => {
   await assert.rejects(writeSnapshot(path, table, { store: testStore, sequence: 1, lastId: 5 }), refused);
   await onSync(t, () => Promise.reject(new Error('EIO')), 'datasync');
   await assert.rejects(write(path, pets(20_000)), refused);
-  assert.equal(read(path).lines.length, 3);
+  assert.equal((await read(path)).lines.length, 3);
   assert.deepEqual(readdirSync(dirname(path)), ['pets.json']);
 });

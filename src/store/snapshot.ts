@@ -97,67 +97,82 @@ function* encodeSnapshot(headLine: string, table: LineTable, count: number): Gen
 
 /**
  * Reads the snapshot and adds its animals to the table, which must copy the bytes it is given. If there is no file, the
- * snapshot is empty. Throws OperatorError if the file is damaged; the table must not be used then.
+ * snapshot is empty. `onRead` is called with the number of further bytes that were read.
+ * Rejects with OperatorError if the file is damaged, and with what `onRead` throws; the table must not be used then.
  */
-export function readSnapshot(path: string, table: Pick<LineTable, 'append'>): Snapshot {
+export async function readSnapshot(
+  path: string,
+  table: Pick<LineTable, 'append'>,
+  onRead?: (bytes: number) => void,
+): Promise<Snapshot> {
   const size = sizeOf(path);
   if (size === undefined) return { sequence: 0, lastId: 0, bytes: 0 };
-  const lines = readLines(path);
+  const document = readDocument(path, size, table);
+  document.next();
   let number = 0;
-  const nextLine = (): Line => {
-    number++;
-    const { done, value: line } = lines.next();
-    if (done === true || !line.complete) throw damaged(path, number, 'the file ends too early');
-    return line;
-  };
-  try {
-    const headLine = nextLine();
-    const head = headPattern.exec(textOf(headLine));
-    if (head === null) throw damaged(path, 1, 'this is not the first line of a snapshot');
-    const count = Number(head[3]);
-    // Nothing relies on the count before its checksum was compared. The line of an animal has at least 16 bytes.
-    const room = Buffer.allocUnsafeSlow(Math.ceil(size / 4));
-    room.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
-    let rows = 0;
-    let line = nextLine();
-    for (let hasMore = textOf(line) !== petsEnd; hasMore; line = nextLine()) {
-      const { bytes, start, end } = line;
-      hasMore = bytes[end - 1] === comma;
-      const petEnd = hasMore ? end - 1 : end;
-      const status = statusOfLine(bytes, start, petEnd);
-      if (status === null) throw damaged(path, number, 'this is not the line of an animal');
-      if (hasLongId(bytes, start)) throw damaged(path, number, 'the id has more than 15 digits');
-      table.append(bytes, status, start, petEnd);
-      room.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * ++rows);
-    }
-    if (textOf(line) !== petsEnd) {
-      if (rows < count) throw damaged(path, number - 1, 'a comma is missing at the end');
-      throw damaged(path, number, `this line should be ${petsEnd}`);
-    }
-    const checksums = room.subarray(0, checksumBytes * (rows + 1));
-    for (let start = 0; start < checksums.length; start += stringBytes) {
-      const found = textOf(nextLine());
-      const expected = checksumLine(checksums, start);
-      if (found === expected) continue;
-      let at = 0;
-      while (found[at] === expected[at]) at++;
-      if (!/[0-9a-f]/.test(expected[at] ?? '')) {
-        throw damaged(path, number, 'this is not the expected line of checksums');
-      }
-      const row = start / checksumBytes + Math.floor((at - 1) / 8);
-      throw damaged(path, row + 1, `the line does not match its checksum (in line ${number})`);
-    }
-    if (rows !== count) throw damaged(path, 1, `the number of animals is ${rows}, not ${count}`);
-    if (textOf(nextLine()) !== documentEnd) throw damaged(path, number, `this line should be ${documentEnd}`);
-    if (lines.next().done !== true) throw damaged(path, number + 1, 'the document has ended, but the file continues');
-    return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
-  } finally {
-    lines.return();
+  let snapshot: Snapshot | undefined;
+  await readLines(path, (line) => {
+    number = line.number;
+    if (snapshot !== undefined) throw damaged(path, number, 'the document has ended, but the file continues');
+    if (!line.complete) throw damaged(path, number, 'the file ends too early');
+    const { done, value } = document.next(line);
+    if (done === true) snapshot = value;
+  }, onRead);
+  if (snapshot === undefined) throw damaged(path, number + 1, 'the file ends too early');
+  return snapshot;
+}
+
+/** Reads the lines of a snapshot, each of which is passed to `next`. Throws OperatorError if one is not as expected. */
+function* readDocument(
+  path: string,
+  size: number,
+  table: Pick<LineTable, 'append'>,
+): Generator<void, Snapshot, Line> {
+  const headLine = yield;
+  const head = headPattern.exec(textOf(headLine));
+  if (head === null) throw damaged(path, 1, 'this is not the first line of a snapshot');
+  const count = Number(head[3]);
+  // Nothing relies on the count before its checksum was compared. The line of an animal has at least 16 bytes.
+  const room = Buffer.allocUnsafeSlow(Math.ceil(size / 4));
+  room.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
+  let rows = 0;
+  let line = yield;
+  for (let hasMore = textOf(line) !== petsEnd; hasMore; line = yield) {
+    const { bytes, start, end, number } = line;
+    hasMore = bytes[end - 1] === comma;
+    const petEnd = hasMore ? end - 1 : end;
+    const status = statusOfLine(bytes, start, petEnd);
+    if (status === null) throw damaged(path, number, 'this is not the line of an animal');
+    if (hasLongId(bytes, start)) throw damaged(path, number, 'the id has more than 15 digits');
+    table.append(bytes, status, start, petEnd);
+    room.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * ++rows);
   }
+  if (textOf(line) !== petsEnd) {
+    if (rows < count) throw damaged(path, line.number - 1, 'a comma is missing at the end');
+    throw damaged(path, line.number, `this line should be ${petsEnd}`);
+  }
+  const checksums = room.subarray(0, checksumBytes * (rows + 1));
+  for (let start = 0; start < checksums.length; start += stringBytes) {
+    line = yield;
+    const found = textOf(line);
+    const expected = checksumLine(checksums, start);
+    if (found === expected) continue;
+    let at = 0;
+    while (found[at] === expected[at]) at++;
+    if (!/[0-9a-f]/.test(expected[at] ?? '')) {
+      throw damaged(path, line.number, 'this is not the expected line of checksums');
+    }
+    const row = start / checksumBytes + Math.floor((at - 1) / 8);
+    throw damaged(path, row + 1, `the line does not match its checksum (in line ${line.number})`);
+  }
+  if (rows !== count) throw damaged(path, 1, `the number of animals is ${rows}, not ${count}`);
+  line = yield;
+  if (textOf(line) !== documentEnd) throw damaged(path, line.number, `this line should be ${documentEnd}`);
+  return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
 }
 
 /** The length of a file; undefined if there is none. Throws OperatorError. */
-function sizeOf(path: string): number | undefined {
+export function sizeOf(path: string): number | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.size;
   } catch (error) {

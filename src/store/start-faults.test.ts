@@ -66,6 +66,14 @@ test('an error of the file system at a start is one line that names a file and s
     } as never);
   }
   await onFolderSync(t, () => step('fsync', null));
+  const handle = await promises.open(root);
+  const prototype = Object.getPrototypeOf(handle) as { read: (...args: unknown[]) => Promise<unknown> };
+  await handle.close();
+  const { read } = prototype;
+  t.mock.method(prototype, 'read', async function (this: unknown, ...args: unknown[]) {
+    step('read', null);
+    return read.apply(this, args);
+  });
   syncBuiltinESMExports();
   t.after(() => {
     t.mock.restoreAll();

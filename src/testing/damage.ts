@@ -72,7 +72,7 @@ export async function find(folder: string) {
   readOrders(folder, table);
   const usage = new UsageFile(folder, () => now, log, undefined, store);
   ring.checkChanges(usage.recorded.keyChanges);
-  const { sequence: snapshotSequence } = readSnapshot(join(folder, 'pets.json'), table);
+  const { sequence: snapshotSequence } = await readSnapshot(join(folder, 'pets.json'), table);
   const recorded = usage.recorded.durable;
   await recoverJournal({ folder, snapshotSequence, recorded, table, log, checkLock: () => {} });
   return { lines, keys: ring.keys, used: usage.limiter.usageOf('k1', now).minute.used, logged };
