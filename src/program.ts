@@ -6,7 +6,8 @@ import { OperatorError } from './domain/operator-error.ts';
 export function log(line: string): void {
   // A path may contain line feeds and other control characters.
   const printable = line.replace(/\p{Cc}/gu, (control) => `\\u{${control.charCodeAt(0).toString(16)}}`);
-  process.stderr.write(`petstore: ${printable}\n`);
+  const clearLine = process.stderr.isTTY ? '\r\x1b[K' : ''; // there may be a progress bar
+  process.stderr.write(`${clearLine}petstore: ${printable}\n`);
 }
 
 /** Returns the version of this program, from the package.json that the build writes beside it. */

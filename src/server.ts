@@ -1,4 +1,4 @@
-/** `node dist/server.js`: reads the configuration, opens the data folder, listens, and stops on a signal. */
+/** `node dist/server.js`: reads the configuration, listens, reads the data folder, and stops on a signal. */
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
@@ -12,6 +12,7 @@ import { KeyRing } from './keys/key-ring.ts';
 import { isActive } from './keys/key.ts';
 import { UsageFile } from './limits/usage-file.ts';
 import { log, runProgram, version } from './program.ts';
+import { Progress } from './progress.ts';
 import { Service } from './service.ts';
 import { LineTable } from './store/line-table.ts';
 import { readOrders } from './store/orders.ts';
@@ -23,6 +24,8 @@ const requestTimeoutMs = 30_000;
 const idleTimeoutMs = 65_000;
 /** The time that requests under way have to finish when the server stops. */
 const stopGraceMs = 10_000;
+/** The same if the animals have not been read: requests are only refused then. */
+const startGraceMs = 500;
 
 await runProgram(async () => {
   const config = readConfig(process.argv.slice(2), process.env);
@@ -49,27 +52,40 @@ async function serve(config: Config): Promise<void> {
   readOrders(folder, orders);
   const usage = new UsageFile(folder, Date.now, log, checkLock, store);
   keys.checkChanges(usage.recorded.keyChanges);
-  const pets = await PetStore.open(folder, log, { store, recorded: usage.recorded.durable, checkLock });
-  usage.follow(pets, keys);
+  const pets = new PetStore(folder, log, { store, recorded: usage.recorded.durable, checkLock });
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
   const listener = await listen(service, config);
   lock.serve(listener.address, (command) => respondToCommand({ keys, openUsage: () => usage }, command), log);
+  const start = new AbortController();
+  const loading = load(pets, start.signal);
   stop = async () => {
     service.stop();
-    const completed = await listener.stop(stopGraceMs);
-    if (!completed) log(`stopped after ${stopGraceMs / 1000} s although some requests had no response yet`);
+    start.abort();
+    const wasLoaded = pets.progress === 100;
+    const graceMs = wasLoaded ? stopGraceMs : startGraceMs;
+    const completed = await listener.stop(graceMs);
+    if (!completed) log(`stopped after ${graceMs / 1000} s although some requests had no response yet`);
+    await loading.catch(() => {});
     try {
       await usage.close();
     } finally {
-      await pets.snapshot();
-      await pets.close();
+      if (wasLoaded) await pets.snapshot(); // otherwise the files have everything
+      if (pets.progress === 100) await pets.close();
     }
     await lock.release(); // last, because another process may then use the folder
     return completed;
   };
 
+  try {
+    await loading;
+  } catch (error) {
+    if (start.signal.aborted) return; // `stop` ends the process
+    await lock.release(); // after responding to commands under way
+    throw error;
+  }
+  usage.follow(pets, keys);
   const { address } = listener;
   const demo = { folder, store, basePath, address, keys, orders, pets };
   const greeting = samples === null ? '' : await startDemo(samples, demo);
@@ -79,6 +95,20 @@ async function serve(config: Config): Promise<void> {
     const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
     const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
     log(`there is no valid API key; create one: ${command}`);
+  }
+}
+
+/** Reads the animals, and shows the progress. Rejects also if `signal` is aborted meanwhile. */
+async function load(pets: PetStore, signal: AbortSignal): Promise<void> {
+  const progress = new Progress('reading the animals', process.stderr, log, () => performance.now());
+  try {
+    await pets.load(() => {
+      signal.throwIfAborted();
+      progress.show(pets.progress);
+    });
+    signal.throwIfAborted();
+  } finally {
+    progress.end();
   }
 }
 

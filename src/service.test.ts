@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { limitsOf } from './limits/plans.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { openService, send } from './testing/service.ts';
 
@@ -249,4 +250,46 @@ test('while stopping, requests with a key and /readyz are 503 shutting_down, and
   assertError(await call('GET', '/v1/pets', { key: null }), 401, 'missing_api_key');
   assert.equal((await call('GET', '/healthz')).body, '{"status":"ok"}');
   assert.equal(codeOf(await call('GET', '/nowhere')), 'not_found');
+});
+
+test('until the animals are read, requests with a key are 503 not_ready and are not counted', async (t) => {
+  const { call, pets, service, usage, keys, now } = await openService(t, { starting: true });
+  const { perMinute } = limitsOf({ name: 'business' });
+  for (const path of ['/v1/pets', '/v1/pets/1', '/v1/store/orders', '/v1/nowhere']) {
+    const response = await call('GET', path);
+    assertError(response, 503, 'not_ready', path);
+    assert.equal(response.headers.get('retry-after'), '5');
+    assert.equal(response.headers.get('x-ratelimit-remaining'), String(perMinute));
+    assert.equal(response.headers.has('deprecation'), path === '/v1/pets/1');
+  }
+  assertError(await call('POST', '/v1/pets', { body: '{"name":"Rex","categoryId":1}' }), 503, 'not_ready');
+  assert.equal(usage.limiter.usageOf('k1', now).day.used, 0);
+  for (let left = 59; left >= 0; left--) {
+    const response = await call('GET', '/v1/pets', { key: null });
+    assertError(response, 401, 'missing_api_key');
+    assert.equal(response.headers.get('x-ratelimit-remaining'), String(left));
+  }
+  assertError(await call('GET', '/v1/pets', { key: null }), 429, 'rate_limited');
+
+  assert.equal((await call('GET', '/healthz')).body, '{"status":"ok"}');
+  assert.equal((await call('GET', '/openapi.json')).status, 200);
+  t.mock.getter(pets, 'progress', () => 42);
+  const readiness = await call('GET', '/readyz', { key: null });
+  assert.deepEqual([readiness.status, readiness.headers.get('retry-after')], [503, '5']);
+  assert.equal(
+    readiness.body, '{"code":"not_ready","message":"The server is starting.","status":503,"percent":42}',
+  );
+  t.mock.restoreAll();
+
+  const other = await keys.create('made meanwhile', { name: 'pro' }, null, now);
+  assertError(await call('GET', '/v1/pets', { key: other.secret }), 503, 'not_ready');
+  await pets.load();
+  assert.equal((await call('GET', '/readyz')).body, '{"status":"ready"}');
+  const response = await call('GET', '/v1/pets');
+  assert.deepEqual([response.status, response.headers.get('x-ratelimit-remaining')], [200, String(perMinute - 1)]);
+
+  t.mock.getter(pets, 'progress', () => 42);
+  service.stop();
+  for (const path of ['/v1/pets', '/readyz']) assertError(await call('GET', path), 503, 'shutting_down', path);
+  assert.equal(usage.limiter.usageOf('k1', now).day.used, 1);
 });

@@ -20,7 +20,7 @@ import { limitsOf } from './limits/plans.ts';
 import { addressLimited, keyLimited } from './limits/refusals.ts';
 import { createPet } from './operations/create-pet.ts';
 import { getPet } from './operations/get-pet.ts';
-import { health, readiness, shuttingDown } from './operations/health.ts';
+import { health, readiness, shuttingDown, starting } from './operations/health.ts';
 import { listOrders } from './operations/list-orders.ts';
 import { listPets } from './operations/list-pets.ts';
 import { openApi } from './operations/openapi.ts';
@@ -35,6 +35,7 @@ export interface ServiceOptions {
   readonly trustedProxies: number;
   readonly keys: KeyRing;
   readonly limiter: Limiter;
+  /** Until it is loaded, requests with a valid key are refused, and not counted. */
   readonly pets: PetStore;
   readonly orders: LineTable;
   /** The time in milliseconds since the epoch. */
@@ -92,16 +93,22 @@ export class Service implements Handler {
 
   /** Steps 2 and 3: the key and its limits, or those of the address. Only paths under the base path need a key. */
   #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Admission {
-    const { basePath, limiter } = this.#options;
+    const { basePath, limiter, pets } = this.#options;
     if (!isUnder(basePath, request.path)) return { ...notAdmitted, limits: this.#addressLimits(request, now, false) };
     const key = this.#authenticate(request, now);
     if ('code' in key) {
       const limits = this.#addressLimits(request, now, true);
       return { ...notAdmitted, limits, refusal: limits.refusedBy === null ? key : addressLimited(limits, now) };
     }
-    const limits = limiter.admitKey(key.id, limitsOf(key.plan), now, waitedMs);
+    const headers = operation?.responseHeaders?.(now) ?? notAdmitted.headers;
+    const plan = limitsOf(key.plan);
+    if (pets.progress < 100) {
+      const refusal = this.#stopping ? shuttingDown() : starting();
+      return { limits: limiter.keyStatus(key.id, plan, now), headers, refusal };
+    }
+    const limits = limiter.admitKey(key.id, plan, now, waitedMs);
     const refusal = limits.refusedBy !== null ? keyLimited(limits, now) : this.#stopping ? shuttingDown() : null;
-    return { limits, headers: operation?.responseHeaders?.(now) ?? notAdmitted.headers, refusal };
+    return { limits, headers, refusal };
   }
 
   /** Step 2, the API key (specification.md section 5, RFC 6750): the key, or why there is none. */

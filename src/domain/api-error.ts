@@ -33,6 +33,8 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number;
   /** The methods that the path has, separated by commas: the value of `Allow`. */
   readonly allow?: string;
+  /** How much of the animals has been read, in percent. */
+  readonly percent?: number | undefined;
 }
 
 /** The reason why a request is refused. */
@@ -53,6 +55,7 @@ export class ApiError extends Error implements Refusal {
   readonly status: number;
   readonly retryAfterSeconds?: number;
   readonly allow?: string;
+  readonly percent?: number | undefined;
 
   constructor(code: ErrorCode, message: string, details?: ErrorDetails) {
     super(message);
@@ -63,6 +66,7 @@ export class ApiError extends Error implements Refusal {
 }
 
 /** Returns the Error body (specification.md section 2) as JSON. */
-export function errorBody({ code, message, status }: Refusal): string {
-  return `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}`;
+export function errorBody({ code, message, status, percent }: Refusal): string {
+  const more = percent === undefined ? '' : `,"percent":${percent}`;
+  return `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}${more}}`;
 }

@@ -33,7 +33,7 @@ export class KeyUsage {
   admit(limits: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     this.roll(time);
     const { minute, day } = this;
-    const status = this.#status(limits);
+    const status = this.status(limits);
     if (this.bannedUntil(time) === null) {
       if (status.remaining > 0) {
         minute.used += 1;
@@ -72,7 +72,7 @@ export class KeyUsage {
    * Returns the status before another request is counted. If a window is exhausted, it names the exhausted window that
    * ends last: the day never ends before the minute.
    */
-  #status({ perMinute, perDay }: PlanLimits): LimitStatus {
+  status({ perMinute, perDay }: PlanLimits): LimitStatus {
     const { minute, day } = this;
     const minuteLeft = Math.max(0, perMinute - minute.used);
     const dayLeft = Math.max(0, perDay - day.used);

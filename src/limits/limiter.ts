@@ -37,6 +37,11 @@ export class Limiter {
     return status;
   }
 
+  /** Returns the status of a key without counting a request. */
+  keyStatus(id: string, limits: PlanLimits, now: number): LimitStatus {
+    return this.usageOf(id, now).status(limits);
+  }
+
   /** Admits and counts a request without a valid key from an IP address, or refuses it. */
   admitAddress(address: string, now: number): LimitStatus {
     return this.#addresses.admit(networkOf(address), this.timeAt(now));

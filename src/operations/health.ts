@@ -7,16 +7,22 @@ export function health(): Operation {
   return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body: '{"status":"ok"}' }) };
 }
 
-/** `GET /readyz`: animals can be saved, so a load balancer may send requests. */
+/** `GET /readyz`: animals can be listed and saved, so a load balancer may send requests. */
 export function readiness(pets: PetStore, isStopping: () => boolean): Operation {
   return {
     takesJson: false,
     begin: () => async () => {
       if (isStopping()) throw shuttingDown();
+      if (pets.progress < 100) throw starting(pets.progress);
       if (await pets.writable()) return { status: 200, headers: [], body: '{"status":"ready"}' };
       throw new ApiError('not_ready', 'Animals cannot be saved at the moment.', { retryAfterSeconds: 5 });
     },
   };
+}
+
+/** The refusal of a request that arrives before all animals have been read: so much of them has, in percent. */
+export function starting(percent?: number): ApiError {
+  return new ApiError('not_ready', 'The server is starting.', { retryAfterSeconds: 5, percent });
 }
 
 /** The refusal of a request that arrives while the server stops. */

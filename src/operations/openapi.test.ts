@@ -96,6 +96,10 @@ test('has the error bodies of the server as its examples', async (t) => {
   await collect('not_ready', 'GET', '/readyz');
   service.stop();
   await collect('shutting_down', 'GET', get);
+  const starting = await openService(t, { starting: true });
+  bodies.set('starting', (await starting.call('GET', get)).body);
+  t.mock.getter(starting.pets, 'progress', () => 42);
+  bodies.set('starting_percent', (await starting.call('GET', '/readyz')).body);
   const gone = await openService(t, { now: Date.parse('2030-12-05T00:00:00Z') });
   bodies.set('operation_removed', (await gone.call('GET', `${get}/1`)).body);
   interface Document {

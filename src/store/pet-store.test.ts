@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -489,4 +490,52 @@ test('an id of more than 15 digits, which no snapshot can state, is neither read
   const again = await openStore(last);
   assert.equal(again.store.table.lastId, BigInt(maxPetId));
   await again.store.close();
+});
+
+/** Writes a snapshot of several chunks, and a journal of several chunks. */
+async function fillChunks(folder: string): Promise<void> {
+  const { store } = await openStore(folder);
+  await create(store, 10, large);
+  await store.snapshot();
+  await create(store, 10, large);
+  await store.close();
+}
+
+test('the progress of a load is reported, and is 100 only at its end', async (t) => {
+  const folder = temporaryFolder(t);
+  const empty = new PetStore(folder, assert.fail);
+  assert.equal(empty.progress, 0);
+  await empty.load();
+  assert.equal(empty.progress, 100);
+  await empty.close();
+  await fillChunks(folder);
+  const store = new PetStore(folder, assert.fail);
+  const seen: number[] = [];
+  await store.load(() => seen.push(store.progress));
+  assert.deepEqual(seen, seen.toSorted((a, b) => a - b));
+  assert(new Set(seen).size === 6 && seen[0]! < 30 && seen.at(-1) === 99, seen.join());
+  assert.equal(store.progress, 100);
+  assert.equal(store.table.count, 20);
+  await store.close();
+});
+
+test('a load that is ended at any time changes nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  await fillChunks(folder);
+  appendFileSync(join(folder, journalsIn(folder).at(-1)!), '{"seq":21,"dur'); // torn: a load that completes removes it
+  const contents = (): string[] => readdirSync(folder).map((name) => name + readFileSync(join(folder, name), 'latin1'));
+  const before = contents();
+  const ended = new Error('ended');
+  for (let calls = 1, done = false; !done; calls++) {
+    let left = calls;
+    const store = new PetStore(folder, () => {});
+    const load = store.load(() => {
+      if (--left === 0) throw ended;
+    });
+    const error: unknown = await load.then(() => store.close(), (reason: unknown) => reason);
+    done = error === undefined;
+    assert(done ? calls > 8 : error === ended, String(error));
+    if (!done) assert.deepEqual(contents(), before);
+  }
+  assert.equal((await linesIn(folder)).length, 20);
 });

@@ -68,7 +68,7 @@ export class PetStore {
     this.#minJournalBytes = options.minJournalBytes ?? defaultMinJournalBytes;
   }
 
-  /** How much of the files has been read, from 0 to 1 in steps of 0.01. It is 1 from the moment `load` is done. */
+  /** How much of the files has been read, in percent: 100 only when `load` is done. */
   get progress(): number {
     return this.#progress;
   }
@@ -85,7 +85,7 @@ export class PetStore {
     let read = 0;
     const onRead = (bytes: number): void => {
       read += bytes;
-      this.#progress = Math.floor((read / (size + 1)) * 100) / 100;
+      this.#progress = Math.floor((read / (size + 1)) * 100);
       onProgress();
     };
     this.#snapshot = await readSnapshot(this.#path, table, onRead);
@@ -96,7 +96,7 @@ export class PetStore {
       checkLock: this.#checkLock, onRead, saveSnapshot,
     });
     this.#lastId = Math.max(lastId, Number(table.lastId ?? 0));
-    this.#progress = 1;
+    this.#progress = 100;
   }
 
   /**

@@ -50,6 +50,8 @@ export interface TestServiceOptions {
   readonly orders?: string;
   readonly now?: number;
   readonly listener?: Partial<ListenerOptions>;
+  /** Leaves it to the test to load the animals. */
+  readonly starting?: boolean;
 }
 
 const document = new OpenApiDocument(readJson(readFileSync(new URL('../operations/openapi.json', import.meta.url))));
@@ -68,8 +70,11 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const log = (line: string): void => void logged.push(line);
   const clock = (): number => time.now;
   const usage = new UsageFile(folder, clock, log);
-  const pets = await PetStore.open(folder, log, { recorded: usage.recorded.durable });
-  usage.follow(pets, keys);
+  const pets = new PetStore(folder, log, { recorded: usage.recorded.durable });
+  if (!options.starting) {
+    await pets.load();
+    usage.follow(pets, keys);
+  }
   const orders = new LineTable();
   readOrders(folder, orders);
   const { limiter } = usage;
@@ -81,7 +86,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   close = async () => {
     await listener.stop(100);
     await usage.close();
-    await pets.close();
+    if (pets.progress === 100) await pets.close();
   };
   const opened: TestService = {
     address: listener.address, folder, secret, keys, usage, pets, service, logged,

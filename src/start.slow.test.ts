@@ -1,0 +1,156 @@
+/** A start with many animals, which a test makes as slow as it needs: see testing/slow-reads.mjs. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../harness/owner.ts';
+import { Program, type Ended } from '../harness/program.ts';
+import { makeKey, petstore, runServer, serverPath, startServer } from '../harness/server.ts';
+import { sendMessage } from './control/channel.ts';
+import type { Holder } from './control/folder-lock.ts';
+import { petLine } from './domain/pet.ts';
+import { storeIdOf } from './files/store-id.ts';
+import { encodeMarker } from './store/journal-format.ts';
+import { LineTable } from './store/line-table.ts';
+import { writeSnapshot } from './store/snapshot.ts';
+import { codeOf } from './testing/http-response.ts';
+import { send } from './testing/service.ts';
+
+const animals = 300_000;
+const preload = fileURLToPath(new URL('testing/slow-reads.mjs', import.meta.url));
+const command = [process.execPath, '--import', preload, serverPath];
+
+/** Returns a data folder with many animals and a key, and the file that makes starts slow. */
+async function slowFolder(t: TestContext): Promise<{ folder: string; key: string; slow: string }> {
+  const folder = temporaryFolder(t);
+  const table = new LineTable();
+  for (let id = 1; id <= animals; id++) {
+    table.append(Buffer.from(petLine(id, { name: `animal ${id}`, categoryId: 1n, status: 'sold' })), 'sold');
+  }
+  const store = storeIdOf(folder);
+  await writeSnapshot(join(folder, 'pets.json'), table, { store, sequence: animals, lastId: animals });
+  writeFileSync(join(folder, `pets.${animals + 1}.journal`), encodeMarker(animals, store));
+  const key = await makeKey(t, folder);
+  const slow = join(temporaryFolder(t), 'slow');
+  writeFileSync(slow, '');
+  return { folder, key, slow };
+}
+
+/** Starts a server on such a folder, and waits until it listens. */
+async function startSlowly(t: TestContext, folder: string, slow: string) {
+  const server = runServer(t, folder, [], command, { SLOW_READS: slow });
+  for (;;) {
+    const lock = readdirSync(folder).find((name) => /^lock\.\d+$/.test(name));
+    const sent = sendMessage(join(folder, lock ?? ''), { op: 'who' }, 5_000);
+    const { pid, address } = ((await sent.catch(() => null)) ?? {}) as Partial<Holder>;
+    if (pid === server.child.pid && address) return { server, address }; // not of the start before
+    await delay(10);
+  }
+}
+
+/** Returns how a server ended. The lines about its progress, one each 10 s, are left out of its log. */
+async function endOf(server: Program): Promise<Ended> {
+  const { code, stdout, stderr } = await server.ended;
+  return { code, stdout, stderr: stderr.replace(/^petstore: reading the animals: \d+ %\n/gm, '') };
+}
+
+/** Returns the contents of the files with animals. */
+function petFiles(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.startsWith('pets.')).sort()
+    .map((name) => name + readFileSync(join(folder, name), 'latin1'));
+}
+
+test('while the animals are read, requests are refused, commands work, and the progress grows', async (t) => {
+  const { folder, key, slow } = await slowFolder(t);
+  const { server, address } = await startSlowly(t, folder, slow);
+  const status = async (path: string, sent: string | null = null): Promise<string> => {
+    const response = await send(address, 'GET', path, { key: sent });
+    return response.status === 200 ? '200' : `${response.status} ${codeOf(response)}`;
+  };
+  assert.equal(await status('/v1/pets'), '401 missing_api_key');
+  assert.equal(await status('/v1/pets', key), '503 not_ready');
+  assert.equal(await status('/healthz'), '200');
+  assert.equal(await status('/openapi.json'), '200');
+  for (let percent = 0; percent < 2; ) {
+    const { status, body } = await send(address, 'GET', '/readyz');
+    assert.equal(status, 503);
+    ({ percent } = JSON.parse(body) as { percent: number });
+  }
+
+  const made = await makeKey(t, folder);
+  assert.equal(await status('/v1/pets', made), '503 not_ready');
+  const rotated = await petstore(t, folder, 'keys', 'rotate', 'k1', '--grace', '0s');
+  assert.equal(rotated.code, 0, rotated.stderr);
+  assert.equal(await status('/v1/pets', key), '401 invalid_api_key');
+  assert.equal(JSON.parse((await petstore(t, folder, 'keys', 'list', '--json')).stdout).length, 2);
+  assert.match((await petstore(t, folder, 'usage')).stdout, /^k1 .* 0 of 1000 .*\nk2 .* 0 of 1000 /m);
+
+  assert.equal(server.stdout, '', 'the address line is printed when the animals are there');
+  rmSync(slow);
+  await server.printed(/^petstore listening on http:\S+\n$/);
+  assert.equal(await status('/readyz'), '200');
+  for (const secret of [made, rotated.stdout.trimEnd()]) assert.equal(await status('/v1/pets', secret), '200');
+  const after = `/v1/pets?after=${animals - 1}`;
+  assert.equal(JSON.parse((await send(address, 'GET', after, { key: made })).body)[0].name, `animal ${animals}`);
+  server.child.kill();
+  const { code, stderr } = await endOf(server);
+  assert.deepEqual([code, stderr], [0, `petstore: ${animals} animals in ${folder}\n`]);
+});
+
+test('a signal ends the start, and nothing has changed', async (t) => {
+  const { folder, slow } = await slowFolder(t);
+  const before = petFiles(folder);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const { server } = await startSlowly(t, folder, slow);
+    server.child.kill(signal);
+    // Otherwise the start would take minutes.
+    assert.deepEqual(await endOf(server), { code: 0, stdout: '', stderr: '' });
+    assert.deepEqual(petFiles(folder), before);
+  }
+  const { stderr } = await (await startServer(t, folder)).stop();
+  assert.equal(stderr, `petstore: ${animals} animals in ${folder}\n`);
+});
+
+test('a start on a damaged store ends with one line, after it has listened', async (t) => {
+  const { folder, slow } = await slowFolder(t);
+  const path = join(folder, 'pets.json');
+  writeFileSync(path, readFileSync(path, 'utf8').replace(`"name":"animal ${animals}"`, '"name":"animal x"'));
+  const before = petFiles(folder);
+  const { server, address } = await startSlowly(t, folder, slow);
+  assert.equal((await send(address, 'GET', '/healthz')).status, 200);
+  rmSync(slow);
+  const { code, stdout, stderr } = await endOf(server);
+  assert.deepEqual([code, stdout], [1, '']);
+  const line = `line ${animals + 1}: the line does not match its checksum`;
+  assert.match(stderr, new RegExp(`^petstore: \\S+pets\\.json, ${line} [^\n]+\n$`));
+  assert.deepEqual(petFiles(folder), before);
+});
+
+test('a port in use is reported before the animals are read', async (t) => {
+  const { folder, slow } = await slowFolder(t);
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.after(() => taken.close());
+  const { port } = taken.address() as { port: number };
+  const server = runServer(t, folder, ['--port', String(port)], command, { SLOW_READS: slow });
+  const { code, stderr } = await server.ended; // otherwise the start would take minutes
+  assert.equal(code, 1);
+  assert.match(stderr, /^petstore: cannot listen on [^\n]+\n$/);
+});
+
+test('on a terminal the start shows a bar, and removes it', async (t) => {
+  const { folder, slow } = await slowFolder(t);
+  const line = [...command, '--port', '0', '--data', folder].map((word) => `'${word}'`).join(' ');
+  const server = new Program(t, ['script', '-qec', `exec ${line}`, '/dev/null'], { SLOW_READS: slow });
+  const shown = await server.printed(/reading the animals \[#?-+\] [0-9] %/).catch(() => null);
+  if (shown === null) return t.skip('script (util-linux) is not installed');
+  rmSync(slow);
+  await server.printed(/\x1b\[Kpetstore listening on http:\S+\r\n/);
+  await server.printed(/animals in /);
+  server.child.stdin.write('\x03');
+  assert.equal((await server.ended).code, 0);
+});
