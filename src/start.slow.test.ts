@@ -107,7 +107,6 @@ test('a signal ends the start, and nothing has changed', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const { server } = await startSlowly(t, folder, slow);
     server.child.kill(signal);
-    // Otherwise the start would take minutes.
     assert.deepEqual(await endOf(server), { code: 0, stdout: '', stderr: '' });
     assert.deepEqual(petFiles(folder), before);
   }
