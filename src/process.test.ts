@@ -288,8 +288,8 @@ test('on a full disk creates and /readyz are 503; with room again both recover, 
   assert.equal((await allNames(server, key)).size, saved.length);
   const raised = await new Program(t, ['prlimit', '--pid', String(server.child.pid), '--fsize=unlimited']).ended;
   if (raised.code !== 0) return t.diagnostic('prlimit is not installed: recovery was not tried');
-  assert.equal((await send(address, 'GET', '/readyz')).status, 200);
   assert.equal((await create(server, key, 'after')).status, 201);
+  assert.equal((await send(address, 'GET', '/readyz')).status, 200);
   await server.kill();
   const names = [...(await allNames(await startServer(t, folder), key)).values()];
   assert.deepEqual(names.map((name) => name.slice(0, 9).trim()), [...saved.map((name) => name.slice(0, 9)), 'after']);

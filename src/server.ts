@@ -26,6 +26,8 @@ const idleTimeoutMs = 65_000;
 const stopGraceMs = 10_000;
 /** The same if the animals have not been read: requests are only refused then. */
 const startGraceMs = 500;
+/** When a server that stops ends in any case. Nothing confirmed is lost then: the next start reads the journal. */
+const stopDeadlineMs = stopGraceMs + 500;
 
 await runProgram(async () => {
   const config = readConfig(process.argv.slice(2), process.env);
@@ -45,7 +47,7 @@ async function serve(config: Config): Promise<void> {
     const advice = 'stop that process, or choose another folder with --data';
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
   }
-  const checkLock = (): void => lock.check();
+  const checkLock = (): Promise<void> => lock.check();
   const store = storeIdOf(folder);
   const keys = new KeyRing(folder, checkLock, store);
   const orders = new LineTable();
@@ -127,9 +129,16 @@ function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Calls `stop` on SIGTERM, SIGINT or SIGHUP and ends the process: exit code 0 if `stop` returns true, otherwise 1. */
+/**
+ * Calls `stop` on SIGTERM, SIGINT or SIGHUP and ends the process: exit code 0 if `stop` returns true, otherwise 1. If
+ * `stop` takes too long, SIGKILL ends it, because `process.exit` waits for a disk that hangs.
+ */
 function stopOnSignal(stop: () => Promise<boolean>): void {
   const end = async (): Promise<never> => {
+    setTimeout(() => {
+      log(`the files could not be saved within ${stopDeadlineMs / 1000} s; the next start reads the journal instead`);
+      process.kill(process.pid, 'SIGKILL');
+    }, stopDeadlineMs);
     try {
       process.exit((await stop()) ? 0 : 1);
     } catch (error) {

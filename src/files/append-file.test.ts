@@ -7,75 +7,75 @@ import { promisify } from 'node:util';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { AppendFile } from './append-file.ts';
 
-test('a new file has mode 0600, and an existing file is not replaced', (t) => {
+test('a new file has mode 0600, and an existing file is not replaced', async (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const file = new AppendFile(path, 0, 'wx');
+  const file = await AppendFile.open(path, 0, 'wx');
   assert.equal(file.size, 0);
   assert.equal(statSync(path).mode & 0o777, 0o600);
-  assert.throws(() => new AppendFile(path, 0, 'wx'), { code: 'EEXIST' });
-  assert.throws(() => new AppendFile(`${path}x`, 0), { code: 'ENOENT' });
-  file.close();
+  await assert.rejects(AppendFile.open(path, 0, 'wx'), { code: 'EEXIST' });
+  await assert.rejects(AppendFile.open(`${path}x`, 0), { code: 'ENOENT' });
+  await file.close();
 });
 
-test('zeros follow the content until `truncate` removes them', (t) => {
+test('zeros follow the content until `truncate` removes them', async (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const file = new AppendFile(path, 0, 'wx');
-  file.append(Buffer.from('a'));
+  const file = await AppendFile.open(path, 0, 'wx');
+  await file.append(Buffer.from('a'));
   const { size: length } = statSync(path);
   assert(length > 100_000);
   assert(readFileSync(path).equals(Buffer.concat([Buffer.from('a')], length)));
-  file.append(Buffer.alloc(length - 1, 'b'));
+  await file.append(Buffer.alloc(length - 1, 'b'));
   assert.equal(statSync(path).size, length, 'the file grows only when they are used up');
-  file.append(Buffer.from('c'));
+  await file.append(Buffer.from('c'));
   assert(statSync(path).size > length + 100_000);
-  file.truncate();
+  await file.truncate();
   assert.equal(file.size, length + 1);
   assert(readFileSync(path).equals(Buffer.from(`a${'b'.repeat(length - 1)}c`)));
-  file.append(Buffer.from('d'));
+  await file.append(Buffer.from('d'));
   assert.equal(readFileSync(path)[length + 1], 'd'.charCodeAt(0));
-  file.close();
+  await file.close();
 });
 
 test('bytes are appended after the existing content, and after the truncated length', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   writeFileSync(path, 'old');
-  const file = new AppendFile(path, 3);
-  file.append(Buffer.from(' new'));
-  file.append(Buffer.alloc(0));
-  file.append(Buffer.from('er'));
+  const file = await AppendFile.open(path, 3);
+  await file.append(Buffer.from(' new'));
+  await file.append(Buffer.alloc(0));
+  await file.append(Buffer.from('er'));
   assert.equal(file.size, 9);
   await file.sync();
   assert.equal(readFileSync(path, 'utf8').replace(/\0+$/, ''), 'old newer');
-  file.truncate(4);
+  await file.truncate(4);
   assert.equal(file.size, 4);
   assert.equal(readFileSync(path, 'utf8'), 'old ');
-  file.append(Buffer.from('end'));
-  file.truncate();
+  await file.append(Buffer.from('end'));
+  await file.truncate();
   assert.equal(readFileSync(path, 'utf8'), 'old end');
-  file.close();
+  await file.close();
 });
 
-test('rewriting writes the same content again', (t) => {
+test('rewriting writes the same content again', async (t) => {
   const path = join(temporaryFolder(t), 'f');
   writeFileSync(path, 'content');
-  const file = new AppendFile(path, 7);
+  const file = await AppendFile.open(path, 7);
   for (const [from, written] of [[7, false], [3, true], [0, true]] as const) {
     utimesSync(path, 1, 1);
-    file.rewrite(from);
+    await file.rewrite(from);
     assert.equal(statSync(path).mtimeMs > 1_000, written);
     assert.equal(readFileSync(path, 'utf8'), 'content');
   }
-  file.close();
+  await file.close();
 });
 
 test('without room for zeros, content can still be appended', { skip: process.platform === 'win32' }, async (t) => {
   const path = join(temporaryFolder(t), 'f');
   const script = `
     import { AppendFile } from ${JSON.stringify(new URL('../../dist/files/append-file.js', import.meta.url).href)};
-    const file = new AppendFile(process.argv[1], 0, 'wx');
+    const file = await AppendFile.open(process.argv[1], 0, 'wx');
     let count = 0;
     try {
-      for (;;) file.append(Buffer.alloc(1000, 'a')), count++;
+      for (;;) await file.append(Buffer.alloc(1000, 'a')), count++;
     } catch (error) {
       process.stdout.write(\`\${count} \${error.code}\`);
     }
@@ -85,32 +85,32 @@ test('without room for zeros, content can still be appended', { skip: process.pl
   assert.equal(stdout, '65 EFBIG');
 });
 
-test('a large append is written whole', (t) => {
+test('a large append is written whole', async (t) => {
   const path = join(temporaryFolder(t), 'f');
-  const file = new AppendFile(path, 0, 'wx');
+  const file = await AppendFile.open(path, 0, 'wx');
   const bytes = Buffer.alloc(3_000_001, 'abcdefg');
-  file.append(bytes);
-  file.append(bytes.subarray(5, 12));
-  file.truncate();
-  file.close();
+  await file.append(bytes);
+  await file.append(bytes.subarray(5, 12));
+  await file.truncate();
+  await file.close();
   assert.equal(file.size, 3_000_008);
   assert(readFileSync(path).equals(Buffer.concat([bytes, bytes.subarray(5, 12)])));
 });
 
 test(
-  'a failed append throws the error of the file system and does not change the size',
+  'a failed append rejects with the error of the file system and does not change the size',
   { skip: process.platform !== 'linux' },
   async () => {
-    const full = new AppendFile('/dev/full', 0);
-    assert.throws(() => full.append(Buffer.from('x')), { code: 'ENOSPC' });
+    const full = await AppendFile.open('/dev/full', 0);
+    await assert.rejects(full.append(Buffer.from('x')), { code: 'ENOSPC' });
     assert.equal(full.size, 0);
-    full.close();
+    await full.close();
   },
 );
 
 test('a closed file can be neither written nor synced', async (t) => {
-  const file = new AppendFile(join(temporaryFolder(t), 'f'), 0, 'wx');
-  file.close();
-  assert.throws(() => file.append(Buffer.from('x')), { code: 'EBADF' });
+  const file = await AppendFile.open(join(temporaryFolder(t), 'f'), 0, 'wx');
+  await file.close();
+  await assert.rejects(file.append(Buffer.from('x')), { code: 'EBADF' });
   await assert.rejects(file.sync(), { code: 'EBADF' });
 });

@@ -1,14 +1,16 @@
-import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { close, fdatasync, fstat, ftruncate, open, read, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { isSame, statOf, type Identity } from './identity.ts';
 
-const fdatasyncAsync = promisify(fdatasync);
+const [openAsync, closeAsync] = [promisify(open), promisify(close)];
+const [fdatasyncAsync, ftruncateAsync] = [promisify(fdatasync), promisify(ftruncate)];
 
-/** Reserved space is added in this amount. */
-const reserve = Buffer.alloc(256 * 1024);
+/** Reserved space is added in this amount, which is more than any animal needs. */
+const reserved = Buffer.alloc(256 * 1024);
 
 /**
- * A file to which bytes are appended. Appended bytes are on disk when the next `sync` has resolved.
+ * A file to which bytes are appended. Appended bytes are on disk when the next `sync` has resolved. All methods reject
+ * with the error of the file system. The caller waits for one before it calls the next: two writes must not overlap.
  *
  * After its content the file has reserved space: zeros, until `truncate` removes them. Replacing zeros takes a third
  * less time to sync than extending the file, because its length and its blocks stay the same.
@@ -22,11 +24,21 @@ export class AppendFile {
 
   /**
    * Opens a file of `size` bytes, or one that has only zeros after its first `size` bytes. With the flag
-   * `wx`, it creates the file, with mode 0600. Throws the error of the file system, as all methods do.
+   * `wx`, it creates the file, with mode 0600.
    */
-  constructor(path: string, size: number, flags: 'r+' | 'wx' = 'r+') {
-    this.#descriptor = openSync(path, flags, 0o600);
-    this.#identity = fstatSync(this.#descriptor, { bigint: true });
+  static async open(path: string, size: number, flags: 'r+' | 'wx' = 'r+'): Promise<AppendFile> {
+    const descriptor = await openAsync(path, flags, 0o600);
+    try {
+      return new AppendFile(descriptor, await identityOf(descriptor), size);
+    } catch (error) {
+      await closeAsync(descriptor);
+      throw error;
+    }
+  }
+
+  private constructor(descriptor: number, identity: Identity, size: number) {
+    this.#descriptor = descriptor;
+    this.#identity = identity;
     this.#size = size;
     this.#length = size;
   }
@@ -37,54 +49,72 @@ export class AppendFile {
   }
 
   /** Whether this is the file with the name `path`, and has not been truncated by another process. */
-  isAt(path: string): boolean {
-    const found = statOf(path);
+  async isAt(path: string): Promise<boolean> {
+    const found = await statOf(path);
     return found !== undefined && isSame(found, this.#identity) && found.size >= this.#length;
   }
 
-  /** Writes `bytes` after the content. If that throws, `size` is unchanged. */
-  append(bytes: Uint8Array): void {
-    this.#write(bytes, this.#size);
+  /** Writes `bytes` after the content. If that fails, `size` is unchanged. */
+  async append(bytes: Uint8Array): Promise<void> {
+    await this.#write(bytes, this.#size);
     this.#size += bytes.length;
     if (this.#size <= this.#length) return;
     this.#length = this.#size;
-    try {
-      this.#write(reserve, this.#length);
-      this.#length += reserve.length;
-    } catch {} // the space only saves time, and the next sync reports a broken disk
+    await this.reserve().catch(() => {}); // the space only saves time, and the next sync reports a broken disk
+  }
+
+  /** Writes reserved space after the content, whether there is some or not. */
+  async reserve(): Promise<void> {
+    await this.#write(reserved, this.#size);
+    this.#length = Math.max(this.#length, this.#size + reserved.length);
   }
 
   /**
    * Writes the content from offset `from` on again. After a failed sync, the kernel may treat pages as written that
    * never reached the disk: reading returns their content, but a sync includes them only if they are written again.
    */
-  rewrite(from: number): void {
+  async rewrite(from: number): Promise<void> {
     const bytes = Buffer.allocUnsafe(this.#size - from);
-    const got = readSync(this.#descriptor, bytes, 0, bytes.length, from);
-    if (got < bytes.length) throw new Error('the file was truncated by another process');
-    this.#write(bytes, from);
+    const { bytesRead } = await promisify(read)(this.#descriptor, bytes, 0, bytes.length, from);
+    if (bytesRead < bytes.length) throw new Error('the file was truncated by another process');
+    await this.#write(bytes, from);
   }
 
-  /** Syncs the content. Rejects with the error of the file system. */
+  /** Syncs the content. */
   sync(): Promise<void> {
     return fdatasyncAsync(this.#descriptor);
   }
 
   /** Truncates the content to its first `size` bytes, and removes the reserved space. */
-  truncate(size = this.#size): void {
-    ftruncateSync(this.#descriptor, size);
+  async truncate(size = this.#size): Promise<void> {
+    await ftruncateAsync(this.#descriptor, size);
     this.#size = size;
     this.#length = size;
   }
 
-  close(): void {
-    closeSync(this.#descriptor);
+  close(): Promise<void> {
+    return closeAsync(this.#descriptor);
   }
 
-  #write(bytes: Uint8Array, position: number): void {
-    let written = 0;
-    while (written < bytes.length) {
-      written += writeSync(this.#descriptor, bytes, written, bytes.length - written, position + written);
+  async #write(bytes: Uint8Array, position: number): Promise<void> {
+    for (let written = 0; written < bytes.length; ) {
+      written += await writeOnce(this.#descriptor, bytes, written, position + written);
     }
   }
+}
+
+function identityOf(descriptor: number): Promise<Identity> {
+  return new Promise((resolve, reject) => {
+    fstat(descriptor, { bigint: true }, (error, stats) => (error === null ? resolve(stats) : reject(error)));
+  });
+}
+
+/** Writes the bytes from `offset` on, or some of them. Returns their number. */
+function writeOnce(descriptor: number, bytes: Uint8Array, offset: number, position: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(descriptor, bytes, offset, bytes.length - offset, position, (error, written) => {
+      if (error === null) resolve(written);
+      else reject(error);
+    });
+  });
 }

@@ -92,7 +92,7 @@ export function writeRecords(
   format: RecordFormat,
   head: RecordHead,
   records: Iterable<string>,
-  checkLock?: () => void,
+  checkLock?: () => Promise<void>,
 ): Promise<void> {
   return replaceFile(path, withChecksum(encodeRecords(format, head, records)), checkLock);
 }

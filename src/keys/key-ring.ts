@@ -18,7 +18,7 @@ const format = { name: 'petstore-keys', member: 'keys' };
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when the file has been replaced. */
 export class KeyRing {
   readonly #path: string;
-  readonly #checkLock: (() => void) | undefined;
+  readonly #checkLock: (() => Promise<void>) | undefined;
   readonly #store: string;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
@@ -33,9 +33,9 @@ export class KeyRing {
 
   /**
    * Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. `checkLock`
-   * throws if this process may not write to the folder any more. `store` is the id of the store.
+   * rejects if this process may not write to the folder any more. `store` is the id of the store.
    */
-  constructor(folder: string, checkLock?: () => void, store = storeIdOf(folder)) {
+  constructor(folder: string, checkLock?: () => Promise<void>, store = storeIdOf(folder)) {
     this.#path = join(folder, 'keys.json');
     this.#checkLock = checkLock;
     this.#store = store;

@@ -31,7 +31,7 @@ export class UsageFile {
   readonly #path: string;
   readonly #now: () => number;
   readonly #log: (line: string) => void;
-  readonly #checkLock: (() => void) | undefined;
+  readonly #checkLock: (() => Promise<void>) | undefined;
   readonly #store: string;
   #numbers: () => RecordNumbers;
   #timer: NodeJS.Timeout | undefined;
@@ -40,14 +40,14 @@ export class UsageFile {
 
   /**
    * Reads the file of a data folder. If it is damaged, it is set aside and logged, and all counters start from nothing.
-   * Throws an OperatorError if the file can be neither read nor set aside. `checkLock` throws if this process may not
+   * Throws an OperatorError if the file can be neither read nor set aside. `checkLock` rejects if this process may not
    * write to the folder any more. `store` is the id of the store.
    */
   constructor(
     folder: string,
     now: () => number,
     log: (line: string) => void,
-    checkLock?: () => void,
+    checkLock?: () => Promise<void>,
     store = storeIdOf(folder),
   ) {
     this.#path = join(folder, 'usage.json');

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { AppendFile } from '../files/append-file.ts';
 import {
-  contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, undisturbed, type Opened,
+  contentOf, linesOf, numbers, onFolderSync, openJournal, pet, undisturbed, type Opened,
 } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import type { Journal } from './journal.ts';
@@ -18,14 +18,14 @@ test('a marker of which only a part could be written is removed', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   const { append } = AppendFile.prototype;
-  t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Buffer) {
+  t.mock.method(AppendFile.prototype, 'append', async function (this: AppendFile, bytes: Buffer) {
     const isMarker = !bytes.includes('"pet"');
-    append.call(this, isMarker ? bytes.subarray(0, 9) : bytes);
+    await append.call(this, isMarker ? bytes.subarray(0, 9) : bytes);
     if (isMarker) throw new Error('ENOSPC');
   });
   for (const id of [1, 2, 3]) {
     await journal.append(pet(id));
-    await turns(2);
+    await journal.idle();
   }
   t.mock.restoreAll();
   await journal.append(pet(4));
@@ -40,17 +40,18 @@ test('a failed write rejects only its group, and what it wrote is removed', asyn
   const path = join(folder, 'pets.1.journal');
   const { journal, applied } = await openJournal(folder);
   await journal.append(pet(1));
-  await turns(2);
+  await journal.idle();
   const before = contentOf(path);
   const marker = before.subarray(0, -1).lastIndexOf('\n') + 1;
 
   const failures: Record<string, () => void> = {
     'half a write': () => {
       const append = AppendFile.prototype.append;
-      t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Uint8Array) {
-        append.call(this, bytes.subarray(0, bytes.length / 2));
+      t.mock.method(AppendFile.prototype, 'append', async function (this: AppendFile, bytes: Uint8Array) {
+        await append.call(this, bytes.subarray(0, bytes.length / 2));
         throw new Error('ENOSPC');
       });
+      t.mock.method(AppendFile.prototype, 'reserve', () => Promise.reject(new Error('ENOSPC')));
     },
     'no sync': () => void t.mock.method(AppendFile.prototype, 'sync', () => Promise.reject(new Error('EIO'))),
   };
@@ -78,13 +79,11 @@ test('no new segment is started while a failed write is not removed', async (t) 
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
   const { append } = AppendFile.prototype;
-  t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Uint8Array) {
-    append.call(this, bytes.subarray(0, 20));
+  t.mock.method(AppendFile.prototype, 'append', async function (this: AppendFile, bytes: Uint8Array) {
+    await append.call(this, bytes.subarray(0, 20));
     throw new Error('ENOSPC');
   });
-  const truncate = t.mock.method(AppendFile.prototype, 'truncate', () => {
-    throw new Error('EIO');
-  });
+  const truncate = t.mock.method(AppendFile.prototype, 'truncate', () => Promise.reject(new Error('EIO')));
   await assert.rejects(journal.append(pet(2)), { message: 'ENOSPC' });
   await assert.rejects(journal.rotate(), { message: 'EIO' });
   assert.deepEqual(readdirSync(folder), ['pets.1.journal']);
@@ -103,7 +102,7 @@ test('a marker whose sync failed in a rotation is removed before anything else i
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
-  await turns(2);
+  await journal.idle();
   t.mock.method(AppendFile.prototype, 'sync', () => Promise.reject(new Error('EIO')));
   await assert.rejects(journal.rotate(), { message: 'EIO' });
   t.mock.restoreAll();
@@ -124,9 +123,7 @@ test('close removes rejected records if that was impossible before', async (t) =
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
   for (const method of ['sync', 'truncate'] as const) {
-    t.mock.method(AppendFile.prototype, method, () => {
-      throw new Error('EIO');
-    });
+    t.mock.method(AppendFile.prototype, method, () => Promise.reject(new Error('EIO')));
   }
   await assert.rejects(journal.append(pet(2)), { message: 'EIO' });
   t.mock.restoreAll();
@@ -153,7 +150,7 @@ test('a start writes and syncs again everything that no line shows to have been 
     const { rewrite, sync } = AppendFile.prototype;
     t.mock.method(AppendFile.prototype, 'rewrite', function (this: AppendFile, offset: number) {
       calls.push(offset);
-      rewrite.call(this, offset);
+      return rewrite.call(this, offset);
     });
     t.mock.method(AppendFile.prototype, 'sync', function (this: AppendFile) {
       calls.push('sync');
@@ -166,34 +163,34 @@ test('a start writes and syncs again everything that no line shows to have been 
   }
 });
 
-test('a probe writes more than any record, and removes it', async (t) => {
+test('a probe reserves and syncs more than any record takes, and changes no line', async (t) => {
   const folder = temporaryFolder(t);
+  const path = join(folder, 'pets.1.journal');
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
-  let largest = 0;
-  const sync = AppendFile.prototype.sync;
-  t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
-    largest = Math.max(largest, statSync(join(folder, 'pets.1.journal')).size);
-    await sync.call(this);
-  });
-  await journal.probe();
-  assert(largest > 66_000);
-  assert.equal(readFileSync(join(folder, 'pets.1.journal')).indexOf(0), -1);
+  await journal.idle();
+  const content = contentOf(path);
+  const sync = t.mock.method(AppendFile.prototype, 'sync');
+  for (const _ of [1, 2]) await journal.probe();
+  assert.equal(sync.mock.callCount(), 2);
+  assert(statSync(path).size > content.length + 66_000);
+  assert(contentOf(path).equals(content));
   await journal.append(pet(2));
   await journal.close();
-  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 2]);
+  assert.deepEqual(linesOf(path).flatMap(({ pet }) => pet?.id ?? []), [1, 2]);
 });
 
-test('concurrent probes share one write, and the marker that it removed is written again', async (t) => {
+test('after a failed write, a probe writes the marker again that was removed', async (t) => {
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
-  await turns(6);
+  await journal.idle();
   const lines = linesOf(join(folder, 'pets.1.journal'));
-  const append = t.mock.method(AppendFile.prototype, 'append');
-  await Promise.all(numbers(1, 50).map(() => journal.probe()));
-  assert.equal(append.mock.callCount(), 1);
-  await turns(6);
+  t.mock.method(AppendFile.prototype, 'sync', () => Promise.reject(new Error('EIO')));
+  await assert.rejects(journal.append(pet(2)), { message: 'EIO' });
+  t.mock.restoreAll();
+  await journal.probe();
+  await journal.idle();
   assert.deepEqual(lines.map(({ seq, durable }) => [seq, durable]), [[0, 0], [1, 0], [1, 1]]);
   assert.deepEqual(linesOf(join(folder, 'pets.1.journal')), lines);
   await journal.close();
@@ -214,16 +211,13 @@ test('a removed segment is noticed before a record is confirmed, and replaced if
   await journal.append(pet(1));
   await journal.rotate();
   await journal.append(pet(2));
-  assert.equal(journal.isInPlace(), true);
   rmSync(join(folder, 'pets.1.journal')); // an older segment, which no snapshot contains yet
-  assert.equal(journal.isInPlace(), false);
   fails = true;
   await assert.rejects(journal.append(pet(3)), { message: 'ENOSPC' });
   await assert.rejects(journal.rotate(), { message: 'ENOSPC' });
   assert.deepEqual([opened.applied, readdirSync(folder)], [[1, 2], ['pets.2.journal']]);
   fails = false;
   await journal.append(pet(4));
-  assert.equal(journal.isInPlace(), true);
   assert.deepEqual(readdirSync(folder), ['pets.3.journal']);
   writeFileSync(join(folder, 'other'), 'not a journal');
   renameSync(join(folder, 'other'), join(folder, 'pets.3.journal'));
@@ -241,25 +235,24 @@ test('without the lock nothing is written', async (t) => {
   let isHeld = true;
   const guards = {
     ...undisturbed,
-    checkLock() {
+    async checkLock() {
       if (!isHeld) throw new Error('the lock is lost');
     },
   };
   const { journal, applied } = await openJournal(folder, 0, guards);
   await journal.append(pet(1));
   await journal.rotate();
-  await Promise.all([journal.append(pet(2)), turns(1)]);
+  await journal.append(pet(2));
   isHeld = false; // before the marker is written
   const files = (): unknown[] =>
     readdirSync(folder).map((name) => [name, statSync(join(folder, name)).ctimeMs, contentOf(join(folder, name))]);
   const before = files();
   const lost = { message: 'the lock is lost' };
-  await turns(9);
+  await journal.idle();
   await assert.rejects(journal.append(pet(3)), lost);
   await assert.rejects(journal.probe(), lost);
   await assert.rejects(journal.rotate(), lost);
   await assert.rejects(journal.removeSegments(1), lost);
-  assert.throws(() => journal.isInPlace(), lost);
   await assert.rejects(journal.close(), lost);
   assert.deepEqual([files(), applied], [before, [1, 2]]);
 
@@ -268,7 +261,7 @@ test('without the lock nothing is written', async (t) => {
     isHeld = true;
     const idle = await openJournal(folder, 0, guards);
     await idle.journal.append(pet(3 + index));
-    await turns(9);
+    await idle.journal.idle();
     const reserved = files();
     isHeld = false;
     await assert.rejects(attempt(idle.journal), lost);
@@ -308,19 +301,23 @@ test('no confirmed record is lost, and the journal opens again, after any failur
   const fail = (part: number | null): void => {
     if (part !== null) throw new Error('EIO');
   };
-  const { append, sync, truncate } = AppendFile.prototype;
-  t.mock.method(AppendFile.prototype, 'append', function (this: AppendFile, bytes: Uint8Array) {
+  const { append, reserve, sync, truncate } = AppendFile.prototype;
+  t.mock.method(AppendFile.prototype, 'append', async function (this: AppendFile, bytes: Uint8Array) {
     const part = failure();
-    append.call(this, bytes.subarray(0, part ?? bytes.length));
+    await append.call(this, bytes.subarray(0, part ?? bytes.length));
     fail(part);
+  });
+  t.mock.method(AppendFile.prototype, 'reserve', async function (this: AppendFile) {
+    fail(failure());
+    await reserve.call(this);
   });
   t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
     fail(failure());
     await sync.call(this);
   });
-  t.mock.method(AppendFile.prototype, 'truncate', function (this: AppendFile, size: number) {
+  t.mock.method(AppendFile.prototype, 'truncate', async function (this: AppendFile, size: number) {
     fail(failure());
-    truncate.call(this, size);
+    await truncate.call(this, size);
   });
   await onFolderSync(t, () => fail(failure()));
   const expected = (error: unknown): undefined => void assert.match(String(error), /EIO/);
@@ -409,7 +406,7 @@ test(
     const script = `
     import { Journal } from ${JSON.stringify(new URL('../../dist/store/journal.js', import.meta.url).href)};
     const table = { append() {} };
-    const [folder, log, checkLock] = [process.argv[1], console.error, () => {}];
+    const [folder, log, checkLock] = [process.argv[1], console.error, async () => {}];
     const journal = await Journal.open({ folder, snapshotSequence: 0, table, log, checkLock });
     const line = (id, bytes) => \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`;
     const pet = (id, bytes) => ({ id, line: line(id, bytes), status: 'sold' });

@@ -17,7 +17,7 @@ test('no confirmed record is lost, and the journal opens again, after power cuts
   const folder = join(temporaryFolder(t), 'store');
   let random = mulberry32(0);
   const disk = new PowerCut(folder, () => random());
-  const { numbers, openJournal, pet, turns } = await import('../testing/journal.ts');
+  const { numbers, openJournal, pet } = await import('../testing/journal.ts');
   const manyBytes = { weight: 2, arbitrary: fc.constant(70_000) }; // so that the reserved space is used up
   const some = [
     fc.integer({ min: 1, max: 3 }),
@@ -69,7 +69,7 @@ test('no confirmed record is lost, and the journal opens again, after power cuts
             await journal.append(pet(id, 'x'.repeat(bytes))).then(() => cut ?? acknowledged.push(id), refused);
           }));
           if (before > 256 * 1024 && lengthIn(folder) > before) seen.extended++; // the reserved space was used up
-          if (random() < 0.7) await turns(6); // a marker
+          if (random() < 0.7) await journal.idle(); // a marker
           if (!due) continue;
           const files = cut ?? disk.cut();
           await journal.close().catch(() => {}); // has no effect: the files are overwritten next

@@ -39,8 +39,8 @@ export interface RecoveryOptions {
   /** Receives the animals of the records after the snapshot, in order. It must copy the bytes it is given. */
   readonly table: Pick<LineTable, 'append'>;
   readonly log: (line: string) => void;
-  /** Throws if this process may not write to the folder any more. */
-  readonly checkLock: () => void;
+  /** Rejects if this process may not write to the folder any more. */
+  readonly checkLock: () => Promise<void>;
   /** Called while the segments are read, with the number of further bytes. If it throws, recovery ends with that. */
   readonly onRead?: (bytes: number) => void;
 }
@@ -94,9 +94,9 @@ export async function recoverJournal(options: RecoveryOptions) {
     }, onRead);
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     if (tornLine > 0) {
-      const aside = asideName(path, 'torn');
+      const aside = await asideName(path, 'torn');
       await replaceFile(aside, torn, checkLock);
-      checkLock();
+      await checkLock();
       await truncate(path, intactBytes).catch((error: unknown) => {
         throw diskError('write', path, error);
       });
@@ -116,7 +116,7 @@ export async function recoverJournal(options: RecoveryOptions) {
   }
   if (last < snapshotSequence) {
     // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
-    checkLock();
+    await checkLock();
     try {
       for (const { first } of segments.splice(0)) await rm(segmentPath(folder, first));
       await syncFolder(folder);

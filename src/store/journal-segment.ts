@@ -37,20 +37,20 @@ export async function startSegment(
   folder: string,
   store: string,
   first: number,
-  checkLock: () => void,
+  checkLock: () => Promise<void>,
 ): Promise<AppendFile> {
-  checkLock();
+  await checkLock();
   const path = segmentPath(folder, first);
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true }); // left by an attempt that failed or was interrupted
-  const file = new AppendFile(temporary, 0, 'wx');
+  const file = await AppendFile.open(temporary, 0, 'wx');
   try {
-    file.append(encodeMarker(first - 1, store));
+    await file.append(encodeMarker(first - 1, store));
     await file.sync();
-    checkLock();
+    await checkLock();
     await rename(temporary, path);
   } catch (error) {
-    file.close();
+    await file.close();
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }

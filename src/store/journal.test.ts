@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path';
 import test from 'node:test';
 import { AppendFile } from '../files/append-file.ts';
-import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns } from '../testing/journal.ts';
+import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, until } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 
 function crcByDefinition(text: string): string {
@@ -21,7 +21,7 @@ test('every line is JSON with its number, the last durable number, and a checksu
   const { journal, applied } = await openJournal(folder);
   assert.equal(statSync(path).mode & 0o777, 0o600);
   await journal.append(pet(1));
-  await turns(2); // a marker is written
+  await journal.idle(); // a marker is written
   await Promise.all([journal.append(pet(2, 'é\\n\\ud800')), journal.append(pet(5))]);
   await journal.close();
   assert.equal(journal.durable, 3);
@@ -86,7 +86,7 @@ test('a promise resolves after the sync of its record, and nothing is added to t
   });
   const append = (id: number): Promise<void> => journal.append(pet(id)).then(() => void events.push(`${id} done`));
   const first = append(1);
-  await turns(5);
+  await until(() => events.length === 1);
   const second = append(2); // during a sync: it waits for the next one
   const third = append(3);
   await turns(5);
@@ -94,7 +94,7 @@ test('a promise resolves after the sync of its record, and nothing is added to t
   assert.deepEqual(applied, []);
   letGo();
   await first;
-  await turns(6);
+  await until(() => events.length === 4);
   assert.deepEqual(applied, [1]);
   assert.deepEqual(events, ['sync of 1', 'synced', '1 done', 'sync of 3']);
   letGo();
@@ -126,7 +126,7 @@ test('a single append waits for one turn of the event loop, even if many precede
   const { journal } = await openJournal(temporaryFolder(t));
   for (const before of [0, 10]) {
     await Promise.all(numbers(1, before).map((id) => journal.append(pet(id))));
-    await turns(6);
+    await journal.idle();
     const append = t.mock.method(AppendFile.prototype, 'append');
     const appended = journal.append(pet(before + 1));
     await turns(1);
@@ -203,7 +203,7 @@ test('a rotation starts a segment after all before it is on disk, and syncs its 
   const folder = temporaryFolder(t);
   const { journal } = await openJournal(folder);
   await journal.append(pet(1));
-  await turns(2);
+  await journal.idle();
   const events: string[] = [];
   const note = (what: string): void => {
     const names = readdirSync(folder).sort().map((name) => `${name} ${linesOf(join(folder, name)).length}`);
@@ -248,7 +248,7 @@ test('a segment is started only if the current one has records, and removed only
     ],
   );
   const size = (): number => names().reduce((sum, name) => sum + contentOf(join(folder, name)).length, 0);
-  await turns(2);
+  await journal.idle();
   assert.equal(journal.bytes, size());
   await journal.removeSegments(1);
   assert.equal(names().length, 3, 'record 2 is in no snapshot');

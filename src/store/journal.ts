@@ -16,7 +16,10 @@
  *
  * The invariants.
  * - An animal is added to the table, and the promise of `append` resolves, only after the sync of its record.
- * - One loop, `#run`, does all writing. It does one task after the other: writes a group, probes or rotates.
+ * - One loop, `#run`, does all writing. It does one task after the other: writes a group, probes or rotates. No file
+ *   operation begins before the last one has ended, however long it takes.
+ * - If the disk makes no progress for 2 s, those who wait are refused, and so are all others until it does. The
+ *   operation under way cannot be interrupted. If its group is saved in the end, it is added to the table.
  * - After a failed write or sync, nothing is written until the file was truncated to its last synced length. This is
  *   because the kernel may treat pages as written that never reached the disk. If the process ends before the repair,
  *   the next start writes everything again that no line shows to have been synced.
@@ -26,25 +29,33 @@
  *   a snapshot, and the group is written to a new segment.
  * - A marker follows the last group of a series. It is written without a sync, and only to a file that needs no repair.
  */
-import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoredPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
-import { setAside } from '../files/aside.ts';
+import { asideName } from '../files/aside.ts';
 import { diskError } from '../files/errors.ts';
+import { statOf } from '../files/identity.ts';
 import { syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
 import { segmentPath, startSegment, type Segment } from './journal-segment.ts';
 
-/** Larger than the record of any animal, because the body of a create has at most 64 KiB. */
-const probeBytes = 128 * 1024;
-
 /** How long to wait for records that are likely to arrive, and for how many turns of the event loop without one. */
 const maxGatherMs = 2;
 const maxIdleTurns = 4;
+
+/** Those who wait for a write or a sync are refused if the disk makes no progress for this time. */
+const stallMs = 2_000;
+
+interface Task {
+  /** Rejects with the error of the disk. */
+  readonly work: () => Promise<void>;
+  /** Settle the promise of whoever waits. If they were refused meanwhile, these have no effect. */
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
 
 /** How to open a journal. */
 export interface JournalOptions extends RecoveryOptions {
@@ -75,9 +86,15 @@ export class Journal {
   #written: Promise<void> | null = null;
   /** How many records the next group is likely to have: those that wait, and one of each client just responded to. */
   #expected = 0;
-  /** The tasks for `#run`. None of these functions rejects. */
-  readonly #tasks: (() => Promise<void>)[] = [];
-  #probing: Promise<void> | null = null;
+  /** The tasks for `#run`. */
+  readonly #tasks: Task[] = [];
+  /** The task under way. */
+  #task: Task | null = null;
+  /** Counts the operations of the disk that have ended. */
+  #steps = 0;
+  /** Expires when the disk has made no progress for `stallMs`. It is not stopped when nothing is under way. */
+  readonly #watch = setTimeout(() => void this.#refuseIfStalled(), stallMs).unref();
+  #stalled: Error | null = null;
   #running: Promise<void> | null = null;
   /** The length of the file at its last successful sync. */
   #syncedBytes: number;
@@ -99,13 +116,15 @@ export class Journal {
     const first = active?.first ?? last + 1;
     const path = segmentPath(folder, first);
     try {
-      checkLock(); // reading can take long
+      await checkLock(); // reading can take long
       const isNew = active === undefined;
-      const file = isNew ? await startSegment(folder, store, first, checkLock) : new AppendFile(path, active.bytes);
+      const file = isNew
+        ? await startSegment(folder, store, first, checkLock)
+        : await AppendFile.open(path, active.bytes);
       const journal = new Journal(options, segments, first, file, last);
       // From now on all records that were read count as durable. So those that may not have reached the disk, because a
       // process was killed or its syncs failed, are written again, and `#repair` syncs them.
-      if (!isNew) file.rewrite(provenBytes);
+      if (!isNew) await file.rewrite(provenBytes);
       await journal.#repair();
       await journal.removeSegments(options.snapshotSequence);
       return journal;
@@ -134,44 +153,44 @@ export class Journal {
     return this.#closed.reduce((sum, segment) => sum + segment.bytes, this.#file.size);
   }
 
-  /** Resolves when the animal is on disk and in the table. Rejects with the error of the write or the sync. */
+  /** Why everything is refused: the disk makes no progress. Null if it does. */
+  get stalled(): Error | null {
+    return this.#stalled;
+  }
+
+  /**
+   * Resolves when the animal is on disk and in the table. Rejects with the error of the write or the sync. If the disk
+   * makes no progress, this rejects as well, but an animal that is being written may still be added.
+   */
   append(pet: StoredPet): Promise<void> {
+    if (this.#stalled !== null) return Promise.reject(this.#stalled);
     this.#waiting.push(pet);
     // One promise for the group, because garbage collections copy every object that lives as long as a sync.
     this.#written ??= this.#enqueue(() => this.#commit());
     return this.#written;
   }
 
-  /**
-   * Resolves if as many bytes as the largest record has can be written and synced; they are removed again. Rejects with
-   * the error otherwise. Concurrent calls share one probe.
-   */
+  /** Resolves if reserved space can be written and synced, which is larger than any record. Rejects with the error. */
   probe(): Promise<void> {
-    this.#probing ??= this.#enqueue(() => this.#probe()).finally(() => (this.#probing = null));
-    return this.#probing;
-  }
-
-  /**
-   * Whether the segments are still the files of their names. Throws if this process may not write to the folder any
-   * more.
-   */
-  isInPlace(): boolean {
-    this.#options.checkLock();
-    return this.#lostSegment() === null;
+    return this.#enqueue(async () => {
+      const isRepair = this.#needsRepair;
+      await this.#write(() => this.#file.reserve());
+      if (isRepair) this.#markerDue = true; // instead of the one that was removed
+    });
   }
 
   /** Starts a new segment between two groups. Rejects with the error of the disk; the old segment then stays in use. */
   rotate(): Promise<void> {
     return this.#enqueue(async () => {
-      if (this.#lostSegment() !== null) await this.#startAgain();
+      if ((await this.#lostSegment()) !== null) await this.#startAgain();
       const first = this.#durable + 1;
       if (first === this.#first) return; // the current segment has no record yet
-      this.#appendMarker();
+      await this.#appendMarker();
       await this.#repair();
       this.#needsRepair = true; // until the marker is synced, and after that until the new segment's name is
-      this.#options.checkLock();
-      this.#file.truncate();
-      await this.#file.sync();
+      await this.#checkLock();
+      await this.#file.truncate();
+      await this.#sync();
       this.#syncedBytes = this.#file.size;
       const old = { first: this.#first, bytes: this.#file.size };
       await this.#startSegment(first);
@@ -184,48 +203,81 @@ export class Journal {
   /** Removes the segments before the current one that contain only records up to number `sequence`. */
   async removeSegments(sequence: number): Promise<void> {
     this.#snapshotSequence = sequence;
-    while (this.#closed.length > 0 && !this.#isNeeded(0)) {
-      const [oldest] = this.#closed;
-      this.#options.checkLock();
-      await rm(segmentPath(this.#options.folder, oldest!.first), { force: true });
+    for (let oldest; (oldest = this.#closed[0]) !== undefined && !this.#isNeeded(oldest); ) {
+      await this.#options.checkLock();
+      await rm(segmentPath(this.#options.folder, oldest.first), { force: true });
       await syncFolder(this.#options.folder); // otherwise a power cut might restore this one but not the next
       if (this.#closed[0] === oldest) this.#closed.shift(); // not if `#startAgain` has removed it meanwhile
     }
   }
 
+  /** Resolves when nothing is left to write. */
+  async idle(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
   /** Waits for the work under way, syncs the last marker and closes the file. Rejects with the error of the disk. */
   async close(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    await this.idle();
     try {
       await this.#repair();
-      this.#options.checkLock();
-      this.#file.truncate();
+      await this.#options.checkLock();
+      await this.#file.truncate();
       await this.#file.sync();
     } finally {
-      this.#file.close();
+      await this.#file.close();
     }
   }
 
   /** Adds a task. Returns its result. */
   #enqueue(work: () => Promise<void>): Promise<void> {
+    if (this.#stalled !== null) return Promise.reject(this.#stalled);
     return new Promise((resolve, reject) => {
-      this.#tasks.push(() => work().then(resolve, reject));
+      this.#tasks.push({ work, resolve, reject });
       this.#running ??= this.#run();
     });
   }
 
-  /** Does the tasks, until a turn of the event loop brings none. */
+  /** Does the tasks and then writes a marker if one is due, until a turn of the event loop brings no task. */
   async #run(): Promise<void> {
     for (;;) {
       await this.#gather();
-      const task = this.#tasks.shift();
-      if (task === undefined) break;
-      await task();
+      const task = this.#tasks.shift() ?? this.#markerTask();
+      if (task === null) break;
+      this.#task = task;
+      this.#progress();
+      await task.work().then(task.resolve, task.reject);
+      this.#task = null;
+      this.#progress();
     }
     // There was no await after #gather, so nothing can have been added. The next call starts a new loop.
-    this.#appendMarker();
-    this.#expected = 0;
     this.#running = null;
+  }
+
+  #markerTask(): Task | null {
+    if (!this.#markerDue || this.#needsRepair) return null;
+    return { work: () => this.#appendMarker(), resolve() {}, reject() {} };
+  }
+
+  /** Notes that the disk makes progress. */
+  #progress(): void {
+    this.#steps++;
+    this.#stalled = null;
+    this.#watch.refresh();
+  }
+
+  /**
+   * Refuses those who wait, and all who come until the disk makes progress again. The task under way continues: it
+   * cannot be interrupted, and nothing else may be written before it ends.
+   */
+  async #refuseIfStalled(): Promise<void> {
+    const steps = this.#steps;
+    await nextTurn(); // the disk may have made progress while the event loop was blocked
+    if (this.#task === null || steps !== this.#steps) return;
+    this.#stalled = new Error(`the disk has made no progress for ${stallMs / 1000} s`);
+    for (const { reject } of [this.#task, ...this.#tasks.splice(0)]) reject(this.#stalled);
+    this.#waiting = [];
+    this.#written = null;
   }
 
   /**
@@ -252,7 +304,7 @@ export class Journal {
     this.#written = null;
     this.#expected = 0; // if this fails
     const { bytes, offsets } = encodeRecords(pets, this.#durable, this.#buffer);
-    await this.#write(bytes);
+    await this.#write(() => this.#file.append(bytes));
     this.#syncedBytes = this.#file.size;
     for (let i = 0; i < pets.length; i++) {
       this.#options.table.append(bytes, pets[i]!.status, offsets[2 * i]!, offsets[2 * i + 1]!);
@@ -263,16 +315,16 @@ export class Journal {
   }
 
   /**
-   * Appends and syncs; if a segment is lost then, it starts again and repeats that. If it fails, it repairs the file at
-   * once or, if that fails too, before the next write.
+   * Writes to the current segment and syncs it; if a segment is lost then, it starts again and repeats that. If it
+   * fails, it repairs the file at once or, if that fails too, before the next write.
    */
-  async #write(bytes: Uint8Array): Promise<void> {
+  async #write(write: () => Promise<void>): Promise<void> {
     try {
-      await this.#appendAndSync(bytes);
-      if (this.#lostSegment() === null) return;
+      await this.#writeAndSync(write);
+      if ((await this.#lostSegment()) === null) return;
       await this.#startAgain();
-      await this.#appendAndSync(bytes);
-      const lost = this.#lostSegment();
+      await this.#writeAndSync(write);
+      const lost = await this.#lostSegment();
       if (lost !== null) throw new Error(`${lost} was removed or replaced again`);
     } catch (error) {
       this.#needsRepair = true;
@@ -281,27 +333,40 @@ export class Journal {
     }
   }
 
-  async #appendAndSync(bytes: Uint8Array): Promise<void> {
+  async #writeAndSync(write: () => Promise<void>): Promise<void> {
     await this.#repair();
-    this.#options.checkLock();
-    this.#file.append(bytes);
+    await this.#checkLock();
+    await write();
+    this.#progress();
+    await this.#sync();
+  }
+
+  async #checkLock(): Promise<void> {
+    await this.#options.checkLock();
+    this.#progress();
+  }
+
+  async #sync(): Promise<void> {
     await this.#file.sync();
+    this.#progress();
   }
 
   /** Returns the path of a segment that somebody else has removed, replaced or truncated; null if there is none. */
-  #lostSegment(): string | null {
+  async #lostSegment(): Promise<string | null> {
     const { folder } = this.#options;
-    for (const [index, { first }] of this.#closed.entries()) {
-      const path = segmentPath(folder, first);
-      if (this.#isNeeded(index) && !existsSync(path)) return path;
+    for (const segment of [...this.#closed]) {
+      const path = segmentPath(folder, segment.first);
+      // In this order: `removeSegments` can run meanwhile.
+      if ((await statOf(path)) === undefined && this.#isNeeded(segment)) return path;
     }
     const path = segmentPath(folder, this.#first);
-    return this.#file.isAt(path) ? null : path;
+    return (await this.#file.isAt(path)) ? null : path;
   }
 
-  /** Whether a segment before the current one contains a record that the snapshot does not contain. */
-  #isNeeded(index: number): boolean {
-    return (this.#closed[index + 1]?.first ?? this.#first) > this.#snapshotSequence + 1;
+  /** Whether this is a segment before the current one, with a record that the snapshot does not contain. */
+  #isNeeded(segment: Segment): boolean {
+    const index = this.#closed.indexOf(segment);
+    return index >= 0 && (this.#closed[index + 1]?.first ?? this.#first) > this.#snapshotSequence + 1;
   }
 
   /**
@@ -311,14 +376,18 @@ export class Journal {
    */
   async #startAgain(): Promise<void> {
     const { folder, log, saveSnapshot } = this.#options;
-    const lost = this.#lostSegment();
+    const lost = await this.#lostSegment();
     const path = segmentPath(folder, this.#first);
     await saveSnapshot();
     await this.removeSegments(this.#durable);
-    this.#options.checkLock();
+    await this.#options.checkLock();
     let kept = '';
-    if (this.#file.isAt(path)) await rm(path);
-    else if (existsSync(path)) kept = `; the file that is there now was renamed to ${setAside(path, 'replaced')}`;
+    if (await this.#file.isAt(path)) await rm(path);
+    else if ((await statOf(path)) !== undefined) {
+      const aside = await asideName(path, 'replaced');
+      await rename(path, aside);
+      kept = `; the file that is there now was renamed to ${aside}`;
+    }
     await syncFolder(folder);
     this.#needsRepair = true; // until the name of the new segment is synced
     await this.#startSegment(this.#durable + 1);
@@ -331,37 +400,34 @@ export class Journal {
   async #startSegment(first: number): Promise<void> {
     const { folder, store, checkLock } = this.#options;
     const file = await startSegment(folder, store, first, checkLock);
-    this.#file.close();
+    const old = this.#file;
     this.#first = first;
     this.#file = file;
     this.#syncedBytes = file.size;
-  }
-
-  async #probe(): Promise<void> {
-    await this.#write(Buffer.alloc(probeBytes));
-    this.#needsRepair = true; // to remove the zeros, and a marker before them
-    await this.#repair();
-    this.#markerDue = true;
+    await old.close().catch(() => {}); // what is needed of it was synced
   }
 
   /** If necessary, truncates the file to its last synced length, and syncs the folder and the file. */
   async #repair(): Promise<void> {
     if (!this.#needsRepair) return;
     this.#markerDue = false;
-    this.#options.checkLock();
-    this.#file.truncate(this.#syncedBytes);
+    await this.#checkLock();
+    await this.#file.truncate(this.#syncedBytes);
+    this.#progress();
     await syncFolder(this.#options.folder);
-    await this.#file.sync();
+    this.#progress();
+    await this.#sync();
     this.#needsRepair = false;
   }
 
   /** Appends a marker if one is due. It may be missing: if this fails, the next write repairs the file. */
-  #appendMarker(): void {
+  async #appendMarker(): Promise<void> {
     if (!this.#markerDue || this.#needsRepair) return;
     this.#markerDue = false;
+    this.#expected = 0;
     try {
-      this.#options.checkLock();
-      this.#file.append(encodeMarker(this.#durable));
+      await this.#options.checkLock();
+      await this.#file.append(encodeMarker(this.#durable));
     } catch {
       this.#needsRepair = true;
     }

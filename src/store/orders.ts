@@ -19,7 +19,7 @@ export function writeOrders(
   folder: string,
   store: string,
   lines: Iterable<string>,
-  checkLock?: () => void,
+  checkLock?: () => Promise<void>,
 ): Promise<void> {
   return writeRecords(join(folder, ordersName), format, { store }, lines, checkLock);
 }

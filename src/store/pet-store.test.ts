@@ -137,6 +137,8 @@ test('names and categories are returned exactly as they were sent, after a resta
 
 test('a failed write is 503 and logged once; its ids are not used again, its animals are not visible', async (t) => {
   const folder = temporaryFolder(t);
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
   const { store, logged } = await openStore(folder);
   await create(store, 2);
   assert.equal(await store.writable(), true);
@@ -161,6 +163,8 @@ test('a failed write is 503 and logged once; its ids are not used again, its ani
   ]);
 
   sync.mock.restore();
+  assert.equal(await store.writable(), false, 'it was tried less than 5 s ago');
+  now += 5_000;
   assert.equal(await store.writable(), true, 'it writes to find out');
   assert.deepEqual(logged.slice(1), [`the journal of ${join(folder, 'pets.json')} can be written again`]);
   assert.deepEqual(await create(store, 2), [7, 8]);
@@ -178,6 +182,31 @@ test('a failed write is 503 and logged once; its ids are not used again, its ani
   assert.deepEqual(await create(again.store, 1), [9]);
   assert.deepEqual(again.logged, []);
   await again.store.close();
+});
+
+test('a disk that cannot be written is noticed without a create, by one probe in 5 s', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { store, logged } = await openStore(temporaryFolder(t));
+  const probes = t.mock.method(AppendFile.prototype, 'reserve', () => Promise.reject(new Error('EROFS')));
+  const ask = (count: number): Promise<boolean[]> => Promise.all(numbers(1, count).map(() => store.writable()));
+  assert.deepEqual(await ask(3), [false, false, false]);
+  assert.equal(logged.length, 1);
+  now += 4_999;
+  assert.deepEqual(await ask(3), [false, false, false]);
+  assert.equal(probes.mock.callCount(), 1);
+  probes.mock.restore();
+  now += 1;
+  assert.deepEqual(await ask(3), [true, true, true]);
+  assert.equal(logged.length, 2);
+  const sync = t.mock.method(AppendFile.prototype, 'sync');
+  now += 4_999;
+  await ask(3);
+  assert.equal(sync.mock.callCount(), 0);
+  now += 1;
+  await ask(3);
+  assert.equal(sync.mock.callCount(), 1);
+  await store.close();
 });
 
 test('the first create that succeeds after a failure is logged', async (t) => {

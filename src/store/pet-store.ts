@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { ApiError } from '../domain/api-error.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
@@ -18,11 +19,14 @@ export interface PetStoreOptions {
   readonly store?: string;
   /** The number of the last journal record that another file shows to have been on disk; 0 if none does. */
   readonly recorded?: number;
-  /** Throws if this process may not write to the folder any more. */
-  readonly checkLock?: () => void;
+  /** Rejects if this process may not write to the folder any more. */
+  readonly checkLock?: () => Promise<void>;
   /** A journal of up to this length is not replaced by a snapshot. */
   readonly minJournalBytes?: number;
 }
+
+/** A probe takes a sync of the disk, so that nobody can have one for each request. */
+const probeIntervalMs = 5_000;
 
 /** The animals: in a table in memory, and on disk in a snapshot and a journal. */
 export class PetStore {
@@ -35,7 +39,7 @@ export class PetStore {
   readonly #recorded: number;
   readonly #path: string;
   readonly #log: (line: string) => void;
-  readonly #checkLock: () => void;
+  readonly #checkLock: () => Promise<void>;
   readonly #minJournalBytes: number;
   #journal!: Journal;
   #snapshot!: Snapshot;
@@ -47,6 +51,9 @@ export class PetStore {
   /** Settled when the snapshot under way, if any, is complete. */
   #saved: Promise<void> = Promise.resolve();
   #writeFailed = false;
+  #probedAt = -Infinity;
+  /** Settled when the last probe has ended. */
+  #probed: Promise<void> = Promise.resolve();
   #closing = false;
 
   /** Makes a store and loads it. Rejects as `load` does. */
@@ -58,7 +65,7 @@ export class PetStore {
 
   /** Makes a store for the animals in a data folder. No method may be called before `load` has resolved. */
   constructor(folder: string, log: (line: string) => void, options: PetStoreOptions = {}) {
-    const { store = storeIdOf(folder), recorded = 0, checkLock = () => {} } = options;
+    const { store = storeIdOf(folder), recorded = 0, checkLock = async (): Promise<void> => {} } = options;
     this.#folder = folder;
     this.#recorded = recorded;
     this.#path = join(folder, 'pets.json');
@@ -126,16 +133,15 @@ export class PetStore {
     return this.#journal.durable;
   }
 
-  /** Whether animals can be added. If the last write failed, or the journal is not in place, this tries to write. */
+  /** Whether animals can be added. Tries to write, unless that was tried less than `probeIntervalMs` ago. */
   async writable(): Promise<boolean> {
-    try {
-      if (!this.#writeFailed && this.#journal.isInPlace()) return true;
-      await this.#journal.probe();
-      this.#noteWritten();
-      return true;
-    } catch {
-      return false;
+    const now = performance.now();
+    if (now - this.#probedAt >= probeIntervalMs) {
+      this.#probedAt = now;
+      this.#probed = this.#journal.probe().then(() => this.#noteWritten(), (error: unknown) => this.#noteFailed(error));
     }
+    await this.#probed;
+    return !this.#writeFailed && this.#journal.stalled === null;
   }
 
   /** Writes a snapshot unless it would contain nothing new. A failure is only logged: the journal has the animals. */

@@ -21,6 +21,7 @@
  * - `sequence` is a record that was on disk before the snapshot was begun.
  */
 import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
 import { damaged, diskError } from '../files/errors.ts';
@@ -62,13 +63,13 @@ export async function writeSnapshot(
   path: string,
   table: LineTable,
   { store, sequence, lastId }: Pick<Snapshot, 'sequence' | 'lastId'> & { readonly store: string },
-  checkLock?: () => void,
+  checkLock?: () => Promise<void>,
 ): Promise<Snapshot> {
   const { count } = table;
   const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
   const pieces = encodeSnapshot(`{${headMembers('petstore', store)},${numbers},"pets":[`, table, count);
   await replaceFile(path, pieces, checkLock);
-  return { sequence, lastId, bytes: statSync(path).size };
+  return { sequence, lastId, bytes: (await stat(path)).size };
 }
 
 /** Yields the snapshot in pieces. */

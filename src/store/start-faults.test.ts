@@ -43,7 +43,7 @@ test('an error of the file system at a start is one line that names a file and s
     if (++calls !== failing) return;
     throw Object.assign(new Error(`EIO: i/o error, ${syscall}`), { code: 'EIO', errno: -5, syscall });
   };
-  const sync = ['openSync', 'readSync', 'readdirSync', 'ftruncateSync'] as const;
+  const sync = ['openSync', 'readSync', 'readdirSync'] as const;
   for (const name of sync) {
     const original = fs[name] as (...args: unknown[]) => unknown;
     t.mock.method(fs, name, ((...args: unknown[]) => {
@@ -51,20 +51,25 @@ test('an error of the file system at a start is one line that names a file and s
       return original(...args);
     }) as never);
   }
-  for (const name of ['open', 'rename', 'rm', 'truncate'] as const) {
+  for (const name of ['open', 'readdir', 'rename', 'rm', 'truncate'] as const) {
     const original = promises[name] as (...args: unknown[]) => Promise<unknown>;
     t.mock.method(promises, name, (async (...args: unknown[]) => {
       step(name, args[0]);
       return original(...args);
     }) as never);
   }
-  for (const name of ['append', 'sync'] as const) {
-    const original = AppendFile.prototype[name] as (bytes?: Uint8Array) => unknown;
-    t.mock.method(AppendFile.prototype, name, function (this: AppendFile, bytes: Uint8Array) {
+  for (const name of ['append', 'sync', 'rewrite', 'truncate'] as const) {
+    const original = AppendFile.prototype[name] as (argument?: unknown) => Promise<void>;
+    t.mock.method(AppendFile.prototype, name, async function (this: AppendFile, argument: unknown) {
       step(name, null);
-      return original.call(this, bytes);
+      return original.call(this, argument);
     } as never);
   }
+  const { open } = AppendFile;
+  t.mock.method(AppendFile, 'open', async (...args: Parameters<typeof open>) => {
+    step('open', args[0]);
+    return open(...args);
+  });
   await onFolderSync(t, () => step('fsync', null));
   const handle = await promises.open(root);
   const prototype = Object.getPrototypeOf(handle) as { read: (...args: unknown[]) => Promise<unknown> };

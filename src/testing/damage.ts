@@ -74,7 +74,7 @@ export async function find(folder: string) {
   ring.checkChanges(usage.recorded.keyChanges);
   const { sequence: snapshotSequence } = await readSnapshot(join(folder, 'pets.json'), table);
   const recorded = usage.recorded.durable;
-  await recoverJournal({ folder, snapshotSequence, recorded, table, log, checkLock: () => {} });
+  await recoverJournal({ folder, snapshotSequence, recorded, table, log, checkLock: async () => {} });
   return { lines, keys: ring.keys, used: usage.limiter.usageOf('k1', now).minute.used, logged };
 }
 

@@ -21,7 +21,7 @@ export const testStore = '0123456789abcdef'.repeat(2);
 export const undisturbed = {
   store: testStore,
   recorded: 0,
-  checkLock: (): void => {},
+  checkLock: async (): Promise<void> => {},
   saveSnapshot: (): Promise<void> => Promise.reject(new Error('the journal is not in its place')),
 };
 
@@ -76,6 +76,11 @@ export function numbers(from: number, to: number): number[] {
 /** Waits for `count` turns of the event loop. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Waits until a condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turns(1);
 }
 
 /** Calls `watch` before each sync of a folder. If it throws, the sync fails. */

@@ -13,6 +13,8 @@ import { dirname, join } from 'node:path';
 const pageBytes = 4096;
 const sectorBytes = 512;
 
+type Written = (error: Error | null, written: number) => void;
+
 interface Disk {
   bytes: Buffer;
   /** The pages that were written since the last sync, successful or not. */
@@ -36,27 +38,30 @@ export class PowerCut {
   constructor(folder: string, random: () => number) {
     this.#folder = folder;
     this.#random = random;
-    const { openSync, closeSync, writeSync, ftruncateSync } = fs;
+    const { open, close, write, ftruncate } = fs;
     const disk = this;
     Object.assign(fs, {
-      // Node passes a URL when it loads modules.
-      openSync(path: string | URL, ...more: [string, number]) {
-        const descriptor = openSync(path, ...more);
-        if (typeof path === 'string' && dirname(path) === folder) disk.#paths.set(descriptor, path);
-        return descriptor;
+      open(path: string, flags: string, mode: number, done: (error: Error | null, descriptor: number) => void) {
+        open(path, flags, mode, (error, descriptor) => {
+          if (error === null && dirname(path) === folder) disk.#paths.set(descriptor, path);
+          done(error, descriptor);
+        });
       },
-      closeSync(descriptor: number) {
+      close(descriptor: number, done: (error: Error | null) => void) {
         disk.#paths.delete(descriptor);
-        closeSync(descriptor);
+        close(descriptor, done);
       },
-      writeSync(descriptor: number, bytes: Buffer, offset: number, length: number, position: number) {
-        const written = writeSync(descriptor, bytes, offset, length, position);
-        disk.#changed(descriptor, position, position + written);
-        return written;
+      write(descriptor: number, bytes: Buffer, offset: number, length: number, position: number, done: Written) {
+        write(descriptor, bytes, offset, length, position, (error, written) => {
+          disk.#changed(descriptor, position, position + written);
+          done(error, written);
+        });
       },
-      ftruncateSync(descriptor: number, length: number) {
-        ftruncateSync(descriptor, length);
-        disk.#changed(descriptor, length, length + 1); // the rest of the last page is zeroed
+      ftruncate(descriptor: number, length: number, done: (error: Error | null) => void) {
+        ftruncate(descriptor, length, (error) => {
+          disk.#changed(descriptor, length, length + 1); // the rest of the last page is zeroed
+          done(error);
+        });
       },
       fdatasync(descriptor: number, done: (error: Error | null) => void) {
         const failed = disk.failSync();

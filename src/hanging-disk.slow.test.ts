@@ -1,0 +1,139 @@
+/** A server whose disk hangs: one in which `fdatasync` does not end, and one on a file system that is frozen. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { temporaryFolder } from '../harness/owner.ts';
+import { makeKey, serverPath, startServer, type RunningServer } from '../harness/server.ts';
+import { codeOf, type HttpResponse } from './testing/http-response.ts';
+import { send } from './testing/service.ts';
+
+const create = ({ address }: RunningServer, key: string): Promise<HttpResponse> =>
+  send(address, 'POST', '/v1/pets', { key, body: '{"name":"Rex","categoryId":1}' });
+const idOf = ({ status, body }: HttpResponse): number => {
+  assert.equal(status, 201, body);
+  return (JSON.parse(body) as { id: number }).id;
+};
+
+async function idsIn({ address }: RunningServer, key: string): Promise<number[]> {
+  const { status, body } = await send(address, 'GET', '/v1/pets?limit=100', { key });
+  assert.equal(status, 200);
+  return (JSON.parse(body) as { id: number }[]).map(({ id }) => id);
+}
+
+/** Waits until creates have a 201 again. Returns the id of the first. */
+async function resumed(server: RunningServer, key: string): Promise<number> {
+  for (;;) {
+    const response = await create(server, key);
+    if (response.status === 201) return idOf(response);
+    assert.deepEqual([response.status, codeOf(response)], [503, 'storage_unavailable']);
+  }
+}
+
+/** While the disk of a server with animal 1 hangs: creates and /readyz are refused, and reads continue. */
+async function checkHanging(server: RunningServer, key: string): Promise<void> {
+  const waiting = Promise.all(Array.from({ length: 20 }, () => create(server, key)));
+  assert.deepEqual(await idsIn(server, key), [1], 'reads continue');
+  for (const response of [...(await waiting), await create(server, key)]) {
+    assert.deepEqual([response.status, codeOf(response)], [503, 'storage_unavailable']);
+  }
+  assert.equal(codeOf(await send(server.address, 'GET', '/readyz')), 'not_ready');
+  assert.equal((await send(server.address, 'GET', '/healthz')).status, 200);
+  assert.deepEqual(await idsIn(server, key), [1]);
+}
+
+/** The ids of a list are 1, those that waited, or none of them, and these. */
+function checkIds(ids: number[], last: number[]): void {
+  assert.equal(new Set(ids).size, ids.length, 'no animal is there twice');
+  assert.deepEqual(ids.filter((id) => id === 1 || id > 21), [1, ...last]);
+}
+
+/**
+ * Starts a server in which the syncs of files hang while its folder has a pipe `hangs`: opening it occupies a thread
+ * until it has a writer, as a disk that hangs does.
+ */
+function startHanging(...[t, folder]: Parameters<typeof startServer>): Promise<RunningServer> {
+  const preload = join(folder, 'preload.mjs');
+  writeFileSync(preload, `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { close, fdatasync, open } = fs;
+    fs.fdatasync = (descriptor, done) => {
+      open(${JSON.stringify(join(folder, 'hangs'))}, (error, pipe) => {
+        if (error === null) close(pipe);
+        fdatasync(descriptor, done);
+      });
+    };
+    syncBuiltinESMExports();
+  `);
+  return startServer(t, folder, [], [process.execPath, '--import', preload, serverPath]);
+}
+
+/** Lets the next syncs hang. Returns a function that lets them continue. */
+function hang(folder: string): () => void {
+  const pipe = join(folder, 'hangs');
+  spawnSync('mkfifo', [pipe]);
+  return () => {
+    const writer = openSync(pipe, 'r+'); // does not wait for a reader
+    unlinkSync(pipe);
+    closeSync(writer);
+  };
+}
+
+test('if fdatasync hangs, creates are refused and reads continue; then creates resume', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startHanging(t, folder);
+  assert.equal(idOf(await create(server, key)), 1);
+  const letGo = hang(folder);
+  await checkHanging(server, key);
+  letGo();
+  const ids = [await resumed(server, key), idOf(await create(server, key))];
+  checkIds(await idsIn(server, key), ids);
+  assert.equal((await server.stop()).code, 0);
+  checkIds(await idsIn(await startServer(t, folder), key), ids);
+});
+
+test('if fdatasync hangs, a stop ends with SIGKILL after 10.5 s, and nothing confirmed is lost', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startHanging(t, folder);
+  const ids = [idOf(await create(server, key)), idOf(await create(server, key))];
+  hang(folder);
+  assert.equal((await create(server, key)).status, 503);
+  const before = performance.now();
+  const { stderr } = await server.stop();
+  t.diagnostic(`the stop took ${Math.round(performance.now() - before)} ms`);
+  assert.equal(server.child.signalCode, 'SIGKILL');
+  assert.match(stderr, /\npetstore: the files could not be saved within 10\.5 s; [^\n]*\n$/);
+  assert.deepEqual((await idsIn(await startServer(t, folder), key)).slice(0, 2), ids);
+});
+
+test('on a frozen file system reads continue, creates are refused, and they resume when it is thawed', async (t) => {
+  let unmount = (): void => {};
+  t.after(() => unmount()); // registered before the hook that removes the folder: a test's hooks run in this order
+  const root = temporaryFolder(t);
+  const [image, disk] = [join(root, 'image'), join(root, 'disk')];
+  mkdirSync(disk);
+  const run = (...[command = '', ...args]: string[]): boolean => spawnSync(command, args).status === 0;
+  const isMounted = run('truncate', '--size', '32M', image) && run('mkfs.ext4', '-q', image)
+    && run('mount', '-o', 'loop', image, disk);
+  unmount = () => void (run('fsfreeze', '--unfreeze', disk), isMounted && run('umount', '--lazy', disk));
+  const canFreeze = isMounted && run('fsfreeze', '--freeze', disk);
+  if (!canFreeze) return t.skip('this user cannot mount and freeze a file system');
+  assert(run('fsfreeze', '--unfreeze', disk));
+  const folder = join(disk, 'store');
+  const key = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  assert.equal(idOf(await create(server, key)), 1);
+  assert(run('fsfreeze', '--freeze', disk));
+  await checkHanging(server, key);
+  assert(run('fsfreeze', '--unfreeze', disk));
+  const ids = [await resumed(server, key), idOf(await create(server, key))];
+  checkIds(await idsIn(server, key), ids);
+  assert.equal((await server.stop()).code, 0);
+  const again = await startServer(t, folder);
+  checkIds(await idsIn(again, key), ids);
+  await again.stop();
+});
