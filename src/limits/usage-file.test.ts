@@ -190,6 +190,28 @@ test('requests during a write are saved by the next write', async (t) => {
   assert.deepEqual([used(again, 'k1', noon), used(again, 'k2', noon)], [[2, 2], [1, 1]]);
 });
 
+test('while a write hangs, only one more waits, which saves everything', async (t) => {
+  const { folder, open } = site(t);
+  let writes = 0;
+  let letGo = (): void => {};
+  const hangs = new Promise<void>((resolve) => (letGo = resolve));
+  const checkLock = async (): Promise<void> => {
+    if (!existsSync(join(folder, 'usage.json.tmp'))) writes++; // the first of the two checks of a write
+    await hangs;
+  };
+  const file = new UsageFile(folder, () => noon, silent, checkLock);
+  const saves: Promise<void>[] = [];
+  for (let count = 0; count < 10; count++) {
+    use(file, 'k1', 1, noon);
+    saves.push(file.save());
+    await new Promise(setImmediate);
+  }
+  letGo();
+  await Promise.all(saves);
+  await file.close();
+  assert.deepEqual([writes, used(open(), 'k1', noon)], [2, [10, 10]]);
+});
+
 test('keys that have not been used today are not saved', async (t) => {
   const opened = site(t);
   const file = opened.open();

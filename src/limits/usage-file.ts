@@ -36,6 +36,8 @@ export class UsageFile {
   #numbers: () => RecordNumbers;
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
+  /** The write that waits for the one under way. */
+  #next: Promise<void> | null = null;
   #failing = false;
 
   /**
@@ -90,12 +92,14 @@ export class UsageFile {
   save(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined; // later changes may miss this write, so they schedule another one
-    const saved = this.#saving.then(() => {
+    if (this.#next !== null) return this.#next; // the disk is slow; this write has not begun
+    this.#next = this.#saving.then(() => {
+      this.#next = null;
       const head = { store: this.#store, ...this.recorded };
       return writeRecords(this.#path, format, head, encodeUsages(this.limiter, this.#now), this.#checkLock);
     });
-    this.#saving = saved.catch(() => this.#scheduleSave());
-    return saved;
+    this.#saving = this.#next.catch(() => this.#scheduleSave());
+    return this.#next;
   }
 
   /** Saves what is not saved yet. Rejects with an OperatorError; there is no further try. */
