@@ -1,7 +1,7 @@
-/** A server whose disk hangs: one in which `fdatasync` does not end, and one on a file system that is frozen. */
+/** Requests do not wait for the disk. A server whose disk hangs: one in which `fdatasync` does not end, and one on a file system that is frozen. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
@@ -108,6 +108,28 @@ test('if fdatasync hangs, a stop ends with SIGKILL after 10.5 s, and nothing con
   assert.equal(server.child.signalCode, 'SIGKILL');
   assert.match(stderr, /\npetstore: the files could not be saved within 10\.5 s; [^\n]*\n$/);
   assert.deepEqual((await idsIn(await startServer(t, folder), key)).slice(0, 2), ids);
+});
+
+test('after the start, no file operation is synchronous', async (t) => {
+  const folder = temporaryFolder(t);
+  const server = await startServer(t, folder, [], [process.execPath, '--trace-sync-io', serverPath]);
+  const key = await makeKey(t, folder);
+  const ids = await Promise.all(Array.from({ length: 9 }, async () => idOf(await create(server, key))));
+  unlinkSync(join(folder, 'pets.1.journal'));
+  ids.push(idOf(await create(server, key)));
+  writeFileSync(join(folder, 'copy'), '');
+  renameSync(join(folder, 'copy'), join(folder, 'pets.10.journal'));
+  ids.push(idOf(await create(server, key)));
+  assert.equal((await send(server.address, 'GET', '/readyz')).status, 200);
+  assert.deepEqual(await idsIn(server, key), ids.sort((a, b) => a - b));
+  while (!existsSync(join(folder, 'usage.json'))) await new Promise(setImmediate);
+  const { code, stderr } = await server.stop();
+  assert.equal(code, 0);
+  assert(existsSync(join(folder, 'pets.json')));
+  const [start = '', after = ''] = stderr.split(' animals in ');
+  assert.match(start, /Detected use of sync API/, 'Node reports those of the start');
+  assert.match(after, /\npetstore: /);
+  assert.doesNotMatch(after, /sync API/);
 });
 
 test('on a frozen file system reads continue, creates are refused, and they resume when it is thawed', async (t) => {
