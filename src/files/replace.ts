@@ -2,6 +2,9 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { diskError, LockLostError, UnsyncedError } from './errors.ts';
 
+/** The calls that change the entries of a folder, for the folders that must not import them from Node. */
+export { rename, rm, truncate } from 'node:fs/promises';
+
 /** A large file is synced in parts of about this length, because the syncs of other files wait for that of a part. */
 const syncLength = 1024 * 1024;
 

@@ -18,13 +18,12 @@
  * After the last line there may be zeros, which are reserved space and not part of the journal. A disk that confirmed a
  * sync and lost the data leaves the same bytes. No journal can detect that.
  */
-import { rm, truncate } from 'node:fs/promises';
 import { OperatorError } from '../domain/operator-error.ts';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
 import { damaged, diskError } from '../files/errors.ts';
 import { readLines } from '../files/lines.ts';
-import { replaceFile, syncFolder } from '../files/replace.ts';
+import { replaceFile, rm, syncFolder, truncate } from '../files/replace.ts';
 import { decodeLine } from './journal-format.ts';
 import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';

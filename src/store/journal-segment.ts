@@ -1,8 +1,8 @@
 /** The segments: files `pets.<n>.journal`, where n is the number of the first record in the file. */
 import { readdirSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { AppendFile } from '../files/append-file.ts';
 import { diskError } from '../files/errors.ts';
+import { rename, rm } from '../files/replace.ts';
 import { encodeMarker } from './journal-format.ts';
 
 export interface Segment {

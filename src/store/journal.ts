@@ -29,7 +29,6 @@
  *   a snapshot, and the group is written to a new segment.
  * - A marker follows the last group of a series. It is written without a sync, and only to a file that needs no repair.
  */
-import { rename, rm } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoredPet } from '../domain/pet.ts';
@@ -37,7 +36,7 @@ import { AppendFile } from '../files/append-file.ts';
 import { asideName } from '../files/aside.ts';
 import { diskError } from '../files/errors.ts';
 import { statOf } from '../files/identity.ts';
-import { syncFolder } from '../files/replace.ts';
+import { rename, rm, syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
 import { segmentPath, startSegment, type Segment } from './journal-segment.ts';

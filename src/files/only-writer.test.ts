@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import test from 'node:test';
+
+const source = fileURLToPath(new URL('..', import.meta.url));
+const reading = new Set(['existsSync', 'lstatSync', 'readFileSync', 'readdirSync', 'stat', 'statSync']);
+/** The lock creates the data folder and the name of its socket, and removes those of dead holders. */
+const allowed = ['control/folder-lock.ts: linkSync, mkdirSync, rmdirSync, rmSync'];
+
+test('only this folder writes files: faults that tests inject here reach every write of the server', () => {
+  const found: string[] = [];
+  for (const name of readdirSync(source, { recursive: true, encoding: 'utf8' }).sort()) {
+    if (!name.endsWith('.ts') || /^(files|testing)\/|\.test\.ts$/.test(name)) continue;
+    const text = readFileSync(`${source}/${name}`, 'utf8');
+    const imports = [...text.matchAll(/^import \{([^}]*)\} from 'node:fs(?:\/promises)?';/gm)];
+    assert.equal(imports.length, text.split(/['"](?:node:)?fs(?:\/promises)?['"]/).length - 1, `${name}: unknown import`);
+    const names = imports.flatMap(([, list = '']) => list.split(',').map((one) => one.trim())).filter((one) => one !== '');
+    const writing = names.filter((one) => !reading.has(one) && !one.startsWith('type '));
+    if (writing.length > 0) found.push(`${name}: ${writing.join(', ')}`);
+  }
+  assert.deepEqual(found, allowed);
+});
