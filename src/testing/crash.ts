@@ -88,7 +88,8 @@ export class CrashRun {
       });
     } else {
       const server = await this.#verifiedServer();
-      const work = phase === 'keys' ? this.#changeKeys(server) : this.#create(server, phase === 'fold' ? longName : 100);
+      const length = phase === 'fold' ? longName : 100;
+      const work = phase === 'keys' ? this.#changeKeys(server) : this.#create(server, length);
       if (phase === 'fold') await nameAppears(this.folder, foldNames, server);
       if (phase === 'stop') {
         await delay(30 * this.#random());
