@@ -165,7 +165,8 @@ test('nothing that was confirmed is lost after any power cuts, kills and failed 
       await history.start();
       for (const [what, bytes] of steps) {
         const length = what === 'fail' ? 10 * bytes : bytes; // several pages, only some of which are lost
-        const creates = (): Promise<unknown>[] => Array.from({ length: 3 }, () => history.create(length).catch(refused));
+        const creates = (): Promise<unknown>[] =>
+          Array.from({ length: 3 }, () => history.create(length).catch(refused));
         dies = what === 'fail' && bytes % 2 === 0;
         if (what === 'fail') failures = 1 + (bytes % 5 === 0 ? 2 : 0); // then the repair fails, too
         if (what === 'create' || what === 'fail') await Promise.all(creates());
