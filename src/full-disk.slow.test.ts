@@ -1,0 +1,70 @@
+/** A disk that is really full: a small tmpfs. Skipped if this user cannot mount one. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { temporaryFolder } from '../harness/owner.ts';
+import { makeKey, startServer, type RunningServer } from '../harness/server.ts';
+import { codeOf } from './testing/http-response.ts';
+import { send } from './testing/service.ts';
+
+async function idsIn({ address }: RunningServer, key: string): Promise<number[]> {
+  const ids: number[] = [];
+  for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined; ) {
+    const page = await send(address, 'GET', path, { key });
+    assert.equal(page.status, 200);
+    ids.push(...(JSON.parse(page.body) as { id: number }[]).map(({ id }) => id));
+    path = /^<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
+  }
+  return ids;
+}
+
+test('on a full disk creates are 503 and reads continue; with room creates resume, and nothing is lost', async (t) => {
+  const mount = temporaryFolder(t);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', mount], { encoding: 'utf8' });
+  if (mounted.status !== 0) return t.skip(`a tmpfs cannot be mounted: ${mounted.stderr ?? mounted.error?.message}`);
+  let server: RunningServer | null = null;
+  try {
+    const folder = join(mount, 'store');
+    const key = await makeKey(t, folder);
+    server = await startServer(t, folder);
+    const running = server;
+    const create = async (): Promise<number | null> => {
+      const body = JSON.stringify({ name: 'x'.repeat(10_000), categoryId: 1 });
+      const response = await send(running.address, 'POST', '/v1/pets', { key, body });
+      if (response.status === 201) return (JSON.parse(response.body) as { id: number }).id;
+      assert.deepEqual([response.status, codeOf(response)], [503, 'storage_unavailable']);
+      return null;
+    };
+    const ready = async (): Promise<number> => (await send(running.address, 'GET', '/readyz')).status;
+    // Somebody else's file takes half of the disk, so that there is room again without it.
+    writeFileSync(join(mount, 'other'), Buffer.alloc(1024 * 1024));
+    const ids: number[] = [];
+    const fill = async (): Promise<void> => {
+      for (let id = await create(); id !== null; id = await create()) ids.push(id);
+      for (let i = 0; i < 20; i++) assert.equal(await create(), null); // none of them may damage the journal
+    };
+    await fill();
+    assert(ids.length > 10);
+    assert.equal(await ready(), 503);
+    assert.deepEqual(await idsIn(server, key), ids);
+    rmSync(join(mount, 'other'));
+    assert.equal(await ready(), 200);
+    const before = ids.length;
+    await fill();
+    assert(ids.length > before, 'creates resume');
+    assert.deepEqual(await idsIn(server, key), ids);
+    await server.kill();
+    server = await startServer(t, folder); // while the disk is full
+    assert.deepEqual(await idsIn(server, key), ids);
+    assert.equal(spawnSync('mount', ['-o', 'remount,size=8m', mount]).status, 0);
+    await server.stop();
+    server = await startServer(t, folder);
+    assert.deepEqual(await idsIn(server, key), ids);
+  } finally {
+    await server?.kill();
+    const { status, stderr } = spawnSync('umount', [mount], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+  }
+});
