@@ -115,37 +115,6 @@ test('a copy of dist/ alone runs; --demo reports in one line that data/sample/ i
   );
 });
 
-test('after kill -9 during creates, every confirmed animal is there unchanged, and no id is used twice', async (t) => {
-  const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
-  const confirmed = new Map<number, string>();
-  const sent = new Set<string>();
-  for (let round = 0; round < 3; round++) {
-    const server = await startServer(t, folder);
-    const before = await allNames(server, key);
-    for (const [id, name] of confirmed) assert.equal(before.get(id), name, `animal ${id}`);
-    for (const name of before.values()) assert.ok(sent.has(name), `${name} was never sent`);
-    let count = 0;
-    const worker = async (number: number): Promise<void> => {
-      for (let i = 0; ; i++) {
-        const name = `round ${round} worker ${number} animal ${i}`;
-        sent.add(name);
-        const response = await create(server, key, name).catch(() => null);
-        if (response === null) return;
-        assert.equal(response.status, 201);
-        const { id } = JSON.parse(response.body) as { id: number };
-        assert.equal(confirmed.has(id), false, `id ${id} was given twice`);
-        confirmed.set(id, name);
-        if (++count === 150) void server.kill();
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, (_, number) => worker(number)));
-  }
-  assert.ok(confirmed.size >= 450);
-  const names = await allNames(await startServer(t, folder), key);
-  for (const [id, name] of confirmed) assert.equal(names.get(id), name);
-});
-
 test('the torn end of a journal is set aside with one line in the log, and the server starts', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
