@@ -9,13 +9,13 @@ import { readdirSync, rmSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryFolder, type Owner } from '../../harness/owner.ts';
-import { Program } from '../../harness/program.ts';
-import { cliPath, makeKey, petstore, runServer, type RunningServer } from '../../harness/server.ts';
+import { outputOf, Program } from '../../harness/program.ts';
+import { cliPath, makeKey, petstore, runServer, startServer, type RunningServer } from '../../harness/server.ts';
 import { randomNumbers } from './random.ts';
 import { send } from './service.ts';
 
-/** What is killed: a server during creates, a snapshot, its start, its stop or key commands; or a key command. */
-export const phases = ['creates', 'fold', 'start', 'stop', 'keys', 'command'] as const;
+/** What is killed: a server during creates, a snapshot, its start, its stop, key commands or a backup; or a key command. */
+export const phases = ['creates', 'fold', 'start', 'stop', 'keys', 'command', 'backup'] as const;
 export type Phase = (typeof phases)[number];
 
 const clients = 16;
@@ -42,7 +42,7 @@ interface KeyState {
 /** One run. Every failure is an AssertionError, or NotStarted if the server refuses to start. */
 export class CrashRun {
   readonly figures = {
-    cycles: 0, folders: 0, acknowledged: 0, unanswered: 0, lost: 0, torn: 0, commands: 0,
+    cycles: 0, folders: 0, acknowledged: 0, unanswered: 0, lost: 0, torn: 0, commands: 0, backups: 0,
     kills: Object.fromEntries(phases.map((phase) => [phase, 0])) as Record<Phase, number>,
   };
   /** The data folder. */
@@ -90,13 +90,15 @@ export class CrashRun {
       const server = await this.#verifiedServer();
       const length = phase === 'fold' ? longName : 100;
       const work = phase === 'keys' ? this.#changeKeys(server) : this.#create(server, length);
+      const backup = phase === 'backup' ? this.#backUp() : null;
       if (phase === 'fold') await nameAppears(this.folder, foldNames, server);
       if (phase === 'stop') {
         await delay(30 * this.#random());
         void this.#stop(server);
       }
-      await this.#killAfter(server, phase === 'stop' ? this.#stopMs : phase === 'keys' ? 300 : 100);
+      await this.#killAfter(server, phase === 'stop' ? this.#stopMs : phase === 'keys' || phase === 'backup' ? 400 : 100);
       await work;
+      await backup;
     }
     figures.kills[phase]++;
     figures.cycles++;
@@ -131,7 +133,13 @@ export class CrashRun {
   }
 
   async #verifyAnimals(address: string): Promise<void> {
+    this.#known = await this.#animalsIn(address, this.#known);
+  }
+
+  /** Returns the animals of a server. Fails if it has others than were sent, or not all that are expected. */
+  async #animalsIn(address: string, expected: ReadonlyMap<number, string>): Promise<Map<number, string>> {
     const found = new Map<number, string>();
+    const names = new Set<string>();
     let last = 0;
     for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined; ) {
       const page = await send(address, 'GET', path, { key: this.#secret });
@@ -139,18 +147,17 @@ export class CrashRun {
       for (const pet of JSON.parse(page.body) as { id: number; name: string }[]) {
         const [text = ''] = pet.name.split(' ', 1);
         assert(pet.id > last, `the id ${pet.id} comes after ${last}`);
-        assert(this.#sent.has(text), `${text} was never sent, or is there twice`);
+        assert(this.#sent.has(text) && !names.has(text), `${text} was never sent, or is there twice`);
         assert.deepEqual(pet, { id: (last = pet.id), ...animal(text) });
-        this.#sent.delete(text);
+        names.add(text);
         found.set(pet.id, text);
       }
       path = /^<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
     }
-    for (const text of found.values()) this.#sent.add(text);
-    const lost = [...this.#known].filter(([id, text]) => found.get(id) !== text);
+    const lost = [...expected].filter(([id, text]) => found.get(id) !== text);
     this.figures.lost += lost.length;
     assert.deepEqual(lost, [], 'confirmed animals are missing');
-    this.#known = found;
+    return found;
   }
 
   async #verifyKeys(address: string): Promise<void> {
@@ -191,6 +198,22 @@ export class CrashRun {
         figures.acknowledged++;
       }
     }));
+  }
+
+  /** Makes a backup. If that succeeds, restores it and verifies that it has what was confirmed before. */
+  async #backUp(): Promise<void> {
+    const before = new Map(this.#known);
+    const place = temporaryFolder(this.#owner);
+    const [backup, restored] = [join(place, 'backup'), join(place, 'restored')];
+    const { code } = await petstore(this.#owner, this.folder, 'backup', backup);
+    if (code === 0) {
+      this.figures.backups++;
+      await outputOf(petstore(this.#owner, restored, 'restore', backup));
+      const server = await startServer(this.#owner, restored);
+      await this.#animalsIn(server.address, before);
+      await server.kill();
+    }
+    rmSync(place, { recursive: true });
   }
 
   async #stop(server: RunningServer): Promise<void> {
