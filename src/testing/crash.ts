@@ -10,11 +10,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryFolder, type Owner } from '../../harness/owner.ts';
 import { outputOf, Program } from '../../harness/program.ts';
-import { cliPath, makeKey, petstore, runServer, startServer, type RunningServer } from '../../harness/server.ts';
+import {
+  cliPath, makeKey, petstore, runServer, startServer, type RunningServer,
+} from '../../harness/server.ts';
 import { randomNumbers } from './random.ts';
 import { send } from './service.ts';
 
-/** What is killed: a server during creates, a snapshot, its start, its stop, key commands or a backup; or a key command. */
+/** When a server is killed; `command` kills a key command that runs without one. */
 export const phases = ['creates', 'fold', 'start', 'stop', 'keys', 'command', 'backup'] as const;
 export type Phase = (typeof phases)[number];
 
@@ -96,7 +98,8 @@ export class CrashRun {
         await delay(30 * this.#random());
         void this.#stop(server);
       }
-      await this.#killAfter(server, phase === 'stop' ? this.#stopMs : phase === 'keys' || phase === 'backup' ? 400 : 100);
+      const maxMs = { stop: this.#stopMs, keys: 400, backup: 400, creates: 100, fold: 100 }[phase];
+      await this.#killAfter(server, maxMs);
       await work;
       await backup;
     }
@@ -126,7 +129,7 @@ export class CrashRun {
     const lockedAt = performance.now();
     const [, address = ''] = await server.printed(/listening on (http:\S+)\n/);
     this.#startMs = Math.max(this.#startMs, performance.now() - lockedAt);
-    if (server.stderr.includes('a crash cut off the end')) figures.torn++;
+    if (/\.torn-\d/.test(server.stderr)) figures.torn++;
     await this.#verifyAnimals(address);
     await this.#verifyKeys(address);
     return Object.assign(server, { address });
