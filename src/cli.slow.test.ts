@@ -371,7 +371,7 @@ test('--help, --version and no arguments', async (t) => {
   ]);
   for (const ended of [bare, help, late]) {
     assert.deepEqual([ended.code, ended.stderr], [0, '']);
-    assert.match(ended.stdout, /^Usage: petstore keys COMMAND/);
+    assert.match(ended.stdout, /^Usage: petstore COMMAND/);
   }
   for (const word of [
     'create', 'list', 'rotate', 'revoke', 'set-plan', 'unban', 'usage', '--name', '--plan', '--per-minute', '--per-day',

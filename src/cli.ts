@@ -1,15 +1,17 @@
 #!/usr/bin/env node
-/** `petstore`: the command with which operators manage keys. */
+/** `petstore`: the command with which operators manage a data folder. */
+import { resolve } from 'node:path';
 import { runCommand } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
 import { dataFolder, defaultFolder, parseDuration, parseFlags, parseTime, usageError, wholeNumber } from './flags.ts';
 import { planOf } from './limits/plans.ts';
 import { log, runProgram, version } from './program.ts';
+import { backUp, restore } from './tools/backup.ts';
+import { Progress } from './tools/progress.ts';
 
-const help = `Usage: petstore keys COMMAND [options]
-       petstore usage [ID] [options]
+const help = `Usage: petstore COMMAND [options]
 
-Manages the API keys of a data folder, whether a server runs on it or not.
+Manages a data folder, whether a server runs on it or not.
 
   keys create --name N --plan PLAN     create a key and print its secret to stdout, only once
        [--per-minute N --per-day N]      the limits, required for enterprise
@@ -23,6 +25,8 @@ Manages the API keys of a data folder, whether a server runs on it or not.
   keys unban ID                        lift the ban of a key and forget it
   usage [ID] [--json]                  show what each key has used of its minute and its
                                          day, and its ban
+  backup TO                            write a backup to TO, a new folder
+  restore FROM                         make a new data folder from a backup
 
 PLAN is free, pro, business or enterprise.
 
@@ -60,6 +64,8 @@ const commands: Readonly<Record<string, CliCommand>> = {
   'keys set-plan': { args: ['ID', 'PLAN'], flags: ['per-minute', 'per-day'], run: setPlan },
   'keys unban': { args: ['ID'], flags: [], run: unban },
   usage: { args: ['[ID]'], flags: ['json'], run: showUsage },
+  backup: { args: ['TO'], flags: [], run: makeBackup },
+  restore: { args: ['FROM'], flags: [], run: restoreBackup },
 };
 
 await runProgram(async () => {
@@ -120,8 +126,33 @@ async function showUsage(flags: Flags, id?: string): Promise<void> {
   });
 }
 
+async function makeBackup(flags: Flags, to: string): Promise<void> {
+  const path = resolve(to);
+  const count = await withProgress('backup', (progress) => backUp(folderOf(flags), path, log, progress));
+  console.error(`wrote a backup with ${count} animals to ${path}`);
+}
+
+async function restoreBackup(flags: Flags, from: string): Promise<void> {
+  const folder = folderOf(flags);
+  const { sequence, createdAt } = await restore(resolve(from), folder);
+  console.error(`restored ${folder} as it was at ${createdAt}, up to record ${sequence} of its journal`);
+}
+
+async function withProgress<T>(label: string, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = new Progress(label);
+  try {
+    return await work(progress);
+  } finally {
+    progress.end();
+  }
+}
+
+function folderOf(flags: Flags): string {
+  return dataFolder(flags.data, process.env);
+}
+
 function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
-  return runCommand(dataFolder(flags.data, process.env), command, log);
+  return runCommand(folderOf(flags), command, log);
 }
 
 /** Prints a new secret to stdout and everything else to stderr, so that scripts can capture the secret. */

@@ -21,7 +21,7 @@ Runs the pet store server. Flags take precedence over environment variables.
   --demo                 fill an empty data folder with sample data and create a key
   --help, --version
 
-The petstore command manages keys: node dist/cli.js --help
+The petstore command manages keys and backups: node dist/cli.js --help
 `;
 
 const options = {

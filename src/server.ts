@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
 import { respondToCommand } from './control/commands.ts';
+import { contentsOf } from './control/contents.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
@@ -59,7 +60,8 @@ async function serve(config: Config): Promise<void> {
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
   const listener = await listen(service, config);
-  lock.serve(listener.address, (command) => respondToCommand({ keys, openUsage: () => usage }, command), log);
+  const accounts = { keys, openUsage: () => usage, contents: () => contentsOf({ store, keys, usage, orders, pets }) };
+  lock.serve(listener.address, (command) => respondToCommand(accounts, command), log);
   const start = new AbortController();
   const loading = load(pets, start.signal);
   stop = async () => {

@@ -6,19 +6,21 @@ import { join } from 'node:path';
 import { mock, test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { Channel, sendMessage } from './channel.ts';
+import { Channel, LineStream, receiveLines, sendMessage } from './channel.ts';
 
 const patienceMs = 30_000;
 const noResponse = { name: 'Error', message: 'the connection was closed without a response' };
 
 /** Opens a channel that records its messages and responds with `respond`; by default each response is the message. */
-async function openChannel(t: TestContext, respond = async (message: unknown): Promise<unknown> => message) {
+async function openChannel(
+  t: TestContext, respond = async (message: unknown): Promise<unknown> => message, timeoutMs?: number,
+) {
   const path = join(temporaryFolder(t), 'socket');
   const messages: unknown[] = [];
   const channel = new Channel((message) => {
     messages.push(message);
     return respond(message);
-  });
+  }, timeoutMs);
   await channel.listen(path);
   t.after(() => channel.close());
   return { path, channel, messages };
@@ -180,4 +182,52 @@ test('close() waits for responses under way, but not for idle connections', asyn
   await closed;
   assert.ok(Date.now() - start < 15_000, 'it waited for the one that is connected, and silent');
   if (!idle.closed) await once(idle.resume(), 'close');
+});
+
+/** A stream of `count` numbered lines. */
+function numbered(count: number): LineStream {
+  return new LineStream({ count }, (function* () {
+    for (let first = 0; first < count; first += 1000) {
+      yield Array.from({ length: Math.min(1000, count - first) }, (_, i) => `line ${first + i}\n`).join('');
+    }
+  })());
+}
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+test('a response can be followed by lines, and the receiver may be blocked meanwhile', async (t) => {
+  const { path } = await openChannel(t, async () => numbered(100_000));
+  const lines: string[] = [];
+  await receiveLines(path, null, 1000, (bytes, start, end) => {
+    if (lines.push(bytes.toString('utf8', start, end)) === 50_000) Atomics.wait(pause, 0, 0, 1100);
+  });
+  assert.deepEqual(lines, ['{"count":100000}', ...Array.from({ length: 100_000 }, (_, i) => `line ${i}`)]);
+});
+
+test('a receiver that is slow for longer than the limit of a connection receives all lines', async (t) => {
+  const { path } = await openChannel(t, async () => numbered(200_000), 1000);
+  const socket = connect(path);
+  t.after(() => socket.destroy());
+  socket.write('null\n');
+  await new Promise((resolve) => setTimeout(resolve, 1200)); // the channel waits, because nothing is read
+  let bytes = 0;
+  for await (const chunk of socket) bytes += (chunk as Buffer).length;
+  const sent = ['{"count":200000}', ...Array.from({ length: 200_000 }, (_, i) => `line ${i}`)];
+  assert.equal(bytes, sent.join('\n').length + 1);
+});
+
+test('what onLine throws, and the end of the sender, end the reception', async (t) => {
+  const { path } = await openChannel(t, async () => numbered(100_000));
+  const stop = new Error('enough');
+  await assert.rejects(receiveLines(path, null, patienceMs, (_, start) => {
+    if (start > 100) throw stop;
+  }), stop);
+  const failing = function* (): Generator<string> {
+    yield 'line 0\n';
+    throw new Error('a bug');
+  };
+  const { path: other } = await openChannel(t, async () => new LineStream(null, failing()));
+  let lines = 0;
+  await receiveLines(other, null, patienceMs, () => void lines++).catch(() => {});
+  assert.ok(lines <= 2);
 });

@@ -1,7 +1,11 @@
 /** One message and one response, a JSON text and a line feed each, over a Unix socket (files.md, "lock.<n>"). */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
+const lineFeed = 0x0a;
 /** The maximum size of a message. Responses have no limit. */
 const maxMessageBytes = 64 * 1024;
 /** A connection without activity for this time is closed, so that it does not prevent the process from ending. */
@@ -9,21 +13,45 @@ const idleTimeoutMs = 30_000;
 /** After the channel is closed, open connections have this time to finish. */
 const closeTimeoutMs = 500;
 
+/** A response that is followed by lines. `pieces` has whole lines, and is read as fast as the receiver takes them. */
+export class LineStream {
+  readonly response: unknown;
+  readonly pieces: Iterable<string | Buffer>;
+
+  constructor(response: unknown, pieces: Iterable<string | Buffer>) {
+    this.response = response;
+    this.pieces = pieces;
+  }
+
+  /** Yields the bytes to send. Other requests are handled between two pieces. */
+  async *bytes(): AsyncGenerator<string | Buffer> {
+    yield `${JSON.stringify(this.response)}\n`;
+    for (const piece of this.pieces) {
+      yield piece;
+      await nextTurn();
+    }
+  }
+}
+
 /** The end that receives messages and responds, one message per connection. */
 export class Channel {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  /** `respond` receives each message and returns its response. It must not reject. */
-  constructor(respond: (message: unknown) => Promise<unknown>) {
+  /** `respond` receives each message and returns its response, which may be a LineStream. It must not reject. */
+  constructor(respond: (message: unknown) => Promise<unknown>, timeoutMs = idleTimeoutMs) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
       socket.on('error', () => socket.destroy());
-      socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+      socket.setTimeout(timeoutMs, () => socket.destroy());
       readMessage(socket, maxMessageBytes)
         .then(respond)
-        .then((reply) => socket.end(`${JSON.stringify(reply)}\n`))
+        .then((reply) => {
+          if (!(reply instanceof LineStream)) return void socket.end(`${JSON.stringify(reply)}\n`);
+          socket.setTimeout(0); // the receiver may have to wait for its disk
+          return pipeline(Readable.from(reply.bytes()), socket);
+        })
         .catch(() => socket.destroy());
     });
   }
@@ -59,6 +87,38 @@ export async function sendMessage(path: string, message: unknown, timeoutMs: num
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(message)}\n`);
     return await readMessage(socket, Infinity);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/**
+ * Sends a message and passes each line of the response to `onLine`: the bytes from `start` to `end`, without the line
+ * feed. Rejects as `sendMessage` does, and if `onLine` throws. The caller finds out whether all lines have arrived.
+ */
+export async function receiveLines(
+  path: string,
+  message: unknown,
+  timeoutMs: number,
+  onLine: (bytes: Buffer, start: number, end: number) => void,
+): Promise<void> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    const timedOut = new Error('the connection was idle for too long');
+    socket.setTimeout(timeoutMs, () => socket.destroy(timedOut));
+    socket.write(`${JSON.stringify(message)}\n`);
+    let kept: Buffer = Buffer.alloc(0);
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      const bytes = kept.length === 0 ? chunk : Buffer.concat([kept, chunk]);
+      let start = 0;
+      for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {
+        onLine(bytes, start, end);
+        start = end + 1;
+      }
+      kept = bytes.subarray(start);
+      socket.setTimeout(timeoutMs); // `onLine` may have waited for the disk
+    }
   } finally {
     socket.destroy();
   }

@@ -10,7 +10,7 @@ import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
 
 /** How long a command waits for another command to release the folder, or for a server to start. */
 const lockTimeoutMs = 10_000;
-const responseTimeoutMs = 30_000;
+export const responseTimeoutMs = 30_000;
 const retryMs = 20;
 
 /**
@@ -23,25 +23,59 @@ export async function runCommand<Op extends CommandName>(
   command: Command<Op>,
   log: (line: string) => void,
 ): Promise<Result<Op>> {
-  if (command.op !== 'create' && !existsSync(folder)) {
-    throw new OperatorError(`there is no data folder ${folder}; name the folder of the server with --data`);
-  }
+  if (command.op !== 'create') requireFolder(folder);
+  const result = await useFolder(folder, {
+    async withLock() {
+      const store = storeIdOf(folder);
+      const keys = new KeyRing(folder, undefined, store);
+      const accounts = { keys, openUsage: () => new UsageFile(folder, Date.now, log, undefined, store) };
+      return execute(accounts, command, Date.now());
+    },
+    async withServer(held) {
+      const response = await serverResponse(held, command);
+      return response === null ? undefined : resultOf(response);
+    },
+  });
+  return result as Result<Op>;
+}
+
+/** Throws an OperatorError if there is no such data folder. */
+export function requireFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  throw new OperatorError(`there is no data folder ${folder}; name the folder of the server with --data`);
+}
+
+/** Returns the result in a response of a server. Throws the error in it as an OperatorError. */
+export function resultOf(response: CommandResponse): unknown {
+  if ('error' in response) throw new OperatorError(response.error, response.exitCode);
+  return response.result;
+}
+
+/** What to do with a data folder. */
+export interface FolderUse<T> {
+  /** No other process uses the folder. */
+  withLock(lock: FolderLock): Promise<T>;
+  /** A server uses the folder. Resolves to undefined if it does not respond to commands: it is starting or stopping. */
+  withServer(held: Held): Promise<T | undefined>;
+}
+
+/**
+ * Takes the lock of a data folder, waiting for other commands, or asks the server that uses the folder. Creates the
+ * folder if it does not exist. Rejects with an OperatorError if the folder stays in use.
+ */
+export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T> {
   const deadline = Date.now() + lockTimeoutMs;
   for (;;) {
     const lock = await FolderLock.acquire(folder, 'command');
     if (lock instanceof FolderLock) {
       try {
-        const store = storeIdOf(folder);
-        const keys = new KeyRing(folder, undefined, store);
-        const accounts = { keys, openUsage: () => new UsageFile(folder, Date.now, log, undefined, store) };
-        return (await execute(accounts, command, Date.now())) as Result<Op>;
+        return await use.withLock(lock);
       } finally {
         await lock.release();
       }
     }
-    const response = lock.holder?.kind === 'server' ? await serverResponse(lock, command) : null;
-    if (response !== null && 'error' in response) throw new OperatorError(response.error, response.exitCode);
-    if (response !== null) return response.result as Result<Op>;
+    const result = lock.holder?.kind === 'server' ? await use.withServer(lock) : undefined;
+    if (result !== undefined) return result;
     if (Date.now() > deadline) {
       const holder = describeHolder(lock);
       throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again later`);

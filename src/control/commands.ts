@@ -10,12 +10,15 @@ import { isActive, type Key } from '../keys/key.ts';
 import { limitsOf, planOf, type PlanLimits } from '../limits/plans.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
 import type { Window } from '../limits/windows.ts';
+import { LineStream } from './channel.ts';
 
 /** The keys and the usage on which commands operate. */
 export interface Accounts {
   readonly keys: KeyRing;
   /** Opens the usage file; called only for commands that need it. */
   readonly openUsage: () => UsageFile;
+  /** Returns all that a server holds; undefined if this is not a server. */
+  readonly contents?: () => LineStream;
 }
 
 /** A plan as requested. `planOf` checks it. */
@@ -72,6 +75,11 @@ const commands = {
     }
     return { keys: [keyReport(key, now)], unbanned };
   },
+
+  /** For `backup` and `export`. Returns a LineStream. */
+  async contents({ contents }: Accounts, _: object, _now: number) {
+    return contents?.();
+  },
 };
 
 export type CommandName = keyof typeof commands;
@@ -92,9 +100,10 @@ export async function execute(accounts: Accounts, command: unknown, now: number)
 }
 
 /** Returns the response of a server to a message that arrived on the socket of the lock. Never rejects. */
-export async function respondToCommand(accounts: Accounts, command: unknown): Promise<CommandResponse> {
+export async function respondToCommand(accounts: Accounts, command: unknown): Promise<CommandResponse | LineStream> {
   try {
-    return { result: await execute(accounts, command, Date.now()) };
+    const result = await execute(accounts, command, Date.now());
+    return result instanceof LineStream ? result : { result };
   } catch (error) {
     return { error: messageOf(error), exitCode: error instanceof OperatorError ? error.exitCode : 1 };
   }

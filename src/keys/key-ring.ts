@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { UnsyncedError } from '../files/errors.ts';
-import { readRecords, writeRecords } from '../files/record-file.ts';
+import { readRecords, writeRecords, type RecordHead } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import type { Plan } from '../limits/plans.ts';
 import { bearerToken } from './bearer.ts';
@@ -13,7 +13,8 @@ interface KnownSecret {
   readonly secret: KeySecret;
 }
 
-const format = { name: 'petstore-keys', member: 'keys' };
+export const keysName = 'keys.json';
+export const keysFormat = { name: 'petstore-keys', member: 'keys' };
 
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when the file has been replaced. */
 export class KeyRing {
@@ -36,10 +37,10 @@ export class KeyRing {
    * rejects if this process may not write to the folder any more. `store` is the id of the store.
    */
   constructor(folder: string, checkLock?: () => Promise<void>, store = storeIdOf(folder)) {
-    this.#path = join(folder, 'keys.json');
+    this.#path = join(folder, keysName);
     this.#checkLock = checkLock;
     this.#store = store;
-    const { records, keyChanges } = readRecords(this.#path, format, decodeKey);
+    const { records, keyChanges } = readRecords(this.#path, keysFormat, decodeKey);
     this.#setKeys(records);
     this.#changes = keyChanges;
   }
@@ -47,6 +48,11 @@ export class KeyRing {
   /** All keys, revoked and expired ones too, oldest first. */
   get keys(): readonly Key[] {
     return this.#keys;
+  }
+
+  /** What the file contains. */
+  get contents(): { head: RecordHead; lines: readonly string[] } {
+    return { head: { store: this.#store, keyChanges: this.#changes }, lines: this.#keys.map(encodeKey) };
   }
 
   /** Why a power cut may undo the last changes although they have taken effect; null if they are on disk. */
@@ -138,7 +144,7 @@ export class KeyRing {
       const byId = new Map([...this.#keys, changed].map((key) => [key.id, key])); // a replaced key keeps its place
       const keys = [...byId.values()];
       const head = { store: this.#store, keyChanges: this.#changes + 1 };
-      const written = writeRecords(this.#path, format, head, keys.map(encodeKey), this.#checkLock);
+      const written = writeRecords(this.#path, keysFormat, head, keys.map(encodeKey), this.#checkLock);
       this.#unsynced = await written.then(() => null, (error: unknown) => {
         // After a start the new file is in force, so the change must be now, and whoever made it must hear its result.
         if (error instanceof UnsyncedError) return error.message;

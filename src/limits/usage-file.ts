@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { messageOf } from '../domain/operator-error.ts';
 import { setAside } from '../files/aside.ts';
 import { DamagedFileError, LockLostError } from '../files/errors.ts';
-import { readRecords, writeRecords, type RecordNumbers } from '../files/record-file.ts';
+import { readRecords, writeRecords, type RecordHead, type RecordNumbers } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { countMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
@@ -21,7 +21,8 @@ import { KeyUsage } from './key-usage.ts';
 import { Limiter } from './limiter.ts';
 import type { Window } from './windows.ts';
 
-const format = { name: 'petstore-usage', member: 'keys' };
+export const usageName = 'usage.json';
+export const usageFormat = { name: 'petstore-usage', member: 'keys' };
 /** The time from the first unsaved change to the write. It is less than 1 s, because a busy event loop adds to it. */
 const saveDelayMs = 800;
 
@@ -52,7 +53,7 @@ export class UsageFile {
     checkLock?: () => Promise<void>,
     store = storeIdOf(folder),
   ) {
-    this.#path = join(folder, 'usage.json');
+    this.#path = join(folder, usageName);
     this.#now = now;
     this.#log = log;
     this.#checkLock = checkLock;
@@ -60,7 +61,7 @@ export class UsageFile {
     const usages = new Map<string, KeyUsage>();
     let recorded: RecordNumbers = { durable: 0, keyChanges: 0 };
     try {
-      const { records, ...numbers } = readRecords(this.#path, format, decodeUsage);
+      const { records, ...numbers } = readRecords(this.#path, usageFormat, decodeUsage);
       for (const { id, usage } of records) usages.set(id, usage);
       recorded = numbers;
     } catch (error) {
@@ -95,11 +96,16 @@ export class UsageFile {
     if (this.#next !== null) return this.#next; // the disk is slow; this write has not begun
     this.#next = this.#saving.then(() => {
       this.#next = null;
-      const head = { store: this.#store, ...this.recorded };
-      return writeRecords(this.#path, format, head, encodeUsages(this.limiter, this.#now), this.#checkLock);
+      const { head, lines } = this.contents;
+      return writeRecords(this.#path, usageFormat, head, lines, this.#checkLock);
     });
     this.#saving = this.#next.catch(() => this.#scheduleSave());
     return this.#next;
+  }
+
+  /** What the file is to contain now. The lines are made while they are read. */
+  get contents(): { head: RecordHead; lines: Iterable<string> } {
+    return { head: { store: this.#store, ...this.recorded }, lines: encodeUsages(this.limiter, this.#now) };
   }
 
   /** Saves what is not saved yet. Rejects with an OperatorError; there is no further try. */

@@ -128,9 +128,14 @@ export class PetStore {
     return stored;
   }
 
-  /** The number of the last journal record on disk. */
+  /** The number of the last journal record on disk. The table contains all records up to it. */
   get durable(): number {
     return this.#journal.durable;
+  }
+
+  /** The largest id that was ever assigned. */
+  get lastId(): number {
+    return this.#lastId;
   }
 
   /** Whether animals can be added. Tries to write, unless that was tried less than `probeIntervalMs` ago. */

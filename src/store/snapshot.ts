@@ -40,6 +40,9 @@ export interface Snapshot {
   readonly bytes: number;
 }
 
+/** The animals of a snapshot, in ascending order of their ids. */
+export type SnapshotTable = Pick<LineTable, 'count' | 'pieces'>;
+
 /** Limits how long the event loop is blocked: the checksums of a piece are computed in one turn. */
 const pieceBytes = 32 * 1024;
 const checksumBytes = 4;
@@ -61,7 +64,7 @@ const headPattern = new RegExp(
  */
 export async function writeSnapshot(
   path: string,
-  table: LineTable,
+  table: SnapshotTable,
   { store, sequence, lastId }: Pick<Snapshot, 'sequence' | 'lastId'> & { readonly store: string },
   checkLock?: () => Promise<void>,
 ): Promise<Snapshot> {
@@ -73,7 +76,7 @@ export async function writeSnapshot(
 }
 
 /** Yields the snapshot in pieces. */
-function* encodeSnapshot(headLine: string, table: LineTable, count: number): Generator<string | Buffer> {
+function* encodeSnapshot(headLine: string, table: SnapshotTable, count: number): Generator<string | Buffer> {
   const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
   checksums.writeUInt32BE(crc32(Buffer.from(headLine)));
   yield `${headLine}\n`;

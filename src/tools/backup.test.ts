@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { LineStream } from '../control/channel.ts';
+import { respondToCommand } from '../control/commands.ts';
+import { contentsOf } from '../control/contents.ts';
+import { FolderLock } from '../control/folder-lock.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+import { readNewPet } from '../domain/pet.ts';
+import { storeIdOf } from '../files/store-id.ts';
+import { readJson } from '../json/read.ts';
+import { KeyRing } from '../keys/key-ring.ts';
+import { UsageFile } from '../limits/usage-file.ts';
+import { LineTable } from '../store/line-table.ts';
+import { readOrders } from '../store/orders.ts';
+import { PetStore } from '../store/pet-store.ts';
+import { onSync } from '../testing/file-handle.ts';
+import { backUp, restore } from './backup.ts';
+import { Progress } from './progress.ts';
+
+const order = '{"id":7,"petId":1,"quantity":2,"shipDate":"2026-03-02T09:30:00Z","status":"placed","complete":false}';
+const silent = (line: string): never => assert.fail(line);
+const newPet = (name: string) => readNewPet(readJson(Buffer.from(JSON.stringify({ name, categoryId: 1 }))));
+const make = (folder: string, to: string) => backUp(folder, to, silent, new Progress('backup'));
+
+/** Opens all that a server opens, in a folder with two keys, some usage, an order and three animals. */
+async function openStores(folder: string) {
+  if (!existsSync(folder)) mkdirSync(folder);
+  const isNew = readdirSync(folder).length === 0;
+  if (isNew) writeFileSync(join(folder, 'orders.json'), `[${order}]`);
+  const store = storeIdOf(folder);
+  const keys = new KeyRing(folder, undefined, store);
+  const usage = new UsageFile(folder, Date.now, silent, undefined, store);
+  const orders = new LineTable();
+  readOrders(folder, orders);
+  const pets = await PetStore.open(folder, silent, { store, recorded: usage.recorded.durable });
+  usage.follow(pets, keys);
+  if (isNew) {
+    for (const name of ['one', 'two']) await keys.create(name, { name: 'pro' }, null, Date.now());
+    usage.limiter.admitKey('k1', { perMinute: 5, perDay: 5 }, Date.now(), 0);
+    for (const name of ['Rex', 'Żubr \ud800', 'Mia']) await pets.create(newPet(name));
+  }
+  const close = async (): Promise<void> => {
+    await usage.close();
+    await pets.close();
+  };
+  return { store, keys, usage, orders, pets, close };
+}
+
+/** What was used on the day; the minute may end during a test. */
+const usedOn = (line: string): unknown => (JSON.parse(line) as { day: unknown }).day;
+
+/** What a server would serve from a folder. */
+async function served(folder: string) {
+  const { store, keys, usage, orders, pets, close } = await openStores(folder);
+  const all = (table: LineTable) => [...table.pieces(table.count, Infinity)].map(String).join('');
+  const result = {
+    store,
+    keys: keys.keys, usage: [...usage.contents.lines].map(usedOn), orders: all(orders), pets: all(pets.table),
+    sequence: pets.durable, lastId: pets.lastId,
+  };
+  await close();
+  return result;
+}
+
+async function storeIn(folder: string) {
+  await (await openStores(folder)).close();
+  return served(folder);
+}
+
+test('a backup of a stopped folder, restored, is the same store', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, to, restored] = [join(parent, 'store'), join(parent, 'backup'), join(parent, 'restored')];
+  const before = await storeIn(folder);
+  assert.equal(await make(folder, to), 3);
+  assert.deepEqual(readdirSync(to).sort(), [
+    'backup.json', 'keys.json', 'orders.json', 'pets.4.journal', 'pets.json', 'usage.json',
+  ]);
+  const manifest = await restore(to, restored);
+  assert.equal(manifest.sequence, 3);
+  for (const path of [to, restored]) {
+    assert.equal(statSync(path).mode & 0o777, 0o700);
+    for (const name of readdirSync(path)) assert.equal(statSync(join(path, name)).mode & 0o777, 0o600, name);
+  }
+  assert.deepEqual(await served(restored), before);
+  assert.deepEqual(await served(folder), before);
+  assert.deepEqual(readdirSync(parent).sort(), ['backup', 'restored', 'store']);
+});
+
+/** Responds to commands in the folder `store` of a temporary one as a server does. */
+async function serve(t: TestContext) {
+  let close = async (): Promise<void> => {};
+  t.after(() => close()); // registered before the hook that removes the folder
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'store');
+  const stores = await openStores(folder);
+  const lock = await FolderLock.acquire(folder, 'server');
+  assert.ok(lock instanceof FolderLock);
+  close = async () => {
+    await lock.release();
+    await stores.close();
+  };
+  const { keys, usage } = stores;
+  const respondWith = (contents?: () => LineStream): void => {
+    const accounts = { keys, openUsage: () => usage, ...(contents && { contents }) };
+    lock.serve('http://127.0.0.1:1', (message) => respondToCommand(accounts, message));
+  };
+  respondWith(() => contentsOf(stores));
+  return { parent, folder, stores, respondWith };
+}
+
+test('a backup of a running server contains what it holds at that moment', async (t) => {
+  const { parent, folder, stores: { pets, keys, usage } } = await serve(t);
+  const creating = pets.create(newPet('under way')); // has its id, but is not on disk
+  const lines = [...usage.contents.lines];
+  const made = make(folder, join(parent, 'backup'));
+  await creating;
+  await made;
+  for (let i = 0; i < 5; i++) await pets.create(newPet('later'));
+  await restore(join(parent, 'backup'), join(parent, 'restored'));
+  const restored = await served(join(parent, 'restored'));
+  const { sequence, lastId } = restored;
+  assert.ok(sequence === 3 || sequence === 4, `${sequence}`);
+  assert.equal(lastId, 4, 'the id of a create that was under way is not used again');
+  const rows = [...pets.table.pieces(9, Infinity)].map(String).join('').split(/(?<=\n)/);
+  assert.equal(restored.pets, rows.slice(0, sequence).join(''));
+  assert.equal(restored.orders, `${order},\n`);
+  assert.deepEqual([restored.keys, restored.usage], [keys.keys, lines.map(usedOn)]);
+});
+
+test('if a server sends less than it announced, or something else, there is no backup', async (t) => {
+  const { parent, folder, stores, respondWith } = await serve(t);
+  for (const [lines, message] of [
+    [[2, 1, 1, 4], /ended before it had sent all; try again$/],
+    [[1, 1, 1, 4], /is another version; restart it$/],
+  ] as const) {
+    const head = { store: stores.store, keys: {}, usage: {}, sequence: 3, lastId: 3 };
+    respondWith(() => new LineStream({ result: { ...head, lines } }, contentsOf(stores).pieces));
+    await assert.rejects(make(folder, join(parent, 'backup')), { name: 'Error', message });
+  }
+  respondWith(() => {
+    throw new OperatorError('the server is still starting', 1);
+  });
+  await assert.rejects(make(folder, join(parent, 'backup')), { message: 'the server is still starting' });
+  assert.deepEqual(readdirSync(parent), ['store']);
+});
+
+test('a backup and a restored folder appear complete or not at all, whichever sync fails', async (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'store');
+  await storeIn(folder);
+  let left = Infinity;
+  await onSync(t, async (handle) => {
+    // The last sync is that of the parent: the folder has its name then.
+    if (left-- === 0 && (await handle.stat()).ino !== statSync(parent).ino) throw new Error('EIO');
+  });
+  await make(folder, join(parent, 'good'));
+  const steps: [string, () => Promise<unknown>][] = [
+    ['backup', () => make(folder, join(parent, 'backup'))],
+    ['restored', () => restore(join(parent, 'good'), join(parent, 'restored'))],
+  ];
+  for (const [name, run] of steps) {
+    let failures = 0;
+    for (left = 0; ; left = ++failures) {
+      const failed = await run().then(() => false, () => true);
+      if (!failed) break;
+      const before = name === 'backup' ? ['good', 'store'] : ['backup', 'good', 'store'];
+      assert.deepEqual(readdirSync(parent).sort(), before, `after failure ${failures}`);
+    }
+    assert.ok(failures > 5, `${failures}`);
+    left = Infinity;
+  }
+});
+
+test('a target that is not an empty folder is refused and left alone', async (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'store');
+  await storeIn(folder);
+  const [good, full, empty] = [join(parent, 'good'), join(parent, 'full'), join(parent, 'empty')];
+  const file = join(parent, 'file');
+  await make(folder, good);
+  for (const path of [full, empty]) mkdirSync(path);
+  writeFileSync(join(full, 'note'), '');
+  writeFileSync(file, '');
+  for (const path of [full, file, folder]) {
+    const refusal = { message: `${path} is not an empty folder; name one that does not exist` };
+    await assert.rejects(make(folder, path), refusal);
+    await assert.rejects(restore(good, path), refusal);
+  }
+  await assert.rejects(make(folder, join(parent, 'no', 'parent')), OperatorError);
+  await assert.rejects(make(join(parent, 'no'), join(parent, 'x')), /there is no data folder/);
+  assert.deepEqual(readdirSync(parent).sort(), ['empty', 'file', 'full', 'good', 'store']);
+  assert.deepEqual(readdirSync(full), ['note']);
+  await restore(good, empty);
+  assert.equal(readdirSync(empty).length, 5);
+});
+
+test('a backup with any byte changed, removed or added, or a file missing, is not restored', async (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'store');
+  await storeIn(folder);
+  const [from, to] = [join(parent, 'backup'), join(parent, 'restored')];
+  await make(folder, from);
+  const isRefused = async (name: string, bytes: Buffer, what: string): Promise<void> => {
+    writeFileSync(join(from, name), bytes);
+    await assert.rejects(restore(from, to), (error: Error) => {
+      return error instanceof OperatorError && error.message.includes(name.slice(0, 4));
+    }, `${name}: ${what}`);
+    assert.deepEqual(readdirSync(parent).sort(), ['backup', 'store']);
+  };
+  for (const name of readdirSync(from)) {
+    const bytes = readFileSync(join(from, name));
+    for (let at = 0; at < bytes.length; at += name === 'backup.json' ? 1 : 97) {
+      const flipped = Buffer.from(bytes);
+      flipped[at]! ^= 1;
+      await isRefused(name, flipped, `bit flipped in byte ${at}`);
+    }
+    await isRefused(name, bytes.subarray(0, -1), 'truncated');
+    await isRefused(name, Buffer.alloc(0), 'emptied');
+    await isRefused(name, Buffer.concat([bytes, Buffer.from('\n')]), 'longer');
+    writeFileSync(join(from, name), bytes);
+  }
+  await assert.rejects(restore(folder, to), /is not a backup: there is no backup\.json/);
+  const manifest = readFileSync(join(from, 'backup.json'), 'utf8');
+  writeFileSync(join(from, 'backup.json'), manifest.replace('"version":1', '"version":2'));
+  await assert.rejects(restore(from, to), /backup\.json has version 2, but this program supports version 1; use a n/);
+});

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { receiveLines } from '../control/channel.ts';
+import type { RecordHead } from '../files/record-file.ts';
+import { requireFolder, responseTimeoutMs, resultOf, useFolder } from '../control/command-client.ts';
+import type { CommandResponse } from '../control/commands.ts';
+import type { ContentsHead } from '../control/contents.ts';
+import type { FolderLock, Held } from '../control/folder-lock.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+import { statusOfLine } from '../domain/pet.ts';
+import { storeIdOf } from '../files/store-id.ts';
+import { KeyRing } from '../keys/key-ring.ts';
+import { UsageFile } from '../limits/usage-file.ts';
+import { Journal, type JournalOptions } from '../store/journal.ts';
+import { LineTable } from '../store/line-table.ts';
+import { readOrders } from '../store/orders.ts';
+import { readSnapshot } from '../store/snapshot.ts';
+
+/** Receives the animals, in ascending order of their ids. It must copy the bytes. */
+export type PetSink = Pick<LineTable, 'append'>;
+
+/** All that a data folder contains, besides the animals. */
+export type Contents = Pick<ContentsHead, 'store' | 'sequence' | 'lastId'> & {
+  readonly keys: Records;
+  readonly usage: Records;
+  readonly orders: readonly string[];
+};
+
+interface Records {
+  readonly head: RecordHead;
+  readonly lines: Iterable<string>;
+}
+
+const comma = 0x2c;
+
+/**
+ * Reads a data folder: a running server sends what it holds, otherwise the files are read under the lock, as at a start
+ * of the server. `expect` is called with the number of animals if it is known before they arrive.
+ * Rejects with OperatorError; the sink has received only a part of the animals then.
+ */
+export async function readContents(
+  folder: string,
+  pets: PetSink,
+  log: (line: string) => void,
+  expect = (_count: number): void => {},
+): Promise<Contents> {
+  requireFolder(folder);
+  return useFolder(folder, {
+    withLock: (lock) => readFiles(folder, lock, pets, log),
+    withServer: (held) => receiveContents(held, pets, expect),
+  });
+}
+
+async function readFiles(
+  folder: string, lock: FolderLock, pets: PetSink, log: (line: string) => void,
+): Promise<Contents> {
+  const store = storeIdOf(folder);
+  const keys = new KeyRing(folder, undefined, store);
+  const orders = orderLines(folder);
+  const usage = new UsageFile(folder, Date.now, log, undefined, store);
+  keys.checkChanges(usage.recorded.keyChanges);
+  const state = await readPets({ folder, store, recorded: usage.recorded.durable, lock, pets, log });
+  return { store, keys: keys.contents, usage: usage.contents, orders, ...state };
+}
+
+/** Returns the orders of a folder whose lock is held, as lines. Throws OperatorError. */
+export function orderLines(folder: string): string[] {
+  const table = new LineTable();
+  readOrders(folder, table);
+  const pieces = [...table.pieces(table.count, Infinity)].map(String);
+  return pieces.join('').split(',\n').slice(0, -1);
+}
+
+/** What `readPets` needs. */
+export interface PetSource extends Pick<JournalOptions, 'folder' | 'store' | 'recorded' | 'log'> {
+  readonly lock: FolderLock;
+  readonly pets: PetSink;
+}
+
+/** Passes the animals of a folder whose lock is held to `pets`. Rejects with OperatorError. */
+export async function readPets({ lock, pets, ...options }: PetSource): Promise<Pick<Contents, 'sequence' | 'lastId'>> {
+  const { folder } = options;
+  let lastId = 0;
+  const table: PetSink = {
+    append(bytes, status, start = 0, end = bytes.length) {
+      lastId = idOf(bytes, start);
+      pets.append(bytes, status, start, end);
+    },
+  };
+  const snapshot = await readSnapshot(join(folder, 'pets.json'), table);
+  const journal = await Journal.open({
+    ...options, table, snapshotSequence: snapshot.sequence, checkLock: () => lock.check(),
+    saveSnapshot: () => Promise.reject(new OperatorError(`the journal in ${folder} was removed or replaced`)),
+  });
+  await journal.close();
+  return { sequence: journal.durable, lastId: Math.max(snapshot.lastId, lastId) };
+}
+
+/** The id in an animal line. */
+export function idOf(bytes: Uint8Array, start: number): number {
+  let id = 0;
+  for (let at = start + '{"id":'.length; bytes[at] !== comma; at++) id = 10 * id + bytes[at]! - 0x30;
+  return id;
+}
+
+/** Resolves to undefined if the server does not respond to commands. */
+async function receiveContents(
+  held: Held, pets: PetSink, expect: (count: number) => void,
+): Promise<Contents | undefined> {
+  let head: ContentsHead | null | undefined;
+  let received = 0;
+  const kinds: [string[], string[], string[]] = [[], [], []];
+  let ends: number[] = [];
+  const onLine = (bytes: Buffer, start: number, end: number): void => {
+    if (head === undefined) {
+      const response = JSON.parse(bytes.toString('utf8', start, end)) as CommandResponse | null;
+      head = response === null ? null : (resultOf(response) as ContentsHead);
+      let sum = 0;
+      ends = head?.lines.map((count) => (sum += count)) ?? [];
+      expect(head?.lines[3] ?? 0);
+      return;
+    }
+    const lineEnd = received < ends[1]! ? end : end - 1; // without the comma
+    const kind = ends.findIndex((until) => received < until);
+    received++;
+    if (kind < 3) return void kinds[kind]!.push(bytes.toString('utf8', start, lineEnd));
+    const status = statusOfLine(bytes, start, lineEnd);
+    if (status === null) throw new OperatorError('the running server is another version; restart it');
+    pets.append(bytes, status, start, lineEnd);
+  };
+  const pid = held.holder?.pid;
+  try {
+    await receiveLines(held.socketPath, { op: 'contents' }, responseTimeoutMs, onLine);
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    if (head === undefined) return undefined; // nothing was received yet
+    throw new OperatorError(`the server (process ${pid}) broke the connection: ${(error as Error).message}; try again`);
+  }
+  if (head === undefined || head === null) return undefined;
+  if (received < ends[3]!) {
+    throw new OperatorError(`the server (process ${pid}) ended before it had sent all; try again`);
+  }
+  const { store, sequence, lastId } = head;
+  const keys = { head: head.keys, lines: kinds[0] };
+  return { store, sequence, lastId, keys, usage: { head: head.usage, lines: kinds[1] }, orders: kinds[2] };
+}
