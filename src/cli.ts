@@ -3,10 +3,14 @@
 import { resolve } from 'node:path';
 import { runCommand } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
-import { dataFolder, defaultFolder, parseDuration, parseFlags, parseTime, usageError, wholeNumber } from './flags.ts';
+import {
+  dataFolder, defaultFolder, invalidValue, parseDuration, parseFlags, parseTime, usageError, wholeNumber,
+} from './flags.ts';
 import { planOf } from './limits/plans.ts';
 import { log, runProgram, version } from './program.ts';
 import { backUp, restore } from './tools/backup.ts';
+import { exportRecords } from './tools/export.ts';
+import { importOrders, importPets } from './tools/import.ts';
 import { Progress } from './tools/progress.ts';
 
 const help = `Usage: petstore COMMAND [options]
@@ -27,6 +31,11 @@ Manages a data folder, whether a server runs on it or not.
                                          day, and its ban
   backup TO                            write a backup to TO, a new folder
   restore FROM                         make a new data folder from a backup
+  export [FILE] [--orders]             write all animals, or all orders, to FILE or stdout
+       [--format ndjson|json]            one on each line (the default), or a JSON array
+  import FILE… [--orders]              add animals, or orders, from files in either format;
+       [--keep-ids]                      all or none; new ids unless --keep-ids is given;
+                                         the server must be stopped
 
 PLAN is free, pro, business or enterprise.
 
@@ -42,6 +51,9 @@ const options = {
   expires: { type: 'string' },
   grace: { type: 'string' },
   json: { type: 'boolean' },
+  orders: { type: 'boolean' },
+  format: { type: 'string' },
+  'keep-ids': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
 } as const;
@@ -49,7 +61,7 @@ const options = {
 type Flags = ReturnType<typeof parseFlags<{ readonly options: typeof options }>>['values'];
 
 interface CliCommand {
-  /** The names of its arguments. One in brackets is optional. */
+  /** The names of its arguments. One in brackets is optional, and one with … may be repeated. */
   readonly args: readonly string[];
   /** The flags that it accepts besides --data. */
   readonly flags: readonly (keyof Flags)[];
@@ -66,6 +78,8 @@ const commands: Readonly<Record<string, CliCommand>> = {
   usage: { args: ['[ID]'], flags: ['json'], run: showUsage },
   backup: { args: ['TO'], flags: [], run: makeBackup },
   restore: { args: ['FROM'], flags: [], run: restoreBackup },
+  export: { args: ['[FILE]'], flags: ['orders', 'format'], run: exportAll },
+  import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
 };
 
 await runProgram(async () => {
@@ -81,7 +95,8 @@ await runProgram(async () => {
     if (flag !== 'data' && !command.flags.includes(flag)) throw usageError(`${name} does not accept --${flag}`);
   }
   const required = command.args.filter((arg) => !arg.startsWith('['));
-  if (args.length < required.length || args.length > command.args.length) {
+  const most = command.args.at(-1)?.endsWith('…') ? Infinity : command.args.length;
+  if (args.length < required.length || args.length > most) {
     throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}`);
   }
   await command.run(flags, ...args);
@@ -136,6 +151,28 @@ async function restoreBackup(flags: Flags, from: string): Promise<void> {
   const folder = folderOf(flags);
   const { sequence, createdAt } = await restore(resolve(from), folder);
   console.error(`restored ${folder} as it was at ${createdAt}, up to record ${sequence} of its journal`);
+}
+
+async function exportAll(flags: Flags, file?: string): Promise<void> {
+  const { format = 'ndjson' } = flags;
+  if (format !== 'ndjson' && format !== 'json') throw invalidValue('--format', format, 'ndjson or json');
+  const folder = folderOf(flags);
+  const path = file === undefined ? null : resolve(file);
+  const what = flags.orders ? 'orders' : 'animals';
+  const count = await withProgress('export', (progress) => {
+    return exportRecords({ folder, what, format, path, log, progress });
+  });
+  console.error(`exported ${count} ${what}${path === null ? '' : ` to ${path}`}`);
+}
+
+async function importFiles(flags: Flags, ...files: string[]): Promise<void> {
+  const [what, work] = flags.orders ? ['orders', importOrders] as const : ['animals', importPets] as const;
+  const keepIds = flags['keep-ids'] ?? false;
+  const paths = files.map((file) => resolve(file));
+  const { count, firstId, lastId } = await withProgress('import', (progress) => {
+    return work({ folder: folderOf(flags), paths, keepIds, log, progress });
+  });
+  console.error(`imported ${count} ${what}${count === 0 ? '' : `, with ids from ${firstId} to ${lastId}`}`);
 }
 
 async function withProgress<T>(label: string, work: (progress: Progress) => Promise<T>): Promise<T> {

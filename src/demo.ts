@@ -21,7 +21,8 @@ export function readSamples(samples: URL) {
     const [pets, orders] = ['pets.json', 'orders.json'].map((name) => {
       return (readJson(readFileSync(new URL(name, samples))) as JsonArray).items;
     });
-    return { pets: pets!.map(readNewPet), orders: orders!.map((order) => orderLine(readOrder(order as JsonObject))) };
+    const orderLines = orders!.map((order) => orderLine(readOrder(order as JsonObject)));
+    return { pets: pets!.map((pet) => readNewPet(pet)), orders: orderLines };
   } catch (error) {
     const why = (error as Error).message;
     throw new OperatorError(`--demo needs data/sample/ beside dist/: ${why}; start without --demo`);

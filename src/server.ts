@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, serverHelp, type Config } from './config.ts';
+import type { LineStream } from './control/channel.ts';
 import { respondToCommand } from './control/commands.ts';
 import { contentsOf } from './control/contents.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
@@ -60,7 +61,9 @@ async function serve(config: Config): Promise<void> {
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
   const listener = await listen(service, config);
-  const accounts = { keys, openUsage: () => usage, contents: () => contentsOf({ store, keys, usage, orders, pets }) };
+  const stores = { store, keys, usage, orders, pets };
+  const contents = (withPets: boolean): LineStream => contentsOf(stores, withPets);
+  const accounts = { keys, openUsage: () => usage, contents };
   lock.serve(listener.address, (command) => respondToCommand(accounts, command), log);
   const start = new AbortController();
   const loading = load(pets, start.signal);

@@ -18,7 +18,7 @@ export interface Accounts {
   /** Opens the usage file; called only for commands that need it. */
   readonly openUsage: () => UsageFile;
   /** Returns all that a server holds; undefined if this is not a server. */
-  readonly contents?: () => LineStream;
+  readonly contents?: (withPets: boolean) => LineStream;
 }
 
 /** A plan as requested. `planOf` checks it. */
@@ -77,8 +77,8 @@ const commands = {
   },
 
   /** For `backup` and `export`. Returns a LineStream. */
-  async contents({ contents }: Accounts, _: object, _now: number) {
-    return contents?.();
+  async contents({ contents }: Accounts, { pets }: { pets: boolean }, _now: number) {
+    return contents?.(pets);
   },
 };
 

@@ -35,14 +35,14 @@ const pieceBytes = 32 * 1024;
 
 /**
  * Returns all that the server holds at this moment, whatever changes while it is sent: keys and usages are copied, and
- * rows of a table never change. An order or an animal is followed by a comma.
+ * rows of a table never change. An order or an animal is followed by a comma. Animals are only sent `withPets`.
  */
-export function contentsOf({ store, keys, usage, orders, pets }: Stores): LineStream {
+export function contentsOf({ store, keys, usage, orders, pets }: Stores, withPets: boolean): LineStream {
   if (pets.progress < 100) throw new OperatorError('the server is still reading the animals; try again later');
   const usageLines = [...usage.contents.lines];
   const head: ContentsHead = {
     store, keys: keys.contents.head, usage: usage.contents.head, sequence: pets.durable, lastId: pets.lastId,
-    lines: [keys.keys.length, usageLines.length, orders.count, pets.table.count],
+    lines: [keys.keys.length, usageLines.length, orders.count, withPets ? pets.table.count : 0],
   };
   const accounts = [...keys.contents.lines, ...usageLines].map((line) => `${line}\n`).join('');
   const pieces = function* (): Generator<string | Buffer> {

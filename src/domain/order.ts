@@ -18,15 +18,15 @@ export interface Order {
 const maxQuantity = 2n ** 31n - 1n;
 const dateTime = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** Reads an order. Throws an Error that names every invalid field with its rule. */
-export function readOrder(object: JsonObject): Order {
+/** Reads an order; its id is `newId`, if given. Throws an Error that names every invalid field with its rule. */
+export function readOrder(object: JsonObject, newId?: bigint): Order {
   const errors: string[] = [];
   const field = <T>(name: string, rule: string, read: (given: JsonValue | undefined) => T | null): T | null => {
     const result = read(object.get(name));
     if (result === null) errors.push(`${name} must be ${rule}`);
     return result;
   };
-  const id = field('id', 'an int64', int64);
+  const id = newId ?? field('id', 'an int64', int64);
   const petId = field('petId', 'an int64', int64);
   const quantity = field('quantity', 'an integer from 1 to 2147483647', (given) => {
     const number = int64(given);

@@ -19,10 +19,10 @@ export interface NewPet {
 
 /**
  * Reads a NewPet (specification.md section 2; decisions.md, "Pets").
- * Throws ApiError `invalid_body`; the message names every invalid field with its rule.
+ * Throws ApiError `invalid_body`; the message names every invalid field with its rule, and calls the value `what`.
  */
-export function readNewPet(value: JsonValue): NewPet {
-  if (!(value instanceof JsonObject)) throw new ApiError('invalid_body', 'The body must be a JSON object: a NewPet.');
+export function readNewPet(value: JsonValue, what = 'The body'): NewPet {
+  if (!(value instanceof JsonObject)) throw new ApiError('invalid_body', `${what} must be a JSON object: a NewPet.`);
   const errors: string[] = [];
   const name = value.get('name');
   if (name === undefined) errors.push('name is required');
@@ -40,7 +40,7 @@ export function readNewPet(value: JsonValue): NewPet {
   if (status === undefined) errors.push(`status must be one of ${petStatuses.join(', ')}`);
 
   if (typeof name !== 'string' || categoryId === null || status === undefined) {
-    throw new ApiError('invalid_body', `The body is not a NewPet: ${errors.join('; ')}.`);
+    throw new ApiError('invalid_body', `${what} is not a NewPet: ${errors.join('; ')}.`);
   }
   return { name, categoryId, status };
 }

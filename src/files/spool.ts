@@ -1,8 +1,8 @@
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { diskError } from './errors.ts';
+import { ByteBuffer, writeAll } from './output.ts';
 
-const bufferBytes = 1024 * 1024;
-const comma = 0x2c;
+const separator = Buffer.from(',\n');
 const lineFeed = 0x0a;
 
 /**
@@ -12,8 +12,7 @@ const lineFeed = 0x0a;
 export class Spool {
   readonly #path: string;
   readonly #descriptor: number;
-  readonly #buffer = Buffer.allocUnsafeSlow(bufferBytes);
-  #used = 0;
+  readonly #buffer = new ByteBuffer((bytes) => this.#try('write', () => writeAll(this.#descriptor, bytes)));
   #count = 0;
 
   /** Creates the file, or empties it if an interrupted command left it. */
@@ -29,12 +28,8 @@ export class Spool {
 
   /** Adds the line from `start` to `end` of `bytes`. */
   append(bytes: Uint8Array, _status?: string, start = 0, end = bytes.length): void {
-    const needed = end - start + 2;
-    if (this.#used + needed > bufferBytes) this.#flush();
-    if (needed > bufferBytes) this.#write(bytes.subarray(start, end));
-    else this.#used += this.#copy(bytes, start, end);
-    this.#buffer[this.#used++] = comma;
-    this.#buffer[this.#used++] = lineFeed;
+    this.#buffer.append(bytes, start, end);
+    this.#buffer.append(separator);
     this.#count++;
   }
 
@@ -43,7 +38,7 @@ export class Spool {
    * the next one is asked for.
    */
   *pieces(_count: number, enoughBytes: number): Generator<Buffer> {
-    this.#flush();
+    this.#buffer.flush();
     let buffer = Buffer.allocUnsafe(enoughBytes);
     let kept = 0; // bytes at the start of the buffer, which belong to the next piece
     for (let position = 0; ; ) {
@@ -64,22 +59,6 @@ export class Spool {
   remove(): void {
     closeSync(this.#descriptor);
     rmSync(this.#path, { force: true });
-  }
-
-  #copy(bytes: Uint8Array, start: number, end: number): number {
-    this.#buffer.set(bytes.subarray(start, end), this.#used);
-    return end - start;
-  }
-
-  #flush(): void {
-    this.#write(this.#buffer.subarray(0, this.#used));
-    this.#used = 0;
-  }
-
-  #write(bytes: Uint8Array): void {
-    this.#try('write', () => {
-      for (let written = 0; written < bytes.length; ) written += writeSync(this.#descriptor, bytes, written);
-    });
   }
 
   #try<T>(doing: 'read' | 'write', work: () => T): T {

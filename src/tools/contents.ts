@@ -34,12 +34,13 @@ const comma = 0x2c;
 
 /**
  * Reads a data folder: a running server sends what it holds, otherwise the files are read under the lock, as at a start
- * of the server. `expect` is called with the number of animals if it is known before they arrive.
+ * of the server. If `pets` is null, the animals are not read. `expect` is called with their number if that is known
+ * before they arrive.
  * Rejects with OperatorError; the sink has received only a part of the animals then.
  */
 export async function readContents(
   folder: string,
-  pets: PetSink,
+  pets: PetSink | null,
   log: (line: string) => void,
   expect = (_count: number): void => {},
 ): Promise<Contents> {
@@ -51,15 +52,16 @@ export async function readContents(
 }
 
 async function readFiles(
-  folder: string, lock: FolderLock, pets: PetSink, log: (line: string) => void,
+  folder: string, lock: FolderLock, pets: PetSink | null, log: (line: string) => void,
 ): Promise<Contents> {
   const store = storeIdOf(folder);
   const keys = new KeyRing(folder, undefined, store);
   const orders = orderLines(folder);
   const usage = new UsageFile(folder, Date.now, log, undefined, store);
   keys.checkChanges(usage.recorded.keyChanges);
-  const state = await readPets({ folder, store, recorded: usage.recorded.durable, lock, pets, log });
-  return { store, keys: keys.contents, usage: usage.contents, orders, ...state };
+  const contents = { store, keys: keys.contents, usage: usage.contents, orders };
+  if (pets === null) return { ...contents, sequence: 0, lastId: 0 };
+  return { ...contents, ...(await readPets({ folder, store, recorded: usage.recorded.durable, lock, pets, log })) };
 }
 
 /** Returns the orders of a folder whose lock is held, as lines. Throws OperatorError. */
@@ -104,7 +106,7 @@ export function idOf(bytes: Uint8Array, start: number): number {
 
 /** Resolves to undefined if the server does not respond to commands. */
 async function receiveContents(
-  held: Held, pets: PetSink, expect: (count: number) => void,
+  held: Held, pets: PetSink | null, expect: (count: number) => void,
 ): Promise<Contents | undefined> {
   let head: ContentsHead | null | undefined;
   let received = 0;
@@ -125,11 +127,11 @@ async function receiveContents(
     if (kind < 3) return void kinds[kind]!.push(bytes.toString('utf8', start, lineEnd));
     const status = statusOfLine(bytes, start, lineEnd);
     if (status === null) throw new OperatorError('the running server is another version; restart it');
-    pets.append(bytes, status, start, lineEnd);
+    pets?.append(bytes, status, start, lineEnd);
   };
   const pid = held.holder?.pid;
   try {
-    await receiveLines(held.socketPath, { op: 'contents' }, responseTimeoutMs, onLine);
+    await receiveLines(held.socketPath, { op: 'contents', pets: pets !== null }, responseTimeoutMs, onLine);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     if (head === undefined) return undefined; // nothing was received yet

@@ -1,0 +1,79 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { diskError } from './errors.ts';
+import { syncFolder } from './replace.ts';
+
+const bufferBytes = 1024 * 1024;
+
+/** Collects bytes, and passes them on when there are many. `write` must not keep the buffer. */
+export class ByteBuffer {
+  readonly #bytes = Buffer.allocUnsafeSlow(bufferBytes);
+  readonly #write: (bytes: Uint8Array) => void;
+  #used = 0;
+
+  constructor(write: (bytes: Uint8Array) => void) {
+    this.#write = write;
+  }
+
+  append(bytes: Uint8Array, start = 0, end = bytes.length): void {
+    if (this.#used + end - start > bufferBytes) this.flush();
+    if (end - start > bufferBytes) return this.#write(bytes.subarray(start, end));
+    this.#bytes.set(bytes.subarray(start, end), this.#used);
+    this.#used += end - start;
+  }
+
+  flush(): void {
+    this.#write(this.#bytes.subarray(0, this.#used));
+    this.#used = 0;
+  }
+}
+
+/** Writes all bytes to a descriptor. Throws the error of the file system. */
+export function writeAll(descriptor: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
+}
+
+/**
+ * A file, with mode 0600, that a command writes in one go: it appears, or replaces the one of its name, complete or not
+ * at all. The methods throw OperatorError.
+ */
+export class OutputFile {
+  readonly #path: string;
+  readonly #temporary: string;
+  readonly #descriptor: number;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#temporary = `${path}.tmp`;
+    this.#descriptor = this.#try(() => openSync(this.#temporary, 'w', 0o600));
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#try(() => writeAll(this.#descriptor, bytes));
+  }
+
+  /** Gives the file its name. It is on disk then. */
+  async commit(): Promise<void> {
+    this.#try(() => {
+      fsyncSync(this.#descriptor);
+      closeSync(this.#descriptor);
+      renameSync(this.#temporary, this.#path);
+    });
+    await syncFolder(dirname(this.#path)).catch((error: unknown) => {
+      throw diskError('write', this.#path, error);
+    });
+  }
+
+  /** Removes what was written. */
+  discard(): void {
+    rmSync(this.#temporary, { force: true });
+  }
+
+  #try<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw diskError('write', this.#path, error);
+    }
+  }
+}

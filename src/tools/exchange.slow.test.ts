@@ -1,0 +1,89 @@
+/** `petstore export` and `import` as processes. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { Program, type Ended } from '../../harness/program.ts';
+import { cliPath, petstore, startServer } from '../../harness/server.ts';
+
+const linesOf = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `{"id":${i + 1},"name":"n${i}","categoryId":1,"status":"sold"}\n`).join('');
+
+async function succeeded(command: Promise<Ended>): Promise<Ended> {
+  const ended = await command;
+  assert.equal(ended.code, 0, ended.stderr);
+  return ended;
+}
+
+/** Runs `petstore import`, which kills itself when a function is called, before or after its effect. */
+function killedImport(t: TestContext, folder: string, file: string, call: string, after: boolean): Promise<Ended> {
+  const killing = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const owner = ${call.includes('promises') ? 'fs.promises' : 'fs'};
+    const original = owner.${call.split('.').at(-1)};
+    owner.${call.split('.').at(-1)} = (...args) => {
+      if (String(args[0]).endsWith('pets.json.tmp') || ${!call.includes('promises')}) {
+        if (${after}) fs.renameSync(...args);
+        process.kill(process.pid, 'SIGKILL');
+      }
+      return original(...args);
+    };
+    syncBuiltinESMExports();`;
+  const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(killing)}`];
+  return new Program(t, [...node, cliPath, 'import', file, '--data', folder]).ended;
+}
+
+test('an import that is killed has changed nothing or is complete', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, file] = [join(parent, 'store'), join(parent, 'animals')];
+  writeFileSync(file, linesOf(50_000));
+  await succeeded(petstore(t, folder, 'import', file));
+  let count = 50_000;
+  for (const [call, after] of [['writeSync', false], ['promises.rename', false], ['promises.rename', true]] as const) {
+    const { code } = await killedImport(t, folder, file, call, after);
+    assert.equal(code, null);
+    if (after) count += 50_000;
+    const { stdout } = await succeeded(petstore(t, folder, 'export'));
+    assert.equal(stdout.split('\n').length - 1, count, `${call} ${after}`);
+  }
+  const server = await startServer(t, folder);
+  assert.equal((await server.stop()).stderr.split('\n')[0], `petstore: ${count} animals in ${folder}`);
+});
+
+test('a running server exports, refuses imports in one line, and what was exported can be imported', async (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'store');
+  const [file, other] = [join(parent, 'animals'), join(parent, 'other')];
+  const server = await startServer(t, folder, ['--demo']);
+  const { stderr } = await succeeded(petstore(t, folder, 'export', file));
+  assert.equal(stderr, `exported 32 animals to ${file}\n`);
+  const piped = await succeeded(petstore(t, folder, 'export'));
+  assert.deepEqual([piped.stdout, piped.stderr], [readFileSync(file, 'utf8'), 'exported 32 animals\n']);
+  const refused = await petstore(t, folder, 'import', file);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^petstore: \S+ is in use by process \d+ \(server, [^\n]*; stop it before an import\n$/);
+  await server.stop();
+  const done = await succeeded(petstore(t, other, 'import', file, file));
+  assert.equal(done.stderr, 'imported 64 animals, with ids from 1 to 64\n');
+  const wrong = join(parent, 'wrong');
+  writeFileSync(wrong, `${linesOf(1)}{"name":1}\n`);
+  const failed = await petstore(t, join(parent, 'new'), 'import', wrong);
+  assert.deepEqual([failed.code, failed.stderr], [1, `petstore: ${wrong}, line 2: the value is not a NewPet: ` +
+    'name must be a string; categoryId is required; nothing was imported\n']);
+  assert.deepEqual(readdirSync(join(parent, 'new')).filter((name) => name.startsWith('pets.json')), []);
+  for (const [code, message, ...args] of [
+    [2, /--format must be ndjson or json, not "csv"/, 'export', '--format', 'csv'],
+    [2, /import expects FILE…, received 0/, 'import'],
+    [2, /export expects \[FILE\], received 2/, 'export', 'a', 'b'],
+    [1, /cannot read \S+\/missing: ENOENT/, 'import', join(parent, 'missing')],
+  ] as const) {
+    const ended = await petstore(t, folder, ...args);
+    assert.equal(ended.code, code, ended.stderr);
+    assert.match(ended.stderr, message);
+  }
+  const missing = await petstore(t, join(parent, 'none'), 'export');
+  assert.equal(missing.code, 1);
+  assert.equal(existsSync(join(parent, 'none')), false);
+});

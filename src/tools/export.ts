@@ -1,0 +1,46 @@
+/** `petstore export`. */
+import { ByteBuffer, OutputFile } from '../files/output.ts';
+import { readContents, type PetSink } from './contents.ts';
+import type { Progress } from './progress.ts';
+
+/** What to export, and how. */
+export interface ExportOptions {
+  readonly folder: string;
+  readonly what: 'animals' | 'orders';
+  /** One value on each line, or a JSON array. */
+  readonly format: 'ndjson' | 'json';
+  /** The file to write; null for stdout. */
+  readonly path: string | null;
+  readonly log: (line: string) => void;
+  readonly progress: Progress;
+}
+
+/** Exports, in ascending order of the ids, and returns how many. A file is complete or unchanged. */
+export async function exportRecords({ folder, what, format, path, log, progress }: ExportOptions): Promise<number> {
+  const file = path === null ? null : new OutputFile(path);
+  // Writes to stdout are synchronous (Node's documentation of process I/O), so nothing piles up in memory.
+  const buffer = new ByteBuffer((bytes) => {
+    if (file === null) process.stdout.write(Buffer.from(bytes));
+    else file.write(bytes);
+  });
+  const [begin, between, end] = format === 'json' ? ['[\n', ',\n', '\n]\n'] : ['', '\n', '\n'];
+  const separator = Buffer.from(between);
+  let count = 0;
+  const add: PetSink['append'] = (bytes, _status, start, end) => {
+    buffer.append(count++ === 0 ? Buffer.from(begin) : separator);
+    buffer.append(bytes, start, end);
+  };
+  try {
+    const pets = what === 'animals' ? progress.counting({ append: add }) : null;
+    const { orders } = await readContents(folder, pets, log, progress.expect);
+    if (what === 'orders') for (const line of orders) add(Buffer.from(line), '');
+    if (count > 0) buffer.append(Buffer.from(end));
+    else if (format === 'json') buffer.append(Buffer.from('[]\n'));
+    buffer.flush();
+    await file?.commit();
+    return count;
+  } catch (error) {
+    file?.discard();
+    throw error;
+  }
+}
