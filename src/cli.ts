@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { runCommand } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
+import { OperatorError } from './domain/operator-error.ts';
 import {
   dataFolder, defaultFolder, invalidValue, parseDuration, parseFlags, parseTime, usageError, wholeNumber,
 } from './flags.ts';
@@ -12,6 +13,7 @@ import { backUp, restore } from './tools/backup.ts';
 import { exportRecords } from './tools/export.ts';
 import { importOrders, importPets } from './tools/import.ts';
 import { Progress } from './tools/progress.ts';
+import { verify } from './tools/verify.ts';
 
 const help = `Usage: petstore COMMAND [options]
 
@@ -31,6 +33,8 @@ Manages a data folder, whether a server runs on it or not.
                                          day, and its ban
   backup TO                            write a backup to TO, a new folder
   restore FROM                         make a new data folder from a backup
+  verify                               check all files, and change nothing; exit code 1 if
+                                         something is damaged, 2 if it cannot be read
   export [FILE] [--orders]             write all animals, or all orders, to FILE or stdout
        [--format ndjson|json]            one on each line (the default), or a JSON array
   import FILE… [--orders]              add animals, or orders, from files in either format;
@@ -78,6 +82,7 @@ const commands: Readonly<Record<string, CliCommand>> = {
   usage: { args: ['[ID]'], flags: ['json'], run: showUsage },
   backup: { args: ['TO'], flags: [], run: makeBackup },
   restore: { args: ['FROM'], flags: [], run: restoreBackup },
+  verify: { args: [], flags: [], run: verifyFolder },
   export: { args: ['[FILE]'], flags: ['orders', 'format'], run: exportAll },
   import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
 };
@@ -151,6 +156,18 @@ async function restoreBackup(flags: Flags, from: string): Promise<void> {
   const folder = folderOf(flags);
   const { sequence, createdAt } = await restore(resolve(from), folder);
   console.error(`restored ${folder} as it was at ${createdAt}, up to record ${sequence} of its journal`);
+}
+
+async function verifyFolder(flags: Flags): Promise<void> {
+  const folder = folderOf(flags);
+  const found = await withProgress('verify', (progress) => verify(folder, progress)).catch((error: unknown) => {
+    throw error instanceof OperatorError ? new OperatorError(error.message, 2) : error;
+  });
+  for (const line of found.content) console.log(line);
+  for (const line of found.notes) console.log(`note: ${line}`);
+  for (const line of [...found.damage, ...found.unreadable]) log(line);
+  process.exitCode = found.unreadable.length > 0 ? 2 : found.damage.length > 0 ? 1 : 0;
+  if (process.exitCode === 0) console.log(`${folder} is intact`);
 }
 
 async function exportAll(flags: Flags, file?: string): Promise<void> {

@@ -15,11 +15,14 @@ const otherRemedies = {
   write: "the server's user must be able to write to its folder, and the disk must have room",
 };
 
+/** A file cannot be read or written. */
+export class DiskError extends OperatorError {}
+
 /** Returns the error for the operator if the file system reports one: names the file and says what to do. */
 export function diskError(doing: 'read' | 'write', path: string, error: unknown): OperatorError {
   if (error instanceof OperatorError) return error;
   const { message, remedy = otherRemedies[doing] } = describeError(error);
-  return new OperatorError(`cannot ${doing} ${path}: ${message}; ${remedy}`);
+  return new DiskError(`cannot ${doing} ${path}: ${message}; ${remedy}`);
 }
 
 /** Returns the message of an error of the file system, and what the operator can do about it, if its code says that. */

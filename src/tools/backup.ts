@@ -25,7 +25,7 @@ import { writeSnapshot } from '../store/snapshot.ts';
 import { readContents } from './contents.ts';
 import type { Progress } from './progress.ts';
 
-const manifestName = 'backup.json';
+export const manifestName = 'backup.json';
 const format = 'petstore-backup';
 const version = 1;
 
@@ -72,18 +72,29 @@ export async function restore(from: string, folder: string): Promise<Manifest> {
   return createFolder(folder, async (made) => {
     for (const expected of manifest.files) {
       const { name } = expected;
-      const path = join(from, name);
-      await replaceFile(join(made, name), readChunks(path));
-      const { bytes, sha256 } = describeFile(made, name);
-      if (bytes !== expected.bytes) throw broken(path, `it has ${bytes} bytes, but should have ${expected.bytes}`);
-      if (sha256 !== expected.sha256) throw broken(path, 'its SHA-256 is not the one in the manifest');
+      await replaceFile(join(made, name), readChunks(join(from, name)));
+      compare(made, expected, join(from, name));
     }
     return manifest;
   });
 }
 
+/** Compares the files of a backup with its manifest, and returns their number. Throws OperatorError. */
+export function checkBackup(folder: string): number {
+  const { files } = readManifest(folder);
+  for (const expected of files) compare(folder, expected, join(folder, expected.name));
+  return files.length;
+}
+
+/** Throws an OperatorError that names `path` if a file in `folder` is not as the manifest says. */
+function compare(folder: string, expected: FileRecord, path: string): void {
+  const { bytes, sha256 } = describeFile(folder, expected.name);
+  if (bytes !== expected.bytes) throw broken(path, `it has ${bytes} bytes, but should have ${expected.bytes}`);
+  if (sha256 !== expected.sha256) throw broken(path, `its SHA-256 is not the one in ${manifestName}`);
+}
+
 function broken(path: string, why: string): OperatorError {
-  return new OperatorError(`${path} is damaged: ${why}; nothing was restored, use another backup`);
+  return new OperatorError(`${path} is damaged: ${why}; use another backup`);
 }
 
 function describeFile(folder: string, name: string): FileRecord {

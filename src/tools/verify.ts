@@ -1,0 +1,154 @@
+/**
+ * `petstore verify`: checks all files of a data folder, or of a backup, and changes nothing.
+ *
+ * It reads with the code of a start. All of that code calls `checkLock` before it writes; here that throws, so nothing
+ * is written. The lock is not taken: if a server changes the files while they are read, they are read again. The order
+ * matters: what usage.json records is contained in the files that are read after it.
+ */
+import { readdirSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
+import { messageOf, OperatorError } from '../domain/operator-error.ts';
+import { petLine, readNewPet } from '../domain/pet.ts';
+import { DiskError, diskError, LockLostError } from '../files/errors.ts';
+import { readRecords } from '../files/record-file.ts';
+import { storeIdOf } from '../files/store-id.ts';
+import { readJson } from '../json/read.ts';
+import { KeyRing, keysName } from '../keys/key-ring.ts';
+import { decodeUsage, usageFormat, usageName } from '../limits/usage-file.ts';
+import { recoverJournal } from '../store/journal-recovery.ts';
+import { listSegments } from '../store/journal-segment.ts';
+import { ordersName } from '../store/orders.ts';
+import { readSnapshot } from '../store/snapshot.ts';
+import { checkBackup, manifestName } from './backup.ts';
+import { idOf, orderLines, type PetSink } from './contents.ts';
+import type { Progress } from './progress.ts';
+
+/** What was found. Each entry is one line. */
+export interface Findings {
+  /** What each file contains. */
+  readonly content: string[];
+  /** What is unusual but harmless. */
+  readonly notes: string[];
+  /** Why a start would be refused, or what would be lost. */
+  readonly damage: string[];
+  /** Files that could not be read. */
+  readonly unreadable: string[];
+}
+
+const maxAttempts = 5;
+const retryMs = 300;
+const known = /^(lock\.|(keys|orders|pets|usage)\.json$|pets\.[1-9][0-9]{0,14}\.journal$|backup\.json$)/;
+const kept = /\.(torn|replaced|broken)-[0-9]+$/;
+
+/** Verifies a folder. Rejects with OperatorError only if the folder itself cannot be read. */
+export async function verify(folder: string, progress: Progress): Promise<Findings> {
+  for (let attempt = 1; ; attempt++) {
+    const before = stateOf(folder);
+    const findings = await verifyOnce(folder, progress);
+    const isSound = findings.damage.length + findings.unreadable.length === 0;
+    if (isSound || attempt === maxAttempts || stateOf(folder) === before) return findings;
+    await delay(retryMs);
+  }
+}
+
+/** Changes whenever a file in the folder does. Throws OperatorError. */
+function stateOf(folder: string): string {
+  try {
+    return readdirSync(folder).map((name) => {
+      const stats = statSync(join(folder, name), { bigint: true, throwIfNoEntry: false });
+      return `${name} ${stats?.ino} ${stats?.size} ${stats?.mtimeNs}`;
+    }).join('\n');
+  } catch (error) {
+    throw diskError('read', folder, error);
+  }
+}
+
+async function verifyOnce(folder: string, progress: Progress): Promise<Findings> {
+  const findings: Findings = { content: [], notes: [], damage: [], unreadable: [] };
+  const { content, notes, damage, unreadable } = findings;
+  const names = readdirSync(folder);
+  const check = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      (error instanceof DiskError ? unreadable : damage).push(messageOf(error));
+      return undefined;
+    }
+  };
+  const list = (name: string, count: number, what: string): void => {
+    content.push(names.includes(name) ? `${name}: ${count} ${what}` : `${name} does not exist: no ${what}`);
+  };
+
+  await check(() => storeIdOf(folder));
+  const usage = await check(() => readRecords(join(folder, usageName), usageFormat, decodeUsage));
+  if (usage !== undefined) list(usageName, usage.records.length, 'counters');
+  await check(() => {
+    const keys = new KeyRing(folder, undefined, '');
+    list(keysName, keys.keys.length, 'keys');
+    keys.checkChanges(usage?.keyChanges ?? 0);
+  });
+  await check(() => list(ordersName, orderLines(folder).length, 'orders'));
+
+  let previous = 0;
+  let count = 0;
+  const table: PetSink = {
+    append(bytes, _status, start = 0, end = bytes.length) {
+      const line = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+      const id = idOf(bytes, start);
+      if (line !== canonical(line, id)) damage.push(`animal ${id}: this is not its line: ${line}`);
+      if (id <= previous) damage.push(`animal ${id}: its id is not greater than ${previous}, the one before`);
+      previous = id;
+      count++;
+      progress.add(1);
+    },
+  };
+  const snapshot = await check(() => readSnapshot(join(folder, 'pets.json'), table));
+  if (snapshot !== undefined) {
+    list('pets.json', count, `animals, up to record ${snapshot.sequence}`);
+    if (snapshot.bytes > 0 && snapshot.lastId < previous) {
+      damage.push(`pets.json: lastId is ${snapshot.lastId}, but there is an animal ${previous}`);
+    }
+  }
+  await check(async () => {
+    const segments = listSegments(folder);
+    // Without a snapshot, the journal is checked from its own beginning.
+    const snapshotSequence = snapshot?.sequence ?? (segments[0] ?? 1) - 1;
+    const inSnapshot = count;
+    const recorded = usage?.durable ?? 0;
+    const checkLock = (): never => {
+      throw new LockLostError('');
+    };
+    try {
+      const log = (line: string): void => void notes.push(line);
+      const { last } = await recoverJournal({ folder, snapshotSequence, recorded, table, log, checkLock });
+      content.push(`journal: ${segments.length} segments, ${count - inSnapshot} animals, up to record ${last}`);
+    } catch (error) {
+      if (!(error instanceof LockLostError)) throw error;
+      content.push(`journal: ${segments.length} segments, ${count - inSnapshot} animals`);
+      const cause = 'a crash cut it off, or a server is writing it';
+      notes.push(`the end of pets.${segments.at(-1)}.journal is incomplete: ${cause}; the next start sets it aside`);
+    }
+  });
+  if (names.includes(manifestName)) {
+    await check(() => content.push(`${manifestName}: all ${checkBackup(folder)} files are as it says`));
+  }
+
+  const isRunning = names.some((name) => name.startsWith('lock.'));
+  for (const name of names.sort()) {
+    if (kept.test(name)) notes.push(`${name} was set aside`);
+    else if (name.endsWith('.tmp') && !isRunning) notes.push(`${name} was left by a process that was killed`);
+    else if (!known.test(name) && !name.endsWith('.tmp')) notes.push(`${name} is not a file of the store`);
+  }
+  return findings;
+}
+
+/** The line that the program writes for the animal in a line; null if there is none. */
+function canonical(line: string, id: number): string | null {
+  try {
+    return petLine(id, readNewPet(readJson(Buffer.from(line))));
+  } catch {
+    return null;
+  }
+}
