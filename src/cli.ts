@@ -13,6 +13,7 @@ import { backUp, restore } from './tools/backup.ts';
 import { exportRecords } from './tools/export.ts';
 import { importOrders, importPets } from './tools/import.ts';
 import { Progress } from './tools/progress.ts';
+import { salvage } from './tools/salvage.ts';
 import { verify } from './tools/verify.ts';
 
 const help = `Usage: petstore COMMAND [options]
@@ -35,6 +36,8 @@ Manages a data folder, whether a server runs on it or not.
   restore FROM                         make a new data folder from a backup
   verify                               check all files, and change nothing; exit code 1 if
                                          something is damaged, 2 if it cannot be read
+  salvage TO                           copy all that is intact in a damaged folder to a new
+                                         one, and name what was lost
   export [FILE] [--orders]             write all animals, or all orders, to FILE or stdout
        [--format ndjson|json]            one on each line (the default), or a JSON array
   import FILE… [--orders]              add animals, or orders, from files in either format;
@@ -83,6 +86,7 @@ const commands: Readonly<Record<string, CliCommand>> = {
   backup: { args: ['TO'], flags: [], run: makeBackup },
   restore: { args: ['FROM'], flags: [], run: restoreBackup },
   verify: { args: [], flags: [], run: verifyFolder },
+  salvage: { args: ['TO'], flags: [], run: salvageFolder },
   export: { args: ['[FILE]'], flags: ['orders', 'format'], run: exportAll },
   import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
 };
@@ -168,6 +172,14 @@ async function verifyFolder(flags: Flags): Promise<void> {
   for (const line of [...found.damage, ...found.unreadable]) log(line);
   process.exitCode = found.unreadable.length > 0 ? 2 : found.damage.length > 0 ? 1 : 0;
   if (process.exitCode === 0) console.log(`${folder} is intact`);
+}
+
+async function salvageFolder(flags: Flags, to: string): Promise<void> {
+  const path = resolve(to);
+  const { animals, keys, orders, lost } = await salvage(folderOf(flags), path);
+  for (const line of lost) log(`lost: ${line}`);
+  console.error(`copied ${animals} animals, ${keys} keys and ${orders} orders to ${path}`);
+  if (lost.length > 0) process.exitCode = 1;
 }
 
 async function exportAll(flags: Flags, file?: string): Promise<void> {

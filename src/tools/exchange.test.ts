@@ -108,7 +108,7 @@ test('orders are exported and imported, with new ids or their own', async (t) =>
 
 const good = '{"id":10,"name":"Rex","categoryId":1}';
 
-test('an import with one wrong line changes nothing, and names the file, the line, the field and the rule', async (t) => {
+test('an import with one wrong line changes nothing, and names the line, the field and the rule', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   await makeStore(folder);
   await imported(folder, good.replace('10', '8'), true);

@@ -17,7 +17,7 @@ const hasStrace = (() => {
   }
 })();
 
-test('verify has the exit code 0, 1 or 2', async (t) => {
+test('verify has the exit code 0, 1 or 2, and salvage copies what it can', async (t) => {
   const parent = temporaryFolder(t);
   const folder = join(parent, 'store');
   const server = await startServer(t, folder, ['--demo']);
@@ -30,10 +30,16 @@ test('verify has the exit code 0, 1 or 2', async (t) => {
   const damaged = await petstore(t, folder, 'verify');
   assert.equal(damaged.code, 1);
   assert.match(damaged.stderr, /^petstore: \S+pets\.json, line 2: the line does not match its checksum[^\n]+\n$/);
+  const to = join(parent, 'salvaged');
+  const salvaged = await petstore(t, folder, 'salvage', to);
+  assert.equal(salvaged.code, 1);
+  assert.match(salvaged.stderr, /^petstore: lost: animal 1: \S+pets\.json, line 2 is damaged\n/);
+  assert.match(salvaged.stderr, /copied 31 animals, 1 keys and \d+ orders to \S+salvaged\n$/);
+  assert.equal((await petstore(t, to, 'verify')).code, 0);
   const missing = await petstore(t, join(parent, 'none'), 'verify');
   assert.deepEqual([missing.code, missing.stdout], [2, '']);
   assert.match(missing.stderr, /^petstore: cannot read \S+none: ENOENT[^\n]+\n$/);
-  assert.deepEqual(readdirSync(parent), ['store']);
+  assert.deepEqual(readdirSync(parent).sort(), ['salvaged', 'store']);
 });
 
 test(

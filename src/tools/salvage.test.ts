@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { newPet, openStores } from '../testing/stores.ts';
+import { Progress } from './progress.ts';
+import { salvage, type Salvaged } from './salvage.ts';
+import { verify } from './verify.ts';
+
+/** A folder with the animals 1 to 3 in the snapshot and 4 and 5 in the journal, and how to salvage it. */
+async function makeStore(t: TestContext) {
+  const parent = temporaryFolder(t);
+  const [folder, to] = [join(parent, 'store'), join(parent, 'salvaged')];
+  mkdirSync(folder);
+  const first = await openStores(folder);
+  await first.pets.snapshot();
+  await first.close();
+  const second = await openStores(folder);
+  for (const name of ['four', 'five']) await second.pets.create(newPet(name));
+  await second.close();
+  const rows = new Map<number, string>();
+  const all = [...second.pets.table.pieces(5, Infinity)].map(String).join('').split(',\n').slice(0, -1);
+  for (const line of all) rows.set((JSON.parse(line) as { id: number }).id, line);
+
+  /** Salvages, checks that the new folder is intact and all animals in it are as they were; returns those lost. */
+  const run = async (what: string): Promise<Salvaged & { gone: number[] }> => {
+    const salvaged = await salvage(folder, to);
+    const { damage, unreadable, notes } = await verify(to, new Progress('verify'));
+    assert.deepEqual([damage, unreadable, notes], [[], [], []], what);
+    const found = new Map<number, string>();
+    for (const line of readFileSync(join(to, 'pets.json'), 'utf8').split('\n')) {
+      if (line.startsWith('{"id"')) found.set(Number(/[0-9]+/.exec(line)), line.replace(/,$/, ''));
+    }
+    for (const [id, line] of found) assert.equal(line, rows.get(id), what);
+    rmSync(to, { recursive: true });
+    return { ...salvaged, gone: [...rows.keys()].filter((id) => !found.has(id)) };
+  };
+  return { folder, to, run };
+}
+
+test('of an intact folder, everything is copied', async (t) => {
+  const { folder, to, run } = await makeStore(t);
+  assert.deepEqual(await run('intact'), { animals: 5, keys: 2, orders: 1, lost: [], gone: [] });
+  await salvage(folder, to);
+  const stores = await openStores(to);
+  const created = await stores.pets.create(newPet('new'));
+  await stores.close();
+  assert.equal(created.id, 6);
+});
+
+test('one damaged byte loses one animal at most, and names it', async (t) => {
+  const { folder, run } = await makeStore(t);
+  let lostOnes = 0;
+  for (const name of readdirSync(folder).filter((one) => one.startsWith('pets.'))) {
+    const path = join(folder, name);
+    const bytes = readFileSync(path);
+    for (let at = 0; at < bytes.length; at += 4) {
+      const flipped = Buffer.from(bytes);
+      flipped[at]! ^= 1;
+      writeFileSync(path, flipped);
+      const { gone, lost } = await run(`${name}: byte ${at}`);
+      assert.ok(gone.length <= 1, `${name}: byte ${at} loses ${gone.join()}`);
+      if (gone.length === 0) continue;
+      lostOnes++;
+      const report = lost.join();
+      assert.ok(report.includes(`${gone[0]}`) || report.includes('does not show an id'), `byte ${at}: ${report}`);
+    }
+    writeFileSync(path, bytes);
+  }
+  assert.ok(lostOnes > 50);
+});
+
+test('of a file that was cut off, everything before the cut is kept', async (t) => {
+  const { folder, run } = await makeStore(t);
+  const path = join(folder, 'pets.json');
+  const lines = readFileSync(path, 'utf8').split('\n');
+  writeFileSync(path, lines.slice(0, 3).join('\n')); // the head and two animals
+  const { gone, lost } = await run('cut off');
+  assert.deepEqual(gone, [3]);
+  assert.deepEqual(lost, [
+    `the end of ${path}; 2 animals of it are kept although their checksums are missing`,
+    'the ids 3 have no animal: lost, or never there',
+  ]);
+  rmSync(path);
+  const missing = await run('missing');
+  assert.deepEqual([missing.gone, missing.lost[0]], [[1, 2, 3], `${path} does not exist`]);
+  assert.equal(missing.lost[1], 'the ids 1-3 have no animal: lost, or never there');
+});
+
+test('of damaged keys and orders, what can be read is kept, and the report says so', async (t) => {
+  const { folder, run } = await makeStore(t);
+  const path = join(folder, 'keys.json');
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, text.replace('"name":"two"', '"name"?"two"'));
+  const broken = await run('a key that cannot be read');
+  assert.equal(broken.keys, 1);
+  assert.match(broken.lost.join('\n'), /keys\.json, line 3: .*; the records that can be read are kept, but may be/);
+  assert.match(broken.lost.join('\n'), /the record with the id "k2" in \S+keys\.json, line 3: /);
+  writeFileSync(path, text.replace('"name":"two"', '"name":"twq"'));
+  const changed = await run('a key that was changed');
+  assert.deepEqual([changed.keys, changed.lost.length], [2, 1]);
+  writeFileSync(path, text);
+  const order = '{"id":1,"petId":4,"quantity":1,"status":"placed","complete":true}';
+  writeFileSync(join(folder, 'orders.json'), `[\n${order},\n{"id":2,`);
+  const orders = await run('orders cut off');
+  assert.equal(orders.orders, 1);
+  assert.match(orders.lost.join('\n'), /the record with the id 2 in \S+orders\.json, line 3: /);
+});
+
+test('files of another store are kept under a new id, and it is said', async (t) => {
+  const { folder, run } = await makeStore(t);
+  const path = join(folder, 'pets.json');
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, text.replace(/"store":"[0-9a-f]{32}"/, `"store":"${'0'.repeat(32)}"`));
+  const { gone, lost } = await run('two stores');
+  assert.deepEqual(gone, []);
+  assert.match(lost[0]!, /the id of the store, which gets a new one: .* of different stores/);
+});
