@@ -1,11 +1,14 @@
-/** Requests do not wait for the disk. A server whose disk hangs: one in which `fdatasync` does not end, and one on a file system that is frozen. */
+/**
+ * Requests do not wait for the disk. A server whose disk hangs: one in which `fdatasync` does not end, and one on a file
+ * system that is frozen.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
-import { makeKey, serverPath, startServer, type RunningServer } from '../harness/server.ts';
+import { makeKey, runServer, serverPath, startServer, type RunningServer } from '../harness/server.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
@@ -50,24 +53,38 @@ function checkIds(ids: number[], last: number[]): void {
 }
 
 /**
- * Starts a server in which the syncs of files hang while its folder has a pipe `hangs`: opening it occupies a thread
- * until it has a writer, as a disk that hangs does.
+ * Returns the command of a server in which syncs of files, and the sync of `folder`, hang while `folder` has a pipe
+ * `hangs`: opening it occupies a thread until it has a writer, as a disk that hangs does. Then it prints `hangs`.
  */
-function startHanging(...[t, folder]: Parameters<typeof startServer>): Promise<RunningServer> {
+function hangingCommand(folder: string): string[] {
   const preload = join(folder, 'preload.mjs');
   writeFileSync(preload, `
     import fs from 'node:fs';
+    import promises from 'node:fs/promises';
     import { syncBuiltinESMExports } from 'node:module';
+    const [folder, pipe] = ${JSON.stringify([folder, join(folder, 'hangs')])};
     const { close, fdatasync, open } = fs;
-    fs.fdatasync = (descriptor, done) => {
-      open(${JSON.stringify(join(folder, 'hangs'))}, (error, pipe) => {
-        if (error === null) close(pipe);
-        fdatasync(descriptor, done);
+    const { open: openHandle } = promises;
+    const hang = (done) => {
+      if (!fs.existsSync(pipe)) return done();
+      process.stderr.write('hangs\\n');
+      open(pipe, (error, descriptor) => {
+        if (error === null) close(descriptor);
+        done();
       });
+    };
+    fs.fdatasync = (descriptor, done) => hang(() => fdatasync(descriptor, done));
+    promises.open = async (path, ...more) => {
+      if (path === folder) await new Promise(hang);
+      return openHandle(path, ...more);
     };
     syncBuiltinESMExports();
   `);
-  return startServer(t, folder, [], [process.execPath, '--import', preload, serverPath]);
+  return [process.execPath, '--import', preload, serverPath];
+}
+
+function startHanging(...[t, folder]: Parameters<typeof startServer>): Promise<RunningServer> {
+  return startServer(t, folder, [], hangingCommand(folder));
 }
 
 /** Lets the next syncs hang. Returns a function that lets them continue. */
@@ -109,6 +126,18 @@ test('if fdatasync hangs, a stop ends with SIGKILL after 10.5 s, and nothing con
   assert.match(stderr, /\npetstore: the files could not be saved within 10\.5 s; [^\n]*\n$/);
   assert.deepEqual((await idsIn(await startServer(t, folder), key)).slice(0, 2), ids);
 });
+
+for (const [what, name] of [['creates its folder', 'store'], ['opens its journal', '']] as const) {
+  test(`if the disk hangs while a server ${what}, SIGTERM ends it after 10.5 s`, { timeout: 120_000 }, async (t) => {
+    const parent = temporaryFolder(t);
+    const command = hangingCommand(parent);
+    hang(parent);
+    const server = runServer(t, join(parent, name), [], command);
+    await server.printed(/^hangs\n/, 'stderr');
+    await server.stop();
+    assert.equal(server.child.signalCode, 'SIGKILL');
+  });
+}
 
 test('after the start, no file operation is synchronous', async (t) => {
   const folder = temporaryFolder(t);

@@ -40,11 +40,13 @@ await runProgram(async () => {
 
 async function serve(config: Config): Promise<void> {
   const { folder, basePath, trustedProxies } = config;
-  let stop = async (): Promise<boolean> => true; // until the server listens, there is nothing to finish
-  stopOnSignal(() => stop());
   const samples = config.demo ? readSamples(new URL('../data/sample/', import.meta.url)) : null;
 
-  const lock = await FolderLock.acquire(folder, 'server');
+  const acquiring = FolderLock.acquire(folder, 'server');
+  // Until the server listens, there is nothing to finish. But if the disk hangs, only the deadline can end the process.
+  let stop = (): Promise<boolean> => acquiring.then(() => true, () => true);
+  stopOnSignal(() => stop());
+  const lock = await acquiring;
   if (!(lock instanceof FolderLock)) {
     const advice = 'stop that process, or choose another folder with --data';
     throw new OperatorError(`the data folder ${folder} is in use by ${describeHolder(lock)}; ${advice}`);
