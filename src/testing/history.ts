@@ -36,8 +36,13 @@ async function open(folder: string, log: (line: string) => void): Promise<Stores
   const usage = new UsageFile(folder, () => now, log, undefined, store);
   keys.checkChanges(usage.recorded.keyChanges);
   const pets = await PetStore.open(folder, log, { store, recorded: usage.recorded.durable });
-  usage.follow(pets, keys);
-  pets.onCreated = keys.onChanged = () => {}; // steps save usage.json
+  // Steps save usage.json. A timer of a history that has failed would write to the folder of the next one.
+  let isFollowed = false;
+  usage.follow(
+    { onCreated() {}, get durable() { return isFollowed ? pets.durable : 0; } },
+    { onChanged() {}, get changes() { return isFollowed ? keys.changes : 0; } },
+  );
+  isFollowed = true;
   return { keys, usage, pets };
 }
 
