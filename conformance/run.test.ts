@@ -19,7 +19,7 @@ describe('npm run conformance', { concurrency: 2 }, () => {
     assert.match(
       ended.stdout,
       new RegExp(
-        `^${server.baseUrl}, seed 7\nAt most \\d+ requests with the key and 97 without a valid one, in about .*\\. It creates about \\d+ animals, which remain`,
+        `^${server.baseUrl}, seed 7\nAt most \\d+ requests with the key and 99 without a valid one, in about .*\\. It creates about \\d+ animals, which remain`,
       ),
     );
     assert.match(

@@ -78,7 +78,7 @@ export const authChecks: readonly Check[] = [
     });
   }),
   rejected('auth.empty', 'the token is empty', () => invalid('Bearer', 'Bearer')),
-  check('auth.other-scheme', { perCase: { requests: 0, keyless: 1, share: 5 / 20, most: 4 * 5 } }, async (t) => {
+  check('auth.other-scheme', { perCase: { requests: 0, keyless: 1, share: 7 / 20, most: 4 * 5 } }, async (t) => {
     const key = t.secret;
     const basic = [`${key}:`, `:${key}`].map((pair) =>
       invalid(
