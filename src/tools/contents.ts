@@ -89,12 +89,21 @@ export async function readPets({ lock, pets, ...options }: PetSource): Promise<P
     },
   };
   const snapshot = await readSnapshot(join(folder, 'pets.json'), table);
-  const journal = await Journal.open({
-    ...options, table, snapshotSequence: snapshot.sequence, checkLock: () => lock.check(),
-    saveSnapshot: () => Promise.reject(new OperatorError(`the journal in ${folder} was removed or replaced`)),
-  });
+  const sequence = await recoverPets({ lock, pets: table, ...options }, snapshot.sequence);
+  return { sequence, lastId: Math.max(snapshot.lastId, lastId) };
+}
+
+/**
+ * Passes the animals of the journal after record `snapshotSequence` to `pets`, and leaves the journal as a start does.
+ * Resolves to the number of the last record. Rejects with OperatorError.
+ */
+export async function recoverPets({ lock, pets, ...options }: PetSource, snapshotSequence: number): Promise<number> {
+  const lost = new OperatorError(`the journal in ${options.folder} was removed or replaced; try again`);
+  const saveSnapshot = (): Promise<void> => Promise.reject(lost);
+  const checkLock = (): Promise<void> => lock.check();
+  const journal = await Journal.open({ ...options, table: pets, snapshotSequence, checkLock, saveSnapshot });
   await journal.close();
-  return { sequence: journal.durable, lastId: Math.max(snapshot.lastId, lastId) };
+  return journal.durable;
 }
 
 /** The id in an animal line. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
@@ -88,6 +88,22 @@ test('an import adds to what is there: at the end, or in the order of the ids', 
   assert.deepEqual(ids, [1, 2, 3, 5, 7, 9, 10, 11, 12]);
   assert.deepEqual(await imported(folder, ''), { count: 0, firstId: 0, lastId: 0 });
   assert.deepEqual(await imported(folder, ' \n[ ]\n'), { count: 0, firstId: 0, lastId: 0 });
+});
+
+test('a start notices that the animals of an import are missing', async (t) => {
+  const parent = temporaryFolder(t);
+  for (const name of ['new', 'old']) {
+    const folder = join(parent, name);
+    if (name === 'old') await makeStore(folder);
+    await imported(folder, good);
+    const [snapshot, before] = [join(folder, 'pets.json'), readFileSync(join(folder, 'pets.json'))];
+    rmSync(snapshot);
+    await assert.rejects(openStores(folder), /pets\.json is missing or an old copy/);
+    writeFileSync(snapshot, before);
+    await imported(folder, good);
+    writeFileSync(snapshot, before);
+    await assert.rejects(openStores(folder), /pets\.json is missing or an old copy/);
+  }
 });
 
 test('orders are exported and imported, with new ids or their own', async (t) => {

@@ -20,7 +20,7 @@ import { JsonNumber, JsonObject } from '../json/read.ts';
 import { UsageFile } from '../limits/usage-file.ts';
 import { writeOrders } from '../store/orders.ts';
 import { writeSnapshot } from '../store/snapshot.ts';
-import { idOf, orderLines, readPets } from './contents.ts';
+import { idOf, orderLines, readPets, recoverPets } from './contents.ts';
 import type { Progress } from './progress.ts';
 import { importError, readValues, type ValueInFile } from './values.ts';
 
@@ -78,8 +78,11 @@ export function importPets(options: ImportOptions): Promise<Imported> {
       if (keepIds) for (; next !== null; next = nextKept(incoming, next.pet.id)) add(next.pet);
       else for (const value of incoming) add(petOf(value, lastId + count + 1));
       if (count > 0) {
-        const state = { store, sequence, lastId: Math.max(lastId, largest) };
+        // An import counts as a record. So a start notices if the new snapshot is missing or replaced by an older one.
+        const state = { store, sequence: sequence + 1, lastId: Math.max(lastId, largest) };
         await writeSnapshot(join(folder, 'pets.json'), spool, state, () => lock.check());
+        const ignored = { log() {}, pets: { append() {} } };
+        await recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence); // starts the segment after it
       }
       return { count, firstId, lastId: largest };
     } finally {
