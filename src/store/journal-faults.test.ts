@@ -8,10 +8,12 @@ import test from 'node:test';
 import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { AppendFile } from '../files/append-file.ts';
+import { LockLostError } from '../files/errors.ts';
 import {
-  contentOf, linesOf, numbers, onFolderSync, openJournal, pet, undisturbed, type Opened,
+  contentOf, linesOf, numbers, onFolderSync, openJournal, pet, testStore, undisturbed, type Opened,
 } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { segmentPath, startSegment } from './journal-segment.ts';
 import type { Journal } from './journal.ts';
 
 test('a marker of which only a part could be written is removed', async (t) => {
@@ -228,6 +230,19 @@ test('a removed segment is noticed before a record is confirmed, and replaced if
   assert.equal(readFileSync(join(folder, 'pets.3.journal.replaced-1'), 'utf8'), 'not a journal');
   await journal.close();
   assert.deepEqual((await openJournal(folder, 3)).applied, [5]);
+});
+
+test('a segment that is begun when the lock is lost removes no file of the next holder', async (t) => {
+  const folder = temporaryFolder(t);
+  const temporary = `${segmentPath(folder, 1)}.tmp`;
+  let checks = 0;
+  const starting = startSegment(folder, testStore, 1, async () => {
+    if (++checks === 1) return;
+    writeFileSync(temporary, 'of another process');
+    throw new LockLostError('lost');
+  });
+  await assert.rejects(starting, LockLostError);
+  assert.equal(readFileSync(temporary, 'utf8'), 'of another process');
 });
 
 test('without the lock nothing is written', async (t) => {

@@ -1,7 +1,7 @@
 /** The segments: files `pets.<n>.journal`, where n is the number of the first record in the file. */
 import { readdirSync } from 'node:fs';
 import { AppendFile } from '../files/append-file.ts';
-import { diskError } from '../files/errors.ts';
+import { diskError, LockLostError } from '../files/errors.ts';
 import { rename, rm } from '../files/replace.ts';
 import { encodeMarker } from './journal-format.ts';
 
@@ -50,8 +50,8 @@ export async function startSegment(
     await checkLock();
     await rename(temporary, path);
   } catch (error) {
-    await file.close();
-    await rm(temporary, { force: true }).catch(() => {});
+    await file.close().catch(() => {});
+    if (!(error instanceof LockLostError)) await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
   return file;
