@@ -65,7 +65,7 @@ export function salvage(folder: string, to: string): Promise<Salvaged> {
     }
     const { lineById, sequence } = animals;
     const ids = [...lineById.keys()].sort((a, b) => a - b);
-    const lastId = Math.max(animals.lastId, ids.at(-1) ?? 0, ...damagedIds.keys());
+    const lastId = [...ids.slice(-1), ...damagedIds.keys()].reduce((a, b) => Math.max(a, b), animals.lastId);
     for (const [id, where] of damagedIds) {
       const other = lineById.has(id) ? '; another line has this id and is kept' : '';
       lost.push(`animal ${id}: ${where} is damaged${other}`);
