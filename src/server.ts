@@ -65,7 +65,7 @@ async function serve(config: Config): Promise<void> {
   const listener = await listen(service, config);
   const stores = { store, keys, usage, orders, pets };
   const contents = (withPets: boolean): LineStream => contentsOf(stores, withPets);
-  const accounts = { keys, openUsage: () => usage, contents };
+  const accounts = { keys, usage, contents };
   lock.serve(listener.address, (command) => respondToCommand(accounts, command), log);
   const start = new AbortController();
   const loading = load(pets, start.signal);

@@ -25,11 +25,13 @@ export async function runCommand<Op extends CommandName>(
 ): Promise<Result<Op>> {
   if (command.op !== 'create') requireFolder(folder);
   const result = await useFolder(folder, {
-    async withLock() {
+    async withLock(lock) {
+      const checkLock = (): Promise<void> => lock.check();
       const store = storeIdOf(folder);
-      const keys = new KeyRing(folder, undefined, store);
-      const accounts = { keys, openUsage: () => new UsageFile(folder, Date.now, log, undefined, store) };
-      return execute(accounts, command, Date.now());
+      const keys = new KeyRing(folder, checkLock, store);
+      const usage = new UsageFile(folder, Date.now, log, checkLock, store);
+      keys.checkChanges(usage.recorded.keyChanges);
+      return execute({ keys, usage }, command, Date.now());
     },
     async withServer(held) {
       const response = await serverResponse(held, command);

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { LockLostError } from '../files/errors.ts';
+import { writeRecords } from '../files/record-file.ts';
+import { storeIdOf } from '../files/store-id.ts';
+import { usageFormat, usageName } from '../limits/usage-file.ts';
 import { KeyRing } from '../keys/key-ring.ts';
+import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { FolderLock } from './folder-lock.ts';
 import { runCommand } from './command-client.ts';
@@ -13,7 +18,9 @@ import { execute, respondToCommand, type Accounts, type Command, type CommandNam
 
 const accountsOf = (keys: KeyRing): Accounts => ({
   keys,
-  openUsage: () => assert.fail('no key command asks for usage'),
+  get usage() {
+    return assert.fail('no key command asks for usage');
+  },
 });
 const silent = (line: string): never => assert.fail(line);
 const now = Date.UTC(2026, 10, 21, 12);
@@ -260,6 +267,25 @@ test('if the server ends while it executes a command, the command is an error an
   });
   assert.equal(messages.length, 2);
   assert.deepEqual(readdirSync(folder), ['lock.1']);
+});
+
+test('without a server, a command is refused like a start if keys.json is missing or an old copy', async (t) => {
+  const folder = temporaryFolder(t);
+  await runCommand(folder, create('a'), silent);
+  const old = readFileSync(join(folder, 'keys.json'));
+  await runCommand(folder, create('b'), silent);
+  const store = storeIdOf(folder);
+  await writeRecords(join(folder, usageName), usageFormat, { store, keyChanges: 2 }, []);
+  writeFileSync(join(folder, 'keys.json'), old);
+  await assert.rejects(runCommand(folder, create('c'), silent), /keys\.json is missing or an old copy/);
+  assert.deepEqual(readFileSync(join(folder, 'keys.json')), old);
+});
+
+test('without a server, a command that has lost the lock changes nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  await onSync(t, async () => rmSync(join(folder, 'lock.1')));
+  await assert.rejects(runCommand(folder, create('a'), silent), LockLostError);
+  assert.equal(existsSync(join(folder, 'keys.json')), false);
 });
 
 test('commands on one folder wait for each other', async (t) => {

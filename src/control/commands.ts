@@ -15,8 +15,7 @@ import { LineStream } from './channel.ts';
 /** The keys and the usage on which commands operate. */
 export interface Accounts {
   readonly keys: KeyRing;
-  /** Opens the usage file; called only for commands that need it. */
-  readonly openUsage: () => UsageFile;
+  readonly usage: UsageFile;
   /** Returns all that a server holds; undefined if this is not a server. */
   readonly contents?: (withPets: boolean) => LineStream;
 }
@@ -57,15 +56,13 @@ const commands = {
   },
 
   /** Returns the usage of one key, or of all keys that are not revoked. */
-  async usage({ keys, openUsage }: Accounts, { id }: { id: string | null }, now: number) {
-    const usage = openUsage();
+  async usage({ keys, usage }: Accounts, { id }: { id: string | null }, now: number) {
     const wanted = id === null ? keys.keys.filter(({ revokedAt }) => revokedAt === null) : [keys.get(id)];
     return { usages: wanted.map((key) => usageReport(key, usage, now)) };
   },
 
   /** Lifts a ban. `unbanned` is whether there was one. */
-  async unban({ keys, openUsage }: Accounts, { id }: { id: string }, now: number) {
-    const usage = openUsage();
+  async unban({ keys, usage }: Accounts, { id }: { id: string }, now: number) {
     const key = keys.get(id);
     const unbanned = usage.limiter.unban(id, now);
     if (unbanned) {

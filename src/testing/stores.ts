@@ -64,7 +64,7 @@ export async function serve(t: TestContext) {
   };
   const { keys, usage } = stores;
   const respondWith = (contents?: () => LineStream): void => {
-    const accounts = { keys, openUsage: () => usage, ...(contents && { contents }) };
+    const accounts = { keys, usage, ...(contents && { contents }) };
     lock.serve('http://127.0.0.1:1', (message) => respondToCommand(accounts, message));
   };
   respondWith(() => contentsOf(stores, true));
