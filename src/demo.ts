@@ -13,6 +13,7 @@ type Stores = Pick<ServiceOptions, 'basePath' | 'keys' | 'orders' | 'pets'> & {
   /** The store id. */
   store: string;
   address: string;
+  checkLock: () => Promise<void>;
 };
 
 /** Reads the sample data. Throws an OperatorError if it is missing. */
@@ -37,7 +38,7 @@ export function readSamples(samples: URL) {
 export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {
   if (stores.keys.keys.length > 0) return '';
   if (!existsSync(join(stores.folder, ordersName))) {
-    await writeOrders(stores.folder, stores.store, samples.orders);
+    await writeOrders(stores.folder, stores.store, samples.orders, stores.checkLock);
     readOrders(stores.folder, stores.orders);
   }
   if (stores.pets.table.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));

@@ -96,7 +96,7 @@ async function serve(config: Config): Promise<void> {
   }
   usage.follow(pets, keys);
   const { address } = listener;
-  const demo = { folder, store, basePath, address, keys, orders, pets };
+  const demo = { folder, store, basePath, address, checkLock, keys, orders, pets };
   const greeting = samples === null ? '' : await startDemo(samples, demo);
   process.stdout.write(`petstore listening on ${address}\n${greeting}`);
   log(`${pets.table.count} animals in ${folder}`);
