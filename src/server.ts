@@ -14,11 +14,11 @@ import { KeyRing } from './keys/key-ring.ts';
 import { isActive } from './keys/key.ts';
 import { UsageFile } from './limits/usage-file.ts';
 import { log, runProgram, version } from './program.ts';
-import { Progress } from './progress.ts';
 import { Service } from './service.ts';
 import { LineTable } from './store/line-table.ts';
 import { readOrders } from './store/orders.ts';
 import { PetStore } from './store/pet-store.ts';
+import { Progress } from './tools/progress.ts';
 
 const headTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
@@ -109,7 +109,7 @@ async function serve(config: Config): Promise<void> {
 
 /** Reads the animals, and shows the progress. Rejects also if `signal` is aborted meanwhile. */
 async function load(pets: PetStore, signal: AbortSignal): Promise<void> {
-  const progress = new Progress('reading the animals', process.stderr, log, () => performance.now());
+  const progress = new Progress('reading the animals', log);
   try {
     await pets.load(() => {
       signal.throwIfAborted();

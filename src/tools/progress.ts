@@ -1,23 +1,47 @@
-/** A progress bar on stderr, if that is a terminal. */
 import type { PetSink } from './contents.ts';
 
-const width = 30;
-const intervalMs = 100;
+/** The part of a terminal that a progress bar needs: `process.stderr`. */
+interface Terminal {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
 
+const redrawMs = 100;
+const logEveryMs = 10_000;
+const barWidth = 30;
+/** Moves the cursor to the start of its line and clears the line. */
+const clearLine = '\r\x1b[K';
+
+/**
+ * Shows how far a long task is: on a terminal as a bar, otherwise as a line in the log every 10 s, if there is a log.
+ * The bar has no line feed, so that whatever is printed next replaces it (see `log`). What takes no time shows nothing.
+ */
 export class Progress {
-  readonly #stream: NodeJS.WriteStream | null;
-  readonly #label: string;
+  readonly #task: string;
+  readonly #log: ((line: string) => void) | null;
+  readonly #terminal: Terminal;
+  readonly #now: () => number;
   #total = 0;
   #done = 0;
   #calls = 0;
-  #shownAt = -Infinity;
+  #shownAt: number;
+  #isDrawn = false;
 
-  constructor(label: string, stream: NodeJS.WriteStream = process.stderr) {
-    this.#label = label;
-    this.#stream = stream.isTTY ? stream : null;
+  /** `now` is a clock that only goes forward, in milliseconds. */
+  constructor(
+    task: string,
+    log: ((line: string) => void) | null = null,
+    terminal: Terminal = process.stderr,
+    now = (): number => performance.now(),
+  ) {
+    this.#task = task;
+    this.#log = log;
+    this.#terminal = terminal;
+    this.#now = now;
+    this.#shownAt = now();
   }
 
-  /** Sets what is to be done, in any unit. Until then, only what has been done is shown. */
+  /** Sets what is to be done, in any unit. Until then, `add` shows only what has been done. */
   readonly expect = (total: number): void => {
     this.#total = total;
   };
@@ -25,14 +49,8 @@ export class Progress {
   /** Notes that so much has been done. */
   add(amount: number): void {
     this.#done += amount;
-    if (this.#stream === null || (this.#calls++ & 0x3ff) !== 0) return;
-    const now = performance.now();
-    if (now < this.#shownAt + intervalMs) return;
-    this.#shownAt = now;
-    const part = Math.min(1, this.#done / this.#total);
-    const filled = Math.floor(part * width);
-    const bar = `[${'#'.repeat(filled)}${' '.repeat(width - filled)}] ${Math.floor(part * 100)} %`;
-    this.#stream.write(`\r${this.#label} ${this.#total > 0 ? bar : this.#done}`);
+    if ((this.#calls++ & 0x3ff) !== 0) return; // looking at the clock each time would take longer than the work
+    this.show(this.#total > 0 ? Math.floor(Math.min(1, this.#done / this.#total) * 100) : null);
   }
 
   /** Returns a sink that passes the animals on and counts them. */
@@ -45,8 +63,22 @@ export class Progress {
     };
   }
 
+  /** Shows how much of the task is done; null if only the amount is known. To be called often. */
+  show(percent: number | null): void {
+    const now = this.#now();
+    const isBar = this.#terminal.isTTY === true;
+    if (now - this.#shownAt < (isBar ? redrawMs : logEveryMs)) return;
+    this.#shownAt = now;
+    const text = percent === null ? `${this.#done}` : `${percent} %`;
+    if (!isBar) return this.#log?.(`${this.#task}: ${text}`);
+    const bar = percent === null ? '' : `[${'#'.repeat((percent / 100) * barWidth).padEnd(barWidth, '-')}] `;
+    this.#terminal.write(`${clearLine}${this.#task} ${bar}${text}`);
+    this.#isDrawn = true;
+  }
+
   /** Removes the bar. */
   end(): void {
-    if (this.#shownAt > -Infinity) this.#stream?.write('\r\u001b[K');
+    if (this.#isDrawn) this.#terminal.write(clearLine);
+    this.#isDrawn = false;
   }
 }
