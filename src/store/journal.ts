@@ -224,6 +224,7 @@ export class Journal {
       await this.#file.truncate();
       await this.#file.sync();
     } finally {
+      clearTimeout(this.#watch);
       await this.#file.close();
     }
   }
