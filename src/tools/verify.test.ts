@@ -85,10 +85,24 @@ test('the end that a crash cut off, and files that were left, are notes', async 
   assert.deepEqual(damage, []);
   assert.deepEqual(notes, [
     `the end of ${journal} is incomplete: a crash cut it off, or a server is writing it; the next start sets it aside`,
-    'pets.json.tmp was left by a process that was killed',
+    'pets.json.tmp is being written, or was left by a process that was killed',
     'usage.json.broken-1 was set aside',
   ]);
   assert.deepEqual(stateOf(folder), before);
+});
+
+test('a journal that ends before the snapshot is not called incomplete', async (t) => {
+  const folder = await makeStore(join(temporaryFolder(t), 'store'));
+  const old = join(folder, 'pets.4.journal');
+  const text = readFileSync(old, 'utf8');
+  const stores = await openStores(folder);
+  await stores.pets.snapshot();
+  await stores.close();
+  rmSync(join(folder, 'pets.6.journal'));
+  writeFileSync(old, text.slice(0, text.indexOf('\n') + 1));
+  const { damage, notes } = await check(folder);
+  assert.deepEqual(damage, []);
+  assert.match(notes.join('\n'), /^.* has a snapshot of the records up to 5, but no journal of later ones; .*$/);
 });
 
 test('a snapshot and a journal that are both damaged are both named', async (t) => {

@@ -120,6 +120,7 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     const checkLock = (): never => {
       throw new LockLostError('');
     };
+    const noted = notes.length;
     try {
       const log = (line: string): void => void notes.push(line);
       const { last } = await recoverJournal({ folder, snapshotSequence, recorded, table, log, checkLock });
@@ -127,6 +128,7 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     } catch (error) {
       if (!(error instanceof LockLostError)) throw error;
       content.push(`journal: ${segments.length} segments, ${count - inSnapshot} animals`);
+      if (notes.length > noted) return; // the journal ends before the snapshot; a start begins a new one
       const cause = 'a crash cut it off, or a server is writing it';
       notes.push(`the end of pets.${segments.at(-1)}.journal is incomplete: ${cause}; the next start sets it aside`);
     }
@@ -135,11 +137,10 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     await check(() => content.push(`${manifestName}: all ${checkBackup(folder)} files are as it says`));
   }
 
-  const isRunning = names.some((name) => name.startsWith('lock.'));
   for (const name of names.sort()) {
     if (kept.test(name)) notes.push(`${name} was set aside`);
-    else if (name.endsWith('.tmp') && !isRunning) notes.push(`${name} was left by a process that was killed`);
-    else if (!known.test(name) && !name.endsWith('.tmp')) notes.push(`${name} is not a file of the store`);
+    else if (name.endsWith('.tmp')) notes.push(`${name} is being written, or was left by a process that was killed`);
+    else if (!known.test(name)) notes.push(`${name} is not a file of the store`);
   }
   return findings;
 }
