@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { OperatorError } from '../domain/operator-error.ts';
 import { diskError } from './errors.ts';
 import { syncFolder } from './replace.ts';
 
@@ -45,6 +46,8 @@ export class OutputFile {
   constructor(path: string) {
     this.#path = path;
     this.#temporary = `${path}.tmp`;
+    const found = this.#try(() => statSync(path, { throwIfNoEntry: false }));
+    if (found?.isFile() === false) throw new OperatorError(`${path} is not a regular file; name another one`);
     this.#descriptor = this.#try(() => openSync(this.#temporary, 'w', 0o600));
   }
 

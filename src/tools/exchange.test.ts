@@ -212,6 +212,8 @@ test('an export to a file that fails leaves the file as it was', async (t) => {
   assert.equal(readFileSync(path, 'utf8'), 'old');
   assert.equal(existsSync(`${path}.tmp`), false);
   await assert.rejects(exportTo(folder, join(folder, 'no/file')), /cannot write .*no\/file/);
+  await assert.rejects(exportTo(folder, folder), /store is not a regular file/); // nor may /dev/null be replaced
+  assert.equal(existsSync(`${folder}.tmp`), false);
 });
 
 test('an import that has lost its lock changes nothing', async (t) => {
