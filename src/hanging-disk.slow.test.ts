@@ -1,6 +1,6 @@
 /**
- * Requests do not wait for the disk. A server whose disk hangs: one in which `fdatasync` does not end, and one on a file
- * system that is frozen.
+ * Requests do not wait for the disk. A server whose disk hangs: one in which `fdatasync` does not end, and one on a
+ * file system that is frozen.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

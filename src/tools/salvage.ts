@@ -169,7 +169,8 @@ async function salvageSnapshot(
       } else if (verified === undefined) unverified++;
     }
   });
-  if (isCutOff) lost.push(`the end of ${path}; ${unverified} animals of it are kept although their checksums are missing`);
+  if (!isCutOff) return;
+  lost.push(`the end of ${path}; ${unverified} animals of it are kept although their checksums are missing`);
 }
 
 /** Adds the animals of a segment of the journal. */
