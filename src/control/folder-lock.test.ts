@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs, {
-  existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync,
+  chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { connect, createServer } from 'node:net';
@@ -287,6 +288,22 @@ test('a process that does not identify itself holds the lock', async (t) => {
 });
 
 // A slow process saw that lock.1 has no holder. Before it links its socket, `before` makes other processes act.
+test('a lock of another user is named, whether its holder lives or not', async (t) => {
+  const folder = temporaryFolder(t);
+  chmodSync(folder, 0o777);
+  const holder = await FolderLock.acquire(folder, 'command');
+  assert.ok(holder instanceof FolderLock);
+  await holder.release();
+  chmodSync(join(folder, 'lock.1'), 0o000);
+  const isRoot = process.geteuid!() === 0;
+  if (isRoot) process.seteuid!(65534);
+  try {
+    await assert.rejects(FolderLock.acquire(folder, 'server'), /lock\.1 belongs to another user; run this as the user/);
+  } finally {
+    if (isRoot) process.seteuid!(0);
+  }
+});
+
 test('a slow process whose number is taken finds the holder', { timeout: 120_000 }, async (t) => {
   const folder = await staleFolder(t);
   const quick = await listener(t, folder, other);

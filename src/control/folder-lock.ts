@@ -167,14 +167,22 @@ export class FolderLock {
   }
 }
 
-/** Returns the holder of a lock, null if it does not identify itself, or `dead` if no process listens on the socket. */
+/**
+ * Returns the holder of a lock, null if it does not identify itself, or `dead` if no process listens on the socket.
+ * Throws an OperatorError if this user may not connect.
+ */
 async function holderOf(socketPath: string): Promise<Holder | null | 'dead'> {
   try {
     const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
     const isHolder = ['pid', 'kind', 'since'].every((name) => name in Object(response));
     return isHolder ? (response as Holder) : null;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'dead' : null;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES') {
+      const advice = 'run this as the user of the server, and if no server is running, give that user all files there';
+      throw new OperatorError(`${socketPath} belongs to another user; ${advice}`);
+    }
+    return code === 'ECONNREFUSED' ? 'dead' : null;
   }
 }
 
