@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -6,6 +7,7 @@ import { temporaryFolder } from '../../harness/owner.ts';
 import { LineStream } from '../control/channel.ts';
 import { contentsOf } from '../control/contents.ts';
 import { OperatorError } from '../domain/operator-error.ts';
+import { crc32, crcHex } from '../files/crc32.ts';
 import { LineTable } from '../store/line-table.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { newPet, openStores, order, serve } from '../testing/stores.ts';
@@ -170,4 +172,24 @@ test('a backup with any byte changed, removed or added, or a file missing, is no
   const manifest = readFileSync(join(from, 'backup.json'), 'utf8');
   writeFileSync(join(from, 'backup.json'), manifest.replace('"version":1', '"version":2'));
   await assert.rejects(restore(from, to), /backup\.json has version 2, but this program supports version 1; use a n/);
+});
+
+test('a forged manifest is refused, and nothing outside of the new folder is written', async (t) => {
+  const parent = temporaryFolder(t);
+  const [from, to] = [join(parent, 'backup'), join(parent, 'restored')];
+  mkdirSync(from);
+  writeFileSync(join(parent, 'victim'), 'old');
+  const sha256 = createHash('sha256').update('old').digest('hex');
+  const forge = (rest: string): void => {
+    const text = `{"format":"petstore-backup","version":1${rest}`;
+    writeFileSync(join(from, 'backup.json'), `${text},"crc32":"${crcHex(crc32(Buffer.from(text)))}"}\n`);
+  };
+  const outside = `,"files":[{"name":"../victim","bytes":3,"sha256":"${sha256}"}]`;
+  for (const rest of ['', ',"files":5', ',"files":[null]', outside]) {
+    forge(rest);
+    await assert.rejects(restore(from, to), /backup\.json is damaged: it is not the manifest of a backup/, rest);
+    assert.deepEqual(readdirSync(parent).sort(), ['backup', 'victim']);
+  }
+  forge(`,"files":[{"name":"gone","bytes":3,"sha256":"${sha256}"}]`);
+  await assert.rejects(restore(from, to), /gone is damaged: it is missing; use another backup/);
 });

@@ -6,7 +6,7 @@
  * is consistent, and a slow disk under it does not slow the server down.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
@@ -72,6 +72,7 @@ export async function restore(from: string, folder: string): Promise<Manifest> {
   return createFolder(folder, async (made) => {
     for (const expected of manifest.files) {
       const { name } = expected;
+      if (!existsSync(join(from, name))) throw broken(join(from, name), 'it is missing');
       await replaceFile(join(made, name), readChunks(join(from, name)));
       compare(made, expected, join(from, name));
     }
@@ -88,6 +89,7 @@ export function checkBackup(folder: string): number {
 
 /** Throws an OperatorError that names `path` if a file in `folder` is not as the manifest says. */
 function compare(folder: string, expected: FileRecord, path: string): void {
+  if (!existsSync(path)) throw broken(path, 'it is missing');
   const { bytes, sha256 } = describeFile(folder, expected.name);
   if (bytes !== expected.bytes) throw broken(path, `it has ${bytes} bytes, but should have ${expected.bytes}`);
   if (sha256 !== expected.sha256) throw broken(path, `its SHA-256 is not the one in ${manifestName}`);
@@ -125,18 +127,23 @@ function readManifest(folder: string): Manifest {
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw diskError('read', path, error);
     throw new OperatorError(`${folder} is not a backup: there is no ${manifestName}; petstore backup makes one`);
   }
-  let manifest: Partial<Manifest & { format: string; version: number }>;
+  let manifest: Partial<Manifest & { format: string; version: number }> | null;
   try {
     manifest = JSON.parse(text) as typeof manifest;
   } catch (error) {
     throw broken(path, messageOf(error));
   }
-  if (manifest.format === format && Number(manifest.version) > version) {
+  if (manifest?.format === format && Number(manifest.version) > version) {
     const supported = `this program supports version ${version}`;
     throw new OperatorError(`${path} has version ${manifest.version}, but ${supported}; use a newer program`);
   }
   const end = text.length - checksumPart('').length;
   if (text.slice(end) !== checksumPart(text.slice(0, end))) throw broken(path, 'it does not match its checksum');
+  // Otherwise a forged manifest could have any file of the machine replaced.
+  const isName = (file: FileRecord | null): boolean => /^[a-z][a-z0-9.]*$/.test(String(file?.name ?? ''));
+  if (manifest?.format !== format || !Array.isArray(manifest.files) || !manifest.files.every(isName)) {
+    throw broken(path, 'it is not the manifest of a backup');
+  }
   return manifest as Manifest;
 }
 
