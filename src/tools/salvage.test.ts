@@ -88,6 +88,16 @@ test('of a file that was cut off, everything before the cut is kept', async (t) 
   assert.equal(missing.lost[1], 'the ids 1-3 have no animal: lost, or never there');
 });
 
+test('any number of animals can be damaged', async (t) => {
+  const { folder, run } = await makeStore(t);
+  const count = 150_000; // more than a function takes arguments
+  const lines = Array.from({ length: count }, (_, index) => `{"id":${index + 1},"name":broken},\n`);
+  writeFileSync(join(folder, 'pets.json'), lines.join(''));
+  const { animals, lost } = await run('all damaged');
+  assert.equal(animals, 2); // of the journal
+  assert.ok(lost.length >= count);
+});
+
 test('of damaged keys and orders, what can be read is kept, and the report says so', async (t) => {
   const { folder, run } = await makeStore(t);
   const path = join(folder, 'keys.json');
