@@ -88,6 +88,22 @@ test('of a file that was cut off, everything before the cut is kept', async (t) 
   assert.equal(missing.lost[1], 'the ids 1-3 have no animal: lost, or never there');
 });
 
+test('a file that is missing or empty, or an old copy, is said to be lost', async (t) => {
+  const { folder, run } = await makeStore(t);
+  const names = readdirSync(folder).filter((name) => /^(keys|pets).*\.(json|journal)$/.test(name));
+  assert.equal(names.length, 3);
+  for (const name of names) {
+    const path = join(folder, name);
+    const bytes = readFileSync(path);
+    writeFileSync(path, '');
+    assert.notDeepEqual((await run(`${name} empty`)).lost, []);
+    rmSync(path);
+    const { lost } = await run(`${name} missing`);
+    assert.match(lost.join('|'), /pets\.json does not exist|records 4 to 5 are missing|keys\.json is missing/);
+    writeFileSync(path, bytes);
+  }
+});
+
 test('any number of animals can be damaged', async (t) => {
   const { folder, run } = await makeStore(t);
   const count = 150_000; // more than a function takes arguments

@@ -40,6 +40,10 @@ interface Animals {
   readonly lineById: Map<number, { line: string; status: PetStatus }>;
   sequence: number;
   lastId: number;
+  /** The last record that the snapshot contains, or null if it does not show that. */
+  inSnapshot: number | null;
+  /** The intact records in the journal. */
+  readonly inJournal: Set<number>;
 }
 
 /** Rejects with OperatorError if the folder cannot be read, or the new one cannot be written. */
@@ -57,13 +61,27 @@ export function salvage(folder: string, to: string): Promise<Salvaged> {
     const keys = await salvageRecords(join(folder, keysName), keysFormat, readKeyLine, lost);
     const orders = await salvageRecords(join(folder, ordersName), ordersFormat, readOrderLine, lost);
 
-    const animals: Animals = { lineById: new Map(), sequence: usage.durable, lastId: 0 };
+    const animals: Animals = {
+      lineById: new Map(), sequence: usage.durable, lastId: 0, inSnapshot: null, inJournal: new Set(),
+    };
     const damagedIds = new Map<number, string>();
     await salvageSnapshot(join(folder, 'pets.json'), animals, damagedIds, lost);
-    for (const first of listSegments(folder)) {
+    const segments = listSegments(folder);
+    if (animals.inSnapshot === null && !lost.some((line) => line.includes('pets.json'))) {
+      lost.push(`${join(folder, 'pets.json')}: its first line is missing or damaged`);
+    }
+    for (const first of segments) {
       await salvageSegment(segmentPath(folder, first), animals, damagedIds, lost);
     }
-    const { lineById, sequence } = animals;
+    const { lineById, sequence, inJournal } = animals;
+    const inSnapshot = animals.inSnapshot ?? (segments[0] ?? 1) - 1;
+    let found = inSnapshot;
+    for (const record of inJournal) if (record > inSnapshot) found++;
+    if (found < sequence) {
+      lost.push(`${sequence - found} of the records ${inSnapshot + 1} to ${sequence} are missing in the journal`);
+    }
+    const keysMissing = keys.keyChanges < usage.keyChanges && !lost.some((line) => line.includes(keysName));
+    if (keysMissing) lost.push(`${join(folder, keysName)} is missing or an old copy: later changes of keys are lost`);
     const ids = [...lineById.keys()].sort((a, b) => a - b);
     const lastId = [...ids.slice(-1), ...damagedIds.keys()].reduce((a, b) => Math.max(a, b), animals.lastId);
     for (const [id, where] of damagedIds) {
@@ -157,6 +175,7 @@ async function salvageSnapshot(
     const head = /"sequence":([0-9]{1,15}),"lastId":([0-9]{1,15})/.exec(bytes.toString('latin1', start, start + 200));
     if (number === 1 && head !== null && checksums.has(crc32(bytes, start, lineEnd))) {
       animals.sequence = Math.max(animals.sequence, Number(head[1]));
+      animals.inSnapshot = Number(head[1]);
       animals.lastId = Number(head[2]);
     }
     for (const [from, to] of partsOf(bytes, start, lineEnd, petStart)) {
@@ -185,6 +204,7 @@ async function salvageSegment(
       const decoded = decodeLine(bytes, from, to) ?? decodeLine(bytes, from, to - 1);
       if (decoded !== null) animals.sequence = Math.max(animals.sequence, decoded.seq);
       if (decoded?.pet === null) continue;
+      if (decoded !== null) animals.inJournal.add(decoded.seq);
       if (decoded === null || !keep(animals, bytes, decoded.pet.start, decoded.pet.end)) {
         noteDamage(bytes, from, to, `${path}, line ${number},`, damagedIds, lost);
       }
