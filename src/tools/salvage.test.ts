@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { encodeMarker } from '../store/journal-format.ts';
 import { newPet, openStores } from '../testing/stores.ts';
 import { Progress } from './progress.ts';
 import { salvage, type Salvaged } from './salvage.ts';
@@ -102,6 +103,16 @@ test('a file that is missing or empty, or an old copy, is said to be lost', asyn
     assert.match(lost.join('|'), /pets\.json does not exist|records 4 to 5 are missing|keys\.json is missing/);
     writeFileSync(path, bytes);
   }
+  rmSync(join(folder, 'usage.json'));
+  rmSync(join(folder, names.find((name) => name.endsWith('.journal'))!));
+  assert.match((await run('no journal')).lost.join('|'), /^the journal, which does not exist/);
+});
+
+test('of a store that has had no snapshot yet, nothing is lost', async (t) => {
+  const [folder, to] = [join(temporaryFolder(t), 'store'), join(temporaryFolder(t), 'salvaged')];
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'pets.1.journal'), encodeMarker(0, '0'.repeat(32)));
+  assert.deepEqual((await salvage(folder, to)).lost, []);
 });
 
 test('any number of animals can be damaged', async (t) => {

@@ -65,9 +65,12 @@ export function salvage(folder: string, to: string): Promise<Salvaged> {
       lineById: new Map(), sequence: usage.durable, lastId: 0, inSnapshot: null, inJournal: new Set(),
     };
     const damagedIds = new Map<number, string>();
-    await salvageSnapshot(join(folder, 'pets.json'), animals, damagedIds, lost);
     const segments = listSegments(folder);
-    if (animals.inSnapshot === null && !lost.some((line) => line.includes('pets.json'))) {
+    // The journal contains all animals of a store that has had no snapshot yet.
+    const isOld = segments[0] !== 1 || existsSync(join(folder, 'pets.json'));
+    if (isOld) await salvageSnapshot(join(folder, 'pets.json'), animals, damagedIds, lost);
+    if (segments.length === 0) lost.push('the journal, which does not exist, with the animals added since the snapshot');
+    if (isOld && animals.inSnapshot === null && !lost.some((line) => line.includes('pets.json'))) {
       lost.push(`${join(folder, 'pets.json')}: its first line is missing or damaged`);
     }
     for (const first of segments) {
