@@ -69,7 +69,9 @@ export function salvage(folder: string, to: string): Promise<Salvaged> {
     // The journal contains all animals of a store that has had no snapshot yet.
     const isOld = segments[0] !== 1 || existsSync(join(folder, 'pets.json'));
     if (isOld) await salvageSnapshot(join(folder, 'pets.json'), animals, damagedIds, lost);
-    if (segments.length === 0) lost.push('the journal, which does not exist, with the animals added since the snapshot');
+    if (segments.length === 0) {
+      lost.push('the journal, which does not exist, with the animals added since the snapshot');
+    }
     if (isOld && animals.inSnapshot === null && !lost.some((line) => line.includes('pets.json'))) {
       lost.push(`${join(folder, 'pets.json')}: its first line is missing or damaged`);
     }
