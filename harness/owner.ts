@@ -33,7 +33,15 @@ export function exitOnSignals(): void {
 /** Creates an empty folder, which is removed with its owner, and returns its path. */
 export function temporaryFolder(owner: Owner): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-'));
-  // A server that is being killed may still write.
-  owner.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
+  owner.after(() => {
+    // A server that is still running may write. rmSync repeats only the removal of the folder, not of new files in it.
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return rmSync(folder, { recursive: true, force: true, maxRetries: 4, retryDelay: 50 });
+      } catch (error) {
+        if (attempt === 5) throw error;
+      }
+    }
+  });
   return folder;
 }
