@@ -3,7 +3,7 @@
  *
  * The document and the bodies are read with readJson, because an int64 can have more digits than a JavaScript number.
  */
-import { JsonArray, JsonObject, readJson } from '../json/read.ts';
+import { JsonArray, JsonNumber, JsonObject, readJson } from '../json/read.ts';
 import type { JsonValue } from '../json/read.ts';
 import type { HttpResponse } from './http-response.ts';
 import { fail, JsonSchemaValidator, list, member, record, text } from './json-schema.ts';
@@ -20,14 +20,9 @@ const transportHeaders = ['connection', 'content-length', 'content-type', 'date'
 
 const nothing = readJson(Buffer.from('{}')) as JsonObject;
 
-/** Components that describe responses of no operation. */
-const generalResponses = ['Options', 'NotFound', 'MethodNotAllowed'];
-
-/** Returns the name of the component that describes this response if no operation does; empty if there is none. */
-function generalResponse({ method, status }: OperationResponse): string {
-  if (method === 'OPTIONS' && status === 204) return 'Options';
-  return status === 404 ? 'NotFound' : status === 405 ? 'MethodNotAllowed' : '';
-}
+/** Where the document describes a response with only the headers and the body of every error. */
+const everyError = '#/components/responses/InternalError';
+const errorBody = readJson(Buffer.from('{"$ref":"#/components/schemas/ErrorBody"}'));
 
 export class OpenApiDocument {
   readonly #root: JsonObject;
@@ -42,14 +37,31 @@ export class OpenApiDocument {
   check(response: OperationResponse): string[] {
     const method = response.method === 'HEAD' ? 'get' : response.method.toLowerCase();
     const operation = member(member(member(this.#root, 'paths'), response.path), method);
-    const components = member(member(this.#root, 'components'), 'responses');
-    const documented = this.#resolve(
-      member(member(operation, 'responses'), String(response.status)) ?? member(components, generalResponse(response)),
-    );
-    const errors = operation === undefined && documented === undefined ? ['the operation is not documented']
+    const documented = this.#resolve(member(member(operation, 'responses'), String(response.status)));
+    const errors = operation === undefined ? ['the operation is not documented']
       : documented === undefined ? ['the status is not documented']
       : [...this.#headerErrors(documented, response), ...this.#bodyErrors(documented, response)];
-    return errors.map((error) => `${response.method} ${response.path} ${response.status}: ${error}`);
+    return describe(response, errors);
+  }
+
+  /**
+   * Returns every deviation of a response that belongs to no operation of the document. The text of the document says
+   * that it has the headers of every response, `Allow` if the method is the reason, and an error body, which has one more
+   * member while the server is starting.
+   */
+  checkOther(response: OperationResponse): string[] {
+    const { status, body, headers } = response;
+    const hasAllow = status === 405 || (status === 204 && response.method === 'OPTIONS');
+    const missing = hasAllow && !headers.has('allow') ? ['header Allow is missing'] : [];
+    const others = new Map([...headers].filter(([name]) => name !== (hasAllow ? 'allow' : 'retry-after')));
+    const errors = [...missing, ...this.#headerErrors(this.#lookUp(everyError), { ...response, headers: others })];
+    if (status >= 400 && response.method !== 'HEAD') {
+      const error = parse(body);
+      if (error === undefined) errors.push('the body is not JSON');
+      else errors.push(...this.#schemas.errors(errorBody, error, 'body'), ...statusErrors(error, status));
+    }
+    const isAllowed = (error: string): boolean => response.path === '/readyz' && error.startsWith('body has percent,');
+    return describe(response, errors.filter((error) => !isAllowed(error)));
   }
 
   /** Returns an error for each example or default that its own schema does not allow, and for each unused component. */
@@ -69,7 +81,7 @@ export class OpenApiDocument {
     for (const [kind, components] of record(member(this.#root, 'components') ?? nothing)) {
       for (const name of record(components).keys()) {
         const pointer = `#/components/${kind}/${name}`;
-        if (!used.has(pointer) && !generalResponses.includes(name)) errors.push(`${pointer}: nothing refers to it`);
+        if (!used.has(pointer)) errors.push(`${pointer}: nothing refers to it`);
       }
     }
     return errors;
@@ -120,13 +132,15 @@ export class OpenApiDocument {
     const media = member(content, contentType.replace(/;.*/s, '').trim().toLowerCase());
     if (media === undefined) return [`content type ${JSON.stringify(contentType)} is not documented`];
     if (response.method === 'HEAD') return response.body === '' ? [] : ['a body in a response to HEAD'];
-    let body: JsonValue;
-    try {
-      body = readJson(Buffer.from(response.body));
-    } catch (error) {
-      return [`the body is not JSON: ${String(error)}`];
-    }
-    return this.#schemas.errors(member(media, 'schema') ?? fail('a media type has no schema'), body, 'body');
+    const body = parse(response.body);
+    if (body === undefined) return ['the body is not JSON'];
+    const errors = this.#schemas.errors(member(media, 'schema') ?? fail('a media type has no schema'), body, 'body');
+    if (response.status < 400) return errors;
+    const examples = [...record(member(media, 'examples') ?? nothing).values()].map((one) => this.#resolve(one));
+    const codes = examples.map((one) => member(member(one, 'value'), 'code'));
+    const code = member(body, 'code');
+    if (!codes.includes(code)) errors.push(`body/code is not in an example of the response: ${JSON.stringify(code)}`);
+    return [...errors, ...statusErrors(body, response.status)];
   }
 
   /** Follows a Reference Object. Returns every other value as it is. */
@@ -140,6 +154,25 @@ export class OpenApiDocument {
     const found = names.reduce<JsonValue | undefined>(member, this.#root);
     return document === '#' && found !== undefined ? found : fail(`${pointer} refers to nothing`);
   }
+}
+
+function describe({ method, path, status }: OperationResponse, errors: string[]): string[] {
+  return errors.map((error) => `${method} ${path} ${status}: ${error}`);
+}
+
+/** Returns the value of a JSON text; undefined if it is not JSON. */
+function parse(body: string): JsonValue | undefined {
+  try {
+    return readJson(Buffer.from(body));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns an error if the `status` in an error body is not that of the response. */
+function statusErrors(body: JsonValue, status: number): string[] {
+  const found = member(body, 'status');
+  return found instanceof JsonNumber && found.text === String(status) ? [] : [`body/status is not ${status}`];
 }
 
 /** Yields every object outside examples and defaults, with its JSON pointer. */
