@@ -25,7 +25,7 @@ export interface RunningServer extends Program {
  *
  * @param flags further flags of the server
  * @param command another command that runs a server, for example one with flags of Node
- * @param env environment variables
+ * @param env environment variables; without them the log is text
  * @throws NotStarted if it is not built
  */
 export function runServer(
@@ -35,7 +35,7 @@ export function runServer(
   command: readonly string[] = [process.execPath, built(serverPath)],
   env: NodeJS.ProcessEnv = {},
 ): Program {
-  return new Program(owner, [...command, '--port', '0', '--data', folder, ...flags], env);
+  return new Program(owner, [...command, '--port', '0', '--data', folder, ...flags], { LOG_FORMAT: 'text', ...env });
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { readConfig, serverHelp, type Config } from './config.ts';
+import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
 import { OperatorError } from './domain/operator-error.ts';
 import { dataFolder } from './flags.ts';
 import { temporaryFolder } from '../harness/owner.ts';
@@ -16,6 +16,9 @@ const defaults: Config = {
   basePath: '/v1',
   maxConnections: 10_000,
   trustedProxies: 0,
+  logFormat: null,
+  accessLog: false,
+  metrics: null,
   demo: false,
 };
 
@@ -49,6 +52,9 @@ test('flags take precedence over variables, variables over defaults; an empty va
     BASE_PATH: '/env/v1',
     MAX_CONNECTIONS: '7',
     TRUST_PROXY: '2',
+    LOG_FORMAT: 'json',
+    ACCESS_LOG: 'on',
+    METRICS: '[::1]:9',
   };
   assert.deepEqual(read([], environment), {
     host: '::1',
@@ -57,11 +63,12 @@ test('flags take precedence over variables, variables over defaults; an empty va
     basePath: '/env/v1',
     maxConnections: 7,
     trustedProxies: 2,
+    ...{ logFormat: 'json', accessLog: true, metrics: { host: '::1', port: 9 } },
     demo: false,
   });
   const flags = [
     '--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9',
-    '--trust-proxy', '1', '--demo',
+    '--trust-proxy', '1', '--log-format', 'text', '--metrics', 'localhost:0', '--demo',
   ];
   assert.deepEqual(read(flags, environment), {
     host: '0.0.0.0',
@@ -70,10 +77,12 @@ test('flags take precedence over variables, variables over defaults; an empty va
     basePath: '/flag/v1',
     maxConnections: 9,
     trustedProxies: 1,
+    ...{ logFormat: 'text', accessLog: true, metrics: { host: 'localhost', port: 0 } },
     demo: true,
   });
+  const unset = { LOG_FORMAT: '', ACCESS_LOG: '', METRICS: '' };
   assert.deepEqual(
-    read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '' }),
+    read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '', ...unset }),
     defaults,
   );
   assert.equal(read(['--port', '1'], { PORT: 'bad' }).port, 1);
@@ -209,6 +218,35 @@ test('any command line results in a configuration or one line', () => {
   }), { numRuns: 1_000 });
 });
 
+test('the format of the log, the access log and the address of the metrics', () => {
+  assert.equal(read([], { LOG_FORMAT: 'json' }).logFormat, 'json');
+  assert.equal(read(['--log-format', 'text'], { LOG_FORMAT: 'json' }).logFormat, 'text');
+  refused(['--log-format', 'xml'], {}, /^--log-format must be text or json, not "xml"$/);
+  refused(['--log-format', ''], {}, /--log-format/);
+  refused([], { LOG_FORMAT: 'xml' }, /^LOG_FORMAT must be/);
+  // Errors in other flags are reported in the format, too.
+  assert.equal(requestedLogFormat(['--what', '--log-format=text', '--port'], { LOG_FORMAT: 'json' }), 'text');
+  assert.equal(requestedLogFormat(['--log-format'], { LOG_FORMAT: 'json' }), 'json');
+  assert.equal(requestedLogFormat([], { LOG_FORMAT: 'xml' }), null);
+
+  assert.equal(read(['--access-log']).accessLog, true);
+  assert.equal(read([], { ACCESS_LOG: 'on' }).accessLog, true);
+  assert.equal(read(['--demo']).accessLog, true);
+  assert.equal(read(['--demo'], { ACCESS_LOG: 'off' }).accessLog, false);
+  assert.equal(read(['--access-log'], { ACCESS_LOG: 'off' }).accessLog, true);
+  refused([], { ACCESS_LOG: '1' }, /^ACCESS_LOG must be on or off, not "1"$/);
+
+  for (const [value, host, port] of [
+    ['127.0.0.1:9100', '127.0.0.1', 9100], ['[::1]:0', '::1', 0], ['metrics.shop:65535', 'metrics.shop', 65535],
+  ] as const) {
+    assert.deepEqual(read(['--metrics', value], { METRICS: 'other:1' }).metrics, { host, port });
+    assert.deepEqual(read([], { METRICS: value }).metrics, { host, port });
+  }
+  for (const value of ['', '9100', ':9100', 'localhost', 'localhost:', 'a b:1', '::1:9100', 'localhost:65536', '[]:1']) {
+    refused(['--metrics', value], {}, /^--metrics must be /);
+  }
+});
+
 test('the built server prints requested texts to stdout and errors in one line to stderr', async (t) => {
   const folder = temporaryFolder(t);
   const run = (...args: string[]) =>
@@ -220,12 +258,17 @@ test('the built server prints requested texts to stdout and errors in one line t
     run('--what\nelse'),
     run('--host', 'a\nb'),
     run('--base-path', '/shop'),
+    run('--log-format', 'xml'),
   ]);
+  const text = await run('--log-format', 'text', '--port', 'x');
+  assert.equal(text.stderr, 'petstore: --port must be a whole number from 0 to 65535, not "x"\n');
   assert.deepEqual(help, { code: 0, stdout: serverHelp, stderr: '' });
   assert.equal(version.code, 0);
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
   for (const { code, stdout, stderr } of bad) {
     assert.deepEqual([code, stdout], [2, '']);
-    assert.match(stderr, /^petstore: [^\n]+\n$/);
+    const [line, ...more] = stderr.split('\n');
+    assert.deepEqual(more, ['']);
+    assert.deepEqual(Object.keys(JSON.parse(line!) as object), ['time', 'level', 'message']);
   }
 });

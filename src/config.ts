@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
+import { parseArgs } from 'node:util';
 import { dataFolder, defaultFolder, invalidValue, parseFlags, wholeNumber } from './flags.ts';
+import type { LogFormat } from './observe/line.ts';
 
 /** The configuration of the server. */
 export type Config = Exclude<ReturnType<typeof readConfig>, string>;
@@ -18,6 +20,11 @@ Runs the pet store server. Flags take precedence over environment variables.
                          connections                 MAX_CONNECTIONS   10000
   --trust-proxy N        number of trusted proxies
                          in front of the server      TRUST_PROXY       0
+  --log-format FORMAT    text or json, on stderr     LOG_FORMAT        json; text on a terminal
+  --access-log           log each request; with the
+                         variable: on or off         ACCESS_LOG        off; on with --demo
+  --metrics HOST:PORT    address of GET /metrics,
+                         for Prometheus              METRICS           none
   --demo                 fill an empty data folder with sample data and create a key
   --help, --version
 
@@ -31,6 +38,9 @@ const options = {
   'base-path': { type: 'string' },
   'max-connections': { type: 'string' },
   'trust-proxy': { type: 'string' },
+  'log-format': { type: 'string' },
+  'access-log': { type: 'boolean' },
+  metrics: { type: 'string' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
@@ -44,7 +54,7 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   const flags = parseFlags({ args: [...args], options }).values;
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  type Flag = 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy';
+  type Flag = 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy' | 'log-format' | 'metrics';
   const setting = (flag: Flag, variable: string, fallback: string): [name: string, value: string] => {
     const given = flags[flag];
     return given === undefined ? [variable, environment[variable] || fallback] : [`--${flag}`, given];
@@ -59,8 +69,40 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     maxConnections: wholeNumber(...setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
     /** The number of trusted proxies in front of the server. */
     trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
+    /** null: text on a terminal, otherwise JSON. */
+    logFormat: logFormatOf(...setting('log-format', 'LOG_FORMAT', '')),
+    accessLog: flags['access-log'] ?? accessLogOf(environment['ACCESS_LOG'] || (flags.demo ? 'on' : 'off')),
+    /** Where the metrics are to be read; null: nowhere. */
+    metrics: addressOf(...setting('metrics', 'METRICS', '')),
     demo: flags.demo ?? false,
   });
+}
+
+/** Returns the format that the flags and variables ask for, even if the others are wrong; null if they ask for none. */
+export function requestedLogFormat(args: readonly string[], environment: NodeJS.ProcessEnv): LogFormat | null {
+  const flag = parseArgs({ args: [...args], options, strict: false }).values['log-format'];
+  const value = typeof flag === 'string' ? flag : environment['LOG_FORMAT'];
+  return value === 'text' || value === 'json' ? value : null;
+}
+
+function logFormatOf(name: string, value: string): LogFormat | null {
+  if (value === 'text' || value === 'json') return value;
+  if (value === '' && name === 'LOG_FORMAT') return null;
+  throw invalidValue(name, value, 'text or json');
+}
+
+function accessLogOf(value: string): boolean {
+  if (value === 'on' || value === 'off') return value === 'on';
+  throw invalidValue('ACCESS_LOG', value, 'on or off');
+}
+
+function addressOf(name: string, value: string): { readonly host: string; readonly port: number } | null {
+  if (value === '' && name === 'METRICS') return null;
+  const [, host, port] = /^(.+):([0-9]{1,5})$/.exec(value) ?? [];
+  if (host === undefined || port === undefined || (host.includes(':') && !host.startsWith('['))) {
+    throw invalidValue(name, value, 'a host and a port, like 127.0.0.1:9100 or [::1]:9100');
+  }
+  return { host: hostOf(name, host), port: wholeNumber(name, port, 0, 65_535) };
 }
 
 function hostOf(name: string, value: string): string {

@@ -1,14 +1,16 @@
 /** What both programs share: the log, the version, and how errors end the process. */
 import { readFileSync } from 'node:fs';
+import type { Log } from './domain/log.ts';
 import { OperatorError } from './domain/operator-error.ts';
+import { eventLine } from './observe/line.ts';
 
-/** Writes one line to stderr. */
-export function log(line: string): void {
-  // A path may contain line feeds and other control characters.
-  const printable = line.replace(/\p{Cc}/gu, (control) => `\\u{${control.charCodeAt(0).toString(16)}}`);
-  const clearLine = process.stderr.isTTY ? '\r\x1b[K' : ''; // there may be a progress bar
-  process.stderr.write(`${clearLine}petstore: ${printable}\n`);
-}
+/** Clears the line of a terminal, in which there may be a progress bar. */
+export const clearLine = process.stderr.isTTY ? '\r\x1b[K' : '';
+
+/** The log of a command: one line of text on stderr. */
+export const log: Log = (message) => {
+  process.stderr.write(clearLine + eventLine('text', 0, 'info', message));
+};
 
 /** Returns the version of this program, from the package.json that the build writes beside it. */
 export function version(): string {
@@ -16,11 +18,16 @@ export function version(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Runs a program. An error that the operator can correct becomes one line and an exit code; any other is a bug. */
-export async function runProgram(main: () => Promise<void>): Promise<void> {
+/**
+ * Runs a program. An error that the operator can correct becomes one line of its log and an exit code; any other is a
+ * bug. `end` ends the process when the log is written.
+ */
+export async function runProgram(
+  main: () => Promise<void>, logError = log, end: (exitCode: number) => unknown = process.exit,
+): Promise<void> {
   process.stdout.on('error', (error) => {
-    log(`cannot write to stdout: ${error.message}`);
-    process.exit(1);
+    logError(`cannot write to stdout: ${error.message}`, 'error');
+    end(1);
   });
   process.stderr.on('error', () => {}); // the reader of the log has closed it
   try {
@@ -28,7 +35,7 @@ export async function runProgram(main: () => Promise<void>): Promise<void> {
   } catch (error) {
     const system = error instanceof Error && 'syscall' in error;
     if (!(error instanceof OperatorError) && !system) throw error;
-    log(error.message);
-    process.exit(error instanceof OperatorError ? error.exitCode : 1);
+    logError(error.message, 'error');
+    end(error instanceof OperatorError ? error.exitCode : 1);
   }
 }

@@ -1,7 +1,7 @@
 /** `node dist/server.js`: reads the configuration, listens, reads the data folder, and stops on a signal. */
 
 import { fileURLToPath } from 'node:url';
-import { readConfig, serverHelp, type Config } from './config.ts';
+import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
 import type { LineStream } from './control/channel.ts';
 import { respondToCommand } from './control/commands.ts';
 import { contentsOf } from './control/contents.ts';
@@ -9,11 +9,19 @@ import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { storeIdOf } from './files/store-id.ts';
+import type { Handler } from './http/connection.ts';
 import { Listener } from './http/listener.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { isActive } from './keys/key.ts';
 import { UsageFile } from './limits/usage-file.ts';
-import { log, runProgram, version } from './program.ts';
+import { Exposition } from './observe/exposition.ts';
+import { MetricsServer } from './observe/metrics-server.ts';
+import { Metrics } from './observe/metrics.ts';
+import { Observed } from './observe/observed.ts';
+import { ProcessFigures, writeServer, type Sources } from './observe/server-figures.ts';
+import { ServerLog } from './observe/server-log.ts';
+import { stderrSink } from './observe/stderr.ts';
+import { clearLine, runProgram, version } from './program.ts';
 import { Service } from './service.ts';
 import { LineTable } from './store/line-table.ts';
 import { readOrders } from './store/orders.ts';
@@ -31,12 +39,31 @@ const startGraceMs = 500;
 /** When a server that stops ends in any case. Nothing confirmed is lost then: the next start reads the journal. */
 const stopDeadlineMs = stopGraceMs + 500;
 
+/** The time to write the end of the log to a reader that is slow. */
+const logEndMs = 500;
+
+const args = process.argv.slice(2);
+const format = requestedLogFormat(args, process.env) ?? (process.stderr.isTTY ? 'text' : 'json');
+const serverLog = new ServerLog(stderrSink(), format, clearLine, Date.now);
+const log = serverLog.event;
+process.on('uncaughtException', (error) => {
+  log(`the server ends because of a bug: ${error instanceof Error ? error.stack : String(error)}`, 'error');
+  process.exit(1);
+});
+process.on('exit', () => serverLog.writeLast());
+
 await runProgram(async () => {
-  const config = readConfig(process.argv.slice(2), process.env);
+  const config = readConfig(args, process.env);
   if (config === 'help') process.stdout.write(serverHelp);
   else if (config === 'version') process.stdout.write(`${version()}\n`);
   else await serve(config);
-});
+}, log, exit);
+
+/** Ends the process when the log is written. */
+async function exit(exitCode: number): Promise<never> {
+  await serverLog.flushed(logEndMs);
+  process.exit(exitCode);
+}
 
 async function serve(config: Config): Promise<void> {
   const { folder, basePath, trustedProxies } = config;
@@ -62,7 +89,21 @@ async function serve(config: Config): Promise<void> {
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
-  const listener = await listen(service, config);
+  const metrics = config.metrics === null ? null : new Metrics(service.operations);
+  const access = config.accessLog ? serverLog.access : null;
+  const isObserved = metrics !== null || access !== null;
+  const handler = isObserved ? new Observed(service, { access, metrics, trustedProxies }) : service;
+  const listener = await listen(handler, config);
+  const metricsServer = metrics === null ? null : await serveMetrics(config, metrics, {
+    version: version(),
+    maxConnections: config.maxConnections,
+    connections: () => ({ open: listener.connections, ...listener.counts }),
+    keys: () => ({ banned: limiter.bannedKeys(Date.now()), bans: service.bans }),
+    animals: () => pets.table.count,
+    orders: () => orders.count,
+    files: () => pets.figures,
+    droppedLogLines: () => serverLog.dropped,
+  });
   const stores = { store, keys, usage, orders, pets };
   const contents = (withPets: boolean): LineStream => contentsOf(stores, withPets);
   const accounts = { keys, usage, contents };
@@ -75,7 +116,8 @@ async function serve(config: Config): Promise<void> {
     const wasLoaded = pets.progress === 100;
     const graceMs = wasLoaded ? stopGraceMs : startGraceMs;
     const completed = await listener.stop(graceMs);
-    if (!completed) log(`stopped after ${graceMs / 1000} s although some requests had no response yet`);
+    service.end();
+    if (!completed) log(`stopped after ${graceMs / 1000} s although some requests had no response yet`, 'warn');
     await loading.catch(() => {});
     try {
       await usage.close();
@@ -83,6 +125,7 @@ async function serve(config: Config): Promise<void> {
       if (wasLoaded) await pets.snapshot(); // otherwise the files have everything
       if (pets.progress === 100) await pets.close();
     }
+    metricsServer?.close();
     await lock.release(); // last, because another process may then use the folder
     return completed;
   };
@@ -99,11 +142,11 @@ async function serve(config: Config): Promise<void> {
   const demo = { folder, store, basePath, address, checkLock, keys, orders, pets };
   const greeting = samples === null ? '' : await startDemo(samples, demo);
   process.stdout.write(`petstore listening on ${address}\n${greeting}`);
-  log(`${pets.table.count} animals in ${folder}`);
+  log(`${pets.table.count} animals in ${folder}`, 'info', { animals: pets.table.count, folder, address });
   if (!keys.keys.some((key) => isActive(key, Date.now()))) {
     const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
     const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
-    log(`there is no valid API key; create one: ${command}`);
+    log(`there is no valid API key; create one: ${command}`, 'warn');
   }
 }
 
@@ -121,13 +164,33 @@ async function load(pets: PetStore, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function listen(service: Service, { host, port, maxConnections }: Config): Promise<Listener> {
+async function listen(handler: Handler, { host, port, maxConnections }: Config): Promise<Listener> {
   try {
     const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
-    return await Listener.open(service, { host, port, ...limits, monotonic: () => performance.now() });
+    return await Listener.open(handler, { host, port, ...limits, monotonic: () => performance.now() });
   } catch (error) {
     const advice = 'choose an address of this machine with --host, or another port with --port (0 chooses a free one)';
     throw new OperatorError(`cannot listen on ${host}, port ${port} (${messageOf(error)}): ${advice}`);
+  }
+}
+
+async function serveMetrics({ metrics: at }: Config, metrics: Metrics, sources: Sources): Promise<MetricsServer> {
+  const { host, port } = at!;
+  const figures = new ProcessFigures();
+  const read = (): string => {
+    const exposition = new Exposition();
+    metrics.writeTo(exposition);
+    writeServer(exposition, sources);
+    figures.writeTo(exposition, sources.version);
+    return exposition.text;
+  };
+  try {
+    const server = await MetricsServer.open(host, port, read);
+    log(`metrics at ${server.address}`, 'info', { metrics: server.address });
+    return server;
+  } catch (error) {
+    const advice = 'choose an address of this machine and a free port with --metrics';
+    throw new OperatorError(`cannot serve metrics on ${host}, port ${port} (${messageOf(error)}): ${advice}`);
   }
 }
 
@@ -143,14 +206,16 @@ function shellWord(text: string): string {
 function stopOnSignal(stop: () => Promise<boolean>): void {
   const end = async (): Promise<never> => {
     setTimeout(() => {
-      log(`the files could not be saved within ${stopDeadlineMs / 1000} s; the next start reads the journal instead`);
+      const what = `the files could not be saved within ${stopDeadlineMs / 1000} s`;
+      log(`${what}; the next start reads the journal instead`, 'error');
+      serverLog.writeLast();
       process.kill(process.pid, 'SIGKILL');
     }, stopDeadlineMs);
     try {
-      process.exit((await stop()) ? 0 : 1);
+      return await exit((await stop()) ? 0 : 1);
     } catch (error) {
-      log(`stopping failed: ${(error as Error).message}`);
-      process.exit(1);
+      log(`stopping failed: ${(error as Error).message}`, 'error');
+      return exit(1);
     }
   };
   let ending: Promise<never> | undefined;

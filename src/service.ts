@@ -3,12 +3,13 @@
  * http/head.ts.
  */
 import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
+import type { Log } from './domain/log.ts';
 import { bearerToken } from './keys/bearer.ts';
 import { clientAddress } from './http/client-address.ts';
 import type { Handler } from './http/connection.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
 import { emptyBody } from './http/body.ts';
-import { errorReply, type Reply } from './http/reply.ts';
+import { errorReply, type About, type Reply } from './http/reply.ts';
 import type { Request, Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { parseQuery } from './http/url.ts';
@@ -18,6 +19,7 @@ import type { LimitStatus } from './limits/limit-status.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { limitsOf } from './limits/plans.ts';
 import { addressLimited, keyLimited } from './limits/refusals.ts';
+import { EventQuota } from './observe/event-quota.ts';
 import { createPet } from './operations/create-pet.ts';
 import { getPet } from './operations/get-pet.ts';
 import { health, readiness, shuttingDown, starting } from './operations/health.ts';
@@ -40,17 +42,27 @@ export interface ServiceOptions {
   readonly orders: LineTable;
   /** The time in milliseconds since the epoch. */
   readonly now: () => number;
-  readonly log: (line: string) => void;
+  readonly log: Log;
 }
 
 export class Service implements Handler {
   readonly #options: ServiceOptions;
   readonly #router: Router<Operation>;
+  readonly #failures: EventQuota;
   #stopping = false;
+  /** How many bans have begun. */
+  bans = 0;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    const { basePath, pets, orders } = options;
+    const { basePath, pets, orders, keys, limiter, log } = options;
+    this.#failures = new EventQuota(log);
+    limiter.onBanned = (id, { end }) => {
+      this.bans++;
+      const until = new Date(end).toISOString();
+      const why = 'it was used too often after a 429';
+      log(`key ${id} (${keys.get(id).name}) is banned until ${until}, because ${why}`, 'warn', { key: id, until });
+    };
     this.#router = new Router<Operation>()
       .add('GET', `${basePath}/pets`, listPets(pets, basePath))
       .add('POST', `${basePath}/pets`, createPet(pets, basePath))
@@ -61,20 +73,31 @@ export class Service implements Handler {
       .add('GET', '/openapi.json', openApi(basePath));
   }
 
+  /** The names of all operations. */
+  get operations(): readonly string[] {
+    return [...new Set(this.#router.operations.map(({ name }) => name)), optionsName];
+  }
+
   /** Refuses all requests from now on: the process is about to end. */
   stop(): void {
     this.#stopping = true;
+  }
+
+  /** Logs what was only counted. No request may follow. */
+  end(): void {
+    this.#failures.end();
   }
 
   /** Responds to a request with a valid head that arrived `waitedMs` ago. Neither throws nor rejects. */
   respond(request: Request, waitedMs: number): Reply | Promise<Reply> {
     const now = this.#options.now();
     const route = request.path === '*' ? wholeServer : this.#router.find(request.path);
-    const requested = route?.operations.get(request.method);
+    const isOptions = route !== null && request.method === 'OPTIONS';
+    const requested = isOptions ? options(route) : route?.operations.get(request.method);
     let admission = notAdmitted;
     try {
       admission = this.#admit(request, requested, now, waitedMs);
-      if (admission.refusal !== null) return withLimits(errorReply(admission.refusal), admission);
+      if (admission.refusal !== null) return this.#refused(admission.refusal, request, admission);
       const operation = checkHead(request, route, requested);
       const finish = operation.begin({ parameter: route?.parameter ?? '', query: request.query, now });
       const { body } = request;
@@ -88,27 +111,37 @@ export class Service implements Handler {
   /** Refuses a connection or a message. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refused: ApiError, counts: boolean): Reply {
     const limits = this.#addressLimits(sender, this.#options.now(), counts);
-    return withLimits(errorReply(refused), { ...notAdmitted, limits });
+    return this.#refused(refused, sender, { ...notAdmitted, limits });
   }
 
   /** Steps 2 and 3: the key and its limits, or those of the address. Only paths under the base path need a key. */
   #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Admission {
     const { basePath, limiter, pets } = this.#options;
-    if (!isUnder(basePath, request.path)) return { ...notAdmitted, limits: this.#addressLimits(request, now, false) };
+    const name = operation?.name ?? null;
+    if (!isUnder(basePath, request.path)) {
+      return { ...notAdmitted, limits: this.#addressLimits(request, now, false), operation: name };
+    }
     const key = this.#authenticate(request, now);
     if ('code' in key) {
       const limits = this.#addressLimits(request, now, true);
-      return { ...notAdmitted, limits, refusal: limits.refusedBy === null ? key : addressLimited(limits, now) };
+      const isRefused = limits.refusedBy !== null;
+      const refusal = isRefused ? addressLimited(limits, now) : key;
+      const unauthenticated = key === missingKey ? 'missing' : 'invalid';
+      const refusedBy = isRefused ? 'address' : null;
+      return { limits, headers: noHeaders, refusal, operation: name, key: null, unauthenticated, refusedBy };
     }
-    const headers = operation?.responseHeaders?.(now) ?? notAdmitted.headers;
+    const { id } = key;
+    const headers = operation?.responseHeaders?.(now) ?? noHeaders;
     const plan = limitsOf(key.plan);
     if (pets.progress < 100) {
       const refusal = this.#stopping ? shuttingDown() : starting();
-      return { limits: limiter.keyStatus(key.id, plan, now), headers, refusal };
+      const limits = limiter.keyStatus(id, plan, now);
+      return { limits, headers, refusal, operation: name, key: id, unauthenticated: null, refusedBy: null };
     }
-    const limits = limiter.admitKey(key.id, plan, now, waitedMs);
+    const limits = limiter.admitKey(id, plan, now, waitedMs);
     const refusal = limits.refusedBy !== null ? keyLimited(limits, now) : this.#stopping ? shuttingDown() : null;
-    return { limits, headers, refusal };
+    const refusedBy = limits.refusedBy === 'window' ? limits.window : limits.refusedBy;
+    return { limits, headers, refusal, operation: name, key: id, unauthenticated: null, refusedBy };
   }
 
   /** Step 2, the API key (specification.md section 5, RFC 6750): the key, or why there is none. */
@@ -136,10 +169,23 @@ export class Service implements Handler {
 
   /** Responds with an ApiError. Any other error is a bug: it is logged, and the response is a 500. */
   #failed(error: unknown, request: Request, admission: Admission): Reply {
-    if (error instanceof ApiError) return withLimits(errorReply(error), admission);
+    if (error instanceof ApiError) return this.#refused(error, request, admission);
     const trace = error instanceof Error ? error.stack : String(error);
-    this.#options.log(`request ${request.id} failed because of a bug in the server: ${trace}`);
+    const message = `request ${request.id} failed because of a bug in the server: ${trace}`;
+    this.#failures.note(internalError.code, 'error', message, { id: request.id, status: internalError.status });
     return withLimits(errorReply(internalError), admission);
+  }
+
+  /** The reply to a request, a message or a connection that is refused. A 5xx is logged. */
+  #refused(refused: Refusal, sender: Sender, admission: Admission): Reply {
+    const { status, code } = refused;
+    if (status >= 500) {
+      const { id } = sender;
+      const address = clientAddress(sender, this.#options.trustedProxies);
+      const fields = { id, status, code, address, ...(admission.key !== null && { key: admission.key }) };
+      this.#failures.note(code, 'warn', `request ${id} was refused with ${status} ${code}`, fields);
+    }
+    return withLimits(errorReply(refused), admission);
   }
 }
 
@@ -153,26 +199,29 @@ const internalError = refusal(
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
 
 /** The result of authentication and rate limiting. */
-interface Admission {
+interface Admission extends About {
   readonly limits: LimitStatus | null;
   /** The headers of every response of the operation. */
   readonly headers: readonly string[];
   readonly refusal: Refusal | null;
 }
 
+const noHeaders: readonly string[] = [];
 /** The admission of a request before any check has run. */
-const notAdmitted: Admission = { limits: null, headers: [], refusal: null };
+const notAdmitted: Admission = {
+  limits: null, headers: noHeaders, refusal: null, operation: null, key: null, unauthenticated: null, refusedBy: null,
+};
 
 /** Adds the headers of every response (specification.md section 8), and those of the operation. */
-function withLimits({ status, headers, body }: Reply, { limits, headers: added }: Admission): Reply {
+function withLimits({ status, headers, body }: Reply, about: Admission): Reply {
+  const { limits, headers: added } = about;
   const all = added.length === 0 ? headers : headers.length === 0 ? added : [...headers, ...added];
-  return { status, headers: all, limits, body };
+  return { status, headers: all, limits, body, about };
 }
 
 /** Step 4 up to the parameters: path, method, expectation, content type, query. Returns the operation to run. */
-function checkHead(request: Request, route: Route<Operation> | null, requested: Operation | undefined): Operation {
+function checkHead(request: Request, route: Route<Operation> | null, operation: Operation | undefined): Operation {
   if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
-  const operation = request.method === 'OPTIONS' ? options(route) : requested;
   const { allow } = route;
   if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${allow}.`, { allow });
   if (hasOther(request.headers.expect, '100-continue')) {
@@ -203,7 +252,10 @@ function isUnder(basePath: string, path: string): boolean {
   return path.startsWith(basePath) && (path.length === basePath.length || path[basePath.length] === '/');
 }
 
+const optionsName = 'options';
+
 /** OPTIONS (RFC 9110 section 9.3.7). */
 function options({ allow }: Route<Operation>): Operation {
-  return { takesJson: false, begin: () => () => ({ status: 204, headers: ['Allow', allow], body: null }) };
+  const reply = { status: 204, headers: ['Allow', allow], body: null };
+  return { name: optionsName, takesJson: false, begin: () => () => reply };
 }

@@ -5,7 +5,7 @@ import type { Sender } from './request.ts';
  * Returns the client's IP address. Each trusted proxy appends the address of its peer to `X-Forwarded-For`: the entries
  * are read from the end, one for each proxy, up to a missing or invalid one.
  */
-export function clientAddress(sender: Sender, trustedProxies: number): string {
+export function clientAddress(sender: Pick<Sender, 'address' | 'headers'>, trustedProxies: number): string {
   let { address } = sender;
   if (trustedProxies === 0) return address;
   const hops = String(sender.headers['x-forwarded-for'] ?? '').split(',').slice(-trustedProxies);

@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiError } from '../domain/api-error.ts';
 import { headError } from './head.ts';
-import { sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
+import { newRequestId, sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
 import { maxRetainedBytes, Request, type Sender } from './request.ts';
 
 /** Handles the requests of a connection. */
@@ -117,8 +117,9 @@ export class Connection {
   /** Responds to a message that Node does not report as a request, after earlier responses, and ends the connection. */
   refuse(refusal: ApiError, headers: Sender['headers'] = {}, counts = false): void {
     this.#endAfterResponses(() => {
-      const reply = this.#context.handler.refuse({ address: this.#address, headers }, refusal, counts);
-      sendReplyWithoutRequest(this.#socket, reply, close);
+      const id = newRequestId();
+      const reply = this.#context.handler.refuse({ id, address: this.#address, headers }, refusal, counts);
+      sendReplyWithoutRequest(this.#socket, reply, id, close);
       this.#close();
     });
   }

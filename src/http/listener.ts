@@ -29,6 +29,8 @@ export class Listener {
   readonly #context: ConnectionContext;
   readonly #connections = new Map<Socket, Connection>();
   #refusedConnections = 0;
+  /** How many connections were accepted since the start, and how many of them were refused. */
+  readonly counts = { accepted: 0, refused: 0 };
 
   private constructor(handler: Handler, options: ListenerOptions) {
     const { maxConnections, headTimeoutMs, idleTimeoutMs, monotonic } = options;
@@ -86,6 +88,11 @@ export class Listener {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
+  /** The number of open connections. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
   /**
    * Refuses new connections, waits up to `graceMs` until every pending request has its response, and destroys the
    * connections that are left. Returns whether every request received its response.
@@ -108,10 +115,14 @@ export class Listener {
 
   #connected(socket: Socket): void {
     if (this.#context.stopping) return void socket.destroy();
+    this.counts.accepted++;
     const connection = new Connection(socket, this.#context);
     this.#connections.set(socket, connection);
     const isRefused = this.#connections.size - this.#refusedConnections > this.#maxConnections;
-    if (isRefused) this.#refusedConnections += 1;
+    if (isRefused) {
+      this.#refusedConnections += 1;
+      this.counts.refused++;
+    }
     socket.once('close', () => {
       this.#connections.delete(socket);
       if (isRefused) this.#refusedConnections -= 1;

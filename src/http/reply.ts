@@ -13,6 +13,20 @@ export interface Reply {
   readonly limits?: { readonly limit: number; readonly remaining: number; readonly reset: number } | null;
   /** A JSON text in UTF-8: a string as `bytesOf` returns it, or pieces that will not change. null: no content (204). */
   readonly body: string | readonly Buffer[] | null;
+  /** What the log and the metrics state besides. */
+  readonly about?: About;
+}
+
+/** What is known about a request and its reply. */
+export interface About {
+  /** The name of the operation; null if the request names none. */
+  readonly operation: string | null;
+  /** The id of the key; null without a valid one. */
+  readonly key: string | null;
+  /** Why there is no valid key; null if there is one, or if none is needed. */
+  readonly unauthenticated: 'missing' | 'invalid' | null;
+  /** The limit that has refused the request: a window of its key, the ban of its key, or the limit of its address. */
+  readonly refusedBy: 'minute' | 'day' | 'ban' | 'address' | null;
 }
 
 /** The value of `WWW-Authenticate` (RFC 6750 section 3) for a request without a bearer token. */
@@ -67,13 +81,21 @@ export function sendReply(
 }
 
 /** Sends a reply to a message for which Node provides no `ServerResponse`. */
-export function sendReplyWithoutRequest(socket: Socket, reply: Reply, connection: readonly string[]): void {
-  const headers = [...headersOf(reply, newRequestId(), connection), 'Date', new Date().toUTCString()];
+export function sendReplyWithoutRequest(
+  socket: Socket, reply: Reply, id: string, connection: readonly string[],
+): void {
+  const headers = [...headersOf(reply, id, connection), 'Date', new Date().toUTCString()];
   let head = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`;
   for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
   socket.cork();
   for (const piece of [`${head}\r\n`, ...piecesOf(reply)]) socket.write(piece, 'latin1');
   socket.uncork();
+}
+
+/** The length of a body in bytes. */
+export function lengthOf(body: Reply['body']): number {
+  if (typeof body === 'string') return body.length;
+  return body === null ? 0 : body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 function piecesOf({ body }: Reply): readonly (string | Buffer)[] {
@@ -87,8 +109,7 @@ function headersOf({ headers, limits, body }: Reply, requestId: string, connecti
     all.push('X-RateLimit-Reset', String(limits.reset));
   }
   if (body !== null) {
-    const length = typeof body === 'string' ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
-    all.push('Content-Type', 'application/json', 'Content-Length', String(length));
+    all.push('Content-Type', 'application/json', 'Content-Length', String(lengthOf(body)));
   }
   all.push(...connection, ...headers);
   return all;

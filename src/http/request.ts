@@ -4,7 +4,7 @@ import { newRequestId } from './reply.ts';
 import { decodePath } from './url.ts';
 
 /** The sender of a message, which may have been refused before it became a request. */
-export type Sender = Pick<Request, 'address' | 'headers'>;
+export type Sender = Pick<Request, 'address' | 'headers' | 'id'>;
 
 /** The maximum memory of a connection's requests. Its total memory is below 300 KB (memory.slow.test.ts). */
 export const maxRetainedBytes = 220 * 1024;

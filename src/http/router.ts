@@ -25,6 +25,11 @@ export class Router<Operation> {
     return this;
   }
 
+  /** All operations; one that has several methods is there several times. */
+  get operations(): readonly Operation[] {
+    return this.#known.flatMap(({ route }) => [...route.operations.values()]);
+  }
+
   /** Returns the route of a decoded path (see `decodePath`), or null. */
   find(path: string): Route<Operation> | null {
     for (const { text, isOpen, route } of this.#known) {

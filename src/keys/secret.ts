@@ -6,15 +6,16 @@
 import { createHash, randomInt } from 'node:crypto';
 import { crc32 } from '../files/crc32.ts';
 
-const prefix = 'petstore_';
+/** What every secret begins with. */
+export const secretPrefix = 'petstore_';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 30;
 const checksumLength = 6;
-const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
+const pattern = new RegExp(`^${secretPrefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
 
 /** Returns a new secret. */
 export function newSecret(): string {
-  let secret = prefix;
+  let secret = secretPrefix;
   for (let i = 0; i < randomLength; i++) secret += alphabet[randomInt(alphabet.length)];
   return secret + checksum(secret);
 }

@@ -1,4 +1,5 @@
 import { AddressCounts, networkOf } from './addresses.ts';
+import type { Ban } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import type { PlanLimits } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
@@ -15,6 +16,8 @@ export class Limiter {
   readonly #keys: Map<string, KeyUsage>;
   readonly #addresses = new AddressCounts();
   readonly #onChange: () => void;
+  /** Called when a key is banned. */
+  onBanned = (_id: string, _ban: Ban): void => {};
 
   /** `keys` has the usage so far, as of `now`, by the id of the key. `onChange` is called after each change of it. */
   constructor(keys: Map<string, KeyUsage>, now: number, onChange: () => void) {
@@ -33,6 +36,7 @@ export class Limiter {
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
     const { ban } = usage;
     const status = usage.admit(limits, time, time - waitedMs);
+    if (usage.ban !== ban && usage.ban !== null) this.onBanned(id, usage.ban);
     if (status.refusedBy !== 'ban' || usage.ban !== ban) this.#onChange(); // a refusal by a ban changes nothing
     return status;
   }
@@ -66,6 +70,14 @@ export class Limiter {
     const usage = this.#keys.get(id) ?? new KeyUsage();
     usage.roll(this.timeAt(now));
     return usage;
+  }
+
+  /** The number of keys that are banned now. */
+  bannedKeys(now: number): number {
+    const time = this.timeAt(now);
+    let count = 0;
+    for (const usage of this.#keys.values()) if (usage.bannedUntil(time) !== null) count++;
+    return count;
   }
 
   /** Lifts the ban of a key. Returns whether there was one. */

@@ -9,6 +9,7 @@
  * the keys were changed. The next start notices by it if animals or keys are missing.
  */
 import { join } from 'node:path';
+import type { Log } from '../domain/log.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { setAside } from '../files/aside.ts';
 import { DamagedFileError, LockLostError } from '../files/errors.ts';
@@ -31,7 +32,7 @@ export class UsageFile {
   readonly limiter: Limiter;
   readonly #path: string;
   readonly #now: () => number;
-  readonly #log: (line: string) => void;
+  readonly #log: Log;
   readonly #checkLock: (() => Promise<void>) | undefined;
   readonly #store: string;
   #numbers: () => RecordNumbers;
@@ -49,7 +50,7 @@ export class UsageFile {
   constructor(
     folder: string,
     now: () => number,
-    log: (line: string) => void,
+    log: Log,
     checkLock?: () => Promise<void>,
     store = storeIdOf(folder),
   ) {
@@ -67,7 +68,7 @@ export class UsageFile {
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
       const aside = setAside(this.#path, 'broken');
-      log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`);
+      log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`, 'warn');
     }
     this.#numbers = () => recorded;
     this.limiter = new Limiter(usages, now(), () => this.#scheduleSave());
@@ -122,7 +123,7 @@ export class UsageFile {
     const error: unknown = await this.save().then(() => null, (reason: unknown) => reason);
     if (error instanceof LockLostError) return;
     const note = 'a restart would lose recent usage and bans';
-    if (error !== null && !this.#failing) this.#log(`${messageOf(error)}; ${note}`);
+    if (error !== null && !this.#failing) this.#log(`${messageOf(error)}; ${note}`, 'warn');
     if (error === null && this.#failing) this.#log(`the usage of the keys is saved in ${this.#path} again`);
     this.#failing = error !== null;
   }

@@ -11,6 +11,7 @@ import type { Operation } from './operation.ts';
 /** `createPet` (specification.md section 4.2). */
 export function createPet(pets: PetStore, basePath: string): Operation {
   return {
+    name: 'createPet',
     takesJson: true,
     begin({ now }) {
       return async (body) => {

@@ -12,6 +12,7 @@ export function getPet(pets: PetStore, basePath: string): Operation {
   const removed = ['Sunset', new Date(getPetRemoval).toUTCString(), 'Link', successor]; // RFC 8594
   const deprecated = ['Deprecation', `@${deprecation / 1000}`, ...removed]; // RFC 9745
   return {
+    name: 'getPet',
     takesJson: false,
     responseHeaders: (now) => (now < getPetRemoval ? deprecated : removed),
     begin({ parameter, now }) {

@@ -4,12 +4,13 @@ import type { Operation } from './operation.ts';
 
 /** `GET /healthz`: the process responds. */
 export function health(): Operation {
-  return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body: '{"status":"ok"}' }) };
+  return { name: 'healthz', takesJson: false, begin: () => () => ({ status: 200, headers: [], body: '{"status":"ok"}' }) };
 }
 
 /** `GET /readyz`: animals can be listed and saved, so a load balancer may send requests. */
 export function readiness(pets: PetStore, isStopping: () => boolean): Operation {
   return {
+    name: 'readyz',
     takesJson: false,
     begin: () => async () => {
       if (isStopping()) throw shuttingDown();

@@ -5,5 +5,5 @@ import type { Operation } from './operation.ts';
 
 /** `listOrders` (specification.md section 4.4, decisions.md "Orders"). */
 export function listOrders(orders: LineTable, basePath: string): Operation {
-  return listOperation(`${basePath}/store/orders`, orderStatuses, (query) => orders.page(query));
+  return listOperation('listOrders', `${basePath}/store/orders`, orderStatuses, (query) => orders.page(query));
 }

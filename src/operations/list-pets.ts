@@ -5,5 +5,5 @@ import type { Operation } from './operation.ts';
 
 /** `listPets` (specification.md section 4.1). */
 export function listPets(pets: PetStore, basePath: string): Operation {
-  return listOperation(`${basePath}/pets`, petStatuses, (query) => pets.table.page(query));
+  return listOperation('listPets', `${basePath}/pets`, petStatuses, (query) => pets.table.page(query));
 }

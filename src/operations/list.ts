@@ -22,9 +22,12 @@ const maxCachedQueryLength = 100;
  * It caches first pages, which most clients request, by the query as it was sent: those that are not large and that are
  * followed by another page. They never change, because records are only added at the end.
  */
-export function listOperation(path: string, statuses: readonly string[], page: (query: PageQuery) => Page): Operation {
+export function listOperation(
+  name: string, path: string, statuses: readonly string[], page: (query: PageQuery) => Page,
+): Operation {
   const firstPages = new Map<string, Reply>();
   return {
+    name,
     takesJson: false,
     begin({ query }: Call) {
       const known = firstPages.get(query);

@@ -9,5 +9,5 @@ export function openApi(basePath: string): Operation {
   const text = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
   if (!text.includes(server)) throw new Error('openapi.json has no servers to fill in');
   const body = [Buffer.from(text.replace(server, `"servers": [{"url": "${basePath}"}]`))];
-  return { takesJson: false, begin: () => () => ({ status: 200, headers: [], body }) };
+  return { name: 'openapi', takesJson: false, begin: () => () => ({ status: 200, headers: [], body }) };
 }

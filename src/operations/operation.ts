@@ -15,6 +15,8 @@ export type Finish = (body: Buffer) => Reply | Promise<Reply>;
 
 /** One operation of the API. */
 export interface Operation {
+  /** Its name in metrics: the `operationId` of openapi.json if it has one. */
+  readonly name: string;
   /** Whether the operation takes a JSON body. If not, a body is discarded. */
   readonly takesJson: boolean;
   /** The headers of each of its responses, error responses included: names and values in turn. */

@@ -18,6 +18,7 @@
  * After the last line there may be zeros, which are reserved space and not part of the journal. A disk that confirmed a
  * sync and lost the data leaves the same bytes. No journal can detect that.
  */
+import type { Log } from '../domain/log.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { asideName } from '../files/aside.ts';
@@ -37,7 +38,7 @@ export interface RecoveryOptions {
   readonly recorded: number;
   /** Receives the animals of the records after the snapshot, in order. It must copy the bytes it is given. */
   readonly table: Pick<LineTable, 'append'>;
-  readonly log: (line: string) => void;
+  readonly log: Log;
   /** Rejects if this process may not write to the folder any more. */
   readonly checkLock: () => Promise<void>;
   /** Called while the segments are read, with the number of further bytes. If it throws, recovery ends with that. */
@@ -100,7 +101,7 @@ export async function recoverJournal(options: RecoveryOptions) {
         throw diskError('write', path, error);
       });
       const kept = `if that was a crash, no client had received a response to it; it is kept as ${aside}`;
-      log(`${path}: the end was cut off, from line ${tornLine} on, after record ${last}; ${kept}`);
+      log(`${path}: the end was cut off, from line ${tornLine} on, after record ${last}; ${kept}`, 'warn');
     }
     segments.push({ first, bytes: intactBytes });
   }
@@ -111,7 +112,8 @@ export async function recoverJournal(options: RecoveryOptions) {
   }
   if (snapshotSequence > 0 && (segments.length === 0 || last < snapshotSequence)) {
     const note = 'if it was lost, the animals added since are lost too';
-    log(`${folder} has a snapshot of the records up to ${snapshotSequence}, but no journal of later ones; ${note}`);
+    const problem = `has a snapshot of the records up to ${snapshotSequence}, but no journal of later ones`;
+    log(`${folder} ${problem}; ${note}`, 'warn');
   }
   if (last < snapshotSequence) {
     // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.

@@ -94,6 +94,10 @@ export class Journal {
   /** Expires when the disk has made no progress for `stallMs`. It is not stopped when nothing is under way. */
   readonly #watch = setTimeout(() => void this.#refuseIfStalled(), stallMs).unref();
   #stalled: Error | null = null;
+  /** How many writes or syncs have failed, and how often the disk has made no progress for `stallMs`. */
+  failures = 0;
+  /** How long the last sync took. */
+  lastSyncMs = 0;
   #running: Promise<void> | null = null;
   /** The length of the file at its last successful sync. */
   #syncedBytes: number;
@@ -274,6 +278,7 @@ export class Journal {
     const steps = this.#steps;
     await nextTurn(); // the disk may have made progress while the event loop was blocked
     if (this.#task === null || steps !== this.#steps) return;
+    this.failures++;
     this.#stalled = new Error(`the disk has made no progress for ${stallMs / 1000} s`);
     for (const { reject } of [this.#task, ...this.#tasks.splice(0)]) reject(this.#stalled);
     this.#waiting = [];
@@ -327,6 +332,7 @@ export class Journal {
       const lost = await this.#lostSegment();
       if (lost !== null) throw new Error(`${lost} was removed or replaced again`);
     } catch (error) {
+      this.failures++;
       this.#needsRepair = true;
       await this.#repair().catch(() => {});
       throw error;
@@ -347,7 +353,9 @@ export class Journal {
   }
 
   async #sync(): Promise<void> {
+    const startedAt = performance.now();
     await this.#file.sync();
+    this.lastSyncMs = performance.now() - startedAt;
     this.#progress();
   }
 
@@ -393,7 +401,7 @@ export class Journal {
     await this.#startSegment(this.#durable + 1);
     await this.#repair();
     const done = 'all animals were saved in a new snapshot, and the journal was started again';
-    log(`${lost ?? path} was removed or replaced while the server was running: ${done}${kept}`);
+    log(`${lost ?? path} was removed or replaced while the server was running: ${done}${kept}`, 'warn');
   }
 
   /** Makes a new segment the current one. The caller must sync the folder. */

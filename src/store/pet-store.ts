@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { ApiError } from '../domain/api-error.ts';
+import type { Log } from '../domain/log.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
@@ -38,7 +39,7 @@ export class PetStore {
   readonly #store: string;
   readonly #recorded: number;
   readonly #path: string;
-  readonly #log: (line: string) => void;
+  readonly #log: Log;
   readonly #checkLock: () => Promise<void>;
   readonly #minJournalBytes: number;
   #journal!: Journal;
@@ -51,20 +52,22 @@ export class PetStore {
   /** Settled when the snapshot under way, if any, is complete. */
   #saved: Promise<void> = Promise.resolve();
   #writeFailed = false;
+  #snapshotFailures = 0;
+  #snapshotMs = 0;
   #probedAt = -Infinity;
   /** Settled when the last probe has ended. */
   #probed: Promise<void> = Promise.resolve();
   #closing = false;
 
   /** Makes a store and loads it. Rejects as `load` does. */
-  static async open(folder: string, log: (line: string) => void, options?: PetStoreOptions): Promise<PetStore> {
+  static async open(folder: string, log: Log, options?: PetStoreOptions): Promise<PetStore> {
     const pets = new PetStore(folder, log, options);
     await pets.load();
     return pets;
   }
 
   /** Makes a store for the animals in a data folder. No method may be called before `load` has resolved. */
-  constructor(folder: string, log: (line: string) => void, options: PetStoreOptions = {}) {
+  constructor(folder: string, log: Log, options: PetStoreOptions = {}) {
     const { store = storeIdOf(folder), recorded = 0, checkLock = async (): Promise<void> => {} } = options;
     this.#folder = folder;
     this.#recorded = recorded;
@@ -155,6 +158,16 @@ export class PetStore {
     if (this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
   }
 
+  /** The state of the files, for those who watch the server; null until `load` has resolved. */
+  get figures() {
+    if (this.#progress < 100) return null;
+    const { bytes, durable, failures, lastSyncMs, stalled } = this.#journal;
+    return {
+      journal: { bytes, durable, failures, lastSyncMs, isStalled: stalled !== null },
+      snapshot: { bytes: this.#snapshot.bytes, failures: this.#snapshotFailures, lastMs: this.#snapshotMs },
+    };
+  }
+
   /** Waits for all writing under way and closes the files. No other method may be called afterwards. */
   async close(): Promise<void> {
     this.#closing = true;
@@ -173,7 +186,8 @@ export class PetStore {
     if (error instanceof LockLostError) return;
     const { message, remedy } = describeError(error);
     const note = remedy === undefined ? '' : `; ${remedy}`;
-    this.#log(`cannot write the journal of ${this.#path}: ${message}; creates are refused until it succeeds${note}`);
+    const problem = `cannot write the journal of ${this.#path}: ${message}`;
+    this.#log(`${problem}; creates are refused until it succeeds${note}`, 'error');
   }
 
   #writeSnapshotIfDue(): void {
@@ -191,8 +205,10 @@ export class PetStore {
       this.#failedAtBytes = 0;
     } catch (error) {
       this.#failedAtBytes = this.#journal.bytes;
+      this.#snapshotFailures++;
       if (error instanceof LockLostError) return;
-      this.#log(`no new snapshot: ${messageOf(error)}; no animal is lost, because the journal is kept`);
+      const note = 'no animal is lost, because the journal is kept';
+      this.#log(`no new snapshot: ${messageOf(error)}; ${note}`, 'warn');
     }
   }
 
@@ -200,8 +216,10 @@ export class PetStore {
   #saveSnapshot(): Promise<void> {
     const saved = this.#saved.then(async () => {
       const { durable } = this.#journal;
+      const startedAt = performance.now();
       const state = { store: this.#store, sequence: durable, lastId: this.#lastId };
       this.#snapshot = await writeSnapshot(this.#path, this.table, state, this.#checkLock);
+      this.#snapshotMs = performance.now() - startedAt;
     });
     this.#saved = saved.catch(() => {});
     return saved;

@@ -10,6 +10,9 @@ import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
+import type { Access } from '../observe/line.ts';
+import { Metrics } from '../observe/metrics.ts';
+import { Observed } from '../observe/observed.ts';
 import { Service } from '../service.ts';
 import { LineTable } from '../store/line-table.ts';
 import { readOrders } from '../store/orders.ts';
@@ -35,8 +38,12 @@ export interface TestService {
   readonly usage: UsageFile;
   readonly pets: PetStore;
   readonly service: Service;
+  readonly listener: Listener;
   /** The lines of the log. */
   readonly logged: string[];
+  /** The access log. */
+  readonly accesses: Access[];
+  readonly metrics: Metrics;
   /** The service's time, in milliseconds since the epoch. */
   now: number;
   /** Sends a request. Checks the response against openapi.json. */
@@ -79,7 +86,10 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   readOrders(folder, orders);
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: clock, log });
-  const listener = await Listener.open(service, {
+  const accesses: Access[] = [];
+  const metrics = new Metrics(service.operations);
+  const observers = { access: (access: Access): void => void accesses.push(access), metrics, trustedProxies };
+  const listener = await Listener.open(new Observed(service, observers), {
     host: '127.0.0.1', port: 0, maxConnections: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000,
     idleTimeoutMs: 65_000, monotonic: clock, ...options.listener,
   });
@@ -89,7 +99,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
     if (pets.progress === 100) await pets.close();
   };
   const opened: TestService = {
-    address: listener.address, folder, secret, keys, usage, pets, service, logged,
+    address: listener.address, folder, secret, keys, usage, pets, service, listener, logged, accesses, metrics,
     get now() {
       return time.now;
     },

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { LineBuffer, type Sink } from './line-buffer.ts';
+
+const droppedLine = (count: number): string => `(${count})\n`;
+
+/** A sink whose writes end when the test says so. */
+class SlowSink implements Sink {
+  readonly writes: string[] = [];
+  last = '';
+  #done: (() => void) | null = null;
+
+  write(text: string, done: () => void): void {
+    assert.equal(this.#done, null, 'one write is under way at a time');
+    this.writes.push(text);
+    this.#done = done;
+  }
+
+  writeLast(text: string): void {
+    this.last += text;
+  }
+
+  /** Ends the write under way. Returns whether there was one. */
+  finish(): boolean {
+    const done = this.#done;
+    this.#done = null;
+    done?.();
+    return done !== null;
+  }
+}
+
+test('lines that are not urgent are written together, after 64 KB or 100 ms', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const sink = new SlowSink();
+  const buffer = new LineBuffer(sink, droppedLine);
+  buffer.add('a\n', false);
+  t.mock.timers.tick(99);
+  buffer.add('b\n', false);
+  assert.deepEqual(sink.writes, []);
+  t.mock.timers.tick(1);
+  assert.deepEqual(sink.writes, ['a\nb\n']);
+  sink.finish();
+  const line = `${'x'.repeat(1023)}\n`;
+  for (let i = 0; i < 64; i++) buffer.add(line, false);
+  assert.equal(sink.writes[1], line.repeat(64));
+  buffer.add('c\n', false);
+  sink.finish();
+  assert.equal(sink.writes.length, 2, 'what came during a write waits for its own 100 ms');
+  t.mock.timers.tick(100);
+  assert.equal(sink.writes[2], 'c\n');
+});
+
+test('an urgent line is written at once, after those before it', () => {
+  const sink = new SlowSink();
+  const buffer = new LineBuffer(sink, droppedLine);
+  buffer.add('a\n', false);
+  buffer.add('b\n', true);
+  assert.deepEqual(sink.writes, ['a\nb\n']);
+  buffer.add('c\n', true);
+  buffer.add('d\n', false);
+  sink.finish();
+  assert.deepEqual(sink.writes, ['a\nb\n', 'c\nd\n']);
+});
+
+test('flushed() resolves when all lines are written, or after its time', async (t) => {
+  const sink = new SlowSink();
+  const buffer = new LineBuffer(sink, droppedLine);
+  await buffer.flushed(1e6);
+  buffer.add('a\n', false);
+  const flushed = buffer.flushed(1e6);
+  buffer.add('b\n', false);
+  assert.deepEqual(sink.writes, ['a\n']);
+  sink.finish();
+  assert.deepEqual(sink.writes, ['a\n', 'b\n']);
+  let isFlushed = false;
+  void flushed.then(() => (isFlushed = true));
+  await null;
+  assert.equal(isFlushed, false);
+  sink.finish();
+  await flushed;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  buffer.add('c\n', false);
+  const timedOut = buffer.flushed(500);
+  t.mock.timers.tick(500);
+  await timedOut;
+});
+
+test('a slow reader costs a limited amount of memory; one line says how many are missing, in their place', () => {
+  const action = fc.oneof(
+    fc.record({ length: fc.integer({ min: 1, max: 60 }), isUrgent: fc.boolean() }),
+    fc.constant('finish' as const),
+  );
+  fc.assert(fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
+    const sink = new SlowSink();
+    const buffer = new LineBuffer(sink, droppedLine, 200);
+    let added = 0;
+    for (const step of actions) {
+      if (step === 'finish') sink.finish();
+      else buffer.add(`${String(added++).padEnd(step.length, '.')}\n`, step.isUrgent);
+    }
+    assert.ok(sink.writes.every((text) => text.length <= 200 + droppedLine(added).length));
+    void buffer.flushed(1);
+    while (sink.finish());
+    // Every line was written in its place, or counted there.
+    let expected = 0;
+    let dropped = 0;
+    for (const line of sink.writes.join('').split('\n').slice(0, -1)) {
+      const missing = /^\((\d+)\)$/.exec(line);
+      if (missing === null) assert.equal(Number.parseInt(line), expected++);
+      else {
+        expected += Number(missing[1]);
+        dropped += Number(missing[1]);
+      }
+    }
+    assert.deepEqual([expected, dropped], [added, buffer.dropped]);
+  }), { numRuns: 300 });
+});
+
+test('at the end of the process, what waits is written in whole lines', () => {
+  const sink = new SlowSink();
+  const buffer = new LineBuffer(sink, droppedLine);
+  buffer.writeLast();
+  buffer.add('a\n', false);
+  buffer.writeLast();
+  assert.equal(sink.last, 'a\n');
+  buffer.add('b\n', true);
+  buffer.add('c\n', true);
+  buffer.writeLast();
+  assert.equal(sink.last, 'a\n\nc\n', 'the write of b may have ended within the line');
+});

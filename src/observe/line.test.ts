@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { newSecret } from '../keys/secret.ts';
+import { anyCharacter } from '../testing/strings.ts';
+import { accessLine, eventLine, visible, type Access } from './line.ts';
+
+const time = Date.parse('2026-11-21T12:00:05.007Z');
+const access: Access = {
+  id: 'a1', key: 'k1', method: 'GET', path: '/v1/pets', status: 200, bytes: 1523, ms: 0.81234, address: '::1',
+};
+
+/** Any UTF-16 string, and those that could end a line or look like another one. */
+const text = fc.oneof(
+  fc.string({ unit: anyCharacter }),
+  fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
+  fc.string({ unit: fc.constantFrom('\n', '\r', '"', '\\', '\u2028', '\u2029', '\x7f', '\x85', '\x1b', '\ud800', 'a') }),
+  fc.constantFrom(
+    '\npetstore: the disk is full', '"}\n{"time":"x","level":"error"}', '/x" 500 1 B 1 ms\n', '\x1b[2K\rpetstore: ',
+    '\u202e\u2066', '\u{e0041}', '\\u000a', '\udc00\ud800',
+  ),
+);
+
+/** One line, of visible characters and spaces only, in well-formed Unicode. */
+function assertOneLine(line: string): void {
+  assert.match(line, /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+\n$/u);
+  assert.equal(Buffer.from(line).toString(), line);
+}
+
+test('an event is a line of text, or a JSON object with time, level, message and fields', () => {
+  assert.equal(eventLine('text', time, 'warn', 'a "b"\n', { key: 'k1' }), 'petstore: a "b"\\u{a}\n');
+  const line = eventLine('json', time, 'warn', 'a "b"\n', { key: 'k1', status: 503 });
+  assert.deepEqual(JSON.parse(line), {
+    time: '2026-11-21T12:00:05.007Z', level: 'warn', message: 'a "b"\n', key: 'k1', status: 503,
+  });
+});
+
+test('a request is a line of text, or a JSON object', () => {
+  assert.equal(
+    accessLine('text', time, access),
+    '2026-11-21T12:00:05.007Z a1 k1 ::1 GET "/v1/pets" 200 1523 B 0.81 ms\n',
+  );
+  const json = JSON.parse(accessLine('json', time, access)) as object;
+  assert.deepEqual(json, { time: '2026-11-21T12:00:05.007Z', level: 'info', message: 'request', ...access, ms: 0.81 });
+  const unread = { ...access, key: null, method: null, path: null, status: 400, bytes: 90, ms: 0, address: '' };
+  assert.equal(accessLine('text', time, unread), '2026-11-21T12:00:05.007Z a1 - - - - 400 90 B 0 ms\n');
+  const { key, method, path, address } = JSON.parse(accessLine('json', time, unread)) as Access;
+  assert.deepEqual([key, method, path, address], [null, null, null, '-']);
+});
+
+test('times have three digits of milliseconds, in any order of the calls', () => {
+  const instants = fc.integer({ min: 0, max: 4e12 });
+  fc.assert(fc.property(fc.array(fc.oneof(instants, fc.integer({ min: time, max: time + 3000 }))), (times) => {
+    for (const instant of times) {
+      const { time: shown } = JSON.parse(eventLine('json', instant, 'info', '')) as { time: string };
+      assert.equal(shown, new Date(instant).toISOString());
+    }
+  }));
+});
+
+test('no path, address or message can end a line, forge one or hide in it', () => {
+  fc.assert(fc.property(text, text, (one, two) => {
+    const request = { ...access, path: one, address: two };
+    for (const format of ['text', 'json'] as const) {
+      assertOneLine(accessLine(format, time, request));
+      assertOneLine(eventLine(format, time, 'info', one, { path: two, [two]: one }));
+    }
+    const json = JSON.parse(accessLine('json', time, request)) as Access;
+    assert.equal(json.path, one);
+    assert.deepEqual({ ...json, path: '', address: '' }, {
+      ...{ time: new Date(time).toISOString(), level: 'info', message: 'request' }, ...access,
+      ...{ ms: 0.81, path: '', address: '' },
+    });
+    assert.equal((JSON.parse(eventLine('json', time, 'info', one)) as { message: string }).message, one);
+    // In text the path is the only thing in quotes, so the other columns are where they are expected.
+    const line = /^\S+Z a1 k1 (\S.*) GET "[^"]*" 200 1523 B 0\.81 ms\n$/;
+    assert.match(accessLine('text', time, { ...request, address: '::1' }), line);
+    assert.ok(visible(one).startsWith('petstore: ') === one.startsWith('petstore: '));
+  }), { numRuns: 2_000 });
+});
+
+test('a secret in a path is not logged', () => {
+  const secret = newSecret();
+  for (const format of ['text', 'json'] as const) {
+    for (const path of [`/v1/pets/${secret}`, `/${secret}x${secret}`, `/${secret.slice(0, -1)}`]) {
+      const line = accessLine(format, time, { ...access, path });
+      assert.ok(!line.includes(secret.slice(9, 30)), line);
+    }
+  }
+  assert.ok(accessLine('json', time, { ...access, path: '/petstore_shop/v1/pets' }).includes('/petstore_shop/v1/pets'));
+});

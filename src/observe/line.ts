@@ -1,0 +1,89 @@
+/**
+ * The lines of the log, as JSON and as text (docs/server.md, "Log").
+ *
+ * Paths and addresses come from clients. Nothing that they contain may end a line, look like the start of another one,
+ * or control the terminal that shows it. So whatever is not a visible character or a space is escaped.
+ */
+import { secretPrefix } from '../keys/secret.ts';
+import type { Level, LogFields } from '../domain/log.ts';
+
+/** What the lines of a log are: text for people, or a JSON object each. */
+export type LogFormat = 'text' | 'json';
+
+/** One request and its response. `null`: there was none. */
+export interface Access {
+  readonly id: string;
+  /** The id of the key. */
+  readonly key: string | null;
+  readonly method: string | null;
+  readonly path: string | null;
+  readonly status: number;
+  /** The length of the body of the response. */
+  readonly bytes: number;
+  readonly ms: number;
+  readonly address: string;
+}
+
+/** Control, format and surrogate characters (a pair is one other character), and separators of lines. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const needsEscape = /["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/** A client may have put its secret into a path by mistake. */
+const secretLike = new RegExp(`${secretPrefix}(?:(?!${secretPrefix})[0-9A-Za-z]){20,}`, 'g');
+const isPlain = /^[ !#-[\]-~]*$/;
+
+/** Returns a text as a JSON string, in which also quotes are escaped by their number. */
+export function quoted(text: string): string {
+  return isPlain.test(text) ? `"${text}"` : `"${text.replace(needsEscape, unicodeEscapes)}"`;
+}
+
+/** Returns a text in which every invisible character is replaced by `\u{…}`. */
+export function visible(text: string): string {
+  return isPlain.test(text) ? text : text.replace(invisible, (found) => `\\u{${found.codePointAt(0)!.toString(16)}}`);
+}
+
+/** Returns an event as a line. */
+export function eventLine(
+  format: LogFormat, time: number, level: Level, message: string, fields: LogFields = {},
+): string {
+  if (format === 'text') return `petstore: ${visible(message)}\n`;
+  const more = Object.entries(fields).map(([name, value]) => {
+    return `,${quoted(name)}:${typeof value === 'string' ? quoted(value) : value}`;
+  });
+  return `{"time":"${isoTime(time)}","level":"${level}","message":${quoted(message)}${more.join('')}}\n`;
+}
+
+/** Returns a request as a line. This runs for every request, so it does not use JSON.stringify. */
+export function accessLine(format: LogFormat, time: number, access: Access): string {
+  const { id, key, method, path, status, bytes, address } = access;
+  const ms = Math.round(access.ms * 100) / 100;
+  const shownPath = path === null ? null : quoted(path.includes(secretPrefix) ? path.replace(secretLike, `${secretPrefix}…`) : path);
+  const shownAddress = isPlain.test(address) && address !== '' ? address : '-'; // it is an IP address, or unknown
+  if (format === 'text') {
+    const what = `${method ?? '-'} ${shownPath ?? '-'} ${status} ${bytes} B ${ms} ms`;
+    return `${isoTime(time)} ${id} ${key ?? '-'} ${shownAddress} ${what}\n`;
+  }
+  const from = key === null ? 'null' : `"${key}"`;
+  const what = `"method":${method === null ? 'null' : `"${method}"`},"path":${shownPath},"status":${status}`;
+  const how = `"bytes":${bytes},"ms":${ms},"address":"${shownAddress}"`;
+  return `{"time":"${isoTime(time)}","level":"info","message":"request","id":"${id}","key":${from},${what},${how}}\n`;
+}
+
+function unicodeEscapes(found: string): string {
+  return Array.from({ length: found.length }, (_, i) => {
+    return `\\u${found.charCodeAt(i).toString(16).padStart(4, '0')}`;
+  }).join('');
+}
+
+let second = NaN;
+let secondText = '';
+
+/** Formats a time (RFC 3339). Most calls are in the second of the one before. */
+function isoTime(time: number): string {
+  const whole = Math.floor(time / 1000);
+  if (whole !== second) {
+    second = whole;
+    secondText = new Date(whole * 1000).toISOString().slice(0, -4);
+  }
+  const ms = time - whole * 1000;
+  return `${secondText}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`;
+}

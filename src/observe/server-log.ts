@@ -1,0 +1,47 @@
+import type { Log } from '../domain/log.ts';
+import { accessLine, eventLine, type Access, type LogFormat } from './line.ts';
+import { LineBuffer, type Sink } from './line-buffer.ts';
+
+/** The log of the server: its events, and with the access log its requests, in one order. */
+export class ServerLog {
+  readonly #format: LogFormat;
+  readonly #lines: LineBuffer;
+  readonly #now: () => number;
+  readonly #start: string;
+
+  /** `start` is what each line begins with. */
+  constructor(sink: Sink, format: LogFormat, start: string, now: () => number) {
+    this.#format = format;
+    this.#now = now;
+    this.#start = start;
+    this.#lines = new LineBuffer(sink, (count) => {
+      const message = `${count} lines of this log are missing here, because its reader was too slow`;
+      return eventLine(this.#format, this.#now(), 'warn', message, { lines: count });
+    });
+  }
+
+  /** How many lines were dropped because the reader was too slow. */
+  get dropped(): number {
+    return this.#lines.dropped;
+  }
+
+  /** Logs an event. */
+  readonly event: Log = (message, level = 'info', fields) => {
+    this.#lines.add(this.#start + eventLine(this.#format, this.#now(), level, message, fields), true);
+  };
+
+  /** Logs a request. */
+  readonly access = (access: Access): void => {
+    this.#lines.add(this.#start + accessLine(this.#format, this.#now(), access), false);
+  };
+
+  /** Resolves when all lines are written, or after `timeoutMs`. */
+  flushed(timeoutMs: number): Promise<void> {
+    return this.#lines.flushed(timeoutMs);
+  }
+
+  /** Writes what can be written at once, because the process ends. */
+  writeLast(): void {
+    this.#lines.writeLast();
+  }
+}
