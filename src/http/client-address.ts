@@ -7,8 +7,9 @@ import type { Sender } from './request.ts';
  */
 export function clientAddress(sender: Pick<Sender, 'address' | 'headers'>, trustedProxies: number): string {
   let { address } = sender;
-  if (trustedProxies === 0) return address;
-  const hops = String(sender.headers['x-forwarded-for'] ?? '').split(',').slice(-trustedProxies);
+  const forwarded = sender.headers['x-forwarded-for'];
+  if (trustedProxies === 0 || forwarded === undefined) return address;
+  const hops = String(forwarded).split(',').slice(-trustedProxies);
   for (const hop of hops.reverse().map((text) => text.trim())) {
     // Some proxies add a port: `203.0.113.7:4711`, `[2001:db8::7]:4711`.
     const [, ipv6, ipv4] = /^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$/.exec(hop) ?? [];

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { LineBuffer, type Sink } from './line-buffer.ts';
+import { LineBuffer, type LineFormat, type Sink } from './line-buffer.ts';
 
-const droppedLine = (count: number): string => `(${count})\n`;
+const format: LineFormat<string> = { lineOf: (line) => line, droppedLine: (count) => `(${count})\n` };
+
+function add(buffer: LineBuffer<string>, line: string, isUrgent: boolean): void {
+  buffer.add(line, line.length, isUrgent);
+}
 
 /** A sink whose writes end when the test says so. */
 class SlowSink implements Sink {
@@ -33,18 +37,18 @@ class SlowSink implements Sink {
 test('lines that are not urgent are written together, after 64 KB or 100 ms', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const sink = new SlowSink();
-  const buffer = new LineBuffer(sink, droppedLine);
-  buffer.add('a\n', false);
+  const buffer = new LineBuffer(sink, format);
+  add(buffer, 'a\n', false);
   t.mock.timers.tick(99);
-  buffer.add('b\n', false);
+  add(buffer, 'b\n', false);
   assert.deepEqual(sink.writes, []);
   t.mock.timers.tick(1);
   assert.deepEqual(sink.writes, ['a\nb\n']);
   sink.finish();
   const line = `${'x'.repeat(1023)}\n`;
-  for (let i = 0; i < 64; i++) buffer.add(line, false);
+  for (let i = 0; i < 64; i++) add(buffer, line, false);
   assert.equal(sink.writes[1], line.repeat(64));
-  buffer.add('c\n', false);
+  add(buffer, 'c\n', false);
   sink.finish();
   assert.equal(sink.writes.length, 2, 'what came during a write waits for its own 100 ms');
   t.mock.timers.tick(100);
@@ -53,23 +57,23 @@ test('lines that are not urgent are written together, after 64 KB or 100 ms', (t
 
 test('an urgent line is written at once, after those before it', () => {
   const sink = new SlowSink();
-  const buffer = new LineBuffer(sink, droppedLine);
-  buffer.add('a\n', false);
-  buffer.add('b\n', true);
+  const buffer = new LineBuffer(sink, format);
+  add(buffer, 'a\n', false);
+  add(buffer, 'b\n', true);
   assert.deepEqual(sink.writes, ['a\nb\n']);
-  buffer.add('c\n', true);
-  buffer.add('d\n', false);
+  add(buffer, 'c\n', true);
+  add(buffer, 'd\n', false);
   sink.finish();
   assert.deepEqual(sink.writes, ['a\nb\n', 'c\nd\n']);
 });
 
 test('flushed() resolves when all lines are written, or after its time', async (t) => {
   const sink = new SlowSink();
-  const buffer = new LineBuffer(sink, droppedLine);
+  const buffer = new LineBuffer(sink, format);
   await buffer.flushed(1e6);
-  buffer.add('a\n', false);
+  add(buffer, 'a\n', false);
   const flushed = buffer.flushed(1e6);
-  buffer.add('b\n', false);
+  add(buffer, 'b\n', false);
   assert.deepEqual(sink.writes, ['a\n']);
   sink.finish();
   assert.deepEqual(sink.writes, ['a\n', 'b\n']);
@@ -80,7 +84,7 @@ test('flushed() resolves when all lines are written, or after its time', async (
   sink.finish();
   await flushed;
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  buffer.add('c\n', false);
+  add(buffer, 'c\n', false);
   const timedOut = buffer.flushed(500);
   t.mock.timers.tick(500);
   await timedOut;
@@ -93,13 +97,13 @@ test('a slow reader costs a limited amount of memory; one line says how many are
   );
   fc.assert(fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
     const sink = new SlowSink();
-    const buffer = new LineBuffer(sink, droppedLine, 200);
+    const buffer = new LineBuffer(sink, format, 200);
     let added = 0;
     for (const step of actions) {
       if (step === 'finish') sink.finish();
-      else buffer.add(`${String(added++).padEnd(step.length, '.')}\n`, step.isUrgent);
+      else add(buffer, `${String(added++).padEnd(step.length, '.')}\n`, step.isUrgent);
     }
-    assert.ok(sink.writes.every((text) => text.length <= 200 + droppedLine(added).length));
+    assert.ok(sink.writes.every((text) => text.length <= 200 + format.droppedLine(added).length));
     void buffer.flushed(1);
     while (sink.finish());
     // Every line was written in its place, or counted there.
@@ -119,13 +123,13 @@ test('a slow reader costs a limited amount of memory; one line says how many are
 
 test('at the end of the process, what waits is written in whole lines', () => {
   const sink = new SlowSink();
-  const buffer = new LineBuffer(sink, droppedLine);
+  const buffer = new LineBuffer(sink, format);
   buffer.writeLast();
-  buffer.add('a\n', false);
+  add(buffer, 'a\n', false);
   buffer.writeLast();
   assert.equal(sink.last, 'a\n');
-  buffer.add('b\n', true);
-  buffer.add('c\n', true);
+  add(buffer, 'b\n', true);
+  add(buffer, 'c\n', true);
   buffer.writeLast();
   assert.equal(sink.last, 'a\n\nc\n', 'the write of b may have ended within the line');
 });

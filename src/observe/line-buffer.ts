@@ -4,9 +4,10 @@
  * The problem. A write for each line would cost more than the request that the line is about. And whoever reads stderr
  * may be slow or stand still: then the server must neither wait nor collect lines until its memory is full.
  *
- * The idea. Lines are collected and written together, after 64 KB or 100 ms, and at once if one is urgent. One write is
- * under way at a time. What comes meanwhile is collected up to a limit. Beyond it, lines are dropped and counted until
- * that write has ended, and then one line in their place says how many there were.
+ * The idea. Lines are collected and written together, after 64 KB or 100 ms, and at once if one is urgent. They are also
+ * formatted together, because code that runs many times in a row takes half the time. One write is under way at a time.
+ * What comes meanwhile is collected up to a limit. Beyond it, lines are dropped and counted until that write has ended,
+ * and then one line in their place says how many there were.
  */
 
 /** Where the text goes. */
@@ -19,17 +20,26 @@ export interface Sink {
 
 const batchLength = 64 * 1024;
 const maxDelayMs = 100;
-const maxLength = 1024 * 1024;
+const defaultMaxLength = 1024 * 1024;
 
-/** Collects lines, and writes them in their order. */
-export class LineBuffer {
+/** What the lines of a log are made of. */
+export interface LineFormat<Item> {
+  /** Returns the line of an item. */
+  readonly lineOf: (item: Item) => string;
+  /** Returns the line that says how many lines were dropped in its place. */
+  readonly droppedLine: (count: number) => string;
+}
+
+/** Collects items, and writes the lines made of them in their order. */
+export class LineBuffer<Item> {
   /** How many lines were dropped since the start. */
   dropped = 0;
   readonly #sink: Sink;
-  /** Returns the line that says how many lines were dropped in its place. */
-  readonly #droppedLine: (count: number) => string;
+  readonly #format: LineFormat<Item>;
   readonly #maxLength: number;
-  #text = '';
+  #items: Item[] = [];
+  /** The length of the items, about. */
+  #length = 0;
   #isWriting = false;
   /** How many lines were dropped since the last write began; no line may be added then. */
   #missing = 0;
@@ -39,20 +49,22 @@ export class LineBuffer {
   /** Called when no line waits any more. */
   readonly #whenEmpty: (() => void)[] = [];
 
-  constructor(sink: Sink, droppedLine: (count: number) => string, maxWaiting = maxLength) {
+  /** `maxLength`: of the items that wait for a write. */
+  constructor(sink: Sink, format: LineFormat<Item>, maxLength = defaultMaxLength) {
     this.#sink = sink;
-    this.#droppedLine = droppedLine;
-    this.#maxLength = maxWaiting;
+    this.#format = format;
+    this.#maxLength = maxLength;
   }
 
-  /** Adds a line. An urgent one is written as soon as the lines before it. */
-  add(line: string, isUrgent: boolean): void {
-    if (this.#missing > 0 || this.#text.length + line.length > this.#maxLength) {
+  /** Adds an item that takes about `length` bytes of memory. An urgent one is written as soon as those before it. */
+  add(item: Item, length: number, isUrgent: boolean): void {
+    if (this.#missing > 0 || this.#length + length > this.#maxLength) {
       this.#missing++;
       this.dropped++;
       return;
     }
-    this.#text += line;
+    this.#items.push(item);
+    this.#length += length;
     this.#isUrgent ||= isUrgent;
     this.#writeIfDue();
   }
@@ -72,35 +84,44 @@ export class LineBuffer {
   /** Writes what can be written at once, because the process ends. */
   writeLast(): void {
     // If a write is under way, it may have ended within a line.
-    const text = this.#isWriting ? `\n${this.#text}` : this.#text;
-    this.#text = '';
+    const text = this.#isWriting ? `\n${this.#take()}` : this.#take();
     if (text.length > 1) this.#sink.writeLast(text);
   }
 
   #writeIfDue(): void {
     if (this.#isWriting) return;
-    if (this.#text === '') return this.#whenEmpty.splice(0).forEach((resolve) => resolve());
-    if (this.#isUrgent || this.#whenEmpty.length > 0 || this.#text.length >= batchLength) this.#write();
+    if (this.#items.length === 0) return this.#whenEmpty.splice(0).forEach((resolve) => resolve());
+    if (this.#isUrgent || this.#whenEmpty.length > 0 || this.#length >= batchLength) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), maxDelayMs).unref();
   }
 
   #write(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (this.#isWriting || this.#text === '') return;
-    const text = this.#text;
-    this.#text = '';
-    this.#isUrgent = false;
+    if (this.#isWriting || this.#items.length === 0) return;
     this.#isWriting = true;
-    this.#sink.write(text, () => this.#written());
+    this.#sink.write(this.#take(), () => this.#written());
   }
 
   #written(): void {
     this.#isWriting = false;
     if (this.#missing > 0) {
-      this.#text += this.#droppedLine(this.#missing); // all lines before the dropped ones are in #text
+      // All items that wait came before the dropped ones, so they are written first.
+      const text = this.#take() + this.#format.droppedLine(this.#missing);
       this.#missing = 0;
+      this.#isWriting = true;
+      return this.#sink.write(text, () => this.#written());
     }
     this.#writeIfDue();
+  }
+
+  /** Removes the items. Returns their lines. */
+  #take(): string {
+    let text = '';
+    for (const item of this.#items) text += this.#format.lineOf(item);
+    this.#items = [];
+    this.#length = 0;
+    this.#isUrgent = false;
+    return text;
   }
 }

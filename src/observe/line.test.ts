@@ -7,7 +7,7 @@ import { accessLine, eventLine, visible, type Access } from './line.ts';
 
 const time = Date.parse('2026-11-21T12:00:05.007Z');
 const access: Access = {
-  id: 'a1', key: 'k1', method: 'GET', path: '/v1/pets', status: 200, bytes: 1523, ms: 0.81234, address: '::1',
+  time, id: 'a1', key: 'k1', method: 'GET', path: '/v1/pets', status: 200, bytes: 1523, ms: 0.81234, address: '::1',
 };
 
 /** Any UTF-16 string, and those that could end a line or look like another one. */
@@ -37,14 +37,16 @@ test('an event is a line of text, or a JSON object with time, level, message and
 
 test('a request is a line of text, or a JSON object', () => {
   assert.equal(
-    accessLine('text', time, access),
+    accessLine('text', access),
     '2026-11-21T12:00:05.007Z a1 k1 ::1 GET "/v1/pets" 200 1523 B 0.81 ms\n',
   );
-  const json = JSON.parse(accessLine('json', time, access)) as object;
-  assert.deepEqual(json, { time: '2026-11-21T12:00:05.007Z', level: 'info', message: 'request', ...access, ms: 0.81 });
+  const json = JSON.parse(accessLine('json', access)) as object;
+  assert.deepEqual(json, {
+    ...{ ...access, time: '2026-11-21T12:00:05.007Z', level: 'info', message: 'request', ms: 0.81 },
+  });
   const unread = { ...access, key: null, method: null, path: null, status: 400, bytes: 90, ms: 0, address: '' };
-  assert.equal(accessLine('text', time, unread), '2026-11-21T12:00:05.007Z a1 - - - - 400 90 B 0 ms\n');
-  const { key, method, path, address } = JSON.parse(accessLine('json', time, unread)) as Access;
+  assert.equal(accessLine('text', unread), '2026-11-21T12:00:05.007Z a1 - - - - 400 90 B 0 ms\n');
+  const { key, method, path, address } = JSON.parse(accessLine('json', unread)) as Access;
   assert.deepEqual([key, method, path, address], [null, null, null, '-']);
 });
 
@@ -62,19 +64,19 @@ test('no path, address or message can end a line, forge one or hide in it', () =
   fc.assert(fc.property(text, text, (one, two) => {
     const request = { ...access, path: one, address: two };
     for (const format of ['text', 'json'] as const) {
-      assertOneLine(accessLine(format, time, request));
+      assertOneLine(accessLine(format, request));
       assertOneLine(eventLine(format, time, 'info', one, { path: two, [two]: one }));
     }
-    const json = JSON.parse(accessLine('json', time, request)) as Access;
+    const json = JSON.parse(accessLine('json', request)) as Access;
     assert.equal(json.path, one);
     assert.deepEqual({ ...json, path: '', address: '' }, {
-      ...{ time: new Date(time).toISOString(), level: 'info', message: 'request' }, ...access,
+      ...access, ...{ time: new Date(time).toISOString(), level: 'info', message: 'request' },
       ...{ ms: 0.81, path: '', address: '' },
     });
     assert.equal((JSON.parse(eventLine('json', time, 'info', one)) as { message: string }).message, one);
     // In text the path is the only thing in quotes, so the other columns are where they are expected.
     const line = /^\S+Z a1 k1 (\S.*) GET "[^"]*" 200 1523 B 0\.81 ms\n$/;
-    assert.match(accessLine('text', time, { ...request, address: '::1' }), line);
+    assert.match(accessLine('text', { ...request, address: '::1' }), line);
     assert.ok(visible(one).startsWith('petstore: ') === one.startsWith('petstore: '));
   }), { numRuns: 2_000 });
 });
@@ -83,9 +85,9 @@ test('a secret in a path is not logged', () => {
   const secret = newSecret();
   for (const format of ['text', 'json'] as const) {
     for (const path of [`/v1/pets/${secret}`, `/${secret}x${secret}`, `/${secret.slice(0, -1)}`]) {
-      const line = accessLine(format, time, { ...access, path });
+      const line = accessLine(format, { ...access, path });
       assert.ok(!line.includes(secret.slice(9, 30)), line);
     }
   }
-  assert.ok(accessLine('json', time, { ...access, path: '/petstore_shop/v1/pets' }).includes('/petstore_shop/v1/pets'));
+  assert.ok(accessLine('json', { ...access, path: '/petstore_shop/v1/pets' }).includes('/petstore_shop/v1/pets'));
 });

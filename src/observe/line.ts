@@ -12,6 +12,8 @@ export type LogFormat = 'text' | 'json';
 
 /** One request and its response. `null`: there was none. */
 export interface Access {
+  /** When the response was made, in milliseconds since the epoch. */
+  readonly time: number;
   readonly id: string;
   /** The id of the key. */
   readonly key: string | null;
@@ -53,8 +55,8 @@ export function eventLine(
 }
 
 /** Returns a request as a line. This runs for every request, so it does not use JSON.stringify. */
-export function accessLine(format: LogFormat, time: number, access: Access): string {
-  const { id, key, method, path, status, bytes, address } = access;
+export function accessLine(format: LogFormat, access: Access): string {
+  const { time, id, key, method, path, status, bytes, address } = access;
   const ms = Math.round(access.ms * 100) / 100;
   const shownPath = path === null ? null : quoted(path.includes(secretPrefix) ? path.replace(secretLike, `${secretPrefix}…`) : path);
   const shownAddress = isPlain.test(address) && address !== '' ? address : '-'; // it is an IP address, or unknown

@@ -55,6 +55,6 @@ export class Observed implements Handler {
     const [method, path] = sender instanceof Request ? [sender.method, sender.path] : [null, null];
     const bytes = method === 'HEAD' ? 0 : lengthOf(body);
     const address = clientAddress(sender, this.#observers.trustedProxies);
-    log({ id: sender.id, key: about?.key ?? null, method, path, status, bytes, ms, address });
+    log({ time: Date.now(), id: sender.id, key: about?.key ?? null, method, path, status, bytes, ms, address });
   }
 }

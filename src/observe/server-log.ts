@@ -2,10 +2,13 @@ import type { Log } from '../domain/log.ts';
 import { accessLine, eventLine, type Access, type LogFormat } from './line.ts';
 import { LineBuffer, type Sink } from './line-buffer.ts';
 
+/** About the memory of an access without its path, and the length of its line. */
+const accessBytes = 200;
+
 /** The log of the server: its events, and with the access log its requests, in one order. */
 export class ServerLog {
   readonly #format: LogFormat;
-  readonly #lines: LineBuffer;
+  readonly #lines: LineBuffer<string | Access>;
   readonly #now: () => number;
   readonly #start: string;
 
@@ -14,9 +17,12 @@ export class ServerLog {
     this.#format = format;
     this.#now = now;
     this.#start = start;
-    this.#lines = new LineBuffer(sink, (count) => {
-      const message = `${count} lines of this log are missing here, because its reader was too slow`;
-      return eventLine(this.#format, this.#now(), 'warn', message, { lines: count });
+    this.#lines = new LineBuffer(sink, {
+      lineOf: (item) => this.#start + (typeof item === 'string' ? item : accessLine(format, item)),
+      droppedLine: (count) => {
+        const message = `${count} lines of this log are missing here, because its reader was too slow`;
+        return this.#start + eventLine(format, now(), 'warn', message, { lines: count });
+      },
     });
   }
 
@@ -27,12 +33,13 @@ export class ServerLog {
 
   /** Logs an event. */
   readonly event: Log = (message, level = 'info', fields) => {
-    this.#lines.add(this.#start + eventLine(this.#format, this.#now(), level, message, fields), true);
+    const line = eventLine(this.#format, this.#now(), level, message, fields);
+    this.#lines.add(line, line.length, true);
   };
 
   /** Logs a request. */
   readonly access = (access: Access): void => {
-    this.#lines.add(this.#start + accessLine(this.#format, this.#now(), access), false);
+    this.#lines.add(access, accessBytes + (access.path?.length ?? 0), false);
   };
 
   /** Resolves when all lines are written, or after `timeoutMs`. */

@@ -1,0 +1,201 @@
+/** The log and the metrics of the built server, as a process with a real stderr. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { Program } from '../../harness/program.ts';
+import { makeKey, runServer, serverPath, startServer, type RunningServer } from '../../harness/server.ts';
+import { send } from '../testing/service.ts';
+
+interface Line {
+  readonly time: string;
+  readonly level: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+/** The lines of a log in JSON. Each must be a whole one. */
+function linesOf(stderr: string): Line[] {
+  assert.ok(stderr === '' || stderr.endsWith('\n'));
+  return stderr.split('\n').slice(0, -1).map((text) => {
+    const line = JSON.parse(text) as Line;
+    assert.deepEqual(Object.keys(line).slice(0, 3), ['time', 'level', 'message']);
+    assert.equal(new Date(line.time).toISOString(), line.time);
+    return line;
+  });
+}
+
+/** Starts the server with a log in JSON, as a service manager does. */
+const startJson = (...[owner, folder, flags, command]: Parameters<typeof startServer>): Promise<RunningServer> =>
+  startServer(owner, folder, flags, command, { LOG_FORMAT: '' });
+
+async function metricsAddress(server: RunningServer): Promise<string> {
+  return (await server.printed(/(http:\/\/[^"]+\/metrics)/, 'stderr'))[1]!;
+}
+
+test('events and requests are JSON lines in one order, and the last are written before the process ends', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startJson(t, folder, ['--access-log']);
+  for (let i = 0; i < 20; i++) await send(server.address, 'GET', `/v1/pets?i=${i}`, { key });
+  const { code, stdout, stderr } = await server.stop();
+  assert.deepEqual([code, stdout], [0, `petstore listening on ${server.address}\n`]);
+  const [start, ...requests] = linesOf(stderr);
+  assert.deepEqual([start!.message, start!.level, start!['animals']], [`0 animals in ${folder}`, 'info', 0]);
+  assert.deepEqual(requests.map(({ message, status, key: id }) => [message, status, id]),
+    Array.from({ length: 20 }, () => ['request', 200, 'k1']));
+  assert.ok(!stderr.includes(key.slice(9)), 'the secret is in the log');
+  const times = [start!, ...requests].map(({ time }) => time);
+  assert.deepEqual(times, times.toSorted());
+});
+
+test('the access log is off by default and on with --demo', async (t) => {
+  for (const [flags, count] of [[[], 0], [['--demo'], 1]] as const) {
+    const server = await startJson(t, temporaryFolder(t), flags);
+    await send(server.address, 'GET', '/healthz');
+    assert.equal(linesOf((await server.stop()).stderr).filter(({ message }) => message === 'request').length, count);
+  }
+});
+
+test('by default the log is JSON in a file and text on a terminal', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'log');
+  const command = ['sh', '-c', `exec "$0" "$@" 2>${file}`, process.execPath, serverPath];
+  const server = await startJson(t, join(folder, 'data'), ['--access-log'], command);
+  await send(server.address, 'GET', '/healthz');
+  assert.equal((await server.stop()).code, 0);
+  assert.deepEqual(linesOf(readFileSync(file, 'utf8')).map(({ path }) => path), [undefined, undefined, '/healthz']);
+
+  if (spawnSync('script', ['--version']).error !== undefined) return t.diagnostic('no terminal: there is no script(1)');
+  const line = `'${process.execPath}' '${serverPath}' --port 0 --data '${join(folder, 'data')}' --access-log`;
+  const terminal = new Program(t, ['script', '-qfec', line, '/dev/null']);
+  const [, address] = await terminal.printed(/listening on (http:\S+)\r?\n/);
+  await send(address!, 'GET', '/healthz');
+  await terminal.printed(/Z \w+ - 127\.0\.0\.1 GET "\/healthz" 200 15 B \S+ ms\r?\n/);
+  assert.match(terminal.stdout, /petstore: 0 animals in /);
+});
+
+test('an error at a start is one line in the format of the log', async (t) => {
+  const json = await runServer(t, '/dev/null/x', [], undefined, { LOG_FORMAT: '' }).ended;
+  const [line, ...more] = linesOf(json.stderr);
+  assert.deepEqual([json.code, line!.level, more], [1, 'error', []]);
+  const text = await runServer(t, '/dev/null/x', ['--log-format', 'text'], undefined, { LOG_FORMAT: '' }).ended;
+  assert.match(text.stderr, /^petstore: [^\n]+\n$/);
+  const taken = await startServer(t, temporaryFolder(t), ['--metrics', '127.0.0.1:0']);
+  const [, port] = /:(\d+)\/metrics/.exec(await metricsAddress(taken))!;
+  const refused = await runServer(t, temporaryFolder(t), ['--metrics', `127.0.0.1:${port}`]).ended;
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, new RegExp(`^petstore: cannot serve metrics on 127\\.0\\.0\\.1, port ${port} .*--metrics\n$`));
+});
+
+test('a bug that ends the server is one line, and the last', async (t) => {
+  const throwing = `data:text/javascript,process.on('SIGUSR2', () => { throw new Error('a\\nbug') })`;
+  const server = await startJson(t, temporaryFolder(t), [], [process.execPath, '--import', throwing, serverPath]);
+  const { code, stderr } = await server.stop('SIGUSR2');
+  assert.equal(code, 1);
+  assert.match(linesOf(stderr).at(-1)!.message, /^the server ends because of a bug: Error: a\nbug\n/);
+});
+
+test('a reader that stands still stops neither the server nor its end; what is missing is counted', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1000000', '--per-day', '1000000');
+  const flags = ['--access-log', '--metrics', '127.0.0.1:0'];
+  const server = await startJson(t, folder, flags);
+  const metrics = await metricsAddress(server);
+  const dropped = async (): Promise<number> => {
+    const text = await (await fetch(metrics)).text();
+    return Number(/^petstore_log_lines_dropped_total (\d+)$/m.exec(text)![1]);
+  };
+  server.child.stderr.pause();
+  const path = `/v1/pets/${'x'.repeat(12_000)}`;
+  let sent = 0;
+  // A pipe takes 64 KB, then 1 MiB at a time waits in the process: about 180 of these lines.
+  for (; (await dropped()) === 0; sent += 10) {
+    await Promise.all(Array.from({ length: 10 }, () => send(server.address, 'GET', path, { key })));
+    assert.ok(sent < 2_000, 'the log has a limit');
+  }
+  const missing = await dropped();
+  server.child.stderr.resume();
+  await server.printed(/are missing here/, 'stderr');
+  await send(server.address, 'GET', '/healthz');
+  const { code, stderr } = await server.stop();
+  assert.equal(code, 0);
+  const lines = linesOf(stderr);
+  const notices = lines.filter(({ message }) => /^\d+ lines of this log are missing/.test(message));
+  const logged = lines.filter(({ message }) => message === 'request');
+  assert.equal(notices.reduce((sum, { lines: count }) => sum + Number(count), 0), missing);
+  assert.equal(logged.length + missing, sent + 1);
+  assert.equal(logged.at(-1)!['path'], '/healthz');
+
+  const still = await startJson(t, folder, flags);
+  const stillMetrics = await metricsAddress(still);
+  still.child.stderr.pause();
+  while (Number(/^petstore_log_lines_dropped_total (\d+)$/m.exec(await (await fetch(stillMetrics)).text())![1]) === 0) {
+    await Promise.all(Array.from({ length: 10 }, () => send(still.address, 'GET', path, { key })));
+  }
+  still.child.kill('SIGTERM');
+  const [exitCode] = (await once(still.child, 'exit')) as [number];
+  assert.equal(exitCode, 0);
+});
+
+test('a reader that has gone does not end the server', async (t) => {
+  const server = await startJson(t, temporaryFolder(t), ['--access-log']);
+  server.child.stderr.destroy();
+  for (let i = 0; i < 300; i++) assert.equal((await send(server.address, 'GET', '/healthz')).status, 200);
+  server.child.kill('SIGTERM');
+  const [exitCode] = (await once(server.child, 'exit')) as [number];
+  assert.equal(exitCode, 0);
+});
+
+test('the metrics add up, promtool accepts them, and they are on their own address', async (t) => {
+  const folder = temporaryFolder(t);
+  const server = await startServer(t, folder, ['--demo', '--metrics', '127.0.0.1:0']);
+  const [, key] = await server.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
+  const address = await metricsAddress(server);
+  for (let i = 0; i < 5; i++) await send(server.address, 'GET', '/v1/pets', { key: key! });
+  await send(server.address, 'POST', '/v1/pets', { key: key!, body: '{"name":"a","categoryId":1}' });
+  await send(server.address, 'GET', '/v1/pets');
+  const response = await fetch(address);
+  const text = await response.text();
+  assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  const value = (name: string): number => {
+    const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+    return line === undefined ? NaN : Number(line.slice(name.length + 1));
+  };
+  assert.equal(value('petstore_http_requests_total{operation="listPets",status="200"}'), 5);
+  assert.equal(value('petstore_http_requests_total{operation="listPets",status="401"}'), 1);
+  assert.equal(value('petstore_http_request_duration_seconds_count{operation="createPet"}'), 1);
+  assert.equal(value('petstore_connections_accepted_total'), 7);
+  assert.deepEqual([value('petstore_animals'), value('petstore_orders'), value('petstore_ready')], [33, 8, 1]);
+  assert.equal(value('petstore_journal_last_record'), 33);
+  assert.ok(value('petstore_journal_last_sync_duration_seconds') > 0);
+  assert.ok(value('petstore_journal_bytes') > 33 * 50);
+  assert.equal(value('petstore_journal_failures_total') + value('petstore_snapshot_failures_total'), 0);
+  assert.ok(value('process_resident_memory_bytes') > 1e7);
+  assert.ok(Math.abs(value('process_start_time_seconds') - Date.now() / 1000) < 120);
+  assert.ok(value('process_cpu_seconds_total') > 0);
+  assert.ok(value('petstore_event_loop_delay_seconds{stat="max"}') >= 0);
+  if (process.platform === 'linux') assert.ok(value('process_open_fds') > 3 && value('process_max_fds') > 100);
+  assert.ok(!text.includes(key!) && !text.includes('NaN') && !text.includes('undefined'));
+
+  const served = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!);
+  const guide = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
+  const table = guide.slice(guide.indexOf('| metric |'), guide.indexOf('- `operation` is'));
+  const described = [...table.matchAll(/`((?:petstore|process)_\w+)/g)].map(([, name]) => name!);
+  if (process.platform === 'linux') assert.deepEqual(served.toSorted(), described.toSorted());
+
+  assert.equal((await fetch(address, { method: 'HEAD' })).status, 200);
+  assert.equal((await fetch(address, { method: 'POST' })).status, 405);
+  assert.equal((await fetch(address.replace('/metrics', '/'))).status, 404);
+  assert.equal((await send(server.address, 'GET', '/metrics')).status, 404);
+  try {
+    execFileSync('promtool', ['check', 'metrics'], { input: text, stdio: ['pipe', 'pipe', 'pipe'] });
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code?: string; stdout?: Buffer; stderr?: Buffer };
+    if (code === 'ENOENT') t.diagnostic("promtool of Debian's package prometheus is not installed: it was not asked");
+    else assert.fail(`promtool: ${stdout}${stderr}`);
+  }
+});
