@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { UsageError } from '../../conformance/options.ts';
 import { figures, find, ratioColumn, ratioOf, resultTable, type Result } from '../measure/experiments.ts';
 import { table } from '../table.ts';
-import { baseline, ours } from './targets.ts';
+import { baseline, observed, ours } from './targets.ts';
 import { create, creates, get, list, refused, unauthorized, type Workload } from './workloads.ts';
 
 export interface Report {
@@ -30,10 +30,15 @@ export function allFigures({ results, lacks, source, processes }: Report): strin
   ];
   const toList = [unauthorized, refused].map(({ title }) =>
     `${title} ${ratioOf(find(results, title, ours), find(results, list.title, ours), 'userCpu')}`);
+  const toPlain = Object.keys(observed).flatMap((name) => {
+    const result = find(results, list.title, name);
+    return result === undefined ? [] : `${name} ${ratioOf(result, find(results, list.title, ours), 'userCpu')}`;
+  });
   const missing = Object.entries(lacks).filter(([, text]) => text !== '').map(([name, text]) => `- ${name}: ${text}`);
   return [
     resultTable(results, columns),
     `User CPU of ${ours} ÷ that of its list of 20: ${toList.join(', ')}.`,
+    ...(toPlain.length === 0 ? [] : [`User CPU of a list of 20 ÷ that of ${ours} alone: ${toPlain.join(', ')}.`]),
     `Median (minimum–maximum) of fresh processes of each target: ${processes}. CPU time is per request. p50 and p99 are
 without the first tenth of the responses; memory is measured after the load.`,
     ...(missing.length === 0 ? [] : [`What the targets lack:\n\n${missing.join('\n')}`]),

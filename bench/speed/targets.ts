@@ -9,7 +9,7 @@ import { copyOf, filledFolder, makeLimitedKey, startOwnServer, unlimited } from 
 import { nodeCommand, ServerProcess } from '../measure/server-process.ts';
 import { check } from './check.ts';
 import { sendOne, type Response, type Session } from './session.ts';
-import { animals, creates, reads, workloads, type Workload } from './workloads.ts';
+import { animals, creates, list, reads, workloads, type Workload } from './workloads.ts';
 
 export interface Target {
   readonly name: string;
@@ -21,6 +21,11 @@ export interface Target {
 }
 
 export const ours = 'petstore';
+/** Our server with what an operator can turn on. Their user CPU is compared with that of `ours`. */
+export const observed = {
+  [`${ours} with access log`]: ['--access-log', '--log-format', 'json'],
+  [`${ours} with metrics`]: ['--metrics', '127.0.0.1:0'],
+} as const;
 export const baseline = 'node:http';
 const baselinePath = fileURLToPath(new URL('baseline.mjs', import.meta.url));
 const peersFolder = new URL('../peers/', import.meta.url);
@@ -32,18 +37,20 @@ const peersFolder = new URL('../peers/', import.meta.url);
 const onePerDay: KeyLimits = { perMinute: unlimited.perMinute, perDay: 1 };
 
 /**
- * The baseline and our own server: both return the same bytes.
+ * The baseline and our own server, if `isObserved` also with a log and metrics: all return the same bytes.
  *
  * @throws NotStarted if our own server is not built
  */
-export async function ownTargets(): Promise<readonly Target[]> {
+export async function ownTargets(isObserved: boolean): Promise<readonly Target[]> {
+  const withObserved = isObserved ? Object.entries(observed) : [];
   const [folder] = await filledFolder(animals);
   const [key, spentKey] = [await makeLimitedKey(folder, unlimited), await makeLimitedKey(folder, onePerDay)];
-  const start = async (): Promise<Session> =>
-    ({ ...(await startOwnServer(copyOf(folder), '--trust-proxy', '1')), key, spentKey });
+  const start = async (...flags: readonly string[]): Promise<Session> =>
+    ({ ...(await startOwnServer(copyOf(folder), '--trust-proxy', '1', ...flags)), key, spentKey });
   return [
     { name: baseline, workloads, start: async (workload) => startBaseline(await start(), workload) },
-    { name: ours, workloads: [...reads, ...creates], start },
+    { name: ours, workloads: [...reads, ...creates], start: () => start() },
+    ...withObserved.map(([name, flags]) => ({ name, workloads: [list], start: () => start(...flags) })),
   ];
 }
 
