@@ -44,10 +44,10 @@ const logEndMs = 500;
 
 const args = process.argv.slice(2);
 const format = requestedLogFormat(args, process.env) ?? (process.stderr.isTTY ? 'text' : 'json');
-const serverLog = new ServerLog(stderrSink(), format, clearLine, Date.now);
+const serverLog = new ServerLog(stderrSink(format === 'json' ? 'latin1' : 'utf8'), format, clearLine, Date.now);
 const log = serverLog.event;
 process.on('uncaughtException', (error) => {
-  log(`the server ends because of a bug: ${error instanceof Error ? error.stack : String(error)}`, 'error');
+  serverLog.last(`the server ends because of a bug: ${error instanceof Error ? error.stack : String(error)}`);
   process.exit(1);
 });
 process.on('exit', () => serverLog.writeLast());
@@ -207,8 +207,7 @@ function stopOnSignal(stop: () => Promise<boolean>): void {
   const end = async (): Promise<never> => {
     setTimeout(() => {
       const what = `the files could not be saved within ${stopDeadlineMs / 1000} s`;
-      log(`${what}; the next start reads the journal instead`, 'error');
-      serverLog.writeLast();
+      serverLog.last(`${what}; the next start reads the journal instead`);
       process.kill(process.pid, 'SIGKILL');
     }, stopDeadlineMs);
     try {

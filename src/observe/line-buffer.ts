@@ -14,8 +14,8 @@
 export interface Sink {
   /** Writes without waiting. Calls `done` when more can be written, also after an error; it may do so at once. */
   write(text: string, done: () => void): void;
-  /** Writes what can be written at once, because the process ends. Never throws. */
-  writeLast(text: string): void;
+  /** Writes what can be written at once, because the process ends. `isLate`: a write is under way. Never throws. */
+  writeLast(text: string, isLate: boolean): void;
 }
 
 const batchLength = 64 * 1024;
@@ -81,11 +81,11 @@ export class LineBuffer<Item> {
     });
   }
 
-  /** Writes what can be written at once, because the process ends. */
-  writeLast(): void {
-    // If a write is under way, it may have ended within a line.
-    const text = this.#isWriting ? `\n${this.#take()}` : this.#take();
-    if (text.length > 1) this.#sink.writeLast(text);
+  /** Writes what can be written at once, and another item after it, because the process ends. */
+  writeLast(item?: Item): void {
+    if (item !== undefined) this.#items.push(item);
+    const text = this.#take();
+    if (text !== '') this.#sink.writeLast(text, this.#isWriting);
   }
 
   #writeIfDue(): void {

@@ -8,8 +8,8 @@ import type { Access } from './line.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface Observers {
-  /** Logs a request; null without an access log. */
-  readonly access: ((access: Access) => void) | null;
+  /** Logs a request whose head had this length; null without an access log. */
+  readonly access: ((access: Access, headBytes: number) => void) | null;
   /** null if nobody can ask for them. */
   readonly metrics: Metrics | null;
   readonly trustedProxies: number;
@@ -51,10 +51,14 @@ export class Observed implements Handler {
     return reply;
   }
 
-  #logAccess(log: (access: Access) => void, sender: Sender, { status, body, about }: Reply, ms: number): void {
-    const [method, path] = sender instanceof Request ? [sender.method, sender.path] : [null, null];
+  #logAccess(log: NonNullable<Observers['access']>, sender: Sender, reply: Reply, ms: number): void {
+    const { status, body, about } = reply;
+    const request = sender instanceof Request ? sender : null;
+    const method = request?.method ?? null;
+    const path = request?.path ?? null;
     const bytes = method === 'HEAD' ? 0 : lengthOf(body);
     const address = clientAddress(sender, this.#observers.trustedProxies);
-    log({ time: Date.now(), id: sender.id, key: about?.key ?? null, method, path, status, bytes, ms, address });
+    const access = { time: Date.now(), id: sender.id, key: about?.key ?? null, method, path, status, bytes, ms, address };
+    log(access, request?.headBytes ?? 0);
   }
 }

@@ -2,7 +2,7 @@ import type { Log } from '../domain/log.ts';
 import { accessLine, eventLine, type Access, type LogFormat } from './line.ts';
 import { LineBuffer, type Sink } from './line-buffer.ts';
 
-/** About the memory of an access without its path, and the length of its line. */
+/** About the memory of an access without its strings. */
 const accessBytes = 200;
 
 /** The log of the server: its events, and with the access log its requests, in one order. */
@@ -37,15 +37,20 @@ export class ServerLog {
     this.#lines.add(line, line.length, true);
   };
 
-  /** Logs a request. */
-  readonly access = (access: Access): void => {
-    this.#lines.add(access, accessBytes + (access.path?.length ?? 0), false);
+  /** Logs a request whose head had this length. */
+  readonly access = (access: Access, headBytes: number): void => {
+    this.#lines.add(access, accessBytes + headBytes, false); // a part of a string keeps all of it in memory
   };
 
   /** Resolves when all lines are written, or after `timeoutMs`. */
   flushed(timeoutMs: number): Promise<void> {
     return this.#lines.flushed(timeoutMs);
   }
+
+  /** Logs an error because of which the process ends now, and writes what can be written at once. */
+  readonly last = (message: string): void => {
+    this.#lines.writeLast(eventLine(this.#format, this.#now(), 'error', message));
+  };
 
   /** Writes what can be written at once, because the process ends. */
   writeLast(): void {
