@@ -52,10 +52,11 @@ async function startSlowly(t: TestContext, folder: string, slow: string) {
   }
 }
 
-/** Returns how a server ended. The lines about its progress, one each 10 s, are left out of its log. */
+/** Returns how a server ended. The lines about its progress, one each 10 s, and about 503s are left out of its log. */
 async function endOf(server: Program): Promise<Ended> {
   const { code, stdout, stderr } = await server.ended;
-  return { code, stdout, stderr: stderr.replace(/^petstore: reading the animals: \d+ %\n/gm, '') };
+  const omitted = /^petstore: (reading the animals: \d+ %|request \S+ was refused with 503 .*|\d+ more .*)\n/gm;
+  return { code, stdout, stderr: stderr.replace(omitted, '') };
 }
 
 /** Returns the contents of the files with animals. */

@@ -4,10 +4,10 @@
  * The problem. A write for each line would cost more than the request that the line is about. And whoever reads stderr
  * may be slow or stand still: then the server must neither wait nor collect lines until its memory is full.
  *
- * The idea. Lines are collected and written together, after 64 KB or 100 ms, and at once if one is urgent. They are also
- * formatted together, because code that runs many times in a row takes half the time. One write is under way at a time.
- * What comes meanwhile is collected up to a limit. Beyond it, lines are dropped and counted until that write has ended,
- * and then one line in their place says how many there were.
+ * The idea. Lines are collected and written together, after 64 KB or 100 ms, and at once if one is urgent. They are
+ * also formatted together, because code that runs many times in a row is faster. One write is under way at a time. What
+ * comes meanwhile is collected up to a limit. Beyond it, lines are dropped and counted until that write has ended, and
+ * then one line in their place says how many there were.
  */
 
 /** Where the text goes. */

@@ -14,7 +14,9 @@ const access: Access = {
 const text = fc.oneof(
   fc.string({ unit: anyCharacter }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
-  fc.string({ unit: fc.constantFrom('\n', '\r', '"', '\\', '\u2028', '\u2029', '\x7f', '\x85', '\x1b', '\ud800', 'a') }),
+  fc.string({
+    unit: fc.constantFrom('\n', '\r', '"', '\\', '\u2028', '\u2029', '\x7f', '\x85', '\x1b', '\ud800', 'a'),
+  }),
   fc.constantFrom(
     '\npetstore: the disk is full', '"}\n{"time":"x","level":"error"}', '/x" 500 1 B 1 ms\n', '\x1b[2K\rpetstore: ',
     '\u202e\u2066', '\u{e0041}', '\\u000a', '\udc00\ud800',

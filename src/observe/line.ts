@@ -59,7 +59,7 @@ export function eventLine(
 export function accessLine(format: LogFormat, access: Access): string {
   const { time, id, key, method, path, status, bytes, address } = access;
   const ms = Math.round(access.ms * 100) / 100;
-  const shownPath = path === null ? null : quoted(path.includes(secretPrefix) ? path.replace(secretLike, `${secretPrefix}...`) : path);
+  const shownPath = path === null ? null : quoted(withoutSecrets(path));
   const shownAddress = isPlain.test(address) && address !== '' ? address : '-'; // it is an IP address, or unknown
   if (format === 'text') {
     const what = `${method ?? '-'} ${shownPath ?? '-'} ${status} ${bytes} B ${ms} ms`;
@@ -69,6 +69,10 @@ export function accessLine(format: LogFormat, access: Access): string {
   const what = `"method":${method === null ? 'null' : `"${method}"`},"path":${shownPath},"status":${status}`;
   const how = `"bytes":${bytes},"ms":${ms},"address":"${shownAddress}"`;
   return `{"time":"${isoTime(time)}","level":"info","message":"request","id":"${id}","key":${from},${what},${how}}\n`;
+}
+
+function withoutSecrets(path: string): string {
+  return path.includes(secretPrefix) ? path.replace(secretLike, `${secretPrefix}...`) : path;
 }
 
 function unicodeEscape(unit: string): string {

@@ -58,7 +58,8 @@ export class Observed implements Handler {
     const path = request?.path ?? null;
     const bytes = method === 'HEAD' ? 0 : lengthOf(body);
     const address = clientAddress(sender, this.#observers.trustedProxies);
-    const access = { time: Date.now(), id: sender.id, key: about?.key ?? null, method, path, status, bytes, ms, address };
-    log(access, request?.headBytes ?? 0);
+    const time = Date.now();
+    const key = about?.key ?? null;
+    log({ time, id: sender.id, key, method, path, status, bytes, ms, address }, request?.headBytes ?? 0);
   }
 }

@@ -88,20 +88,23 @@ test('an error at a start is one line in the format of the log', async (t) => {
   const [, port] = /:(\d+)\/metrics/.exec(await metricsAddress(taken))!;
   const refused = await runServer(t, temporaryFolder(t), ['--metrics', `127.0.0.1:${port}`]).ended;
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, new RegExp(`^petstore: cannot serve metrics on 127\\.0\\.0\\.1, port ${port} .*--metrics\n$`));
+  const message = new RegExp(`^petstore: cannot serve metrics on 127\\.0\\.0\\.1, port ${port} .*--metrics\n$`);
+  assert.match(refused.stderr, message);
 });
 
-test('a bug that ends the server is one line, and the last, also in a file', async (t) => {
+test('a bug that ends the server is one line: the last of a pipe, and one of a file', async (t) => {
   const throwing = `data:text/javascript,process.on('SIGUSR2', () => { throw new Error('a\\nbug') })`;
   const server = await startJson(t, temporaryFolder(t), [], [process.execPath, '--import', throwing, serverPath]);
   const { code, stderr } = await server.stop('SIGUSR2');
   assert.equal(code, 1);
-  assert.match(linesOf(stderr).at(-1)!.message, /^the server ends because of a bug: Error: a\nbug\n/);
+  const bug = /^the server ends because of a bug: Error: a\nbug\n/;
+  assert.match(linesOf(stderr).at(-1)!.message, bug);
 
   const file = join(temporaryFolder(t), 'log');
   const toFile = ['sh', '-c', `exec "$0" "$@" 2>${file}`, process.execPath, '--import', throwing, serverPath];
   assert.equal((await (await startJson(t, temporaryFolder(t), [], toFile)).stop('SIGUSR2')).code, 1);
-  assert.match(linesOf(readFileSync(file, 'utf8')).at(-1)!.message, /^the server ends because of a bug: Error: a\nbug\n/);
+  // A write under way may end after it.
+  assert.equal(linesOf(readFileSync(file, 'utf8')).filter(({ message }) => bug.test(message)).length, 1);
 });
 
 test('a reader that stands still stops neither the server nor its end; what is missing is counted', async (t) => {

@@ -33,7 +33,7 @@ export function writeServer(exposition: Exposition, sources: Sources): void {
   const counter = (name: string, help: string, value: number): void => exposition.add('counter', name, help, value);
   const { open, accepted, refused } = sources.connections();
   gauge('petstore_connections', 'Open connections.', open);
-  gauge('petstore_connections_limit', 'Connections that are served at a time: --max-connections.', sources.maxConnections);
+  gauge('petstore_connections_limit', 'Connections served at a time: --max-connections.', sources.maxConnections);
   counter('petstore_connections_accepted_total', 'Connections that were accepted, refused ones included.', accepted);
   counter('petstore_connections_refused_total', 'Connections that were one too many.', refused);
   const { banned, bans } = sources.keys();

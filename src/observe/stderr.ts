@@ -5,8 +5,9 @@ import type { Sink } from './line-buffer.ts';
 const stderrFd = 2;
 
 /**
- * Returns stderr as a sink that never waits. `encoding` is that of what is written: `latin1` is enough for ASCII. Node writes to a pipe or a socket without waiting, but to a file and a
- * terminal it would wait: for a disk that hangs, or for a user who has stopped the output.
+ * Returns stderr as a sink that never waits. Node writes to a pipe or a socket without waiting, but to a file and a
+ * terminal it would wait: for a disk that hangs, or for a user who has stopped the output. `encoding` is that of what
+ * is written: `latin1`, if it is ASCII, is faster.
  */
 export function stderrSink(encoding: 'utf8' | 'latin1'): Sink {
   const { stderr } = process;
@@ -34,7 +35,7 @@ function writeToStream(text: string, encoding: BufferEncoding, done: () => void)
     if (!isDone) done();
     isDone = true;
   };
-  stderr.write(text, encoding, doneOnce); // an error, for example because the reader has closed it, is reported to the callback
+  stderr.write(text, encoding, doneOnce); // is also called after an error, if the reader has closed it
   if (stderr.writableLength === 0) doneOnce(); // the kernel has taken all of it
 }
 

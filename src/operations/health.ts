@@ -4,7 +4,8 @@ import type { Operation } from './operation.ts';
 
 /** `GET /healthz`: the process responds. */
 export function health(): Operation {
-  return { name: 'healthz', takesJson: false, begin: () => () => ({ status: 200, headers: [], body: '{"status":"ok"}' }) };
+  const reply = { status: 200, headers: [], body: '{"status":"ok"}' };
+  return { name: 'healthz', takesJson: false, begin: () => () => reply };
 }
 
 /** `GET /readyz`: animals can be listed and saved, so a load balancer may send requests. */
