@@ -50,7 +50,6 @@ process.on('uncaughtException', (error) => {
   serverLog.last(`the server ends because of a bug: ${error instanceof Error ? error.stack : String(error)}`);
   process.exit(1);
 });
-process.on('exit', () => serverLog.writeLast());
 
 await runProgram(async () => {
   const config = readConfig(args, process.env);

@@ -121,17 +121,14 @@ test('a slow reader costs a limited amount of memory; one line says how many are
   }), { numRuns: 300 });
 });
 
-test('at the end of the process, what waits is written at once', () => {
+test('at a crash, what waits and a last line are written at once', () => {
   const sink = new SlowSink();
   const buffer = new LineBuffer(sink, format);
-  buffer.writeLast();
   add(buffer, 'a\n', false);
-  buffer.writeLast();
-  assert.equal(sink.last, 'a\n');
-  add(buffer, 'b\n', true);
+  buffer.writeLast('b\n');
+  assert.equal(sink.last, 'a\nb\n');
   add(buffer, 'c\n', true);
-  buffer.writeLast();
-  assert.equal(sink.last, 'a\n(late)c\n');
-  buffer.writeLast('d\n');
-  assert.equal(sink.last, 'a\n(late)c\n(late)d\n');
+  add(buffer, 'd\n', true);
+  buffer.writeLast('e\n');
+  assert.equal(sink.last, 'a\nb\n(late)d\ne\n');
 });

@@ -81,11 +81,10 @@ export class LineBuffer<Item> {
     });
   }
 
-  /** Writes what can be written at once, and another item after it, because the process ends. */
-  writeLast(item?: Item): void {
-    if (item !== undefined) this.#items.push(item);
-    const text = this.#take();
-    if (text !== '') this.#sink.writeLast(text, this.#isWriting);
+  /** Writes what can be written at once, and another item after it, because the process ends now. */
+  writeLast(item: Item): void {
+    this.#items.push(item);
+    this.#sink.writeLast(this.#take(), this.#isWriting);
   }
 
   #writeIfDue(): void {

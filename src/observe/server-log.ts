@@ -51,9 +51,4 @@ export class ServerLog {
   readonly last = (message: string): void => {
     this.#lines.writeLast(eventLine(this.#format, this.#now(), 'error', message));
   };
-
-  /** Writes what can be written at once, because the process ends. */
-  writeLast(): void {
-    this.#lines.writeLast();
-  }
 }
