@@ -13,7 +13,7 @@ import { bundle } from './bundle.mjs';
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 /** Is written last, and has the time at which the build began. */
 const stamp = 'dist/package.json';
-const sources = ['src', 'package.json', 'tsconfig.json', 'scripts'];
+const sources = ['src', 'data/sample', 'package.json', 'tsconfig.json', 'scripts'];
 const tsc = (...options) => execFileSync('node_modules/.bin/tsc', options, { stdio: 'inherit' });
 
 const isCurrent = process.argv.includes('--if-needed') && fs.existsSync(stamp) &&
@@ -35,6 +35,7 @@ async function build() {
     ];
     tsc('-p', 'src', '--outDir', made);
     fs.copyFileSync('src/operations/openapi.json', join(made, 'operations/openapi.json'));
+    fs.cpSync('data/sample', join(made, 'sample'), { recursive: true });
     await Promise.all(bundles);
     const { name, version, license, type, engines, bin } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
     const commands = Object.entries(bin).map(([command, file]) => [command, file.replace('dist/', '')]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `petstore`: the command with which operators manage a data folder. */
+/** `petstore`: the command with which operators run the server and manage its data folder. */
 import { resolve } from 'node:path';
 import { runCommand } from './control/command-client.ts';
 import type { Command, CommandName, KeyReport, PlanRequest, Result, UsageReport } from './control/commands.ts';
@@ -18,8 +18,9 @@ import { verify } from './tools/verify.ts';
 
 const help = `Usage: petstore COMMAND [options]
 
-Manages a data folder, whether a server runs on it or not.
+Runs the pet store server, and manages its data folder, whether the server runs or not.
 
+  serve [options]                      run the server; petstore serve --help lists its options
   keys create --name N --plan PLAN     create a key and print its secret to stdout, only once
        [--per-minute N --per-day N]      the limits, required for enterprise
        [--expires WHEN]                  a date, a time (RFC 3339) or a duration like 90d
@@ -92,6 +93,7 @@ const commands: Readonly<Record<string, CliCommand>> = {
 };
 
 await runProgram(async () => {
+  if (process.argv[2] === 'serve') return serve();
   const { values: flags, positionals } = parseFlags({ options, allowPositionals: true });
   if (flags.help || process.argv.length === 2) return console.log(help);
   if (flags.version) return console.log(version());
@@ -99,6 +101,7 @@ await runProgram(async () => {
   const name = positionals.slice(0, words).join(' ');
   const args = positionals.slice(words);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (name === 'serve') throw usageError('serve must come before its flags');
   if (command === undefined) throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}`);
   for (const flag of Object.keys(flags) as (keyof Flags)[]) {
     if (flag !== 'data' && !command.flags.includes(flag)) throw usageError(`${name} does not accept --${flag}`);
@@ -110,6 +113,12 @@ await runProgram(async () => {
   }
   await command.run(flags, ...args);
 });
+
+/** Runs the server in this process, so that signals reach it. The server reads the flags after `serve`. */
+async function serve(): Promise<void> {
+  process.argv.splice(2, 1);
+  await import('./server.ts');
+}
 
 async function create(flags: Flags): Promise<void> {
   const { name, plan, expires } = flags;

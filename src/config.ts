@@ -6,7 +6,8 @@ import type { LogFormat } from './observe/line.ts';
 /** The configuration of the server. */
 export type Config = Exclude<ReturnType<typeof readConfig>, string>;
 
-export const serverHelp = `Usage: node dist/server.js [options]
+export const serverHelp = `Usage: petstore serve [options]
+       node dist/server.js [options]
 
 Runs the pet store server. Flags take precedence over environment variables.
 
@@ -28,7 +29,7 @@ Runs the pet store server. Flags take precedence over environment variables.
   --demo                 fill an empty data folder with sample data and create a key
   --help, --version
 
-The petstore command manages keys and backups: node dist/cli.js --help
+petstore --help, or node dist/cli.js --help, describes the commands for keys and backups.
 `;
 
 const options = {

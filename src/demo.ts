@@ -1,7 +1,6 @@
 /** `--demo` fills an empty data folder with sample data and creates a key. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError } from './domain/operator-error.ts';
 import { orderLine, readOrder } from './domain/order.ts';
 import { readNewPet } from './domain/pet.ts';
 import { readJson, type JsonArray, type JsonObject } from './json/read.ts';
@@ -16,18 +15,13 @@ type Stores = Pick<ServiceOptions, 'basePath' | 'keys' | 'orders' | 'pets'> & {
   checkLock: () => Promise<void>;
 };
 
-/** Reads the sample data. Throws an OperatorError if it is missing. */
+/** Reads the sample data, which the build copies from data/sample/. */
 export function readSamples(samples: URL) {
-  try {
-    const [pets, orders] = ['pets.json', 'orders.json'].map((name) => {
-      return (readJson(readFileSync(new URL(name, samples))) as JsonArray).items;
-    });
-    const orderLines = orders!.map((order) => orderLine(readOrder(order as JsonObject)));
-    return { pets: pets!.map((pet) => readNewPet(pet)), orders: orderLines };
-  } catch (error) {
-    const why = (error as Error).message;
-    throw new OperatorError(`--demo needs data/sample/ beside dist/: ${why}; start without --demo`);
-  }
+  const [pets, orders] = ['pets.json', 'orders.json'].map((name) => {
+    return (readJson(readFileSync(new URL(name, samples))) as JsonArray).items;
+  });
+  const orderLines = orders!.map((order) => orderLine(readOrder(order as JsonObject)));
+  return { pets: pets!.map((pet) => readNewPet(pet)), orders: orderLines };
 }
 
 /**

@@ -1,14 +1,16 @@
 /** The built server as a process: what needs a real start, a real kill or a real disk. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync,
+} from 'node:fs';
 import { createServer, connect } from 'node:net';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program } from '../harness/program.ts';
 import {
-  distFolder, makeKey, petstore, runServer, serverPath, startServer, type RunningServer,
+  cliPath, distFolder, makeKey, petstore, runServer, serverPath, startServer, type RunningServer,
 } from '../harness/server.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
@@ -70,7 +72,7 @@ test('a start with --demo completes an interrupted one', async (t) => {
   const { port } = taken.address() as { port: number };
   const refused = await runServer(t, folder, ['--demo', '--port', String(port)]).ended;
   assert.deepEqual([refused.code, refused.stdout], [1, '']);
-  const samples = dirname(distFolder) + '/data/sample';
+  const samples = join(distFolder, 'sample');
   // The folder after a kill between the orders and the animals, then after one between the animals and the key.
   cpSync(join(samples, 'orders.json'), join(folder, 'orders.json'));
   const filled = await startServer(t, folder, ['--demo']);
@@ -81,6 +83,23 @@ test('a start with --demo completes an interrupted one', async (t) => {
   const again = await startServer(t, folder, ['--demo']);
   const [, other] = await again.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
   assert.equal((await allNames(again, other!)).size, 32);
+});
+
+test('petstore serve is the server, in the same process', async (t) => {
+  const folder = temporaryFolder(t);
+  const command = [process.execPath, cliPath, 'serve'];
+  const help = await new Program(t, [...command, '--help']).ended;
+  assert.match(help.stdout, /^Usage: petstore serve \[options\]\n/);
+  assert.match((await petstore(t, folder, '--help')).stdout, /^  serve \[options\] /m);
+  const server = await startServer(t, folder, ['--demo'], command);
+  const second = await runServer(t, folder, [], command).ended;
+  assert.equal(second.code, 1);
+  assert.match(second.stderr, new RegExp(`^petstore: .+ in use by process ${server.child.pid} \\(server, .+\n$`));
+  assert.deepEqual((await server.stop('SIGINT')).code, 0);
+  const invalid = await runServer(t, folder, ['--base-path', '/shop'], command).ended;
+  assert.deepEqual([invalid.code, invalid.stdout], [2, '']);
+  const late = await new Program(t, [process.execPath, cliPath, '--data', folder, 'serve']).ended;
+  assert.deepEqual([late.code, late.stderr], [2, 'petstore: serve must come before its flags; see --help\n']);
 });
 
 test('without --demo the folder stays empty, and one line has the command that creates the first key', async (t) => {
@@ -95,17 +114,20 @@ test('without --demo the folder stays empty, and one line has the command that c
   assert.equal((await send(again.address, 'GET', '/v1/pets', { key: made.stdout.trimEnd() })).body, '[]');
 });
 
-test('a copy of dist/ alone runs; --demo reports in one line that data/sample/ is missing', async (t) => {
+test('a copy of dist/ alone runs with --demo; without its samples, --demo reports that in one line', async (t) => {
   const place = temporaryFolder(t);
   cpSync(distFolder, join(place, 'app'), { recursive: true });
   const copy = [process.execPath, join(place, 'app', 'server.js')];
   const run = (...args: string[]): Program => runServer(t, join(place, 'data'), args, copy);
+  const samples = join(place, 'app', 'sample');
+  renameSync(samples, `${samples}.away`);
   const demo = await run('--demo').ended;
   assert.deepEqual([demo.code, demo.stdout], [1, '']);
-  assert.match(demo.stderr, /^petstore: --demo needs data\/sample\/ beside dist\/: .+\n$/);
+  assert.match(demo.stderr, /^petstore: ENOENT: .+\/app\/sample\/pets\.json'\n$/);
   assert.equal(existsSync(join(place, 'data')), false);
-  const server = run();
-  const [, address] = await server.printed(/listening on (\S+)\n/);
+  renameSync(`${samples}.away`, samples);
+  const server = run('--demo');
+  const [, address] = await server.printed(/listening on (\S+)\n[^]*\/openapi\.json\n/);
   assert.equal((await send(address!, 'GET', '/openapi.json')).status, 200);
   assert.equal((await server.stop()).code, 0);
   const version = await run('--version').ended;

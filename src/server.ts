@@ -1,4 +1,4 @@
-/** `node dist/server.js`: reads the configuration, listens, reads the data folder, and stops on a signal. */
+/** `petstore serve`, or `node dist/server.js`: reads the configuration, listens, reads the data folder, and stops on a signal. */
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
@@ -66,7 +66,7 @@ async function exit(exitCode: number): Promise<never> {
 
 async function serve(config: Config): Promise<void> {
   const { folder, basePath, trustedProxies } = config;
-  const samples = config.demo ? readSamples(new URL('../data/sample/', import.meta.url)) : null;
+  const samples = config.demo ? readSamples(new URL('sample/', import.meta.url)) : null;
 
   const acquiring = FolderLock.acquire(folder, 'server');
   // Until the server listens, there is nothing to finish. But if the disk hangs, only the deadline can end the process.
