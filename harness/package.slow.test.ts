@@ -1,13 +1,14 @@
 /** The package that `npm pack` makes, as its users install it, and each bundle alone in a folder. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { temporaryFolder, thisProcess } from './owner.ts';
 import type { Ended } from './program.ts';
-import { distFolder, startServer } from './server.ts';
+import { distFolder, runServer, startServer } from './server.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bundles = ['petstore-conformance.mjs', 'petstore-limits.mjs'];
@@ -29,25 +30,56 @@ const untimed = (stdout: string) =>
 describe('the package', () => {
   const folder = temporaryFolder(thisProcess);
   const installed = join(folder, 'node_modules/pet-store-service');
+  const offline = { HOME: folder, npm_config_cache: join(folder, 'cache'), npm_config_offline: 'true' };
+  let tarball = '';
   const command = (name: string, ...args: string[]) => run(folder, join(folder, 'node_modules/.bin', name), args);
 
   before(async () => {
-    // Without scripts: `prepack` would build dist/ again while other tests use it.
-    const packed = await run(root, 'npm', ['pack', '--ignore-scripts', '--pack-destination', folder]);
-    const tarball = `./${packed.stdout.trim().split('\n').at(-1)}`;
-    const { code, stderr } = await run(folder, 'npm', ['install', '--offline', tarball], {
-      npm_config_cache: join(folder, 'cache'),
-    });
+    const startedAt = Date.now();
+    const packed = await run(root, 'npm', ['pack', '--pack-destination', folder]);
+    assert.equal(packed.code, 0, packed.stderr);
+    assert.ok(statSync(join(distFolder, 'package.json')).mtimeMs >= startedAt, 'prepack has built nothing');
+    tarball = packed.stdout.trim().split('\n').at(-1)!;
+    const { code, stderr } = await run(folder, 'npm', ['install', '--offline', `./${tarball}`], offline);
     assert.equal(code, 0, stderr);
   });
 
-  test('contains no source and no test, and needs no other package', () => {
+  test('contains what an operator needs, no source and no test, and needs no other package', () => {
     const names = (path: string) => readdirSync(join(folder, path)).sort();
+    const commands = ['pet-store-service', 'petstore', 'petstore-conformance', 'petstore-limits'];
     assert.deepEqual(names('node_modules'), ['.bin', '.package-lock.json', 'pet-store-service']);
-    assert.deepEqual(names('node_modules/.bin'), ['petstore', 'petstore-conformance', 'petstore-limits']);
-    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
-    assert.ok(files.includes(join('dist', 'server.js')));
-    assert.deepEqual(files.filter((file) => /\.ts$|\.test\.|^(src|conformance|bench|harness)\b/.test(file)), []);
+    assert.deepEqual(names('node_modules/.bin'), commands);
+    const content = ['CHANGELOG.md', 'LICENSE', 'README.md', 'deploy', 'dist', 'docs', 'package.json'];
+    assert.deepEqual(names('node_modules/pet-store-service'), content);
+    assert.deepEqual(names('node_modules/pet-store-service/deploy'), readdirSync(join(root, 'deploy')).sort());
+    const files = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' }).sort();
+    assert.deepEqual(files, readdirSync(distFolder, { recursive: true, encoding: 'utf8' }).sort());
+    assert.deepEqual(files.filter((file) => /\.ts$|\.test\.|^(testing|conformance|bench|harness)\b/.test(file)), []);
+  });
+
+  test('is smaller than 300 kB besides the two bundles', (t) => {
+    const ofBundles = bundles.map((bundle) => gzipSync(readFileSync(join(installed, 'dist', bundle))).length);
+    const size = statSync(join(folder, tarball)).size - ofBundles[0]! - ofBundles[1]!;
+    t.diagnostic(`${size} bytes`);
+    assert.ok(size < 300_000, `${size} bytes`);
+  });
+
+  test('npx starts the server with its sample data in an empty folder, and stops it', async (t) => {
+    const place = temporaryFolder(t);
+    copyFileSync(join(folder, tarball), join(place, tarball));
+    const npx = ['sh', '-c', 'cd "$0" && exec npx --yes ./pet-store-service-*.tgz serve "$@"', place];
+    const server = await startServer(t, 'store', ['--demo'], npx, offline);
+    // npm ends without its child on a signal to it alone; Ctrl-C signals both.
+    const second = await runServer(t, join(place, 'store')).ended;
+    const pid = Number(/ in use by process (\d+) /.exec(second.stderr)?.[1]);
+    t.after(() => server.child.exitCode ?? process.kill(pid, 'SIGKILL'));
+    const [, key = ''] = await server.printed(/^ +([A-Za-z0-9_]{20,})\n/m);
+    const response = await fetch(`${server.address}/v1/pets/1`, { headers: { Authorization: `Bearer ${key}` } });
+    assert.equal(response.status, 200);
+    assert.match(await response.text(), /^\{"id":1,"name":"Mittens",/);
+    assert.deepEqual(readdirSync(place).sort(), [tarball, 'store']);
+    process.kill(pid, 'SIGINT');
+    assert.equal((await server.ended).code, 0);
   });
 
   test('petstore-conformance prints its help and its requirements', async () => {
@@ -62,7 +94,7 @@ describe('the package', () => {
 
   test('petstore-conformance tests a server to its verdict', async (t) => {
     const data = temporaryFolder(t);
-    const server = await startServer(t, data, ['--demo'], [process.execPath, join(installed, 'dist/server.js')]);
+    const server = await startServer(t, data, ['--demo'], [join(folder, 'node_modules/.bin/petstore'), 'serve']);
     const [, key = ''] = await server.printed(/^ +([A-Za-z0-9_]{20,})\n/m);
     const args = ['--base-url', `${server.address}/v1`, '--api-key', key, '--report', 'reports'];
     const { code, stdout, stderr } = await command('petstore-conformance', ...args);
