@@ -25,10 +25,11 @@ async function isMissing(t: TestContext, name: string): Promise<boolean> {
   return code !== 0;
 }
 
-/** Starts the server with the command of the unit. */
+/** Starts the server with the command and the variables of the unit. */
 function serve(owner: Owner, folder: string): Promise<RunningServer> {
-  const [, command = ''] = /^ExecStart=(.+)$/m.exec(unit)!;
-  return startServer(owner, folder, [], command.split(' '));
+  const words = (name: string) => new RegExp(`^${name}=(.+)$`, 'm').exec(unit)![1]!.split(' ');
+  const env = words('Environment').map((variable) => variable.split('=') as [string, string]);
+  return startServer(owner, folder, [], words('ExecStart'), Object.fromEntries(env));
 }
 
 test('systemd accepts the unit, and finds it hardened', async (t) => {

@@ -1,4 +1,4 @@
-/** `petstore serve`, or `node dist/server.js`: reads the configuration, listens, reads the data folder, and stops on a signal. */
+/** `petstore serve`: reads the configuration, listens, reads the data folder, and stops on a signal. */
 
 import { fileURLToPath } from 'node:url';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
