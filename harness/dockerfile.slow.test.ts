@@ -91,11 +91,13 @@ test('the image serves as its user, keeps its data in the volume, reports its he
   if (process.getuid?.() !== 0) return t.skip('only root can become the user of the image');
   const { folder, env, user, volumes, health, command } = await build(t);
   assert.deepEqual(volumes, ['/data']);
+  assert.deepEqual(command, ['petstore', 'serve']); // no shell, which would receive the signals
   assert.deepEqual([statSync(join(folder, 'data')).mode & 0o777, statSync(join(folder, 'data')).uid], [0o700, 1000]);
 
   const run = (words: readonly string[], more = {}) => new Program(t, [...user, ...words], { ...env, ...more });
   const server = run(command, { PORT: '0' });
-  const [, PORT = ''] = await server.printed(/^petstore listening on http:\/\/0\.0\.0\.0:(\d+)\n/);
+  const [, host, PORT = ''] = await server.printed(/^petstore listening on http:\/\/(\S+):(\d+)\n/);
+  assert.equal(host, '0.0.0.0');
   assert.match(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'), /^Uid:\t1000\t1000\t1000\t1000$/m);
   const healthy = () => run(health, { PORT }).ended;
   assert.equal((await healthy()).code, 0);
