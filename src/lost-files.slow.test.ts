@@ -1,13 +1,15 @@
 /** What the server does if somebody removes or replaces its files. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
-  copyFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, truncateSync, unlinkSync, writeFileSync,
+  copyFileSync, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryFolder } from '../harness/owner.ts';
-import { makeKey, runServer, startServer, type RunningServer } from '../harness/server.ts';
+import { makeKey, petstore, runServer, startServer, type RunningServer } from '../harness/server.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
@@ -27,6 +29,12 @@ async function idsIn({ address }: RunningServer, key: string): Promise<number[]>
 
 function journalIn(folder: string): string {
   return join(folder, readdirSync(folder).find((name) => name.endsWith('.journal'))!);
+}
+
+/** Puts a FIFO in place of a file. */
+function makePipe(path: string): void {
+  rmSync(path, { force: true });
+  execFileSync('mkfifo', [path]);
 }
 
 /** Returns the files in a folder, with their contents and the times of their last changes. */
@@ -130,4 +138,35 @@ test('what a killed server had saved a second before its end cannot go missing u
     writeFileSync(path, good);
   }
   assert.equal((await idsIn(await startServer(t, folder), key)).length, 5);
+});
+
+test('a start and the commands refuse a FIFO in place of a file at once, and name it', async (t) => {
+  const good = temporaryFolder(t);
+  const key = await makeKey(t, good);
+  const server = await startServer(t, good);
+  idsOf(await createMany(server, key, 2));
+  await server.stop();
+  writeFileSync(join(good, 'orders.json'), '[]');
+  const backup = join(temporaryFolder(t), 'backup');
+  assert.equal((await petstore(t, good, 'backup', backup)).code, 0);
+  const names = ['keys.json', 'orders.json', 'usage.json', 'pets.json', 'pets.3.journal'];
+  for (const name of names) {
+    const folder = join(temporaryFolder(t), 'store');
+    cpSync(good, folder, { recursive: true, filter: (path) => !path.includes('lock.') });
+    makePipe(join(folder, name));
+    const path = join(folder, name);
+    const line = `petstore: cannot read ${path}: it is not a regular file; remove it, or restore it from a backup\n`;
+    const { code, stderr } = await runServer(t, folder).ended;
+    assert.deepEqual([code, stderr], [1, line]);
+    const listed = await petstore(t, folder, 'keys', 'list');
+    assert.deepEqual([listed.code, listed.stderr], [1, line]);
+    const verified = await petstore(t, folder, 'verify');
+    assert.deepEqual([verified.code, verified.stderr.split('\n').includes(line.trim())], [2, true], verified.stderr);
+    const salvaged = await petstore(t, folder, 'salvage', join(folder, '..', 'salvaged'));
+    assert.deepEqual([salvaged.code, salvaged.stderr], [1, line]);
+  }
+  makePipe(join(backup, 'keys.json'));
+  const restored = await petstore(t, join(temporaryFolder(t), 'new'), 'restore', backup);
+  assert.equal(restored.code, 1);
+  assert.match(restored.stderr, /keys\.json: it is not a regular file/);
 });

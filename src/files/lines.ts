@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { diskError } from './errors.ts';
+import { DiskError, diskError } from './errors.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
 const chunkBytes = 256 * 1024;
@@ -19,6 +20,21 @@ export interface Line {
 }
 
 /**
+ * Returns the length of a file; undefined if there is none. Throws OperatorError, also if it is not a regular file:
+ * opening a FIFO waits for a writer, which may never come.
+ */
+export function sizeOf(path: string): number | undefined {
+  let stats;
+  try {
+    stats = statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw diskError('read', path, error);
+  }
+  if (stats?.isFile() === false) throw new DiskError(`cannot read ${path}: it is not a regular file; remove it, or restore it from a backup`);
+  return stats?.size;
+}
+
+/**
  * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk; then `onRead` is called
  * with the length of the chunk. At most a chunk and the longest line are in memory.
  * Rejects with OperatorError if the file cannot be read, and with what `visit` or `onRead` throws.
@@ -31,6 +47,7 @@ export async function readLines(
   const failed = (error: unknown): never => {
     throw diskError('read', path, error);
   };
+  sizeOf(path);
   const file = await open(path, 'r').catch(failed);
   try {
     let buffer = Buffer.allocUnsafe(2 * chunkBytes);

@@ -86,7 +86,7 @@ test('an error of the file system names the file', (t) => {
       return (
         !(error instanceof DamagedFileError) &&
         error instanceof OperatorError &&
-        error.message.startsWith(`cannot read ${path}: EISDIR`)
+        error.message.startsWith(`cannot read ${path}: it is not a regular file`)
       );
     },
   );

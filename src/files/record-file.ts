@@ -17,6 +17,7 @@ import { JsonArray, JsonObject, readJson, type JsonValue } from '../json/read.ts
 import { JsonSyntaxError } from '../json/source.ts';
 import { crc32, crcHex } from './crc32.ts';
 import { DamagedFileError, diskError } from './errors.ts';
+import { sizeOf } from './lines.ts';
 import { replaceFile } from './replace.ts';
 import { formatVersion, headMembers } from './store-id.ts';
 
@@ -59,6 +60,7 @@ export function readRecords<Item extends { readonly id: unknown }>(
 ): { records: Item[] } & RecordNumbers {
   let last: JsonObject | null = null;
   const recordById = new Map<unknown, JsonObject>();
+  if (sizeOf(path) === undefined) return { records: [], ...noNumbers };
   try {
     const records: Item[] = [];
     const bytes = readFileSync(path);
@@ -75,10 +77,7 @@ export function readRecords<Item extends { readonly id: unknown }>(
     last = null;
     return { records, ...(document instanceof JsonObject ? readHead(document, format, bytes) : noNumbers) };
   } catch (error) {
-    if (error instanceof Error && 'code' in error) {
-      if (error.code === 'ENOENT') return { records: [], ...noNumbers };
-      throw diskError('read', path, error);
-    }
+    if (error instanceof Error && 'code' in error) throw diskError('read', path, error);
     const line = error instanceof JsonSyntaxError ? error.line : (last?.line ?? 1);
     throw new DamagedFileError(path, line, messageOf(error));
   }

@@ -77,6 +77,6 @@ test('files with other names are not looked at, and a name in an animal is not a
 test('a file that cannot be read is an error that names it', (t) => {
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'usage.json'));
-  assert.throws(() => storeIdOf(folder), { message: /^cannot read .*\/usage\.json: EISDIR/ });
+  assert.throws(() => storeIdOf(folder), { message: /^cannot read .*\/usage\.json: it is not a regular file/ });
   assert.throws(() => storeIdOf(join(folder, 'none')), { message: /^cannot read .*\/none: ENOENT/ });
 });

@@ -9,6 +9,7 @@ import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { diskError } from './errors.ts';
+import { sizeOf } from './lines.ts';
 
 /** The version of all formats. Files of version 1 are read as well; they have no store id. */
 export const formatVersion = 2;
@@ -57,6 +58,7 @@ function namesIn(folder: string): string[] {
 
 function headOf(path: string): string {
   let descriptor: number | undefined;
+  sizeOf(path);
   try {
     descriptor = openSync(path, 'r');
     const bytes = Buffer.alloc(headBytes);

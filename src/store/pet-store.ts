@@ -5,11 +5,12 @@ import type { Log } from '../domain/log.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
+import { sizeOf } from '../files/lines.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { listSegments, segmentPath } from './journal-segment.ts';
 import { Journal } from './journal.ts';
 import { LineTable } from './line-table.ts';
-import { readSnapshot, sizeOf, writeSnapshot, type Snapshot } from './snapshot.ts';
+import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 
 /** A journal up to this length is read in a fraction of a second, while writing a snapshot slows creates down. */
 const defaultMinJournalBytes = 32 * 1024 * 1024;

@@ -20,12 +20,11 @@
  *   other bytes can have only one value, which the reader verifies.
  * - `sequence` is a record that was on disk before the snapshot was begun.
  */
-import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
-import { damaged, diskError } from '../files/errors.ts';
-import { readLines, type Line } from '../files/lines.ts';
+import { damaged } from '../files/errors.ts';
+import { readLines, sizeOf, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
 import { headMembers } from '../files/store-id.ts';
 import type { LineTable } from './line-table.ts';
@@ -173,15 +172,6 @@ function* readDocument(
   line = yield;
   if (textOf(line) !== documentEnd) throw damaged(path, line.number, `this line should be ${documentEnd}`);
   return { sequence: Number(head[1]), lastId: Number(head[2]), bytes: size };
-}
-
-/** The length of a file; undefined if there is none. Throws OperatorError. */
-export function sizeOf(path: string): number | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.size;
-  } catch (error) {
-    throw diskError('read', path, error);
-  }
 }
 
 /** The line of checksums from `start` of the buffer on, without its line feed. */

@@ -6,12 +6,13 @@
  * is consistent, and a slow disk under it does not slow the server down.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { crc32, crcHex } from '../files/crc32.ts';
 import { readChunks } from '../files/chunks.ts';
 import { diskError } from '../files/errors.ts';
+import { sizeOf } from '../files/lines.ts';
 import { createFolder } from '../files/new-folder.ts';
 import { replaceFile } from '../files/replace.ts';
 import { writeRecords } from '../files/record-file.ts';
@@ -72,7 +73,7 @@ export async function restore(from: string, folder: string): Promise<Manifest> {
   return createFolder(folder, async (made) => {
     for (const expected of manifest.files) {
       const { name } = expected;
-      if (!existsSync(join(from, name))) throw broken(join(from, name), 'it is missing');
+      if (sizeOf(join(from, name)) === undefined) throw broken(join(from, name), 'it is missing');
       await replaceFile(join(made, name), readChunks(join(from, name)));
       compare(made, expected, join(from, name));
     }
@@ -89,7 +90,7 @@ export function checkBackup(folder: string): number {
 
 /** Throws an OperatorError that names `path` if a file in `folder` is not as the manifest says. */
 function compare(folder: string, expected: FileRecord, path: string): void {
-  if (!existsSync(path)) throw broken(path, 'it is missing');
+  if (sizeOf(path) === undefined) throw broken(path, 'it is missing');
   const { bytes, sha256 } = describeFile(folder, expected.name);
   if (bytes !== expected.bytes) throw broken(path, `it has ${bytes} bytes, but should have ${expected.bytes}`);
   if (sha256 !== expected.sha256) throw broken(path, `its SHA-256 is not the one in ${manifestName}`);
@@ -120,6 +121,7 @@ function writeManifest(folder: string, { files, ...rest }: Manifest): Promise<vo
 function readManifest(folder: string): Manifest {
   const path = join(folder, manifestName);
   let text;
+  sizeOf(path);
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
