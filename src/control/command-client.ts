@@ -6,7 +6,7 @@ import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
 import { sendMessage } from './channel.ts';
 import { execute, type Command, type CommandName, type CommandResponse, type Result } from './commands.ts';
-import { describeHolder, FolderLock, type Held } from './folder-lock.ts';
+import { describeHolder, FolderLock, holderIn, ReadOnlyError, type Held } from './folder-lock.ts';
 
 /** How long a command waits for another command to release the folder, or for a server to start. */
 const lockTimeoutMs = 10_000;
@@ -24,15 +24,16 @@ export async function runCommand<Op extends CommandName>(
   log: (line: string) => void,
 ): Promise<Result<Op>> {
   if (command.op !== 'create') requireFolder(folder);
+  const executeHere = (checkLock?: () => Promise<void>): Promise<unknown> => {
+    const store = storeIdOf(folder);
+    const keys = new KeyRing(folder, checkLock, store);
+    const usage = new UsageFile(folder, Date.now, log, checkLock, store);
+    keys.checkChanges(usage.recorded.keyChanges);
+    return execute({ keys, usage }, command, Date.now());
+  };
   const result = await useFolder(folder, {
-    async withLock(lock) {
-      const checkLock = (): Promise<void> => lock.check();
-      const store = storeIdOf(folder);
-      const keys = new KeyRing(folder, checkLock, store);
-      const usage = new UsageFile(folder, Date.now, log, checkLock, store);
-      keys.checkChanges(usage.recorded.keyChanges);
-      return execute({ keys, usage }, command, Date.now());
-    },
+    withLock: async (lock) => executeHere(() => lock.check()),
+    withoutLock: command.op === 'list' || command.op === 'usage' ? async () => executeHere() : null,
     async withServer(held) {
       const response = await serverResponse(held, command);
       return response === null ? undefined : resultOf(response);
@@ -57,6 +58,11 @@ export function resultOf(response: CommandResponse): unknown {
 export interface FolderUse<T> {
   /** No other process uses the folder. */
   withLock(lock: FolderLock): Promise<T>;
+  /**
+   * No process holds the lock, and the file system is mounted read-only, so that nobody can take it. Null if the work
+   * has to write.
+   */
+  readonly withoutLock: (() => Promise<T>) | null;
   /** A server uses the folder. Resolves to undefined if it does not respond to commands: it is starting or stopping. */
   withServer(held: Held): Promise<T | undefined>;
 }
@@ -68,7 +74,11 @@ export interface FolderUse<T> {
 export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T> {
   const deadline = Date.now() + lockTimeoutMs;
   for (;;) {
-    const lock = await FolderLock.acquire(folder, 'command');
+    const lock = await FolderLock.acquire(folder, 'command').catch((error: unknown) => {
+      if (error instanceof ReadOnlyError && use.withoutLock !== null) return holderIn(folder);
+      throw error;
+    });
+    if (lock === null) return use.withoutLock!();
     if (lock instanceof FolderLock) {
       try {
         return await use.withLock(lock);

@@ -38,6 +38,9 @@ export interface Holder {
   readonly since: string;
 }
 
+/** The lock cannot be taken, because the file system is mounted read-only. */
+export class ReadOnlyError extends OperatorError {}
+
 /** Another process holds the lock. `holder` is null if it did not identify itself. */
 export interface Held {
   readonly socketPath: string;
@@ -66,7 +69,8 @@ export class FolderLock {
 
   /**
    * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist.
-   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used.
+   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used: a ReadOnlyError if its
+   * file system is mounted read-only.
    */
   static async acquire(folder: string, kind: Holder['kind']): Promise<FolderLock | Held> {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
@@ -88,7 +92,8 @@ export class FolderLock {
       if (error instanceof OperatorError) throw error;
       const { message, remedy = 'this user must be able to write there' } = describeError(error);
       const advice = `${remedy}; choose another folder with --data`;
-      throw new OperatorError(`cannot use the data folder ${folder}: ${message}; ${advice}`);
+      const text = `cannot use the data folder ${folder}: ${message}; ${advice}`;
+      throw (error as NodeJS.ErrnoException).code === 'EROFS' ? new ReadOnlyError(text) : new OperatorError(text);
     }
   }
 
@@ -137,13 +142,8 @@ export class FolderLock {
 
   async #take(folder: string, own: string): Promise<Held | null> {
     for (;;) {
-      const highest = lockNumbers(folder).at(-1) ?? 0;
-      const socketPath = join(folder, `lock.${highest}`);
-      const file = highest === 0 ? undefined : lstatSync(socketPath, { throwIfNoEntry: false });
-      if (file?.isFile() || file?.isDirectory()) throw new OperatorError(`${socketPath} is not a socket; remove it`);
-      const holder = highest === 0 ? 'dead' : await holderOf(socketPath);
-      if (holder !== 'dead' && lockNumbers(folder).at(-1) !== highest) continue; // the lock was taken meanwhile
-      if (holder !== 'dead') return { socketPath, holder };
+      const { highest, socketPath, held } = await highestLock(folder);
+      if (held !== null) return held;
       if (highest === maxLockNumber) {
         throw new OperatorError(`${socketPath} has the highest possible number; remove it when no server is running`);
       }
@@ -164,6 +164,25 @@ export class FolderLock {
       for (const number of numbers) if (number <= highest) rmSync(join(folder, `lock.${number}`), { force: true });
       return null;
     }
+  }
+}
+
+/** Returns the process that holds the lock of a folder, or null. Throws an OperatorError if that cannot be found out. */
+export async function holderIn(folder: string): Promise<Held | null> {
+  return (await highestLock(folder)).held;
+}
+
+/** Returns the highest number of a lock, or 0, and the process that holds that lock, or null. Throws OperatorError. */
+async function highestLock(folder: string): Promise<{ highest: number; socketPath: string; held: Held | null }> {
+  for (;;) {
+    const highest = lockNumbers(folder).at(-1) ?? 0;
+    const socketPath = join(folder, `lock.${highest}`);
+    const file = highest === 0 ? undefined : lstatSync(socketPath, { throwIfNoEntry: false });
+    if (file?.isFile() || file?.isDirectory()) throw new OperatorError(`${socketPath} is not a socket; remove it`);
+    const holder = highest === 0 ? 'dead' : await holderOf(socketPath);
+    if (holder === 'dead') return { highest, socketPath, held: null };
+    if (lockNumbers(folder).at(-1) !== highest) continue; // the lock was taken meanwhile
+    return { highest, socketPath, held: { socketPath, holder } };
   }
 }
 

@@ -10,6 +10,7 @@ import { statusOfLine } from '../domain/pet.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
+import { recoverJournal } from '../store/journal-recovery.ts';
 import { Journal, type JournalOptions } from '../store/journal.ts';
 import { LineTable } from '../store/line-table.ts';
 import { readOrders } from '../store/orders.ts';
@@ -47,12 +48,13 @@ export async function readContents(
   requireFolder(folder);
   return useFolder(folder, {
     withLock: (lock) => readFiles(folder, lock, pets, log),
+    withoutLock: () => readFiles(folder, null, pets, log),
     withServer: (held) => receiveContents(held, pets, expect),
   });
 }
 
 async function readFiles(
-  folder: string, lock: FolderLock, pets: PetSink | null, log: (line: string) => void,
+  folder: string, lock: FolderLock | null, pets: PetSink | null, log: (line: string) => void,
 ): Promise<Contents> {
   const store = storeIdOf(folder);
   const keys = new KeyRing(folder, undefined, store);
@@ -74,11 +76,12 @@ export function orderLines(folder: string): string[] {
 
 /** What `readPets` needs. */
 export interface PetSource extends Pick<JournalOptions, 'folder' | 'store' | 'recorded' | 'log'> {
-  readonly lock: FolderLock;
+  /** Null if the folder is on a file system that is mounted read-only. */
+  readonly lock: FolderLock | null;
   readonly pets: PetSink;
 }
 
-/** Passes the animals of a folder whose lock is held to `pets`. Rejects with OperatorError. */
+/** Passes the animals of a folder that no other process changes to `pets`. Rejects with OperatorError. */
 export async function readPets({ lock, pets, ...options }: PetSource): Promise<Pick<Contents, 'sequence' | 'lastId'>> {
   const { folder } = options;
   let lastId = 0;
@@ -94,10 +97,14 @@ export async function readPets({ lock, pets, ...options }: PetSource): Promise<P
 }
 
 /**
- * Passes the animals of the journal after record `snapshotSequence` to `pets`, and leaves the journal as a start does.
- * Resolves to the number of the last record. Rejects with OperatorError.
+ * Passes the animals of the journal after record `snapshotSequence` to `pets`. If the lock is held, leaves the journal as
+ * a start does. Resolves to the number of the last record. Rejects with OperatorError.
  */
 export async function recoverPets({ lock, pets, ...options }: PetSource, snapshotSequence: number): Promise<number> {
+  if (lock === null) {
+    const { last } = await recoverJournal({ ...options, snapshotSequence, table: pets, checkLock: async () => {} });
+    return last;
+  }
   const lost = new OperatorError(`the journal in ${options.folder} was removed or replaced; try again`);
   const saveSnapshot = (): Promise<void> => Promise.reject(lost);
   const checkLock = (): Promise<void> => lock.check();

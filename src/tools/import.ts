@@ -126,6 +126,7 @@ const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 
 function withStoppedFolder<T>({ folder }: ImportOptions, work: (lock: FolderLock) => Promise<T>): Promise<T> {
   return useFolder(folder, {
+    withoutLock: null,
     withLock: work,
     async withServer(held) {
       throw new OperatorError(`${folder} is in use by ${describeHolder(held)}; stop it before an import`);
