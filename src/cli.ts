@@ -207,10 +207,11 @@ async function importFiles(flags: Flags, ...files: string[]): Promise<void> {
   const [what, work] = flags.orders ? ['orders', importOrders] as const : ['animals', importPets] as const;
   const keepIds = flags['keep-ids'] ?? false;
   const paths = files.map((file) => resolve(file));
-  const { count, firstId, lastId } = await withProgress('import', (progress) => {
+  const { count, firstId, lastId, unsynced } = await withProgress('import', (progress) => {
     return work({ folder: folderOf(flags), paths, keepIds, log, progress });
   });
   console.error(`imported ${count} ${what}${count === 0 ? '' : `, with ids from ${firstId} to ${lastId}`}`);
+  failIfUnsynced(unsynced);
 }
 
 async function withProgress<T>(label: string, work: (progress: Progress) => Promise<T>): Promise<T> {
@@ -235,8 +236,13 @@ function showChange(done: string, result: Result<'create' | 'rotate' | 'revoke' 
   if ('secret' in result) console.log(result.secret);
   const note = 'secret' in result ? '; its secret, on stdout, will not be shown again' : '';
   console.error(`${done} ${describeKey(result.keys[0]!)}${note}`);
-  if (!result.unsynced) return;
-  log(result.unsynced);
+  failIfUnsynced(result.unsynced);
+}
+
+/** Logs why a power cut may undo a change that was made, if there is a reason. */
+function failIfUnsynced(reason: string | null): void {
+  if (reason === null) return;
+  log(reason);
   process.exitCode = 1;
 }
 

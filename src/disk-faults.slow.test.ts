@@ -59,6 +59,10 @@ async function live({ fault, applies }: (typeof faults)[string], n: number): Pro
   await twice(() => history.create());
   await stop();
   await twice(() => history.moveKey());
+  await history.stop().catch(() => assert(calls >= n));
+  await twice(() => history.importPets(3));
+  await twice(() => history.importOrders(2));
+  await twice(() => history.start());
   await twice(() => history.create(70_000));
   await history.kill();
   await twice(() => history.start());

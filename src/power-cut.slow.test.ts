@@ -36,6 +36,13 @@ async function live(history: History): Promise<void> {
   await history.moveKey();
   await history.useKey();
   await history.stop();
+  await history.importOrders(2);
+  await history.importPets(3);
+  await history.start();
+  await history.create();
+  await history.stop();
+  await history.importPets(200);
+  await history.importOrders(1);
   await history.start();
   await history.create();
   await history.kill();
@@ -101,6 +108,7 @@ const omissions: Record<string, RegExp> = {
   'the sync of the snapshot before its rename': /^pets\.json\.tmp$/,
   'the sync of keys.json before its rename': /^keys\.json\.tmp$/,
   'the sync of usage.json before its rename': /^usage\.json\.tmp$/,
+  'the sync of orders.json before its rename': /^orders\.json\.tmp$/,
 };
 
 for (const [what, names] of Object.entries(omissions)) {

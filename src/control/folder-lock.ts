@@ -69,8 +69,8 @@ export class FolderLock {
 
   /**
    * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist.
-   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used: a ReadOnlyError if its
-   * file system is mounted read-only.
+   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used: a ReadOnlyError if
+   * its file system is mounted read-only.
    */
   static async acquire(folder: string, kind: Holder['kind']): Promise<FolderLock | Held> {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
@@ -167,7 +167,7 @@ export class FolderLock {
   }
 }
 
-/** Returns the process that holds the lock of a folder, or null. Throws an OperatorError if that cannot be found out. */
+/** Returns the process that holds the lock of a folder, or null. Rejects with OperatorError if that is not known. */
 export async function holderIn(folder: string): Promise<Held | null> {
   return (await highestLock(folder)).held;
 }

@@ -47,6 +47,17 @@ export class UnsyncedError extends OperatorError {
   }
 }
 
+/**
+ * Resolves to null when a replacement of a file is complete, or to the reason why a power cut may undo it. Rejects if the
+ * file was not replaced.
+ */
+export function unsyncedReason(replaced: Promise<unknown>): Promise<string | null> {
+  return replaced.then(() => null, (error: unknown) => {
+    if (error instanceof UnsyncedError) return error.message;
+    throw error;
+  });
+}
+
 /** A file violates its format. The message names the file and the line, and says what to do. */
 export class DamagedFileError extends OperatorError {
   /** The message without the advice: the file, the line and what is wrong. */

@@ -15,10 +15,13 @@ export class Spool {
   readonly #buffer = new ByteBuffer((bytes) => this.#try('write', () => writeAll(this.#descriptor, bytes)));
   #count = 0;
 
-  /** Creates the file, or empties it if an interrupted command left it. */
+  /** Creates the file. Removes one that an interrupted command left. */
   constructor(path: string) {
     this.#path = path;
-    this.#descriptor = this.#try('write', () => openSync(path, 'w+', 0o600));
+    this.#descriptor = this.#try('write', () => {
+      rmSync(path, { force: true });
+      return openSync(path, 'wx+', 0o600);
+    });
   }
 
   /** The number of lines. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
-import { UnsyncedError } from '../files/errors.ts';
+import { unsyncedReason } from '../files/errors.ts';
 import { readRecords, writeRecords, type RecordHead } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import type { Plan } from '../limits/plans.ts';
@@ -145,11 +145,9 @@ export class KeyRing {
       const keys = [...byId.values()];
       const head = { store: this.#store, keyChanges: this.#changes + 1 };
       const written = writeRecords(this.#path, keysFormat, head, keys.map(encodeKey), this.#checkLock);
-      this.#unsynced = await written.then(() => null, (error: unknown) => {
-        // After a start the new file is in force, so the change must be now, and whoever made it must hear its result.
-        if (error instanceof UnsyncedError) return error.message;
-        throw error;
-      });
+      // If it is unsynced: after a start the new file is in force, so the change must be now, and whoever made it must
+      // hear its result.
+      this.#unsynced = await unsyncedReason(written);
       this.#setKeys(keys);
       if (this.#unsynced === null) this.#changes++; // otherwise a power cut may bring back the file before it
       this.onChanged();

@@ -1,16 +1,23 @@
 /**
- * What happens to a data folder in tests of the disk: creates, snapshots, key commands, usage, starts, stops and kills,
- * with what was confirmed meanwhile.
+ * What happens to a data folder in tests of the disk: creates, snapshots, key commands, usage, imports, starts, stops
+ * and kills, with what was confirmed meanwhile.
  */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { OperatorError } from '../domain/operator-error.ts';
+import { petLine } from '../domain/pet.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { limitsOf } from '../limits/plans.ts';
 import { UsageFile } from '../limits/usage-file.ts';
 import { PetStore } from '../store/pet-store.ts';
+import { addOrders, addPets, type ImportOptions } from '../tools/import.ts';
+import { orderLines } from '../tools/contents.ts';
+import { Progress } from '../tools/progress.ts';
 import type { SimulatedDisk } from './simulated-disk.ts';
 
+/** The history does not share its folder. */
+const lock = { check: async (): Promise<void> => {} };
 const now = Date.parse('2026-11-21T12:00:00Z');
 
 /** What must be found at some moment. */
@@ -21,6 +28,8 @@ export interface Confirmed {
   readonly keys: readonly [from: number, to: number];
   /** The number of requests that were saved as usage, and that were sent. */
   readonly used: readonly [from: number, to: number];
+  /** The range of the states of the orders, any of which may be found. */
+  readonly orders: readonly [from: number, to: number];
 }
 
 interface Stores {
@@ -70,6 +79,11 @@ export class History {
   /** The last of them that is durable, and the last that may be found. */
   #keys: [number, number] = [0, 0];
   #used: [number, number] = [0, 0];
+  /** The names of the animals of each import: all or none of them may be found. */
+  readonly #imports: string[][] = [];
+  /** The numbers of orders, one after each import of orders, and the range of those that may be found. */
+  readonly #orderCounts = [0];
+  #orders: [number, number] = [0, 0];
 
   constructor(disk: SimulatedDisk, folder: string) {
     this.#disk = disk;
@@ -82,7 +96,7 @@ export class History {
 
   /** What must be found if the process or the power ends now. */
   get confirmed(): Confirmed {
-    return { animals: this.#animals.length, keys: [...this.#keys], used: [...this.#used] };
+    return { animals: this.#animals.length, keys: [...this.#keys], used: [...this.#used], orders: [...this.#orders] };
   }
 
   async start(): Promise<void> {
@@ -127,6 +141,41 @@ export class History {
     this.#used[0] = this.#used[1];
   }
 
+  /** Imports animals. The server must be stopped. */
+  async importPets(count: number): Promise<void> {
+    const names = Array.from({ length: count }, (_, index) => `${this.#sent.size + index} imported`);
+    for (const name of names) this.#sent.add(name);
+    this.#imports.push(names);
+    const pets = names.map((name) => ({ name, categoryId: 1n, status: 'sold' as const }));
+    const options = this.#importOptions(pets.map((pet) => petLine(0, pet)));
+    const { firstId, unsynced } = await addPets(options, lock).catch((error: unknown) => {
+      if (!this.#disk.isOff) for (const name of names) this.#sent.delete(name); // none may be found
+      throw error;
+    });
+    if (unsynced === null) this.#animals.push(...pets.map((pet, index) => petLine(Number(firstId) + index, pet)));
+  }
+
+  /** Imports orders. The server must be stopped. */
+  async importOrders(count: number): Promise<void> {
+    const next = this.#orderCounts.length;
+    this.#orderCounts.push(this.#orderCounts.at(-1)! + count);
+    this.#orders[1] = next;
+    const order = '{"id":1,"petId":1,"quantity":1,"status":"placed","complete":false}';
+    const options = this.#importOptions(Array<string>(count).fill(order));
+    const { unsynced } = await addOrders(options, lock).catch((error: unknown) => {
+      if (!this.#disk.isOff) this.#orderCounts[next] = this.#orderCounts[next - 1]!;
+      throw error;
+    });
+    if (unsynced === null) this.#orders[0] = next;
+  }
+
+  #importOptions(lines: readonly string[]): ImportOptions {
+    const path = `${this.#folder}.import`;
+    writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
+    const log = (line: string): void => void this.logged.push(line);
+    return { folder: this.#folder, paths: [path], keepIds: false, log, progress: new Progress('import') };
+  }
+
   async stop(): Promise<void> {
     const stores = this.#running;
     this.#stores = null;
@@ -159,7 +208,7 @@ export class History {
   }
 
   /** Fails if something that was confirmed is missing. Returns the usage of the key. */
-  #compare({ keys, usage, pets }: Stores, { animals, keys: [from, to], used }: Confirmed): number {
+  #compare({ keys, usage, pets }: Stores, { animals, keys: [from, to], used, orders }: Confirmed): number {
     const lines = linesIn(pets);
     const found = new Set(lines);
     for (const line of this.#animals.slice(0, animals)) assert(found.has(line), `lost: ${line.slice(0, 80)}`);
@@ -169,6 +218,13 @@ export class History {
       assert(id > last && this.#sent.has(name), `not expected: ${line.slice(0, 80)}`);
       last = id;
     }
+    const names = new Set(lines.map((line) => (JSON.parse(line) as { name: string }).name));
+    for (const all of this.#imports) {
+      const count = all.filter((name) => names.has(name)).length;
+      assert(count === 0 || count === all.length, `${count} of an import of ${all.length}`);
+    }
+    const counts = this.#orderCounts.slice(orders[0], orders[1] + 1);
+    assert(counts.includes(orderLines(this.#folder).length), `orders: not ${counts.join(' or ')}`);
     const state = JSON.stringify(keys.keys);
     assert(this.#keyStates.slice(from, to + 1).includes(state), `keys: ${state}, not ${from} to ${to}`);
     const count = usage.limiter.usageOf('k1', now).day.used;

@@ -77,7 +77,7 @@ export function orderLines(folder: string): string[] {
 /** What `readPets` needs. */
 export interface PetSource extends Pick<JournalOptions, 'folder' | 'store' | 'recorded' | 'log'> {
   /** Null if the folder is on a file system that is mounted read-only. */
-  readonly lock: FolderLock | null;
+  readonly lock: Pick<FolderLock, 'check'> | null;
   readonly pets: PetSink;
 }
 
@@ -97,8 +97,8 @@ export async function readPets({ lock, pets, ...options }: PetSource): Promise<P
 }
 
 /**
- * Passes the animals of the journal after record `snapshotSequence` to `pets`. If the lock is held, leaves the journal as
- * a start does. Resolves to the number of the last record. Rejects with OperatorError.
+ * Passes the animals of the journal after record `snapshotSequence` to `pets`. If the lock is held, leaves the journal
+ * as a start does. Resolves to the number of the last record. Rejects with OperatorError.
  */
 export async function recoverPets({ lock, pets, ...options }: PetSource, snapshotSequence: number): Promise<number> {
   if (lock === null) {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
+import { onFolderSync } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { FolderLock } from '../control/folder-lock.ts';
 import { petStatuses } from '../domain/pet.ts';
@@ -26,10 +27,16 @@ async function exported(folder: string, more: Partial<ExportOptions> = {}): Prom
 }
 
 /** Imports a file with this text. */
-function imported(folder: string, text: string, keepIds = false, work = importPets): Promise<Imported> {
+function imported(
+  folder: string, text: string, keepIds = false, work = importPets, log: (line: string) => void = silent,
+): Promise<Imported> {
   const path = join(folder, '../imported');
   writeFileSync(path, text);
-  return work({ folder, paths: [path], keepIds, log: silent, progress });
+  return work({ folder, paths: [path], keepIds, log, progress });
+}
+
+function added(count: number, firstId: bigint | number, lastId: bigint | number): Imported {
+  return { count, firstId, lastId, unsynced: null };
 }
 
 /** A folder with three animals and an order. */
@@ -73,21 +80,41 @@ test('what was exported is imported unchanged, in both formats, with and without
   ), { numRuns: 10 });
 });
 
+test('an import whose folder cannot be synced was made, and says that a power cut may undo it', async (t) => {
+  const folder = join(temporaryFolder(t), 'store');
+  await makeStore(folder);
+  await onFolderSync(t, () => {
+    if (filesIn(folder).get('pets.json')?.includes('Mia') !== true) return; // it is not replaced yet
+    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
+  });
+  const logged: string[] = [];
+  const log = (line: string): void => void logged.push(line);
+  const { unsynced, ...rest } = await imported(folder, '{"name":"Mia","categoryId":1}', false, importPets, log);
+  assert.match(logged.join(), /^cannot write .*: EIO.*; the next start of the server tries again$/);
+  assert.deepEqual(rest, { count: 1, firstId: 4, lastId: 4 });
+  assert.match(unsynced ?? '', /^cannot sync the folder of .*pets\.json: EIO.* a power cut may undo that/);
+  const order = '{"petId":1,"quantity":1,"status":"placed","complete":false}';
+  const orders = await imported(folder, order, false, importOrders);
+  assert.match(orders.unsynced ?? '', /^cannot sync the folder of .*orders\.json: EIO/);
+  t.mock.restoreAll();
+  assert.match(await exported(folder, { log }), /"id":4,/);
+});
+
 test('an import adds to what is there: at the end, or in the order of the ids', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   await makeStore(folder); // ids 1 to 3, in the journal
   const pet = (id: number, name = 'new') => `{"id":${id},"name":"${name}","categoryId":1}`;
-  assert.deepEqual(await imported(folder, `${pet(5)}\n${pet(9)}\n`, true), { count: 2, firstId: 5, lastId: 9 });
-  assert.deepEqual(await imported(folder, pet(7), true), { count: 1, firstId: 7, lastId: 7 });
-  assert.deepEqual(await imported(folder, `[${pet(1)},${pet(1)}]`), { count: 2, firstId: 10, lastId: 11 });
+  assert.deepEqual(await imported(folder, `${pet(5)}\n${pet(9)}\n`, true), added(2, 5, 9));
+  assert.deepEqual(await imported(folder, pet(7), true), added(1, 7, 7));
+  assert.deepEqual(await imported(folder, `[${pet(1)},${pet(1)}]`), added(2, 10, 11));
   const stores = await openStores(folder);
   const created = await stores.pets.create({ name: 'Kit', categoryId: 2n, status: 'sold' });
   await stores.close();
   assert.equal(created.id, 12);
   const ids = (await exported(folder)).trimEnd().split('\n').map((line) => (JSON.parse(line) as { id: number }).id);
   assert.deepEqual(ids, [1, 2, 3, 5, 7, 9, 10, 11, 12]);
-  assert.deepEqual(await imported(folder, ''), { count: 0, firstId: 0, lastId: 0 });
-  assert.deepEqual(await imported(folder, ' \n[ ]\n'), { count: 0, firstId: 0, lastId: 0 });
+  assert.deepEqual(await imported(folder, ''), added(0, 0, 0));
+  assert.deepEqual(await imported(folder, ' \n[ ]\n'), added(0, 0, 0));
 });
 
 test('a start notices that the animals of an import are missing', async (t) => {
@@ -114,7 +141,7 @@ test('orders are exported and imported, with new ids or their own', async (t) =>
   const other = `{"id":-9223372036854775808,${rest}`;
   const { firstId } = await imported(folder, `[${other}]`, true, importOrders);
   assert.equal(firstId, -(2n ** 63n));
-  assert.deepEqual(await imported(folder, other, false, importOrders), { count: 1, firstId: 8n, lastId: 8n });
+  assert.deepEqual(await imported(folder, other, false, importOrders), added(1, 8n, 8n));
   const expected = [other, order, other.replace('-9223372036854775808', '8')];
   assert.equal(await exported(folder, { what: 'orders', format: 'json' }), `[\n${expected.join(',\n')}\n]\n`);
   const largest = other.replace('-9', '9').replace('808', '807');

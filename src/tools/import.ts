@@ -13,7 +13,7 @@ import { int64OfJsonNumber } from '../domain/int64.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { orderLine, readOrder, type Order } from '../domain/order.ts';
 import { maxPetId, petLine, readNewPet, type StoredPet } from '../domain/pet.ts';
-import { diskError } from '../files/errors.ts';
+import { diskError, unsyncedReason } from '../files/errors.ts';
 import { Spool } from '../files/spool.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { JsonNumber, JsonObject } from '../json/read.ts';
@@ -34,12 +34,17 @@ export interface ImportOptions {
   readonly progress: Progress;
 }
 
-/** How many records were imported, and their smallest and largest id. */
+/** How many records were imported, and their smallest and largest id. All of them are there. */
 export interface Imported {
   readonly count: number;
   readonly firstId: bigint | number;
   readonly lastId: bigint | number;
+  /** Why a power cut may undo the import; null if it is on disk. */
+  readonly unsynced: string | null;
 }
+
+/** The part of the folder's lock that an import needs. */
+type Lock = Pick<FolderLock, 'check'>;
 
 /** A value that becomes a record. */
 interface Incoming extends ValueInFile {
@@ -48,77 +53,88 @@ interface Incoming extends ValueInFile {
 
 /** Adds the animals in the files. Rejects with OperatorError, which names the line at fault; nothing is added then. */
 export function importPets(options: ImportOptions): Promise<Imported> {
-  return withStoppedFolder(options, async (lock) => {
-    const { folder, keepIds, log } = options;
-    const store = storeIdOf(folder);
-    const { recorded: { durable: recorded } } = new UsageFile(folder, Date.now, log, undefined, store);
-    const spool = new Spool(join(folder, 'pets.json.import.tmp'));
-    try {
-      const incoming = valuesIn(options);
-      let next = keepIds ? nextKept(incoming, 0) : null;
-      let firstId = 0;
-      let count = 0;
-      let largest = 0;
-      const add = (pet: StoredPet): void => {
-        if (count++ === 0) firstId = pet.id;
-        largest = pet.id;
-        spool.append(Buffer.from(pet.line));
-      };
-      const { sequence, lastId } = await readPets({
-        folder, store, recorded, lock, log,
-        pets: {
-          append(bytes, status, start = 0, end = bytes.length) {
-            const id = next === null ? 0 : idOf(bytes, start);
-            for (; next !== null && next.pet.id < id; next = nextKept(incoming, next.pet.id)) add(next.pet);
-            if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
-            spool.append(bytes, status, start, end);
-          },
-        },
-      });
-      if (keepIds) for (; next !== null; next = nextKept(incoming, next.pet.id)) add(next.pet);
-      else for (const value of incoming) add(petOf(value, lastId + count + 1));
-      if (count > 0) {
-        // An import counts as a record. So a start notices if the new snapshot is missing or replaced by an older one.
-        const state = { store, sequence: sequence + 1, lastId: Math.max(lastId, largest) };
-        await writeSnapshot(join(folder, 'pets.json'), spool, state, () => lock.check());
-        const ignored = { log() {}, pets: { append() {} } };
-        await recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence); // starts the segment after it
-      }
-      return { count, firstId, lastId: largest };
-    } finally {
-      spool.remove();
-    }
-  });
+  return withStoppedFolder(options, (lock) => addPets(options, lock));
 }
 
 /** Adds the orders in the files. Rejects with OperatorError, which names the line at fault; nothing is added then. */
 export function importOrders(options: ImportOptions): Promise<Imported> {
-  return withStoppedFolder(options, async (lock) => {
-    const { folder, keepIds } = options;
-    const lines = new Map(orderLines(folder).map((line) => [BigInt(/^\{"id":(-?[0-9]+)/.exec(line)![1]!), line]));
-    const taken = new Set(lines.keys());
-    let nextId = [...taken].reduce((largest, id) => (id > largest ? id : largest), 0n) + 1n;
-    const ids: bigint[] = [];
-    for (const { value, path, line } of valuesIn(options)) {
-      let order: Order;
-      try {
-        if (!(value instanceof JsonObject)) throw new Error('the value must be a JSON object: an order');
-        order = readOrder(value, keepIds ? undefined : nextId++);
-      } catch (error) {
-        throw importError(path, line, messageOf(error));
-      }
-      if (lines.has(order.id)) throw importError(path, line, `there is an order with the id ${order.id}`);
-      if (order.id > maxInt64) throw importError(path, line, 'all ids have been assigned');
-      lines.set(order.id, orderLine(order));
-      ids.push(order.id);
+  return withStoppedFolder(options, (lock) => addOrders(options, lock));
+}
+
+/** Does what `importPets` does, in a folder whose lock is held. */
+export async function addPets(options: ImportOptions, lock: Lock): Promise<Imported> {
+  const { folder, keepIds, log } = options;
+  const store = storeIdOf(folder);
+  const { recorded: { durable: recorded } } = new UsageFile(folder, Date.now, log, undefined, store);
+  const spool = new Spool(join(folder, 'pets.json.import.tmp'));
+  try {
+    const incoming = valuesIn(options);
+    let next = keepIds ? nextKept(incoming, 0) : null;
+    let firstId = 0;
+    let count = 0;
+    let largest = 0;
+    const add = (pet: StoredPet): void => {
+      if (count++ === 0) firstId = pet.id;
+      largest = pet.id;
+      spool.append(Buffer.from(pet.line));
+    };
+    const { sequence, lastId } = await readPets({
+      folder, store, recorded, lock, log,
+      pets: {
+        append(bytes, status, start = 0, end = bytes.length) {
+          const id = next === null ? 0 : idOf(bytes, start);
+          for (; next !== null && next.pet.id < id; next = nextKept(incoming, next.pet.id)) add(next.pet);
+          if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
+          spool.append(bytes, status, start, end);
+        },
+      },
+    });
+    if (keepIds) for (; next !== null; next = nextKept(incoming, next.pet.id)) add(next.pet);
+    else for (const value of incoming) add(petOf(value, lastId + count + 1));
+    let unsynced = null;
+    if (count > 0) {
+      // An import counts as a record. So a start notices if the new snapshot is missing or replaced by an older one.
+      const state = { store, sequence: sequence + 1, lastId: Math.max(lastId, largest) };
+      const written = writeSnapshot(join(folder, 'pets.json'), spool, state, () => lock.check());
+      unsynced = await unsyncedReason(written);
+      const ignored = { log() {}, pets: { append() {} } };
+      const recovered = recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence);
+      // That only starts the segment after the import, which is complete.
+      await recovered.catch((error: unknown) => log(`${messageOf(error)}; the next start of the server tries again`));
     }
-    ids.sort(ascending);
-    if (ids.length > 0) {
-      const sorted = [...lines].sort(([a], [b]) => ascending(a, b)).map(([, line]) => line);
-      await writeOrders(folder, storeIdOf(folder), sorted, () => lock.check());
+    return { count, firstId, lastId: largest, unsynced };
+  } finally {
+    spool.remove();
+  }
+}
+
+/** Does what `importOrders` does, in a folder whose lock is held. */
+export async function addOrders(options: ImportOptions, lock: Lock): Promise<Imported> {
+  const { folder, keepIds } = options;
+  const lines = new Map(orderLines(folder).map((line) => [BigInt(/^\{"id":(-?[0-9]+)/.exec(line)![1]!), line]));
+  const taken = new Set(lines.keys());
+  let nextId = [...taken].reduce((largest, id) => (id > largest ? id : largest), 0n) + 1n;
+  const ids: bigint[] = [];
+  for (const { value, path, line } of valuesIn(options)) {
+    let order: Order;
+    try {
+      if (!(value instanceof JsonObject)) throw new Error('the value must be a JSON object: an order');
+      order = readOrder(value, keepIds ? undefined : nextId++);
+    } catch (error) {
+      throw importError(path, line, messageOf(error));
     }
-    return { count: ids.length, firstId: ids[0] ?? 0, lastId: ids.at(-1) ?? 0 };
-  });
+    if (lines.has(order.id)) throw importError(path, line, `there is an order with the id ${order.id}`);
+    if (order.id > maxInt64) throw importError(path, line, 'all ids have been assigned');
+    lines.set(order.id, orderLine(order));
+    ids.push(order.id);
+  }
+  ids.sort(ascending);
+  let unsynced = null;
+  if (ids.length > 0) {
+    const sorted = [...lines].sort(([a], [b]) => ascending(a, b)).map(([, line]) => line);
+    unsynced = await unsyncedReason(writeOrders(folder, storeIdOf(folder), sorted, () => lock.check()));
+  }
+  return { count: ids.length, firstId: ids[0] ?? 0, lastId: ids.at(-1) ?? 0, unsynced };
 }
 
 const maxInt64 = 2n ** 63n - 1n;
