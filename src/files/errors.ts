@@ -48,8 +48,8 @@ export class UnsyncedError extends OperatorError {
 }
 
 /**
- * Resolves to null when a replacement of a file is complete, or to the reason why a power cut may undo it. Rejects if the
- * file was not replaced.
+ * Resolves to null when a replacement of a file is complete, or to the reason why a power cut may undo it. Rejects if
+ * the file was not replaced.
  */
 export function unsyncedReason(replaced: Promise<unknown>): Promise<string | null> {
   return replaced.then(() => null, (error: unknown) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { failReads, pageBytes } from '../testing/file-handle.ts';
 import { readLines } from './lines.ts';
 
 const chunkBytes = 256 * 1024; // as in lines.ts
@@ -113,3 +114,23 @@ test(
     await assert.rejects(read(`${path}x`), { message: new RegExp(`^cannot read ${path}x: ENOENT`) });
   },
 );
+
+test('pages that cannot be read are zero bytes, and are reported; all others are as they were', async (t) => {
+  const path = join(temporaryFolder(t), 'f');
+  const content = Buffer.from('a line\n'.repeat(90_000)); // 154 pages
+  writeFileSync(path, content);
+  const last = Math.floor(content.length / pageBytes);
+  const pages = [0, 63, 64, 100, last];
+  await failReads(t, path, pages);
+  await assert.rejects(read(path), { message: /^cannot read \S+: EIO: i\/o error, read; / });
+
+  const found: Buffer[] = [];
+  const reported: [number, number][] = [];
+  await readLines(path, ({ bytes, start, end, complete }) => {
+    found.push(Buffer.from(bytes.subarray(start, end)), Buffer.from(complete ? '\n' : ''));
+  }, undefined, (from, to) => reported.push([from, to]));
+  const endOf = (page: number): number => Math.min((page + 1) * pageBytes, content.length);
+  for (const page of pages) content.fill(0, page * pageBytes, endOf(page));
+  assert.deepEqual(reported, pages.map((page) => [page * pageBytes, endOf(page)]));
+  assert.ok(Buffer.concat(found).equals(content));
+});

@@ -4,6 +4,8 @@ import { DiskError, diskError } from './errors.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
 const chunkBytes = 256 * 1024;
+/** What a disk cannot read is at least a sector; a page is what the kernel reads. */
+const pageBytes = 4096;
 const lineFeed = 0x0a;
 
 /** A line: `bytes` from `start` to `end`, without its line feed. The buffer is reused for the following lines. */
@@ -30,25 +32,46 @@ export function sizeOf(path: string): number | undefined {
   } catch (error) {
     throw diskError('read', path, error);
   }
-  if (stats?.isFile() === false) throw new DiskError(`cannot read ${path}: it is not a regular file; remove it, or restore it from a backup`);
+  if (stats?.isFile() === false) {
+    throw new DiskError(`cannot read ${path}: it is not a regular file; remove it, or restore it from a backup`);
+  }
   return stats?.size;
 }
 
 /**
  * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk; then `onRead` is called
  * with the length of the chunk. At most a chunk and the longest line are in memory.
- * Rejects with OperatorError if the file cannot be read, and with what `visit` or `onRead` throws.
+ * Rejects with OperatorError if the file cannot be read, and with what `visit` or `onRead` throws. With `onUnreadable`,
+ * each page that the disk cannot read is reported, by its offset and that of its end, and read as zero bytes.
  */
 export async function readLines(
   path: string,
   visit: (line: Line) => void,
   onRead = (_bytes: number): void => {},
+  onUnreadable?: (from: number, to: number, error: unknown) => void,
 ): Promise<void> {
   const failed = (error: unknown): never => {
     throw diskError('read', path, error);
   };
-  sizeOf(path);
+  const size = sizeOf(path) ?? 0;
   const file = await open(path, 'r').catch(failed);
+  let readByPage = 0; // the end of a chunk that could not be read as a whole
+  const read = async (buffer: Buffer, at: number, most: number, position: number): Promise<number> => {
+    const length = position < readByPage ? Math.min(most, pageBytes - (position % pageBytes)) : most;
+    try {
+      return (await file.read(buffer, at, length, position)).bytesRead;
+    } catch (error) {
+      if (onUnreadable === undefined || position >= size) return failed(error);
+      if (position < readByPage) {
+        const end = Math.min(position + length, size);
+        buffer.fill(0, at, at + end - position);
+        onUnreadable(position, end, error);
+        return end - position;
+      }
+      readByPage = position + length;
+      return read(buffer, at, length, position);
+    }
+  };
   try {
     let buffer = Buffer.allocUnsafe(2 * chunkBytes);
     let kept = 0; // bytes at the start of the buffer, which belong to the next line
@@ -56,7 +79,7 @@ export async function readLines(
     let number = 0;
     for (;;) {
       const length = Math.min(chunkBytes, buffer.length - kept);
-      const { bytesRead } = await file.read(buffer, kept, length, null).catch(failed);
+      const bytesRead = await read(buffer, kept, length, base + kept);
       onRead(bytesRead);
       const filled = kept + bytesRead;
       let start = 0;

@@ -1,6 +1,9 @@
-/** Helper for tests that watch syncs by way of node:fs/promises. */
+/** Helpers for tests that watch syncs, or let reads fail, by way of node:fs/promises. */
+import { statSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
+
+export const pageBytes = 4096;
 
 /** Calls `watch` before each `sync` (or `datasync`) of a FileHandle and waits for it. If it rejects, the sync fails. */
 export async function onSync(
@@ -8,12 +11,31 @@ export async function onSync(
   watch: (handle: FileHandle) => void | Promise<void>,
   name: 'sync' | 'datasync' = 'sync',
 ): Promise<void> {
-  const handle = await open('.', 'r');
-  const prototype = Object.getPrototypeOf(handle) as FileHandle;
-  await handle.close();
+  const prototype = await fileHandlePrototype();
   const method = prototype[name];
   t.mock.method(prototype, name, async function (this: FileHandle) {
     await watch(this);
     await method.call(this);
   });
+}
+
+/** From now on, reading any byte of these pages of a file fails with EIO, as on a disk with bad sectors. */
+export async function failReads(t: TestContext, path: string, pages: readonly number[]): Promise<void> {
+  const { ino, size } = statSync(path);
+  const prototype = await fileHandlePrototype();
+  const method = prototype.read as (...args: unknown[]) => Promise<unknown>;
+  t.mock.method(prototype, 'read', async function (this: FileHandle, ...args: [Buffer, number, number, number]) {
+    const [, , length, position] = args;
+    const isBad = pages.some((page) => position < (page + 1) * pageBytes && page * pageBytes < position + length);
+    if (isBad && position < size && (await this.stat()).ino === ino) {
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+    }
+    return method.apply(this, args);
+  });
+}
+
+async function fileHandlePrototype(): Promise<FileHandle> {
+  const handle = await open('.', 'r');
+  await handle.close();
+  return Object.getPrototypeOf(handle) as FileHandle;
 }

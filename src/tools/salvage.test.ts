@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { failReads, pageBytes } from '../testing/file-handle.ts';
 import { encodeMarker } from '../store/journal-format.ts';
 import { newPet, openStores } from '../testing/stores.ts';
 import { Progress } from './progress.ts';
@@ -153,4 +154,29 @@ test('files of another store are kept under a new id, and it is said', async (t)
   const { gone, lost } = await run('two stores');
   assert.deepEqual(gone, []);
   assert.match(lost[0]!, /the id of the store, which gets a new one: .* of different stores/);
+});
+
+test('of a file with bad sectors, and beside a file that cannot be opened, everything else is kept', async (t) => {
+  const { folder, to } = await makeStore(t);
+  const stores = await openStores(folder);
+  for (let i = 0; i < 300; i++) await stores.pets.create(newPet('x'.repeat(100)));
+  await stores.pets.snapshot();
+  await stores.close();
+  const path = join(folder, 'pets.json');
+  const keysPath = join(folder, 'keys.json');
+  await failReads(t, path, [2, 3]);
+  rmSync(keysPath);
+  mkdirSync(keysPath);
+  const { animals, keys, orders, lost } = await salvage(folder, to);
+
+  const linesIn = (text: string): RegExpExecArray[] => [...text.matchAll(/^\{"id":.*\}/gm)];
+  const whole = linesIn(readFileSync(path, 'latin1')).filter(({ index, 0: line }) => {
+    return index + line.length < 2 * pageBytes || index >= 4 * pageBytes;
+  });
+  assert.deepEqual([animals, keys, orders], [whole.length, 0, 1]);
+  assert.ok(whole.length > 200);
+  const kept = linesIn(readFileSync(join(to, 'pets.json'), 'latin1'));
+  assert.deepEqual(kept.map(([line]) => line), whole.map(([line]) => line));
+  assert.ok(lost.includes(`${path}, bytes ${2 * pageBytes} to ${4 * pageBytes - 1}: EIO: i/o error, read`));
+  assert.match(lost.join('\n'), /cannot read \S+keys\.json: it is not a regular file/);
 });

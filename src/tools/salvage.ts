@@ -3,7 +3,8 @@
  *
  * A line of the journal has its own checksum. An animal in the snapshot is intact if its checksum is anywhere in the
  * snapshot's list, so that damage to other lines, even to a line feed, does not matter. The small files have one
- * checksum for all: if it is wrong, the lines that can be read are kept, and the report says so.
+ * checksum for all: if it is wrong, the lines that can be read are kept, and the report says so. Pages that the disk
+ * cannot read are passed over.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +12,8 @@ import { messageOf } from '../domain/operator-error.ts';
 import { orderLine, readOrder } from '../domain/order.ts';
 import { hasLongId, petLine, readNewPet, statusOfLine, type PetStatus } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
-import { DamagedFileError } from '../files/errors.ts';
-import { readLines } from '../files/lines.ts';
+import { DamagedFileError, describeError, DiskError } from '../files/errors.ts';
+import { readLines, type Line } from '../files/lines.ts';
 import { createFolder } from '../files/new-folder.ts';
 import { readRecords, writeRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
 import { replaceFile } from '../files/replace.ts';
@@ -134,11 +135,12 @@ async function salvageRecords(
     const { records, ...numbers } = readRecords(path, format, read);
     return { lines: records.map(({ line }) => line), ...numbers };
   } catch (error) {
-    if (!(error instanceof DamagedFileError)) throw error;
-    lost.push(`${error.problem}; the records that can be read are kept, but may be wrong`);
+    if (!(error instanceof DamagedFileError || error instanceof DiskError)) throw error;
+    const problem = error instanceof DamagedFileError ? error.problem : error.message;
+    lost.push(`${problem}; the records that can be read are kept, but may be wrong`);
   }
   const lineById = new Map<unknown, string>();
-  await readLines(path, ({ bytes, start, end, number }) => {
+  await readIntactLines(path, lost, ({ bytes, start, end, number }) => {
     const text = bytes.toString('utf8', start, end).replace(/,$/, '');
     if (text.startsWith('{"format"') || /^(\[|\].*)?$/.test(text)) return;
     try {
@@ -154,6 +156,24 @@ async function salvageRecords(
   return { lines: [...lineById.values()], durable: 0, keyChanges: 0 };
 }
 
+/** Reads a file by lines. Pages that the disk cannot read are zero bytes in them, and are said to be lost. */
+async function readIntactLines(path: string, lost: string[], visit: (line: Line) => void): Promise<void> {
+  const unreadable: { from: number; to: number; why: string }[] = [];
+  const problems: string[] = [];
+  try {
+    await readLines(path, visit, undefined, (from, to, error) => {
+      const last = unreadable.at(-1);
+      if (last?.to === from) last.to = to;
+      else unreadable.push({ from, to, why: describeError(error).message });
+    });
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    problems.push(error.message);
+  }
+  for (const { from, to, why } of unreadable) problems.push(`${path}, bytes ${from} to ${to - 1}: ${why}`);
+  for (const line of problems) if (!lost.includes(line)) lost.push(line); // the snapshot is read twice
+}
+
 const petStart = '{"id":';
 const recordStart = '{"seq":';
 
@@ -164,7 +184,7 @@ async function salvageSnapshot(
   if (!existsSync(path)) return void lost.push(`${path} does not exist`);
   const checksums = new Set<number>();
   let balance = 0; // how many more checksums there are than animals
-  await readLines(path, ({ bytes, start, end }) => {
+  await readIntactLines(path, lost, ({ bytes, start, end }) => {
     const text = bytes.toString('latin1', start, end);
     if (text.startsWith(petStart)) balance--;
     // By position, because the quote before the digits may be damaged, or one of them.
@@ -176,7 +196,7 @@ async function salvageSnapshot(
   });
   const isCutOff = balance < 0;
   let unverified = 0;
-  await readLines(path, ({ bytes, start, end: lineEnd, number }) => {
+  await readIntactLines(path, lost, ({ bytes, start, end: lineEnd, number }) => {
     const head = /"sequence":([0-9]{1,15}),"lastId":([0-9]{1,15})/.exec(bytes.toString('latin1', start, start + 200));
     if (number === 1 && head !== null && checksums.has(crc32(bytes, start, lineEnd))) {
       animals.sequence = Math.max(animals.sequence, Number(head[1]));
@@ -201,7 +221,7 @@ async function salvageSnapshot(
 async function salvageSegment(
   path: string, animals: Animals, damagedIds: Map<number, string>, lost: string[],
 ): Promise<void> {
-  await readLines(path, ({ bytes, start, end: lineEnd, number, complete }) => {
+  await readIntactLines(path, lost, ({ bytes, start, end: lineEnd, number, complete }) => {
     let end = lineEnd;
     if (!complete) end = start + bytes.subarray(start, lineEnd).findLastIndex((byte) => byte !== 0) + 1;
     if (end === start) return;
