@@ -208,7 +208,7 @@ async function importFiles(flags: Flags, ...files: string[]): Promise<void> {
   const keepIds = flags['keep-ids'] ?? false;
   const paths = files.map((file) => resolve(file));
   const { count, firstId, lastId, unsynced } = await withProgress('import', (progress) => {
-    return work({ folder: folderOf(flags), paths, keepIds, log, progress });
+    return work({ folder: folderOf(flags), paths, keepIds, now: Date.now, log, progress });
   });
   console.error(`imported ${count} ${what}${count === 0 ? '' : `, with ids from ${firstId} to ${lastId}`}`);
   failIfUnsynced(unsynced);

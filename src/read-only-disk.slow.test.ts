@@ -1,11 +1,12 @@
 /** Commands on a file system that is mounted read-only. Skipped if this user cannot mount one. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { makeKey, petstore, runServer, startServer } from '../harness/server.ts';
+import { contentOf } from './testing/journal.ts';
 import { send } from './testing/service.ts';
 
 const mount = (...args: string[]): { status: number | null; stderr: string } =>
@@ -49,6 +50,17 @@ test('on a read-only file system, every command that only reads works, beside a 
     const { status } = await send(torn.address, 'POST', '/v1/pets', { key, body: '{"name":"Mia","categoryId":1}' });
     assert.equal(status, 201);
     await torn.kill();
+    const [segment = ''] = readdirSync(folder).filter((name) => name.endsWith('.journal'));
+    const journal = join(folder, segment);
+    writeFileSync(journal, `${contentOf(journal).toString()}{"seq":`); // a crash has cut off the last line
+    writeFileSync(join(folder, 'usage.json'), 'damaged');
+    const backup = join(place, 'backup-torn');
+    for (const command of [['export'], ['backup', backup], ['keys', 'list'], ['usage'], ['verify']]) {
+      const { code, stderr } = await petstore(t, join(view, 'store'), ...command);
+      assert.equal(code, command[0] === 'verify' ? 1 : 0, stderr);
+      assert.match(stderr, /usage\.json, line 1: /);
+      if (command[0] === 'export') assert.match(stderr, /journal: the end is incomplete, from line \d+ on, and is ig/);
+    }
     const exported = await petstore(t, join(view, 'store'), 'export');
     assert.equal(exported.stdout.split('\n').length, 5, exported.stderr);
     for (const command of [['keys', 'create', '--name', 'a', '--plan', 'free'], ['keys', 'revoke', 'k1']]) {

@@ -51,6 +51,7 @@ test('usage survives a clean stop exactly, and kill -9 as of the last write', as
   const third = await startServer(t, folder);
   await list(third, key);
   assert.equal(await usedToday(t, folder), kept + 1);
+  await third.stop(); // while it runs, there may be a temporary file
   assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('usage.json')), ['usage.json']);
 });
 
@@ -113,7 +114,7 @@ test('a client that ignores 429 is banned; the ban survives kill -9, until it is
   assert.equal(await isBanned(again), false);
 });
 
-test('a damaged usage.json is set aside with one line in the log, and the server starts', async (t) => {
+test('with a damaged usage.json the server starts, and sets it aside when it saves', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   writeFileSync(join(folder, 'usage.json'), '{"format":"petstore-usage","ver');
@@ -123,11 +124,9 @@ test('a damaged usage.json is set aside with one line in the log, and the server
   const { code, stderr } = await server.stop();
   assert.equal(code, 0);
   const lines = stderr.split('\n').filter((text) => text.includes('usage'));
-  assert.equal(lines.length, 1);
-  assert.match(
-    lines[0]!,
-    /^petstore: .*usage\.json, line 1: .*; the file was renamed to .*usage\.json\.broken-1, and all counters and bans start from nothing$/,
-  );
+  assert.equal(lines.length, 2);
+  assert.match(lines[0]!, /^petstore: .*usage\.json, line 1: .*; all counters and bans start from nothing, and /);
+  assert.match(lines[1]!, /^petstore: the damaged .*usage\.json was renamed to .*usage\.json\.broken-1$/);
   assert.equal(readFileSync(join(folder, 'usage.json.broken-1'), 'utf8'), '{"format":"petstore-usage","ver');
 });
 
@@ -246,5 +245,6 @@ test('wrong arguments of usage and unban are one line', async (t) => {
   writeFileSync(join(folder, 'usage.json'), '5');
   const { code, stderr } = await petstore(t, folder, 'usage');
   assert.equal(code, 0);
-  assert.match(stderr, /^petstore: .*usage\.json, line 1: .* was renamed to .*usage\.json\.broken-1, .*\n$/);
+  assert.match(stderr, /^petstore: .*usage\.json, line 1: [^\n]*; all counters and bans start from nothing, [^\n]*\n$/);
+  assert.equal(readFileSync(join(folder, 'usage.json'), 'utf8'), '5'); // a command that only reads changes nothing
 });

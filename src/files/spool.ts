@@ -7,7 +7,8 @@ const lineFeed = 0x0a;
 
 /**
  * Lines in a temporary file, each followed by a comma and a line feed: what a `LineTable` is in memory, for commands
- * that handle more lines than should be in memory. All methods are synchronous and throw OperatorError.
+ * that handle more lines than should be in memory. The file has no name, so nothing is left of it however the process
+ * ends. All methods but `close` throw OperatorError.
  */
 export class Spool {
   readonly #path: string;
@@ -15,12 +16,14 @@ export class Spool {
   readonly #buffer = new ByteBuffer((bytes) => this.#try('write', () => writeAll(this.#descriptor, bytes)));
   #count = 0;
 
-  /** Creates the file. Removes one that an interrupted command left. */
+  /** Creates the file, for a moment with this path. */
   constructor(path: string) {
     this.#path = path;
     this.#descriptor = this.#try('write', () => {
-      rmSync(path, { force: true });
-      return openSync(path, 'wx+', 0o600);
+      rmSync(path, { force: true }); // left by a process that was killed at this moment
+      const descriptor = openSync(path, 'wx+', 0o600);
+      rmSync(path);
+      return descriptor;
     });
   }
 
@@ -58,10 +61,11 @@ export class Spool {
     }
   }
 
-  /** Closes and removes the file. */
-  remove(): void {
-    closeSync(this.#descriptor);
-    rmSync(this.#path, { force: true });
+  /** Closes the file, which frees its space. */
+  close(): void {
+    try {
+      closeSync(this.#descriptor);
+    } catch {} // nothing in it is needed any more
   }
 
   #try<T>(doing: 'read' | 'write', work: () => T): T {

@@ -11,9 +11,10 @@
 import { join } from 'node:path';
 import type { Log } from '../domain/log.ts';
 import { messageOf } from '../domain/operator-error.ts';
-import { setAside } from '../files/aside.ts';
-import { DamagedFileError, LockLostError } from '../files/errors.ts';
+import { asideName } from '../files/aside.ts';
+import { DamagedFileError, diskError, LockLostError } from '../files/errors.ts';
 import { readRecords, writeRecords, type RecordHead, type RecordNumbers } from '../files/record-file.ts';
+import { rename } from '../files/replace.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { countMember, objectMember, stringMember, timeMember } from '../json/members.ts';
 import type { JsonObject } from '../json/read.ts';
@@ -41,11 +42,13 @@ export class UsageFile {
   /** The write that waits for the one under way. */
   #next: Promise<void> | null = null;
   #failing = false;
+  /** Whether the file could not be read, and is to be kept under another name. */
+  #damaged = false;
 
   /**
-   * Reads the file of a data folder. If it is damaged, it is set aside and logged, and all counters start from nothing.
-   * Throws an OperatorError if the file can be neither read nor set aside. `checkLock` rejects if this process may not
-   * write to the folder any more. `store` is the id of the store.
+   * Reads the file of a data folder. If it is damaged, that is logged, all counters start from nothing, and the file is
+   * set aside when it is next written. Throws an OperatorError if it cannot be read. `checkLock` rejects if this
+   * process may not write to the folder any more. `store` is the id of the store.
    */
   constructor(
     folder: string,
@@ -67,8 +70,9 @@ export class UsageFile {
       recorded = numbers;
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
-      const aside = setAside(this.#path, 'broken');
-      log(`${error.problem}; the file was renamed to ${aside}, and all counters and bans start from nothing`, 'warn');
+      this.#damaged = true;
+      const effect = 'all counters and bans start from nothing, and missing animals or keys cannot be noticed';
+      log(`${error.problem}; ${effect}`, 'warn');
     }
     this.#numbers = () => recorded;
     this.limiter = new Limiter(usages, now(), () => this.#scheduleSave());
@@ -95,8 +99,9 @@ export class UsageFile {
     clearTimeout(this.#timer);
     this.#timer = undefined; // later changes may miss this write, so they schedule another one
     if (this.#next !== null) return this.#next; // the disk is slow; this write has not begun
-    this.#next = this.#saving.then(() => {
+    this.#next = this.#saving.then(async () => {
       this.#next = null;
+      if (this.#damaged) await this.#setAside();
       const { head, lines } = this.contents;
       return writeRecords(this.#path, usageFormat, head, lines, this.#checkLock);
     });
@@ -113,6 +118,17 @@ export class UsageFile {
   async close(): Promise<void> {
     if (this.#timer === undefined) await this.#saving; // a failed write sets the timer again
     if (this.#timer !== undefined) await this.save().finally(() => clearTimeout(this.#timer));
+  }
+
+  /** Renames the damaged file. Rejects with an OperatorError. */
+  async #setAside(): Promise<void> {
+    const aside = await asideName(this.#path, 'broken');
+    await this.#checkLock?.();
+    await rename(this.#path, aside).catch((error: unknown) => {
+      throw diskError('write', aside, error);
+    });
+    this.#damaged = false;
+    this.#log(`the damaged ${this.#path} was renamed to ${aside}`);
   }
 
   #scheduleSave(): void {

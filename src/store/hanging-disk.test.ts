@@ -1,5 +1,6 @@
 /** What the store does while an operation of the disk does not end. */
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { AppendFile } from '../files/append-file.ts';
@@ -104,6 +105,25 @@ test('a disk that is slow, but makes progress, is waited for', async (t) => {
   }
   await appended;
   assert.deepEqual(applied, [1]);
+  await journal.close();
+});
+
+test('if the journal was removed, creates wait for the snapshot, however long it takes', async (t) => {
+  const folder = temporaryFolder(t);
+  const pass = stopTime(t);
+  const { journal, applied } = await openJournal(folder, 0, {
+    ...undisturbed,
+    async saveSnapshot(onPiece) {
+      for (let pieces = 0; pieces < 5; pieces++) {
+        await pass(1_999);
+        onPiece();
+      }
+    },
+  });
+  await journal.append(pet(1));
+  rmSync(join(folder, 'pets.1.journal'));
+  await journal.append(pet(2));
+  assert.deepEqual([applied, journal.failures], [[1, 2], 0]);
   await journal.close();
 });
 

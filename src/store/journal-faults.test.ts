@@ -284,6 +284,27 @@ test('without the lock nothing is written', async (t) => {
   }
 });
 
+test('a record is not confirmed if the lock is lost while it is written, and nothing is repaired', async (t) => {
+  const folder = temporaryFolder(t);
+  let isHeld = true;
+  const { journal, applied } = await openJournal(folder, 0, {
+    ...undisturbed,
+    async checkLock() {
+      if (!isHeld) throw new LockLostError('lost');
+    },
+  });
+  const { sync } = AppendFile.prototype;
+  t.mock.method(AppendFile.prototype, 'sync', function (this: AppendFile) {
+    isHeld = false;
+    return sync.call(this);
+  });
+  await assert.rejects(journal.append(pet(1)), LockLostError);
+  assert.deepEqual(applied, []);
+  // Another process may have written the same bytes. This one must not truncate them.
+  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).map(({ seq }) => seq), [0, 1]);
+  await assert.rejects(journal.close(), LockLostError);
+});
+
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];
 
 test('no confirmed record is lost, and the journal opens again, after any failures and kills', async (t) => {

@@ -10,6 +10,7 @@ import { recordingTable, undisturbed } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Journal } from './journal.ts';
 import { recoverJournal } from './journal-recovery.ts';
+import { setTornEndAside } from './journal-segment.ts';
 
 type Files = Readonly<Record<string, Buffer>>;
 
@@ -35,12 +36,14 @@ interface Recovered {
   readonly logged: string[];
 }
 
+/** Does what a start does, up to where it writes to the segments. */
 async function recover(folder: string, snapshotSequence = 0): Promise<Recovered> {
   const pets: string[] = [];
   const logged: string[] = [];
   const table = recordingTable((line) => pets.push(line));
   const log = (line: string): void => void logged.push(line);
-  await recoverJournal({ folder, snapshotSequence, table, log, ...undisturbed });
+  const { torn } = await recoverJournal({ folder, snapshotSequence, table, log, recorded: 0 });
+  if (torn !== null) await setTornEndAside(torn, log, async () => {});
   return { pets, logged };
 }
 

@@ -6,7 +6,8 @@
  * animals would be lost silently.
  *
  * The idea. Find the first line that is not good. If it must have been on disk before the crash, a crash cannot have
- * damaged it: refuse to start, and change nothing. Otherwise keep a copy of the rest and truncate the segment.
+ * damaged it: refuse to start. Otherwise the segment is torn: the caller keeps a copy of the rest and truncates it.
+ * This code only reads, so commands that may not write can use it as well.
  *
  * The invariants. On disk before the crash were
  * - the first line of every segment, because it is synced before the segment gets its name,
@@ -21,12 +22,10 @@
 import type { Log } from '../domain/log.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
-import { asideName } from '../files/aside.ts';
-import { damaged, diskError } from '../files/errors.ts';
+import { damaged } from '../files/errors.ts';
 import { readLines } from '../files/lines.ts';
-import { replaceFile, rm, syncFolder, truncate } from '../files/replace.ts';
 import { decodeLine } from './journal-format.ts';
-import { listSegments, segmentPath, type Segment } from './journal-segment.ts';
+import { listSegments, segmentPath, type Segment, type TornEnd } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
 /** What recovery needs. */
@@ -39,31 +38,41 @@ export interface RecoveryOptions {
   /** Receives the animals of the records after the snapshot, in order. It must copy the bytes it is given. */
   readonly table: Pick<LineTable, 'append'>;
   readonly log: Log;
-  /** Rejects if this process may not write to the folder any more. */
-  readonly checkLock: () => Promise<void>;
   /** Called while the segments are read, with the number of further bytes. If it throws, recovery ends with that. */
   readonly onRead?: (bytes: number) => void;
 }
 
+/** What was found in the journal. */
+export interface RecoveredJournal {
+  /** The segments, the oldest first, without the torn end. If there are none, a new one must be started. */
+  readonly segments: Segment[];
+  /** All segments, if they end before the snapshot does. They have nothing to add, and the next record does not fit. */
+  readonly obsolete: readonly Segment[];
+  /** The torn end of the last segment; null if it is whole. */
+  readonly torn: TornEnd | null;
+  /** The number of the last record. */
+  readonly last: number;
+  /** How many bytes of the last segment are known to have been synced, because a later line shows it. */
+  readonly provenBytes: number;
+}
+
 /**
- * Adds the records after the snapshot to the table. Moves a torn end to a file of its own, and logs that.
- * Returns the segments, the oldest first (if there are none, a new one must be started), the number of the last record,
- * and how many bytes of the last segment are known to have been synced, because a later line shows it.
- * Rejects with OperatorError if the journal is damaged or does not fit the snapshot, or if records are missing; nothing
- * has been changed then.
+ * Reads the journal, and adds the records after the snapshot to the table.
+ * Rejects with OperatorError if the journal is damaged or does not fit the snapshot, or if records are missing.
  */
-export async function recoverJournal(options: RecoveryOptions) {
-  const { folder, snapshotSequence, recorded, table, log, checkLock, onRead } = options;
+export async function recoverJournal(options: RecoveryOptions): Promise<RecoveredJournal> {
+  const { folder, snapshotSequence, recorded, table, log, onRead } = options;
   const numbers = listSegments(folder);
   const segments: Segment[] = [];
   let last = Math.min(snapshotSequence, (numbers[0] ?? Infinity) - 1);
   let provenBytes = 0;
+  let torn: TornEnd | null = null; // only the last segment can be torn
   for (const [index, first] of numbers.entries()) {
     const path = segmentPath(folder, first);
     if (first !== last + 1) throw gap(path, first, last, index === 0 ? null : numbers[index - 1]!);
     let intactBytes = 0; // the length of the good lines
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
-    const torn: Buffer[] = []; // that line and all after it
+    const tornBytes: Buffer[] = []; // that line and all after it
     let durable = -1;
     await readLines(path, (line) => {
       const { bytes, start, number, offset, complete } = line;
@@ -86,23 +95,14 @@ export async function recoverJournal(options: RecoveryOptions) {
         return;
       }
       tornLine ||= number;
-      torn.push(Buffer.from(bytes.subarray(start, complete ? end + 1 : end)));
+      tornBytes.push(Buffer.from(bytes.subarray(start, complete ? end + 1 : end)));
       // Look for proof that the torn line had been synced.
       const proven = tornLine === 1 || index < numbers.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, recorded, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
     }, onRead);
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
-    if (tornLine > 0) {
-      const aside = await asideName(path, 'torn');
-      await replaceFile(aside, torn, checkLock);
-      await checkLock();
-      await truncate(path, intactBytes).catch((error: unknown) => {
-        throw diskError('write', path, error);
-      });
-      const kept = `if that was a crash, no client had received a response to it; it is kept as ${aside}`;
-      log(`${path}: the end was cut off, from line ${tornLine} on, after record ${last}; ${kept}`, 'warn');
-    }
+    if (tornLine > 0) torn = { path, line: tornLine, bytes: tornBytes, offset: intactBytes, record: last };
     segments.push({ first, bytes: intactBytes });
   }
   const end = Math.max(last, snapshotSequence);
@@ -115,17 +115,8 @@ export async function recoverJournal(options: RecoveryOptions) {
     const problem = `has a snapshot of the records up to ${snapshotSequence}, but no journal of later ones`;
     log(`${folder} ${problem}; ${note}`, 'warn');
   }
-  if (last < snapshotSequence) {
-    // The segments end before the snapshot does. They have nothing to add, and the next record's number would not fit.
-    await checkLock();
-    try {
-      for (const { first } of segments.splice(0)) await rm(segmentPath(folder, first));
-      await syncFolder(folder);
-    } catch (error) {
-      throw diskError('write', folder, error);
-    }
-  }
-  return { segments, last: end, provenBytes };
+  const isObsolete = last < snapshotSequence;
+  return { segments: isObsolete ? [] : segments, obsolete: isObsolete ? segments : [], torn, last: end, provenBytes };
 }
 
 /** The error if records between two files are missing. `before` is the number of the segment before, or null. */

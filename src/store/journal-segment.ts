@@ -1,8 +1,10 @@
 /** The segments: files `pets.<n>.journal`, where n is the number of the first record in the file. */
 import { readdirSync } from 'node:fs';
+import type { Log } from '../domain/log.ts';
 import { AppendFile } from '../files/append-file.ts';
+import { asideName } from '../files/aside.ts';
 import { diskError, LockLostError } from '../files/errors.ts';
-import { rename, rm } from '../files/replace.ts';
+import { rename, replaceFile, rm, syncFolder, truncate } from '../files/replace.ts';
 import { encodeMarker } from './journal-format.ts';
 
 export interface Segment {
@@ -10,6 +12,19 @@ export interface Segment {
   readonly first: number;
   /** Its length. */
   readonly bytes: number;
+}
+
+/** The end of the last segment, if a crash has cut it off. No client has received a response to it. */
+export interface TornEnd {
+  readonly path: string;
+  /** The number of the first line that is not good. */
+  readonly line: number;
+  /** That line and all after it. */
+  readonly bytes: readonly Buffer[];
+  /** The length of the lines before it. */
+  readonly offset: number;
+  /** The number of the last record before it. */
+  readonly record: number;
 }
 
 const segmentName = /^pets\.([1-9][0-9]{0,14})\.journal$/;
@@ -55,4 +70,28 @@ export async function startSegment(
     throw error;
   }
   return file;
+}
+
+/**
+ * Removes a segment that is not needed, and syncs that: otherwise a power cut might restore this one, but not the next.
+ * Rejects with the error of the file system or of `checkLock`.
+ */
+export async function removeSegment(folder: string, first: number, checkLock: () => Promise<void>): Promise<void> {
+  await checkLock();
+  await rm(segmentPath(folder, first), { force: true });
+  await syncFolder(folder);
+}
+
+/** Moves the torn end of a segment to a file of its own. Rejects with the error of the disk or of `checkLock`. */
+export async function setTornEndAside(
+  { path, line, bytes, offset, record }: TornEnd,
+  log: Log,
+  checkLock: () => Promise<void>,
+): Promise<void> {
+  const aside = await asideName(path, 'torn');
+  await replaceFile(aside, bytes, checkLock);
+  await checkLock();
+  await truncate(path, offset);
+  const kept = `if that was a crash, no client had received a response to it; it is kept as ${aside}`;
+  log(`${path}: the end was cut off, from line ${line} on, after record ${record}; ${kept}`, 'warn');
 }

@@ -25,8 +25,8 @@
  *   the next start writes everything again that no line shows to have been synced.
  * - A segment gets its name only when everything before it is on disk. So a crash can damage only the last segment.
  * - Nothing is written if this process does not hold the lock of the folder any more.
- * - A group is confirmed only if the segments still have their names after its sync. Otherwise all animals are saved in
- *   a snapshot, and the group is written to a new segment.
+ * - A group is confirmed only if the lock and the segments still have their names after its sync. If a segment does
+ *   not, all animals are saved in a snapshot, and the group is written to a new segment.
  * - A marker follows the last group of a series. It is written without a sync, and only to a file that needs no repair.
  */
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
@@ -39,7 +39,7 @@ import { statOf } from '../files/identity.ts';
 import { rename, rm, syncFolder } from '../files/replace.ts';
 import { encodeMarker, encodeRecords } from './journal-format.ts';
 import { recoverJournal, type RecoveryOptions } from './journal-recovery.ts';
-import { segmentPath, startSegment, type Segment } from './journal-segment.ts';
+import { removeSegment, segmentPath, setTornEndAside, startSegment, type Segment } from './journal-segment.ts';
 
 /** How long to wait for records that are likely to arrive, and for how many turns of the event loop without one. */
 const maxGatherMs = 2;
@@ -60,11 +60,13 @@ interface Task {
 export interface JournalOptions extends RecoveryOptions {
   /** The id of the store. */
   readonly store: string;
+  /** Rejects if this process may not write to the folder any more. */
+  readonly checkLock: () => Promise<void>;
   /**
    * Writes a snapshot of the table, in which all records up to `durable` are. Called if a segment was removed or
-   * replaced by somebody else. Rejects if that fails.
+   * replaced by somebody else. Calls `onPiece` while it makes progress. Rejects if it fails.
    */
-  readonly saveSnapshot: () => Promise<void>;
+  readonly saveSnapshot: (onPiece: () => void) => Promise<void>;
 }
 
 /** The journal of one data folder, open for appending. */
@@ -113,14 +115,19 @@ export class Journal {
    * Rejects with OperatorError if the journal is damaged or cannot be written.
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const { folder, store, checkLock } = options;
-    const { segments, last, provenBytes } = await recoverJournal(options);
+    const { folder, store, log, checkLock } = options;
+    const { segments, obsolete, torn, last, provenBytes } = await recoverJournal(options);
     const active = segments.pop();
     const first = active?.first ?? last + 1;
     const path = segmentPath(folder, first);
     try {
       await checkLock(); // reading can take long
+      if (torn !== null) await setTornEndAside(torn, log, checkLock);
       const isNew = active === undefined;
+      // An import that was killed may have left names that are not on disk: that of the snapshot, without which these
+      // segments are needed; and removed ones, which would not fit the new segment.
+      if (isNew) await syncFolder(folder);
+      for (const segment of obsolete) await removeSegment(folder, segment.first, checkLock);
       const file = isNew
         ? await startSegment(folder, store, first, checkLock)
         : await AppendFile.open(path, active.bytes);
@@ -207,9 +214,7 @@ export class Journal {
   async removeSegments(sequence: number): Promise<void> {
     this.#snapshotSequence = sequence;
     for (let oldest; (oldest = this.#closed[0]) !== undefined && !this.#isNeeded(oldest); ) {
-      await this.#options.checkLock();
-      await rm(segmentPath(this.#options.folder, oldest.first), { force: true });
-      await syncFolder(this.#options.folder); // otherwise a power cut might restore this one but not the next
+      await removeSegment(this.#options.folder, oldest.first, this.#options.checkLock);
       if (this.#closed[0] === oldest) this.#closed.shift(); // not if `#startAgain` has removed it meanwhile
     }
   }
@@ -325,11 +330,9 @@ export class Journal {
    */
   async #write(write: () => Promise<void>): Promise<void> {
     try {
-      await this.#writeAndSync(write);
-      if ((await this.#lostSegment()) === null) return;
+      if ((await this.#writeAndSync(write)) === null) return;
       await this.#startAgain();
-      await this.#writeAndSync(write);
-      const lost = await this.#lostSegment();
+      const lost = await this.#writeAndSync(write);
       if (lost !== null) throw new Error(`${lost} was removed or replaced again`);
     } catch (error) {
       this.failures++;
@@ -339,12 +342,18 @@ export class Journal {
     }
   }
 
-  async #writeAndSync(write: () => Promise<void>): Promise<void> {
+  /**
+   * Returns the path of a segment that is lost; what was written must not be confirmed then. Nor if the lock was lost
+   * meanwhile: another process may have written to the same place.
+   */
+  async #writeAndSync(write: () => Promise<void>): Promise<string | null> {
     await this.#repair();
     await this.#checkLock();
     await write();
     this.#progress();
     await this.#sync();
+    const [lost] = await Promise.all([this.#lostSegment(), this.#checkLock()]);
+    return lost;
   }
 
   async #checkLock(): Promise<void> {
@@ -386,7 +395,7 @@ export class Journal {
     const { folder, log, saveSnapshot } = this.#options;
     const lost = await this.#lostSegment();
     const path = segmentPath(folder, this.#first);
-    await saveSnapshot();
+    await saveSnapshot(() => this.#progress());
     await this.removeSegments(this.#durable);
     await this.#options.checkLock();
     let kept = '';

@@ -5,6 +5,7 @@ import type { Log } from '../domain/log.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
+import { statOf } from '../files/identity.ts';
 import { sizeOf } from '../files/lines.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { listSegments, segmentPath } from './journal-segment.ts';
@@ -101,7 +102,7 @@ export class PetStore {
     };
     this.#snapshot = await readSnapshot(this.#path, table, onRead);
     const { sequence, lastId } = this.#snapshot;
-    const saveSnapshot = (): Promise<void> => this.#saveSnapshot();
+    const saveSnapshot = (onPiece: () => void): Promise<void> => this.#saveSnapshot(onPiece);
     this.#journal = await Journal.open({
       folder, store: this.#store, recorded: this.#recorded, snapshotSequence: sequence, table, log: this.#log,
       checkLock: this.#checkLock, onRead, saveSnapshot,
@@ -149,14 +150,18 @@ export class PetStore {
       this.#probedAt = now;
       this.#probed = this.#journal.probe().then(() => this.#noteWritten(), (error: unknown) => this.#noteFailed(error));
     }
+    void this.#replaceIfLost();
     await this.#probed;
     return !this.#writeFailed && this.#journal.stalled === null;
   }
 
-  /** Writes a snapshot unless it would contain nothing new. A failure is only logged: the journal has the animals. */
+  /**
+   * Writes a snapshot if it would contain anything new, or if somebody has removed the file. A failure is only logged:
+   * the journal has the animals.
+   */
   async snapshot(): Promise<void> {
     await this.#writing;
-    if (this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
+    if ((await this.#isLost()) || this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
   }
 
   /** The state of the files, for those who watch the server; null until `load` has resolved. */
@@ -176,6 +181,17 @@ export class PetStore {
     await this.#journal.close();
   }
 
+  /** Whether somebody has removed the snapshot. The journal does not have its animals. */
+  async #isLost(): Promise<boolean> {
+    const found = this.#snapshot.bytes === 0 ? null : await statOf(this.#path).catch(() => null);
+    if (found === undefined) this.#log(`${this.#path} was removed: all animals are saved in a new one`, 'warn');
+    return found === undefined;
+  }
+
+  async #replaceIfLost(): Promise<void> {
+    if (this.#writing === null && (await this.#isLost())) this.#beginSnapshot();
+  }
+
   #noteWritten(): void {
     if (this.#writeFailed) this.#log(`the journal of ${this.#path} can be written again`);
     this.#writeFailed = false;
@@ -192,8 +208,12 @@ export class PetStore {
   }
 
   #writeSnapshotIfDue(): void {
-    if (this.#closing || this.#writing !== null) return;
     if (this.#journal.bytes <= Math.max(this.#failedAtBytes + this.#minJournalBytes, this.#snapshot.bytes)) return;
+    this.#beginSnapshot();
+  }
+
+  #beginSnapshot(): void {
+    if (this.#closing || this.#writing !== null) return;
     this.#writing = this.#writeSnapshot().finally(() => (this.#writing = null));
   }
 
@@ -214,12 +234,12 @@ export class PetStore {
   }
 
   /** Replaces the file. The journal can need a snapshot while another one is written: then this waits for that one. */
-  #saveSnapshot(): Promise<void> {
+  #saveSnapshot(onPiece?: () => void): Promise<void> {
     const saved = this.#saved.then(async () => {
       const { durable } = this.#journal;
       const startedAt = performance.now();
       const state = { store: this.#store, sequence: durable, lastId: this.#lastId };
-      this.#snapshot = await writeSnapshot(this.#path, this.table, state, this.#checkLock);
+      this.#snapshot = await writeSnapshot(this.#path, this.table, state, this.#checkLock, onPiece);
       this.#snapshotMs = performance.now() - startedAt;
     });
     this.#saved = saved.catch(() => {});

@@ -20,7 +20,6 @@
  *   other bytes can have only one value, which the reader verifies.
  * - `sequence` is a record that was on disk before the snapshot was begun.
  */
-import { stat } from 'node:fs/promises';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
 import { damaged } from '../files/errors.ts';
@@ -59,19 +58,29 @@ const headPattern = new RegExp(
 
 /**
  * Replaces the snapshot by one of the animals that are now in the table. More may be added while it is written.
- * Resolves to the new snapshot. Rejects with OperatorError if it cannot be written; the old one is unchanged then.
+ * `onPiece` is called before each small piece of the file. Resolves to the new snapshot. Rejects with OperatorError if
+ * it cannot be written; the old one is unchanged then.
  */
 export async function writeSnapshot(
   path: string,
   table: SnapshotTable,
   { store, sequence, lastId }: Pick<Snapshot, 'sequence' | 'lastId'> & { readonly store: string },
   checkLock?: () => Promise<void>,
+  onPiece = (): void => {},
 ): Promise<Snapshot> {
   const { count } = table;
   const numbers = `"sequence":${sequence},"lastId":${lastId},"count":${count}`;
-  const pieces = encodeSnapshot(`{${headMembers('petstore', store)},${numbers},"pets":[`, table, count);
-  await replaceFile(path, pieces, checkLock);
-  return { sequence, lastId, bytes: (await stat(path)).size };
+  const headLine = `{${headMembers('petstore', store)},${numbers},"pets":[`;
+  let bytes = 0;
+  const pieces = function* (): Generator<string | Buffer> {
+    for (const piece of encodeSnapshot(headLine, table, count)) {
+      bytes += piece.length; // those that are strings are ASCII
+      onPiece();
+      yield piece;
+    }
+  };
+  await replaceFile(path, pieces(), checkLock);
+  return { sequence, lastId, bytes };
 }
 
 /** Yields the snapshot in pieces. */

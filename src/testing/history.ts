@@ -143,7 +143,7 @@ export class History {
 
   /** Imports animals. The server must be stopped. */
   async importPets(count: number): Promise<void> {
-    const names = Array.from({ length: count }, (_, index) => `${this.#sent.size + index} imported`);
+    const names = Array.from({ length: count }, (_, index) => `import ${this.#imports.length}, ${index}`);
     for (const name of names) this.#sent.add(name);
     this.#imports.push(names);
     const pets = names.map((name) => ({ name, categoryId: 1n, status: 'sold' as const }));
@@ -173,7 +173,8 @@ export class History {
     const path = `${this.#folder}.import`;
     writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
     const log = (line: string): void => void this.logged.push(line);
-    return { folder: this.#folder, paths: [path], keepIds: false, log, progress: new Progress('import') };
+    const progress = new Progress('import');
+    return { folder: this.#folder, paths: [path], keepIds: false, now: () => now, log, progress };
   }
 
   async stop(): Promise<void> {
@@ -219,6 +220,7 @@ export class History {
       last = id;
     }
     const names = new Set(lines.map((line) => (JSON.parse(line) as { name: string }).name));
+    assert.equal(names.size, lines.length, 'an animal is there twice');
     for (const all of this.#imports) {
       const count = all.filter((name) => names.has(name)).length;
       assert(count === 0 || count === all.length, `${count} of an import of ${all.length}`);

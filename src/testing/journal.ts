@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import type { StoredPet } from '../domain/pet.ts';
-import { Journal } from '../store/journal.ts';
+import { Journal, type JournalOptions } from '../store/journal.ts';
 import type { LineTable } from '../store/line-table.ts';
 import { onSync } from './file-handle.ts';
 
@@ -18,11 +18,11 @@ export interface Opened {
 export const testStore = '0123456789abcdef'.repeat(2);
 
 /** For tests in which the folder stays as it is. */
-export const undisturbed = {
+export const undisturbed: Pick<JournalOptions, 'store' | 'recorded' | 'checkLock' | 'saveSnapshot'> = {
   store: testStore,
   recorded: 0,
   checkLock: async (): Promise<void> => {},
-  saveSnapshot: (): Promise<void> => Promise.reject(new Error('the journal is not in its place')),
+  saveSnapshot: () => Promise.reject(new Error('the journal is not in its place')),
 };
 
 /** Opens the journal in a folder, with a snapshot of the records up to `snapshotSequence`. */

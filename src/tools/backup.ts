@@ -56,7 +56,7 @@ export async function backUp(folder: string, to: string, log: (line: string) => 
       await readContents(folder, table, log, progress.expect);
     const { count } = spool;
     await writeSnapshot(join(made, 'pets.json'), spool, { store, sequence, lastId });
-    spool.remove();
+    spool.close();
     await replaceFile(segmentPath(made, sequence + 1), [encodeMarker(sequence, store)]);
     await writeRecords(join(made, keysName), keysFormat, keys.head, keys.lines);
     await writeRecords(join(made, usageName), usageFormat, usage.head, usage.lines);

@@ -102,7 +102,8 @@ export async function readPets({ lock, pets, ...options }: PetSource): Promise<P
  */
 export async function recoverPets({ lock, pets, ...options }: PetSource, snapshotSequence: number): Promise<number> {
   if (lock === null) {
-    const { last } = await recoverJournal({ ...options, snapshotSequence, table: pets, checkLock: async () => {} });
+    const { torn, last } = await recoverJournal({ ...options, snapshotSequence, table: pets });
+    if (torn !== null) options.log(`${torn.path}: the end is incomplete, from line ${torn.line} on, and is ignored`);
     return last;
   }
   const lost = new OperatorError(`the journal in ${options.folder} was removed or replaced; try again`);

@@ -30,6 +30,8 @@ export interface ImportOptions {
   readonly paths: readonly string[];
   /** Whether the ids in the files are kept. Otherwise new ones are assigned. */
   readonly keepIds: boolean;
+  /** The time in milliseconds since the epoch. */
+  readonly now: () => number;
   readonly log: (line: string) => void;
   readonly progress: Progress;
 }
@@ -63,9 +65,10 @@ export function importOrders(options: ImportOptions): Promise<Imported> {
 
 /** Does what `importPets` does, in a folder whose lock is held. */
 export async function addPets(options: ImportOptions, lock: Lock): Promise<Imported> {
-  const { folder, keepIds, log } = options;
+  const { folder, keepIds, now, log } = options;
   const store = storeIdOf(folder);
-  const { recorded: { durable: recorded } } = new UsageFile(folder, Date.now, log, undefined, store);
+  const usage = new UsageFile(folder, now, log, () => lock.check(), store);
+  const { durable: recorded, keyChanges } = usage.recorded;
   const spool = new Spool(join(folder, 'pets.json.import.tmp'));
   try {
     const incoming = valuesIn(options);
@@ -97,14 +100,28 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
       const state = { store, sequence: sequence + 1, lastId: Math.max(lastId, largest) };
       const written = writeSnapshot(join(folder, 'pets.json'), spool, state, () => lock.check());
       unsynced = await unsyncedReason(written);
-      const ignored = { log() {}, pets: { append() {} } };
-      const recovered = recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence);
-      // That only starts the segment after the import, which is complete.
-      await recovered.catch((error: unknown) => log(`${messageOf(error)}; the next start of the server tries again`));
+      // If a power cut may undo the import, the old segments are needed.
+      if (unsynced === null) {
+        const ignored = { log() {}, pets: { append() {} } };
+        await finish([
+          () => recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence), // starts the next segment
+          () => {
+            usage.follow({ durable: state.sequence, onCreated() {} }, { changes: keyChanges, onChanged() {} });
+            return usage.close();
+          },
+        ], log);
+      }
     }
     return { count, firstId, lastId: largest, unsynced };
   } finally {
-    spool.remove();
+    spool.close();
+  }
+}
+
+/** Does what follows an import that is complete. What fails is logged: the next start does it. */
+async function finish(steps: readonly (() => Promise<unknown>)[], log: (line: string) => void): Promise<void> {
+  for (const step of steps) {
+    await step().catch((error: unknown) => log(`${messageOf(error)}; the next start of the server tries again`));
   }
 }
 

@@ -23,7 +23,7 @@ test('verify has the exit code 0, 1 or 2, and salvage copies what it can', async
   const server = await startServer(t, folder, ['--demo']);
   const running = await petstore(t, folder, 'verify');
   assert.deepEqual([running.code, running.stderr], [0, '']);
-  assert.match(running.stdout, /^usage\.json[^]*journal: 1 segments, 32 animals, up to record 32\n[^]*is intact\n$/);
+  assert.match(running.stdout, /^usage\.json[^]*journal: 1 segment, 32 animals, up to record 32\n[^]*is intact\n$/);
   await server.stop();
   const path = join(folder, 'pets.json');
   writeFileSync(path, readFileSync(path, 'utf8').replace('Mittens', 'Kittens'));

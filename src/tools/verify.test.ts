@@ -34,8 +34,8 @@ test('a sound folder is described, and not touched', async (t) => {
   const before = stateOf(folder);
   assert.deepEqual(await check(folder), {
     content: [
-      'usage.json: 1 counters', 'keys.json: 2 keys', 'orders.json: 1 orders',
-      'pets.json: 3 animals, up to record 3', 'journal: 1 segments, 2 animals, up to record 5',
+      'usage.json: 1 counter', 'keys.json: 2 keys', 'orders.json: 1 order',
+      'pets.json: 3 animals, up to record 3', 'journal: 1 segment, 2 animals, up to record 5',
     ],
     notes: [], damage: [], unreadable: [],
   });

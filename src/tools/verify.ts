@@ -1,16 +1,15 @@
 /**
  * `petstore verify`: checks all files of a data folder, or of a backup, and changes nothing.
  *
- * It reads with the code of a start. All of that code calls `checkLock` before it writes; here that throws, so nothing
- * is written. The lock is not taken: if a server changes the files while they are read, they are read again. The order
- * matters: what usage.json records is contained in the files that are read after it.
+ * It uses the code of a start that only reads. The lock is not taken: if a server changes the files while they are read,
+ * they are read again. The order matters: what usage.json records is contained in the files that are read after it.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { petLine, readNewPet } from '../domain/pet.ts';
-import { DiskError, diskError, LockLostError } from '../files/errors.ts';
+import { DiskError, diskError } from '../files/errors.ts';
 import { readRecords } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { readJson } from '../json/read.ts';
@@ -77,19 +76,20 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
       return undefined;
     }
   };
-  const list = (name: string, count: number, what: string): void => {
-    content.push(names.includes(name) ? `${name}: ${count} ${what}` : `${name} does not exist: no ${what}`);
+  const list = (name: string, count: number, what: string, more = ''): void => {
+    const found = names.includes(name);
+    content.push(found ? `${name}: ${counted(count, what)}${more}` : `${name} does not exist: no ${what}s`);
   };
 
   await check(() => storeIdOf(folder));
   const usage = await check(() => readRecords(join(folder, usageName), usageFormat, decodeUsage));
-  if (usage !== undefined) list(usageName, usage.records.length, 'counters');
+  if (usage !== undefined) list(usageName, usage.records.length, 'counter');
   await check(() => {
     const keys = new KeyRing(folder, undefined, '');
-    list(keysName, keys.keys.length, 'keys');
+    list(keysName, keys.keys.length, 'key');
     keys.checkChanges(usage?.keyChanges ?? 0);
   });
-  await check(() => list(ordersName, orderLines(folder).length, 'orders'));
+  await check(() => list(ordersName, orderLines(folder).length, 'order'));
 
   let previous = 0;
   let count = 0;
@@ -106,7 +106,7 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
   };
   const snapshot = await check(() => readSnapshot(join(folder, 'pets.json'), table));
   if (snapshot !== undefined) {
-    list('pets.json', count, `animals, up to record ${snapshot.sequence}`);
+    list('pets.json', count, 'animal', `, up to record ${snapshot.sequence}`);
     if (snapshot.bytes > 0 && snapshot.lastId < previous) {
       damage.push(`pets.json: lastId is ${snapshot.lastId}, but there is an animal ${previous}`);
     }
@@ -117,21 +117,13 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     const snapshotSequence = snapshot?.sequence ?? (segments[0] ?? 1) - 1;
     const inSnapshot = count;
     const recorded = usage?.durable ?? 0;
-    const checkLock = (): never => {
-      throw new LockLostError('');
-    };
-    const noted = notes.length;
-    try {
-      const log = (line: string): void => void notes.push(line);
-      const { last } = await recoverJournal({ folder, snapshotSequence, recorded, table, log, checkLock });
-      content.push(`journal: ${segments.length} segments, ${count - inSnapshot} animals, up to record ${last}`);
-    } catch (error) {
-      if (!(error instanceof LockLostError)) throw error;
-      content.push(`journal: ${segments.length} segments, ${count - inSnapshot} animals`);
-      if (notes.length > noted) return; // the journal ends before the snapshot; a start begins a new one
-      const cause = 'a crash cut it off, or a server is writing it';
-      notes.push(`the end of pets.${segments.at(-1)}.journal is incomplete: ${cause}; the next start sets it aside`);
-    }
+    const log = (line: string): void => void notes.push(line);
+    const { torn, last } = await recoverJournal({ folder, snapshotSequence, recorded, table, log });
+    const animals = counted(count - inSnapshot, 'animal');
+    content.push(`journal: ${counted(segments.length, 'segment')}, ${animals}, up to record ${last}`);
+    if (torn === null) return;
+    const cause = 'a crash cut it off, or a server is writing it';
+    notes.push(`the end of pets.${segments.at(-1)}.journal is incomplete: ${cause}; the next start sets it aside`);
   });
   if (names.includes(manifestName)) {
     await check(() => content.push(`${manifestName}: all ${checkBackup(folder)} files are as it says`));
@@ -143,6 +135,10 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     else if (!known.test(name)) notes.push(`${name} is not a file of the store`);
   }
   return findings;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** The line that the program writes for the animal in a line; null if there is none. */
