@@ -106,7 +106,7 @@ async function serve(config: Config): Promise<void> {
   const stores = { store, keys, usage, orders, pets };
   const contents = (withPets: boolean): LineStream => contentsOf(stores, withPets);
   const accounts = { keys, usage, contents };
-  lock.serve(listener.address, (command) => respondToCommand(accounts, command), log);
+  lock.serve(listener.address, (command) => respondToCommand(accounts, command), (reason) => log(reason, 'error'));
   const start = new AbortController();
   const loading = load(pets, start.signal);
   stop = async () => {

@@ -180,3 +180,32 @@ test('of a file with bad sectors, and beside a file that cannot be opened, every
   assert.ok(lost.includes(`${path}, bytes ${2 * pageBytes} to ${4 * pageBytes - 1}: EIO: i/o error, read`));
   assert.match(lost.join('\n'), /cannot read \S+keys\.json: it is not a regular file/);
 });
+
+test('of two animals with one id, from files of different stores, the first is kept, and it is said', async (t) => {
+  const { folder, to } = await makeStore(t);
+  const other = join(temporaryFolder(t), 'store');
+  const stores = await openStores(other); // the animals 1 to 3, which are the same
+  for (const name of ['four', 'another five']) await stores.pets.create(newPet(name));
+  await stores.close();
+  const [segment = ''] = readdirSync(other).filter((name) => name.endsWith('.journal'));
+  writeFileSync(join(folder, 'pets.6.journal'), readFileSync(join(other, segment)));
+  const { animals, lost } = await salvage(folder, to);
+  assert.equal(animals, 5);
+  assert.match(readFileSync(join(to, 'pets.json'), 'utf8'), /^\{"id":5,"name":"five",/m);
+  assert.deepEqual(lost.filter((line) => line.startsWith('animal ')), [
+    'animal 5: there are two different ones; the one in the first file is kept',
+  ]);
+});
+
+test('ids of records that are missing at the end of the journal are not assigned again', async (t) => {
+  const { folder, to } = await makeStore(t);
+  const path = join(folder, readdirSync(folder).find((name) => name.endsWith('.journal'))!);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  writeFileSync(path, `${lines[0]}\n`); // without 4 and 5, which usage.json shows to have been on disk
+  const { lost } = await salvage(folder, to);
+  assert.match(lost.join('\n'), /2 of the records 4 to 5 are missing/);
+  const stores = await openStores(to);
+  const created = await stores.pets.create(newPet('new'));
+  await stores.close();
+  assert.equal(created.id, 6);
+});

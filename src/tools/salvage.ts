@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../domain/operator-error.ts';
 import { orderLine, readOrder } from '../domain/order.ts';
-import { hasLongId, petLine, readNewPet, statusOfLine, type PetStatus } from '../domain/pet.ts';
+import { hasLongId, maxPetId, petLine, readNewPet, statusOfLine, type PetStatus } from '../domain/pet.ts';
 import { crc32 } from '../files/crc32.ts';
 import { DamagedFileError, describeError, DiskError } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
@@ -39,6 +39,8 @@ export interface Salvaged {
 
 interface Animals {
   readonly lineById: Map<number, { line: string; status: PetStatus }>;
+  /** Ids for which there is another intact line: files of different stores were mixed. The first one is kept. */
+  readonly conflicts: Set<number>;
   sequence: number;
   lastId: number;
   /** The last record that the snapshot contains, or null if it does not show that. */
@@ -63,7 +65,8 @@ export function salvage(folder: string, to: string): Promise<Salvaged> {
     const orders = await salvageRecords(join(folder, ordersName), ordersFormat, readOrderLine, lost);
 
     const animals: Animals = {
-      lineById: new Map(), sequence: usage.durable, lastId: 0, inSnapshot: null, inJournal: new Set(),
+      lineById: new Map(), conflicts: new Set(), sequence: usage.durable, lastId: 0, inSnapshot: null,
+      inJournal: new Set(),
     };
     const damagedIds = new Map<number, string>();
     const segments = listSegments(folder);
@@ -79,21 +82,25 @@ export function salvage(folder: string, to: string): Promise<Salvaged> {
     for (const first of segments) {
       await salvageSegment(segmentPath(folder, first), animals, damagedIds, lost);
     }
-    const { lineById, sequence, inJournal } = animals;
+    const { lineById, conflicts, sequence, inJournal } = animals;
     const inSnapshot = animals.inSnapshot ?? (segments[0] ?? 1) - 1;
     let found = inSnapshot;
     for (const record of inJournal) if (record > inSnapshot) found++;
-    if (found < sequence) {
-      lost.push(`${sequence - found} of the records ${inSnapshot + 1} to ${sequence} are missing in the journal`);
+    const missingRecords = Math.max(0, sequence - found);
+    if (missingRecords > 0) {
+      lost.push(`${missingRecords} of the records ${inSnapshot + 1} to ${sequence} are missing in the journal`);
     }
     const keysMissing = keys.keyChanges < usage.keyChanges && !lost.some((line) => line.includes(keysName));
     if (keysMissing) lost.push(`${join(folder, keysName)} is missing or an old copy: later changes of keys are lost`);
     const ids = [...lineById.keys()].sort((a, b) => a - b);
-    const lastId = [...ids.slice(-1), ...damagedIds.keys()].reduce((a, b) => Math.max(a, b), animals.lastId);
+    const known = [...ids.slice(-1), ...damagedIds.keys()].reduce((a, b) => Math.max(a, b), animals.lastId);
+    const lastId = Math.min(known + missingRecords, maxPetId); // the missing records may have had the next ids
     for (const [id, where] of damagedIds) {
       const other = lineById.has(id) ? '; another line has this id and is kept' : '';
       lost.push(`animal ${id}: ${where} is damaged${other}`);
     }
+    const kept = 'the one in the first file is kept';
+    for (const id of conflicts) lost.push(`animal ${id}: there are two different ones; ${kept}`);
     const missing = rangesOf(ids, lastId);
     if (missing !== '' && lost.length > 0) lost.push(`the ids ${missing} have no animal: lost, or never there`);
 
@@ -136,7 +143,7 @@ async function salvageRecords(
     return { lines: records.map(({ line }) => line), ...numbers };
   } catch (error) {
     if (!(error instanceof DamagedFileError || error instanceof DiskError)) throw error;
-    const problem = error instanceof DamagedFileError ? error.problem : error.message;
+    const problem = error instanceof DamagedFileError ? error.problem : `${path} cannot be read as a whole`;
     lost.push(`${problem}; the records that can be read are kept, but may be wrong`);
   }
   const lineById = new Map<unknown, string>();
@@ -255,14 +262,16 @@ function* partsOf(bytes: Buffer, start: number, end: number, prefix: string): Ge
 }
 
 /** Keeps the animal from `start` to `end`, unless `end` is undefined or this is not the line of an animal. */
-function keep({ lineById }: Animals, bytes: Buffer, start: number, end: number | undefined): boolean {
+function keep({ lineById, conflicts }: Animals, bytes: Buffer, start: number, end: number | undefined): boolean {
   if (end === undefined || hasLongId(bytes, start)) return false;
   const line = bytes.toString('utf8', start, end);
   const id = idOf(bytes, start);
   try {
     const pet = readNewPet(readJson(bytes.subarray(start, end)));
     if (petLine(id, pet) !== line) return false;
-    lineById.set(id, { line, status: pet.status });
+    const kept = lineById.get(id);
+    if (kept === undefined) lineById.set(id, { line, status: pet.status });
+    else if (kept.line !== line) conflicts.add(id);
     return true;
   } catch {
     return false;
