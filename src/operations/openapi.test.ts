@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import test from 'node:test';
+import { refusal, type ErrorCode } from '../domain/api-error.ts';
 import { Listener } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
 import { limitsOf } from '../limits/plans.ts';
@@ -61,6 +62,23 @@ test('describes the responses to messages that reach no operation', async (t) =>
   const url = await listen(100);
   for (const [status, message] of messages) await exchange(url, message, status);
   await exchange(await listen(0), '', 503);
+});
+
+test('lists the plans with their limits, and every error code with its status', () => {
+  const { info, components } = JSON.parse(readFileSync(new URL('openapi.json', import.meta.url), 'utf8')) as {
+    readonly info: { readonly description: string };
+    readonly components: { readonly schemas: { readonly ErrorBody: {
+      readonly properties: { readonly code: { readonly enum: readonly ErrorCode[] } };
+    } } };
+  };
+  const rows = info.description.split('\n').filter((line) => line.startsWith('| '));
+  for (const [title, name] of [['Free', 'free'], ['Pro', 'pro'], ['Business', 'business']] as const) {
+    const [perMinute, perDay] = Object.values(limitsOf({ name })).map((limit: number) => limit.toLocaleString('en'));
+    assert.ok(rows.includes(`| ${title} | ${perMinute} | ${perDay} |`), title);
+  }
+  const codes = components.schemas.ErrorBody.properties.code.enum;
+  const expected = codes.map((code) => `| \`${code}\` | ${refusal(code, '').status} |`);
+  assert.deepEqual(rows.slice(-codes.length).map((row) => row.split('|').slice(0, 3).join('|') + '|'), expected);
 });
 
 test('has the error bodies of the server as its examples', async (t) => {
