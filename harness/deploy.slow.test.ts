@@ -141,6 +141,9 @@ test('through nginx, requests and refusals are those of the server', async (t) =
   assert.deepEqual([listed.status, listed.body], [200, `[${created.body}]`]);
   assert.match(created.body, /9223372036854775807/);
   assert.equal((await nginx.send('/readyz')).status, 200);
+  const page = await nginx.send('/', { headers: { Accept: 'text/html' } });
+  assert.equal(page.body, readFileSync(join(distFolder, 'page.html'), 'utf8'));
+  assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; /);
 
   const none = await nginx.send('/v1/pets');
   assert.deepEqual([none.status, none.headers['www-authenticate'] !== undefined], [401, true]);

@@ -1,6 +1,6 @@
-// Builds dist/: the server and the operator's command, complete in themselves, and the conformance kit and the limits
-// bench as one file each. With --if-needed it builds nothing if dist/ is newer than the sources of the server. With
-// --tests it also compiles everything into build/, from where compiled.mjs runs it.
+// Builds dist/: the server with its reference page and the operator's command, complete in themselves, and the
+// conformance kit and the limits bench as one file each. With --if-needed it builds nothing if dist/ is newer than the
+// sources of the server. With --tests it also compiles everything into build/, from where compiled.mjs runs it.
 //
 // The build happens in a folder of its own. Then each file that differs replaces its predecessor at once, so that
 // servers can start, and others can build, at the same time.
@@ -9,6 +9,7 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from './bundle.mjs';
+import { page } from './page.mjs';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 /** Is written last, and has the time at which the build began. */
@@ -32,6 +33,7 @@ async function build() {
     const bundles = [
       bundle('conformance/run.ts', join(made, 'petstore-conformance.mjs')),
       bundle('bench/limits.ts', join(made, 'petstore-limits.mjs')),
+      page(join(made, 'page.html')),
     ];
     tsc('-p', 'src', '--outDir', made);
     fs.copyFileSync('src/operations/openapi.json', join(made, 'operations/openapi.json'));

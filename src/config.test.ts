@@ -18,6 +18,7 @@ const defaults: Config = {
   trustedProxies: 0,
   logFormat: null,
   accessLog: false,
+  docs: true,
   metrics: null,
   demo: false,
 };
@@ -54,6 +55,7 @@ test('flags take precedence over variables, variables over defaults; an empty va
     TRUST_PROXY: '2',
     LOG_FORMAT: 'json',
     ACCESS_LOG: 'on',
+    DOCS: 'off',
     METRICS: '[::1]:9',
   };
   assert.deepEqual(read([], environment), {
@@ -63,7 +65,7 @@ test('flags take precedence over variables, variables over defaults; an empty va
     basePath: '/env/v1',
     maxConnections: 7,
     trustedProxies: 2,
-    ...{ logFormat: 'json', accessLog: true, metrics: { host: '::1', port: 9 } },
+    ...{ logFormat: 'json', accessLog: true, docs: false, metrics: { host: '::1', port: 9 } },
     demo: false,
   });
   const flags = [
@@ -77,10 +79,10 @@ test('flags take precedence over variables, variables over defaults; an empty va
     basePath: '/flag/v1',
     maxConnections: 9,
     trustedProxies: 1,
-    ...{ logFormat: 'text', accessLog: true, metrics: { host: 'localhost', port: 0 } },
+    ...{ logFormat: 'text', accessLog: true, docs: false, metrics: { host: 'localhost', port: 0 } },
     demo: true,
   });
-  const unset = { LOG_FORMAT: '', ACCESS_LOG: '', METRICS: '' };
+  const unset = { LOG_FORMAT: '', ACCESS_LOG: '', DOCS: '', METRICS: '' };
   assert.deepEqual(
     read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '', ...unset }),
     defaults,
@@ -185,7 +187,7 @@ test('--help and --version take precedence over everything but an unknown flag',
 test('the help names every flag and variable', () => {
   for (const name of [
     '--host', '--port', '--data', '--base-path', '--max-connections', '--demo', '--help', '--version', 'HOST', 'PORT',
-    'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS',
+    'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS', '--no-docs', 'DOCS',
   ]) {
     assert.match(serverHelp, new RegExp(`(^|\\s)${name}\\b`, 'm'));
   }
@@ -218,7 +220,7 @@ test('any command line results in a configuration or one line', () => {
   }), { numRuns: 1_000 });
 });
 
-test('the format of the log, the access log and the address of the metrics', () => {
+test('the format of the log, the access log, the reference page and the address of the metrics', () => {
   assert.equal(read([], { LOG_FORMAT: 'json' }).logFormat, 'json');
   assert.equal(read(['--log-format', 'text'], { LOG_FORMAT: 'json' }).logFormat, 'text');
   refused(['--log-format', 'xml'], {}, /^--log-format must be text or json, not "xml"$/);
@@ -235,6 +237,12 @@ test('the format of the log, the access log and the address of the metrics', () 
   assert.equal(read(['--demo'], { ACCESS_LOG: 'off' }).accessLog, false);
   assert.equal(read(['--access-log'], { ACCESS_LOG: 'off' }).accessLog, true);
   refused([], { ACCESS_LOG: '1' }, /^ACCESS_LOG must be on or off, not "1"$/);
+
+  assert.equal(read(['--no-docs'], { DOCS: 'on' }).docs, false);
+  assert.equal(read([], { DOCS: 'off' }).docs, false);
+  assert.equal(read([], { DOCS: 'on' }).docs, true);
+  refused([], { DOCS: '0' }, /^DOCS must be on or off, not "0"$/);
+  refused(['--docs'], {}, /--docs/);
 
   for (const [value, host, port] of [
     ['127.0.0.1:9100', '127.0.0.1', 9100], ['[::1]:0', '::1', 0], ['metrics.shop:65535', 'metrics.shop', 65535],

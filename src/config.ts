@@ -24,6 +24,8 @@ Runs the pet store server. Flags take precedence over environment variables.
   --log-format FORMAT    text or json, on stderr     LOG_FORMAT        json; text on a terminal
   --access-log           log each request; with the
                          variable: on or off         ACCESS_LOG        off; on with --demo
+  --no-docs              no reference page; with the
+                         variable: on or off         DOCS              on
   --metrics HOST:PORT    address of GET /metrics,
                          for Prometheus              METRICS           none
   --demo                 fill an empty data folder with sample data and create a key
@@ -41,6 +43,7 @@ const options = {
   'trust-proxy': { type: 'string' },
   'log-format': { type: 'string' },
   'access-log': { type: 'boolean' },
+  'no-docs': { type: 'boolean' },
   metrics: { type: 'string' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -72,7 +75,9 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
     /** null: text on a terminal, otherwise JSON. */
     logFormat: logFormatOf(...setting('log-format', 'LOG_FORMAT', '')),
-    accessLog: flags['access-log'] ?? accessLogOf(environment['ACCESS_LOG'] || (flags.demo ? 'on' : 'off')),
+    accessLog: flags['access-log'] ?? isOn('ACCESS_LOG', environment['ACCESS_LOG'] || (flags.demo ? 'on' : 'off')),
+    /** Whether the server has the reference page. */
+    docs: !flags['no-docs'] && isOn('DOCS', environment['DOCS'] || 'on'),
     /** Where the metrics are to be read; null: nowhere. */
     metrics: addressOf(...setting('metrics', 'METRICS', '')),
     demo: flags.demo ?? false,
@@ -92,9 +97,9 @@ function logFormatOf(name: string, value: string): LogFormat | null {
   throw invalidValue(name, value, 'text or json');
 }
 
-function accessLogOf(value: string): boolean {
+function isOn(name: string, value: string): boolean {
   if (value === 'on' || value === 'off') return value === 'on';
-  throw invalidValue('ACCESS_LOG', value, 'on or off');
+  throw invalidValue(name, value, 'on or off');
 }
 
 function addressOf(name: string, value: string): { readonly host: string; readonly port: number } | null {

@@ -331,3 +331,14 @@ test('with --trust-proxy the address is taken from X-Forwarded-For', async (t) =
     await server.kill();
   }
 });
+
+test('the built server has its reference page, unless it is started with --no-docs', async (t) => {
+  const servers = [[], ['--no-docs']].map((flags) => startServer(t, temporaryFolder(t), flags));
+  const [on, off] = await Promise.all(servers);
+  const { status, headers, body } = await send(on!.address, 'GET', '/', { headers: { accept: 'text/html' } });
+  assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+  assert.equal(body, readFileSync(join(distFolder, 'page.html'), 'utf8'));
+  assert.match(body, /<style>[^<]{1000,}<\/style>[^]*<script type="module">.{1000,}<\/script>/s);
+  assert.ok(Buffer.byteLength(body) < 40_000, `${Buffer.byteLength(body)} bytes`);
+  assert.equal((await send(off!.address, 'GET', '/docs')).status, 404);
+});

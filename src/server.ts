@@ -1,5 +1,6 @@
 /** `petstore serve`: reads the configuration, listens, reads the data folder, and stops on a signal. */
 
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
 import type { LineStream } from './control/channel.ts';
@@ -66,6 +67,7 @@ async function exit(exitCode: number): Promise<never> {
 
 async function serve(config: Config): Promise<void> {
   const { folder, basePath, trustedProxies } = config;
+  const page = config.docs ? readFileSync(new URL('page.html', import.meta.url), 'utf8') : null;
   const samples = config.demo ? readSamples(new URL('sample/', import.meta.url)) : null;
 
   const acquiring = FolderLock.acquire(folder, 'server');
@@ -87,7 +89,7 @@ async function serve(config: Config): Promise<void> {
   const pets = new PetStore(folder, log, { store, recorded: usage.recorded.durable, checkLock });
 
   const { limiter } = usage;
-  const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log });
+  const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log, page });
   const metrics = config.metrics === null ? null : new Metrics(service.operations);
   const access = config.accessLog ? serverLog.access : null;
   const isObserved = metrics !== null || access !== null;

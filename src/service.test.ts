@@ -135,13 +135,14 @@ test('HEAD is GET without the body, OPTIONS is 204 with Allow, and other methods
     ['/v1/pets', 'GET, HEAD, POST, OPTIONS'], ['/v1/pets/1', 'GET, HEAD, OPTIONS'],
     ['/v1/pets/x', 'GET, HEAD, OPTIONS'], ['/v1/store/orders', 'GET, HEAD, OPTIONS'],
     ['/healthz', 'GET, HEAD, OPTIONS'], ['/readyz', 'GET, HEAD, OPTIONS'], ['/openapi.json', 'GET, HEAD, OPTIONS'],
+    ['/docs', 'GET, HEAD, OPTIONS'], ['/', 'GET, HEAD, OPTIONS'],
   ] as const) {
     const options = await call('OPTIONS', path);
     assert.deepEqual([options.status, options.headers.get('allow'), options.body], [204, allow, ''], path);
     assert.equal(options.headers.has('content-length'), false);
     const [get, head] = [await call('GET', path), await call('HEAD', path)];
     assert.deepEqual([head.status, head.body], [get.status, '']);
-    for (const name of ['content-length', 'content-type', 'deprecation', 'sunset', 'link']) {
+    for (const name of ['content-length', 'content-type', 'deprecation', 'sunset', 'link', 'vary']) {
       assert.equal(head.headers.get(name), get.headers.get(name), `${path} ${name}`);
     }
     assert.equal(get.headers.get('content-length'), String(Buffer.byteLength(get.body)));

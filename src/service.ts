@@ -21,6 +21,7 @@ import { limitsOf } from './limits/plans.ts';
 import { addressLimited, keyLimited } from './limits/refusals.ts';
 import { EventQuota } from './observe/event-quota.ts';
 import { createPet } from './operations/create-pet.ts';
+import { docs, docsForBrowsers, pageReply } from './operations/docs.ts';
 import { getPet } from './operations/get-pet.ts';
 import { health, readiness, shuttingDown, starting } from './operations/health.ts';
 import { listOrders } from './operations/list-orders.ts';
@@ -43,6 +44,8 @@ export interface ServiceOptions {
   /** The time in milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
+  /** The reference page in HTML; null turns it off. */
+  readonly page: string | null;
 }
 
 export class Service implements Handler {
@@ -55,7 +58,7 @@ export class Service implements Handler {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    const { basePath, pets, orders, keys, limiter, log } = options;
+    const { basePath, pets, orders, keys, limiter, log, page } = options;
     this.#failures = new EventQuota(log);
     limiter.onBanned = (id, { end }) => {
       this.bans++;
@@ -71,6 +74,10 @@ export class Service implements Handler {
       .add('GET', '/healthz', health())
       .add('GET', '/readyz', readiness(pets, () => this.#stopping))
       .add('GET', '/openapi.json', openApi(basePath));
+    if (page !== null) {
+      const reply = pageReply(page);
+      this.#router.add('GET', '/docs', docs(reply)).add('GET', '/', docsForBrowsers(reply));
+    }
   }
 
   /** The names of all operations. */
@@ -99,8 +106,8 @@ export class Service implements Handler {
       admission = this.#admit(request, requested, now, waitedMs);
       if (admission.refusal !== null) return this.#refused(admission.refusal, request, admission);
       const operation = checkHead(request, route, requested);
-      const finish = operation.begin({ parameter: route?.parameter ?? '', query: request.query, now });
-      const { body } = request;
+      const { query, headers, body } = request;
+      const finish = operation.begin({ parameter: route?.parameter ?? '', query, headers, now });
       const reply = body === null ? finish(emptyBody) : body.read(operation.takesJson).then(finish);
       return reply instanceof Promise ? this.#finishLater(reply, request, admission) : withLimits(reply, admission);
     } catch (error) {
@@ -118,8 +125,9 @@ export class Service implements Handler {
   #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Admission {
     const { basePath, limiter, pets } = this.#options;
     const name = operation?.name ?? null;
+    const headers = operation?.responseHeaders?.(now) ?? noHeaders;
     if (!isUnder(basePath, request.path)) {
-      return { ...notAdmitted, limits: this.#addressLimits(request, now, false), operation: name };
+      return { ...notAdmitted, limits: this.#addressLimits(request, now, false), headers, operation: name };
     }
     const key = this.#authenticate(request, now);
     if ('code' in key) {
@@ -131,7 +139,6 @@ export class Service implements Handler {
       return { limits, headers: noHeaders, refusal, operation: name, key: null, unauthenticated, refusedBy };
     }
     const { id } = key;
-    const headers = operation?.responseHeaders?.(now) ?? noHeaders;
     const plan = limitsOf(key.plan);
     if (pets.progress < 100) {
       const refusal = this.#stopping ? shuttingDown() : starting();
@@ -213,10 +220,10 @@ const notAdmitted: Admission = {
 };
 
 /** Adds the headers of every response (specification.md section 8), and those of the operation. */
-function withLimits({ status, headers, body }: Reply, about: Admission): Reply {
+function withLimits({ status, headers, body, type }: Reply, about: Admission): Reply {
   const { limits, headers: added } = about;
   const all = added.length === 0 ? headers : headers.length === 0 ? added : [...headers, ...added];
-  return { status, headers: all, limits, body, about };
+  return { status, headers: all, limits, body, type, about };
 }
 
 /** Step 4 up to the parameters: path, method, expectation, content type, query. Returns the operation to run. */

@@ -11,8 +11,10 @@ export interface Reply {
   readonly headers: readonly string[];
   /** The values of `X-RateLimit-*` (specification.md section 8): counts of requests, and seconds since the epoch. */
   readonly limits?: { readonly limit: number; readonly remaining: number; readonly reset: number } | null;
-  /** A JSON text in UTF-8: a string as `bytesOf` returns it, or pieces that will not change. null: no content (204). */
+  /** A text in UTF-8: a string as `bytesOf` returns it, or pieces that will not change. null: no content (204). */
   readonly body: string | readonly Buffer[] | null;
+  /** The media type of the body; without it JSON. */
+  readonly type?: string | undefined;
   /** What the log and the metrics state besides. */
   readonly about?: About;
 }
@@ -102,14 +104,15 @@ function piecesOf({ body }: Reply): readonly (string | Buffer)[] {
   return typeof body === 'string' ? [body] : (body ?? []);
 }
 
-function headersOf({ headers, limits, body }: Reply, requestId: string, connection: readonly string[]): string[] {
+function headersOf(reply: Reply, requestId: string, connection: readonly string[]): string[] {
+  const { headers, limits, body, type = 'application/json' } = reply;
   const all = ['X-Request-Id', requestId, 'Cache-Control', 'no-store'];
   if (limits) {
     all.push('X-RateLimit-Limit', String(limits.limit), 'X-RateLimit-Remaining', decimal(limits.remaining));
     all.push('X-RateLimit-Reset', String(limits.reset));
   }
   if (body !== null) {
-    all.push('Content-Type', 'application/json', 'Content-Length', String(lengthOf(body)));
+    all.push('Content-Type', type, 'Content-Length', String(lengthOf(body)));
   }
   all.push(...connection, ...headers);
   return all;

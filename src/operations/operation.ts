@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Reply } from '../http/reply.ts';
 
 /** The parameters of a request, without the body. */
@@ -6,6 +7,8 @@ export interface Call {
   readonly parameter: string;
   /** The query as it was sent, without the `?`; its percent-escapes are valid. */
   readonly query: string;
+  /** By their names in lower case. */
+  readonly headers: IncomingHttpHeaders;
   /** When the request is handled, in milliseconds since the epoch. */
   readonly now: number;
 }

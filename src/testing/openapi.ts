@@ -53,7 +53,8 @@ export class OpenApiDocument {
     const { status, body, headers } = response;
     const hasAllow = status === 405 || (status === 204 && response.method === 'OPTIONS');
     const missing = hasAllow && !headers.has('allow') ? ['header Allow is missing'] : [];
-    const others = new Map([...headers].filter(([name]) => name !== (hasAllow ? 'allow' : 'retry-after')));
+    const own = hasAllow ? 'allow' : response.path === '/' ? 'vary' : 'retry-after';
+    const others = new Map([...headers].filter(([name]) => name !== own));
     const errors = [...missing, ...this.#headerErrors(this.#lookUp(everyError), { ...response, headers: others })];
     if (status >= 400 && response.method !== 'HEAD') {
       const error = parse(body);

@@ -53,6 +53,8 @@ export interface TestService {
 export interface TestServiceOptions {
   readonly basePath?: string;
   readonly trustedProxies?: number;
+  /** The reference page; null turns it off. The default is not the real one. */
+  readonly page?: string | null;
   /** The text of orders.json. */
   readonly orders?: string;
   readonly now?: number;
@@ -63,9 +65,12 @@ export interface TestServiceOptions {
 
 const document = new OpenApiDocument(readJson(readFileSync(new URL('../operations/openapi.json', import.meta.url))));
 
+/** A page for tests that do not need the real one. */
+export const shortPage = '<style>p{margin:0}</style><p>é</p><script type="module">\nvoid 0;</script>';
+
 /** Opens the service with one key, and closes it at the end of the test. */
 export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
-  const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z') } = options;
+  const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z'), page = shortPage } = options;
   const time = { now };
   let close = async (): Promise<void> => {};
   t.after(() => close()); // registered before the hook that removes the folder: a test's hooks run in this order
@@ -85,7 +90,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const orders = new LineTable();
   readOrders(folder, orders);
   const { limiter } = usage;
-  const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: clock, log });
+  const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: clock, log, page });
   const accesses: Access[] = [];
   const metrics = new Metrics(service.operations);
   const observers = { access: (access: Access): void => void accesses.push(access), metrics, trustedProxies };
