@@ -1,0 +1,339 @@
+/** The reference page of the built server, in a headless Chromium. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { findBrowser, Page } from '../../harness/browser.ts';
+import { temporaryFolder } from '../../harness/owner.ts';
+import { Program } from '../../harness/program.ts';
+import { distFolder, makeKey, startServer } from '../../harness/server.ts';
+
+const browser = findBrowser();
+const skip = browser === null && 'no Chromium is installed (Debian: apt-get install chromium)';
+const options = { skip, timeout: 120_000 };
+const text = readFileSync(join(distFolder, 'operations/openapi.json'), 'utf8');
+
+/** What the test names of the description. */
+interface OpenApi {
+  readonly info: { readonly title: string; readonly summary: string; readonly description: string };
+  readonly tags: unknown;
+  readonly paths: Record<string, Record<string, {
+    readonly operationId: string; readonly parameters?: { readonly $ref: string }[]; readonly responses: object;
+  }>>;
+  readonly components: {
+    readonly parameters: Record<string, { readonly name: string }>;
+    readonly schemas: Record<string, {
+      readonly properties?: Record<string, { readonly enum?: string[] }>; readonly required?: string[];
+    }>;
+  };
+}
+
+interface Opened {
+  readonly page: Page;
+  readonly address: string;
+  readonly folder: string;
+  /** What the console shows besides the statuses of responses, and every URL that was requested. */
+  readonly problems: string[];
+  readonly requested: string[];
+}
+
+/** Starts a server, and opens its page. */
+async function open(t: TestContext, path = '/docs', flags: readonly string[] = ['--demo']): Promise<Opened> {
+  const folder = temporaryFolder(t);
+  const { address } = await startServer(t, folder, flags);
+  const page = await Page.open(t, browser!);
+  const problems: string[] = [];
+  const requested: string[] = [];
+  page.listen((method, params) => {
+    if (method === 'Network.requestWillBeSent') requested.push((params['request'] as { readonly url: string }).url);
+    const { level, source } = (params['entry'] ?? {}) as { readonly level?: string; readonly source?: string };
+    const isEntry = method === 'Log.entryAdded' && level !== 'verbose' && source !== 'network';
+    if (isEntry || /Runtime\.(exceptionThrown|consoleAPICalled)/.test(method)) problems.push(JSON.stringify(params));
+  });
+  await page.go(address + path);
+  await rendered(page);
+  return { page, address, folder, problems, requested };
+}
+
+async function rendered(page: Page): Promise<void> {
+  await page.until('document.querySelector("#schemas, [role=alert]")');
+  assert.equal(await page.evaluate('document.querySelector("[role=alert]")?.textContent'), undefined);
+}
+
+const valueOf = (page: Page, expression: string) => page.evaluate(expression) as Promise<string>;
+const openDetails = 'document.querySelectorAll("details").forEach((one) => (one.open = true))';
+
+/** Sends the request of an operation, with a key if there is one, and waits until the response is shown. */
+async function sendFrom(page: Page, operation: string, key = ''): Promise<void> {
+  await page.evaluate(`document.getElementById('key').value = ${JSON.stringify(key)};
+    document.querySelector('#${operation} form').requestSubmit()`);
+  await responded(page, operation);
+}
+
+async function responded(page: Page, operation: string): Promise<void> {
+  await page.until(`/^\\d{3} .*ms$/.test(document.querySelector('#${operation} form [role=status]').textContent)`);
+}
+
+test('shows every text, constraint, example and error code of the description, digit by digit', options, async (t) => {
+  const { page, address, problems, requested } = await open(t);
+  await page.evaluate(openDetails);
+  const shown = (await valueOf(page, 'document.body.innerText')).replace(/\s+/g, ' ');
+  const missing = new Set<string>();
+  const visit = (value: unknown, name: string): void => {
+    if (value instanceof Object) for (const [inner, member] of Object.entries(value)) visit(member, inner);
+    if (typeof value !== 'string' || ['$ref', 'openapi', 'url', 'identifier', 'name'].includes(name)) return;
+    for (const part of value.split(/\n#* ?|\||-{3}/)) {
+      const words = part.replaceAll('`', '').trim();
+      if (!shown.includes(words) && !shown.includes(JSON.stringify(words))) missing.add(words);
+    }
+  };
+  const { info, paths, components, tags } = JSON.parse(text) as OpenApi;
+  for (const part of [info.title, info.summary, info.description, paths, components, tags]) visit(part, '');
+  assert.deepEqual([...missing], []);
+  const integers = new Set(text.replace(/"(\\.|[^"\\])*"/g, '').match(/-?\d{3,}/g));
+  assert.ok(integers.has('9223372036854775807') && integers.has('-9223372036854775808'));
+  for (const digits of integers) assert.ok(shown.includes(digits), digits);
+  assert.doesNotMatch(shown, /9223372036854776|[^-]9223372036854775808/);
+
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, { operationId, parameters = [], responses }] of Object.entries(operations)) {
+      const section = await valueOf(page, `document.getElementById('${operationId}').innerText`);
+      assert.ok(section.includes(`${method.toUpperCase()} /v1${path}`), path);
+      for (const status of Object.keys(responses)) assert.match(section, new RegExp(`^${status} `, 'm'), operationId);
+      for (const { $ref } of parameters) {
+        const { name } = components.parameters[$ref.split('/').at(-1)!]!;
+        assert.equal(await page.evaluate(`document.getElementById('${operationId}-${name}').labels.length`), 1);
+      }
+    }
+  }
+  for (const [name, { properties = {}, required = [] }] of Object.entries(components.schemas)) {
+    const fields = await page.evaluate(`[...document.querySelectorAll('#schema-${name} dt')].map((one) =>
+      [one.querySelector('code').textContent, one.querySelector('.required') !== null])`);
+    assert.deepEqual(fields, Object.keys(properties).map((field) => [field, required.includes(field)]));
+  }
+  for (const code of components.schemas['ErrorBody']!.properties!['code']!.enum!) {
+    assert.equal(await page.evaluate(`document.querySelector('#error-${code} th').innerText`), code);
+  }
+  assert.match(await valueOf(page, 'document.querySelector("#getPet .notice").innerText'), /Thu, 05 Dec 2030/);
+  // Every link within the page leads somewhere, and every id is there once.
+  assert.deepEqual(await page.evaluate(`[...document.querySelectorAll('a[href^="#"]')].map(({ hash }) => hash.slice(1))
+    .filter((id) => document.getElementById(id) === null)`), []);
+  assert.deepEqual(await page.evaluate(`[...document.querySelectorAll('[id]')].map(({ id }) => id)
+    .filter((id, i, all) => all.indexOf(id) !== i)`), []);
+  assert.deepEqual(await page.evaluate(`[...document.querySelectorAll('input, select, textarea')]
+    .filter(({ labels }) => labels.length !== 1).map(({ id }) => id)`), []);
+  assert.deepEqual([problems, requested], [[], [`${address}/docs`, `${address}/openapi.json`]]);
+});
+
+test('with the keyboard alone, sends requests, and shows int64s exactly; the key is nowhere', options, async (t) => {
+  const { page, address, folder, problems, requested } = await open(t);
+  const key = await makeKey(t, folder);
+  /** Presses Tab until the element with the focus matches; each on the way shows that it has the focus. */
+  const tabTo = async (selector: string, modifiers = 0): Promise<void> => {
+    for (let presses = 0; presses < 200; presses++) {
+      await page.press('Tab', { modifiers });
+      const [isThere, style, width] = await page.evaluate(`(() => {
+        const { activeElement } = document;
+        const { outlineStyle, outlineWidth } = getComputedStyle(activeElement);
+        return [activeElement.matches(${JSON.stringify(selector)}), outlineStyle, parseFloat(outlineWidth)];
+      })()`) as [boolean, string, number];
+      assert.ok(style !== 'none' && width >= 2, 'the focus is invisible');
+      if (isThere) return;
+    }
+    assert.fail(`${selector} cannot be reached`);
+  };
+  await tabTo('.skip');
+  await tabTo('#key');
+  for (const character of key) await page.press(character);
+  const shift = 8;
+  for (const [id, digits] of ['9223372036854775807', '9007199254740993', '-9223372036854775808'].entries()) {
+    await tabTo('#createPet-body', id === 0 ? 0 : shift);
+    await page.press('a', { modifiers: 2, commands: ['selectAll'] });
+    for (const character of `{"name":"é'\\n","categoryId":${digits}}`) await page.press(character);
+    await tabTo('#createPet button[type=submit]');
+    await page.press('Enter');
+    await page.until(`document.querySelector('#createPet form [aria-label="Body of the response"]')?.innerText
+      .includes('"id": ${33 + id},')`);
+    const result = await valueOf(page, 'document.querySelector("#createPet form").innerText');
+    assert.match(result, /^201 Created · \d+ ms$/m);
+    assert.ok(result.includes(`"categoryId": ${digits},`), result);
+    assert.match(result, /^\d+ of 1000 requests remain until \d{4}-\d\d-\d\d \d\d:\d\d:00 UTC, in \d+ s\.$/m);
+    assert.match(result, /^location\s+\/v1\/pets\/3\d$/m);
+    assert.match(result, /^x-ratelimit-limit\s+1000$/m);
+    const stored = await fetch(`${address}/v1/pets/${33 + id}`, { headers: { Authorization: `Bearer ${key}` } });
+    assert.ok((await stored.text()).includes(`"categoryId":${digits},`));
+  }
+  const traces = await valueOf(page, `(async () => JSON.stringify([
+    document.documentElement.outerHTML, document.body.innerText, location.href, document.cookie, history.state,
+    { ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys(), window.name,
+  ]))()`);
+  assert.equal(traces.includes(key), false);
+  assert.match(traces, /\[\],\[\],""\]$/);
+  assert.deepEqual(await page.evaluate('[document.cookie, localStorage.length, sessionStorage.length]'), ['', 0, 0]);
+  await page.go(`${address}/docs`);
+  assert.equal(await page.evaluate('document.getElementById("key").value'), '');
+  const pets = `${address}/v1/pets`;
+  const both = [`${address}/docs`, `${address}/openapi.json`];
+  assert.deepEqual([problems, requested.slice(0, 6)], [[], [...both, pets, pets, pets, both[0]]]);
+});
+
+test('shows refusals: 401 without a key, 404, and 429 with the time to wait', options, async (t) => {
+  const { page, folder, problems } = await open(t);
+  const form = (operation: string) => valueOf(page, `document.querySelector('#${operation} form').innerText`);
+  await sendFrom(page, 'listPets');
+  assert.match(await form('listPets'), /^401 Unauthorized[^]*"code": "missing_api_key"[^]*^www-authenticate\s+Bearer/m);
+  await page.evaluate(`document.getElementById('getPet-petId').value = '9223372036854775807'`);
+  const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1', '--per-day', '1');
+  let refused = '';
+  // At midnight, UTC, another request is admitted.
+  do {
+    await sendFrom(page, 'getPet', key);
+    refused = await form('getPet');
+  } while (/^404/m.test(refused));
+  assert.match(refused, /^429 Too Many Requests/m);
+  const [, wait] = /Wait (\d+) s before the next attempt/.exec(refused) ?? [];
+  assert.match(refused, new RegExp(`^0 of 1 requests remain until .*[^]*^retry-after\\s+${wait}$`, 'm'));
+  assert.match(refused, /^sunset\s+Thu, 05 Dec 2030 00:00:00 GMT$/m);
+  assert.deepEqual(problems, []);
+});
+
+test('the curl lines work in a shell, and are copied', options, async (t) => {
+  const { page, address, folder } = await open(t);
+  const key = await makeKey(t, folder);
+  await page.evaluate(`(() => {
+    document.getElementById('key').value = ${JSON.stringify(key)};
+    const body = document.getElementById('createPet-body');
+    body.value = JSON.stringify({ name: "'; $(id) \\\\ \\"é", categoryId: 1 }, null, 2);
+    document.getElementById('listPets-limit').value = '1';
+    document.getElementById('listPets-after').value = '32&x=[1-2]';
+    for (const { form } of [body, document.getElementById('listPets-limit')]) form.dispatchEvent(new Event('input'));
+  })()`);
+  const curlOf = (operation: string) => valueOf(page, `document.querySelector('#${operation} .curl code').textContent`);
+  const create = await curlOf('createPet');
+  assert.match(create, /^curl -i -X POST 'http:\/\/[^']+\/v1\/pets' \\\n {2}-H "Authorization: Bearer \$KEY" \\\n/);
+  assert.equal(create.includes(key), false);
+  const origin = new URL(address).origin;
+  const permissions = ['clipboardReadWrite', 'clipboardSanitizedWrite'];
+  await page.send('Browser.grantPermissions', { origin, permissions });
+  await page.evaluate('document.querySelector("#createPet .copy").click()');
+  await page.until('document.querySelector("#createPet .copy").textContent === "Copied"');
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), create);
+
+  if ((await new Program(t, ['curl', '--version']).ended).code !== 0) return t.diagnostic('curl is not installed');
+  const run = (script: string) => new Program(t, ['sh', '-c', script], { KEY: key }).ended;
+  assert.match((await run(create)).stdout, /^HTTP\/1\.1 201 [^]*\{"id":33,"name":"'; \$\(id\) \\\\ \\"é",/);
+  assert.match((await run(await curlOf('listPets'))).stdout, /^HTTP\/1\.1 400 [^]*after must be/);
+});
+
+test('light and dark differ, and every text has a contrast of at least 4.5', options, async (t) => {
+  const { page, folder } = await open(t);
+  await sendFrom(page, 'listPets', await makeKey(t, folder));
+  await sendFrom(page, 'createPet');
+  await page.evaluate(openDetails);
+  const backgrounds: unknown[] = [];
+  for (const value of ['light', 'dark']) {
+    await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
+    const [background, texts, low] = await page.evaluate(`(${contrasts.toString()})()`) as [string, number, string[]];
+    assert.ok(texts > 1_000, String(texts));
+    assert.deepEqual(low, [], value);
+    backgrounds.push(background);
+  }
+  assert.notEqual(backgrounds[0], backgrounds[1]);
+});
+
+/** Runs in the page: the background, the number of texts, and the texts with too low a contrast (WCAG 2.2). */
+function contrasts(): [string, number, string[]] {
+  interface TextNode { readonly data: string; readonly parentElement: Element }
+  interface Style { readonly color: string; readonly backgroundColor: string }
+  interface Element { readonly parentElement: Element | null; readonly innerText: string; checkVisibility(): boolean }
+  const { document, getComputedStyle, NodeFilter } = globalThis as unknown as {
+    readonly document: {
+      readonly body: Element;
+      querySelectorAll(selector: string): Iterable<Element>;
+      createTreeWalker(root: Element, what: number): { nextNode(): TextNode };
+    };
+    readonly NodeFilter: { readonly SHOW_TEXT: number };
+    getComputedStyle(element: Element, pseudo?: string): Style;
+  };
+  const luminance = (color: string): number => {
+    const linear = color.match(/[\d.]+/g)!.slice(0, 3).map((part) => {
+      const value = Number(part) / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * linear[0]! + 0.7152 * linear[1]! + 0.0722 * linear[2]!;
+  };
+  const backgroundOf = (element: Element): string => {
+    const { backgroundColor } = getComputedStyle(element);
+    const isTransparent = backgroundColor === 'rgba(0, 0, 0, 0)' && element.parentElement !== null;
+    return isTransparent ? backgroundOf(element.parentElement) : backgroundColor;
+  };
+  let texts = 0;
+  const low: string[] = [];
+  const judge = (element: Element, color: string, text: string): void => {
+    const [one, other] = [luminance(color), luminance(backgroundOf(element))];
+    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    texts++;
+    if (!(contrast >= 4.5)) low.push(`${contrast.toFixed(2)} ${text.slice(0, 40)}`);
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const { data, parentElement } = node;
+    const isShown = data.trim() !== '' && parentElement.checkVisibility();
+    if (isShown) judge(parentElement, getComputedStyle(parentElement).color, data);
+  }
+  for (const input of document.querySelectorAll('input')) {
+    judge(input, getComputedStyle(input).color, 'an input');
+    judge(input, getComputedStyle(input, '::placeholder').color, 'a placeholder');
+  }
+  return [getComputedStyle(document.body).backgroundColor, texts, low];
+}
+
+test('fits into 360 px with everything open; only boxes of their own scroll', options, async (t) => {
+  const { page, folder } = await open(t);
+  const small = { width: 360, height: 740, deviceScaleFactor: 1, mobile: true };
+  await page.send('Emulation.setDeviceMetricsOverride', small);
+  await page.go(await valueOf(page, 'location.href'));
+  await rendered(page);
+  assert.equal(await page.evaluate('document.getElementById("contents").open'), false);
+  await page.evaluate(`(() => {
+    const body = document.getElementById('createPet-body');
+    body.value = JSON.stringify({ name: 'x'.repeat(500), categoryId: 1 });
+    body.form.dispatchEvent(new Event('input'));
+  })()`);
+  const key = await makeKey(t, folder);
+  for (const operation of ['listPets', 'createPet', 'listOrders', 'getPet']) await sendFrom(page, operation, key);
+  await page.evaluate(openDetails);
+  const [width, tooWide] = await page.evaluate(`[document.scrollingElement.scrollWidth,
+    [...document.querySelectorAll('body *')].filter((one) => one.closest('pre, .table') === null)
+      .filter((one) => one.getBoundingClientRect().right > 360).map((one) => one.outerHTML.slice(0, 80))]`) as
+    [number, string[]];
+  assert.deepEqual([width, tooWide], [360, []]);
+});
+
+test('the policy forbids HTML from texts, other scripts, other origins and frames', options, async (t) => {
+  const { page, address } = await open(t);
+  for (const expression of [
+    'document.body.innerHTML = "<p>"', 'document.createElement("script").text = "1"', 'eval("1")',
+    'document.body.setAttribute("onclick", "1")',
+  ]) {
+    await assert.rejects(page.evaluate(expression), /TrustedHTML|TrustedScript|unsafe-eval|Trusted/, expression);
+  }
+  const violation = (action: string) => page.evaluate(`new Promise((resolve) => {
+    addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective), { once: true });
+    ${action};
+  })`);
+  assert.equal(await violation(`fetch('http://127.0.0.1:9/').catch(() => {})`), 'connect-src');
+  assert.equal(await violation(`new Image().src = '${address}/favicon.ico'`), 'img-src');
+  assert.equal(await violation(`document.body.setAttribute('style', 'color:red')`), 'style-src-attr');
+  assert.equal(await violation(`document.querySelector('form').submit()`), 'form-action');
+  assert.equal(await violation(`document.head.append(Object.assign(document.createElement('base'), { href: '/x' }))`),
+    'base-uri');
+});
+
+test('at / and with another base path, requests go to that path', options, async (t) => {
+  const { page, address, folder, problems, requested } = await open(t, '/', ['--demo', '--base-path', '/shop/v1']);
+  await sendFrom(page, 'listOrders', await makeKey(t, folder));
+  assert.match(await valueOf(page, 'document.querySelector("#listOrders form").innerText'), /^200 OK/m);
+  const urls = ['/', '/openapi.json', '/shop/v1/store/orders'].map((path) => address + path);
+  assert.deepEqual([problems, requested], [[], urls]);
+});
