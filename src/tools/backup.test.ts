@@ -42,7 +42,7 @@ test('a backup of a stopped folder, restored, is the same store', async (t) => {
   const parent = temporaryFolder(t);
   const [folder, to, restored] = [join(parent, 'store'), join(parent, 'backup'), join(parent, 'restored')];
   const before = await storeIn(folder);
-  assert.equal(await make(folder, to), 3);
+  assert.equal((await make(folder, to)).animals, 3);
   assert.deepEqual(readdirSync(to).sort(), [
     'backup.json', 'keys.json', 'orders.json', 'pets.4.journal', 'pets.json', 'usage.json',
   ]);

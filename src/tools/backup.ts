@@ -46,7 +46,7 @@ interface FileRecord {
   readonly sha256: string;
 }
 
-/** Writes a backup of a data folder to a new folder. Returns the number of animals. Rejects with OperatorError. */
+/** Writes a backup of a data folder to a new folder. Returns what it contains. Rejects with OperatorError. */
 export async function backUp(folder: string, to: string, log: (line: string) => void, progress: Progress) {
   return createFolder(to, async (made) => {
     const createdAt = new Date().toISOString();
@@ -54,7 +54,7 @@ export async function backUp(folder: string, to: string, log: (line: string) => 
     const table = progress.counting(spool);
     const { store, sequence, lastId, keys, usage, orders } =
       await readContents(folder, table, log, progress.expect);
-    const { count } = spool;
+    const { count: animals } = spool;
     await writeSnapshot(join(made, 'pets.json'), spool, { store, sequence, lastId });
     spool.close();
     await replaceFile(segmentPath(made, sequence + 1), [encodeMarker(sequence, store)]);
@@ -63,7 +63,7 @@ export async function backUp(folder: string, to: string, log: (line: string) => 
     await writeOrders(made, store, orders);
     const files = readdirSync(made).sort().map((name) => describeFile(made, name));
     await writeManifest(made, { store, sequence, createdAt, files });
-    return count;
+    return { createdAt, animals, lastRecord: sequence };
   });
 }
 

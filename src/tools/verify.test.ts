@@ -37,6 +37,7 @@ test('a sound folder is described, and not touched', async (t) => {
       'usage.json: 1 counter', 'keys.json: 2 keys', 'orders.json: 1 order',
       'pets.json: 3 animals, up to record 3', 'journal: 1 segment, 2 animals, up to record 5',
     ],
+    counts: { counters: 1, keys: 2, orders: 1, animals: 5, segments: 1, lastRecord: 5 },
     notes: [], damage: [], unreadable: [],
   });
   assert.deepEqual(stateOf(folder), before);

@@ -23,10 +23,12 @@ import { checkBackup, manifestName } from './backup.ts';
 import { idOf, orderLines, type PetSink } from './contents.ts';
 import type { Progress } from './progress.ts';
 
-/** What was found. Each entry is one line. */
+/** What was found. Each entry of a list is one line. */
 export interface Findings {
   /** What each file contains. */
   readonly content: string[];
+  /** How many there are, and the number of the last record; null if damage hides that. */
+  readonly counts: Record<'counters' | 'keys' | 'orders' | 'animals' | 'segments' | 'lastRecord', number | null>;
   /** What is unusual but harmless. */
   readonly notes: string[];
   /** Why a start would be refused, or what would be lost. */
@@ -64,7 +66,10 @@ function stateOf(folder: string): string {
 }
 
 async function verifyOnce(folder: string, progress: Progress): Promise<Findings> {
-  const findings: Findings = { content: [], notes: [], damage: [], unreadable: [] };
+  const counts: Findings['counts'] = {
+    counters: null, keys: null, orders: null, animals: null, segments: null, lastRecord: null,
+  };
+  const findings: Findings = { content: [], counts, notes: [], damage: [], unreadable: [] };
   const { content, notes, damage, unreadable } = findings;
   const names = readdirSync(folder);
   const check = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
@@ -76,9 +81,13 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
       return undefined;
     }
   };
-  const list = (name: string, count: number, what: string, more = ''): void => {
+  const add = (name: string, count: number, what: string, more = ''): void => {
     const found = names.includes(name);
     content.push(found ? `${name}: ${counted(count, what)}${more}` : `${name} does not exist: no ${what}s`);
+  };
+  const list = (name: string, count: number, what: 'counter' | 'key' | 'order'): void => {
+    counts[`${what}s`] = count;
+    add(name, count, what);
   };
 
   await check(() => storeIdOf(folder));
@@ -106,7 +115,7 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
   };
   const snapshot = await check(() => readSnapshot(join(folder, 'pets.json'), table));
   if (snapshot !== undefined) {
-    list('pets.json', count, 'animal', `, up to record ${snapshot.sequence}`);
+    add('pets.json', count, 'animal', `, up to record ${snapshot.sequence}`);
     if (snapshot.bytes > 0 && snapshot.lastId < previous) {
       damage.push(`pets.json: lastId is ${snapshot.lastId}, but there is an animal ${previous}`);
     }
@@ -118,9 +127,12 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     const inSnapshot = count;
     const recorded = usage?.durable ?? 0;
     const log = (line: string): void => void notes.push(line);
+    counts.segments = segments.length;
     const { torn, last } = await recoverJournal({ folder, snapshotSequence, recorded, table, log });
     const animals = counted(count - inSnapshot, 'animal');
     content.push(`journal: ${counted(segments.length, 'segment')}, ${animals}, up to record ${last}`);
+    counts.lastRecord = last;
+    counts.animals = snapshot === undefined ? null : count;
     if (torn === null) return;
     const cause = 'a crash cut it off, or a server is writing it';
     notes.push(`the end of pets.${segments.at(-1)}.journal is incomplete: ${cause}; the next start sets it aside`);

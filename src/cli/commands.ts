@@ -1,0 +1,206 @@
+/** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
+import { resolve } from 'node:path';
+import { runCommand } from '../control/command-client.ts';
+import type { Command, CommandName, PlanRequest, Result } from '../control/commands.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+import {
+  dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
+} from '../flags.ts';
+import { planOf } from '../limits/plans.ts';
+import { log } from '../program.ts';
+import { backUp, restore } from '../tools/backup.ts';
+import { exportRecords } from '../tools/export.ts';
+import { importOrders, importPets } from '../tools/import.ts';
+import { Progress } from '../tools/progress.ts';
+import { salvage } from '../tools/salvage.ts';
+import { verify } from '../tools/verify.ts';
+import type { Outcome } from './outcome.ts';
+import { describeKey, keysTable, usageTable } from './text.ts';
+
+/** The flags of all commands. */
+export const options = {
+  data: { type: 'string' },
+  json: { type: 'boolean' },
+  name: { type: 'string' },
+  plan: { type: 'string' },
+  'per-minute': { type: 'string' },
+  'per-day': { type: 'string' },
+  expires: { type: 'string' },
+  grace: { type: 'string' },
+  orders: { type: 'boolean' },
+  format: { type: 'string' },
+  'keep-ids': { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
+
+export type Flags = ReturnType<typeof parseFlags<{ readonly options: typeof options }>>['values'];
+
+/** One command. */
+export interface CliCommand {
+  /** The names of its arguments. One in brackets is optional, and one with … may be repeated. */
+  readonly args: readonly string[];
+  /** The flags that it accepts besides --data and --json. */
+  readonly flags: readonly (keyof Flags)[];
+  readonly run: (flags: Flags, ...args: string[]) => Promise<Outcome>;
+}
+
+/** All commands by their names. */
+export const commands: Readonly<Record<string, CliCommand>> = {
+  'keys create': { args: [], flags: ['name', 'plan', 'per-minute', 'per-day', 'expires'], run: create },
+  'keys list': { args: [], flags: [], run: list },
+  'keys rotate': { args: ['ID'], flags: ['grace'], run: rotate },
+  'keys revoke': { args: ['ID'], flags: [], run: revoke },
+  'keys set-plan': { args: ['ID', 'PLAN'], flags: ['per-minute', 'per-day'], run: setPlan },
+  'keys unban': { args: ['ID'], flags: [], run: unban },
+  usage: { args: ['[ID]'], flags: [], run: showUsage },
+  backup: { args: ['TO'], flags: [], run: makeBackup },
+  restore: { args: ['FROM'], flags: [], run: restoreBackup },
+  verify: { args: [], flags: [], run: verifyFolder },
+  salvage: { args: ['TO'], flags: [], run: salvageFolder },
+  export: { args: ['[FILE]'], flags: ['orders', 'format'], run: exportAll },
+  import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
+};
+
+async function create(flags: Flags): Promise<Outcome> {
+  const { name, plan, expires } = flags;
+  if (name === undefined || plan === undefined) throw usageError('keys create needs --name and --plan');
+  const expiresAt = expires === undefined ? null : parseTime('--expires', expires, Date.now());
+  return changeOf('created', await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) }));
+}
+
+async function rotate(flags: Flags, id: string): Promise<Outcome> {
+  const graceMs = parseDuration('--grace', flags.grace ?? '24h');
+  return changeOf('rotated', await run(flags, { op: 'rotate', id, graceMs }));
+}
+
+async function revoke(flags: Flags, id: string): Promise<Outcome> {
+  return changeOf('revoked', await run(flags, { op: 'revoke', id }));
+}
+
+async function setPlan(flags: Flags, id: string, plan: string): Promise<Outcome> {
+  return changeOf('moved', await run(flags, { op: 'set-plan', id, ...planRequest(flags, plan) }));
+}
+
+async function list(flags: Flags): Promise<Outcome> {
+  const { keys } = await run(flags, { op: 'list' });
+  return { report: keys, text: keysTable(keys) };
+}
+
+async function unban(flags: Flags, id: string): Promise<Outcome> {
+  const { keys: [key], unbanned } = await run(flags, { op: 'unban', id });
+  const note = unbanned ? `lifted the ban of ${describeKey(key!)}` : `${describeKey(key!)} is not banned`;
+  return { report: { key, unbanned }, note };
+}
+
+async function showUsage(flags: Flags, id?: string): Promise<Outcome> {
+  const { usages } = await run(flags, { op: 'usage', id: id ?? null });
+  return { report: usages, text: usageTable(usages) };
+}
+
+async function makeBackup(flags: Flags, to: string): Promise<Outcome> {
+  const path = resolve(to);
+  const made = await withProgress('backup', (progress) => backUp(folderOf(flags), path, log, progress));
+  return { report: { path, ...made }, note: `wrote a backup with ${made.animals} animals to ${path}` };
+}
+
+async function restoreBackup(flags: Flags, from: string): Promise<Outcome> {
+  const path = folderOf(flags);
+  const { sequence: lastRecord, createdAt } = await restore(resolve(from), path);
+  const note = `restored ${path} as it was at ${createdAt}, up to record ${lastRecord} of its journal`;
+  return { report: { path, createdAt, lastRecord }, note };
+}
+
+async function verifyFolder(flags: Flags): Promise<Outcome> {
+  const path = folderOf(flags);
+  const found = await withProgress('verify', (progress) => verify(path, progress)).catch((error: unknown) => {
+    throw error instanceof OperatorError ? new OperatorError(error.message, 2) : error;
+  });
+  const { content, counts, notes, damage, unreadable } = found;
+  const problems = [...damage, ...unreadable];
+  const intact = problems.length === 0;
+  return {
+    report: { path, intact, ...counts, notes, damage, unreadable },
+    text: [...content, ...notes.map((line) => `note: ${line}`), ...(intact ? [`${path} is intact`] : [])],
+    problems,
+    exitCode: unreadable.length > 0 ? 2 : intact ? 0 : 1,
+  };
+}
+
+async function salvageFolder(flags: Flags, to: string): Promise<Outcome> {
+  const path = resolve(to);
+  const { animals, keys, orders, lost } = await salvage(folderOf(flags), path);
+  return {
+    report: { path, animals, keys, orders, lost },
+    note: `copied ${animals} animals, ${keys} keys and ${orders} orders to ${path}`,
+    problems: lost.map((line) => `lost: ${line}`),
+  };
+}
+
+async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
+  const { format = 'ndjson' } = flags;
+  if (format !== 'ndjson' && format !== 'json') throw invalidValue('--format', format, 'ndjson or json');
+  const folder = folderOf(flags);
+  const path = file === undefined ? null : resolve(file);
+  const what = flags.orders ? 'orders' : 'animals';
+  if (flags.json && path === null) throw usageError(`export --json needs FILE, because stdout is for the ${what}`);
+  const count = await withProgress('export', (progress) => {
+    return exportRecords({ folder, what, format, path, log, progress });
+  });
+  return { report: { path, what, count }, note: `exported ${count} ${what}${path === null ? '' : ` to ${path}`}` };
+}
+
+async function importFiles(flags: Flags, ...files: string[]): Promise<Outcome> {
+  const [what, work] = flags.orders ? ['orders', importOrders] as const : ['animals', importPets] as const;
+  const folder = folderOf(flags);
+  const keepIds = flags['keep-ids'] ?? false;
+  const paths = files.map((file) => resolve(file));
+  const { count, firstId, lastId, unsynced } = await withProgress('import', (progress) => {
+    return work({ folder, paths, keepIds, now: Date.now, log, progress });
+  });
+  // An id of an order can exceed 2^53, beyond which many readers of JSON round numbers.
+  const ids = count === 0 ? { firstId: null, lastId: null } : { firstId: `${firstId}`, lastId: `${lastId}` };
+  return {
+    report: { path: folder, what, count, ...ids, unsynced },
+    note: `imported ${count} ${what}${count === 0 ? '' : `, with ids from ${firstId} to ${lastId}`}`,
+    unsynced,
+  };
+}
+
+async function withProgress<T>(label: string, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = new Progress(label);
+  try {
+    return await work(progress);
+  } finally {
+    progress.end();
+  }
+}
+
+function folderOf(flags: Flags): string {
+  return dataFolder(flags.data, process.env);
+}
+
+function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
+  return runCommand(folderOf(flags), command, log);
+}
+
+/** A new secret is the only thing on stdout, so that scripts can capture it. */
+function changeOf(done: string, result: Result<'create' | 'rotate' | 'revoke' | 'set-plan'>): Outcome {
+  const { keys: [key], unsynced } = result;
+  const secret = 'secret' in result ? [result.secret] : [];
+  const note = secret.length > 0 ? '; its secret, on stdout, will not be shown again' : '';
+  return {
+    report: { key, ...('secret' in result && { secret: result.secret }), unsynced },
+    text: secret,
+    note: `${done} ${describeKey(key!)}${note}`,
+    unsynced,
+  };
+}
+
+/** Checks the plan here as well, so that the data folder is not created for an invalid one. */
+function planRequest(flags: Flags, plan: string): PlanRequest {
+  const count = (name: 'per-minute' | 'per-day'): number | undefined =>
+    flags[name] === undefined ? undefined : wholeNumber(`--${name}`, flags[name], 1, Number.MAX_SAFE_INTEGER);
+  const { name, ...limits } = planOf(plan, count('per-minute'), count('per-day'));
+  return { plan: name, ...limits };
+}

@@ -1,0 +1,36 @@
+import { defaultFolder } from '../flags.ts';
+
+export const help = `Usage: petstore COMMAND [options]
+
+Runs the pet store server, and manages its data folder, whether the server runs or not.
+
+  serve [options]                      run the server; petstore serve --help lists its options
+  keys create --name N --plan PLAN     create a key and print its secret to stdout, only once
+       [--per-minute N --per-day N]      the limits, required for enterprise
+       [--expires WHEN]                  a date, a time (RFC 3339) or a duration like 90d
+  keys list                            show all keys
+  keys rotate ID [--grace 24h]         add a new secret and print it to stdout; the old
+                                         ones work for the grace period
+  keys revoke ID                       revoke a key permanently
+  keys set-plan ID PLAN                move a key to another plan
+       [--per-minute N --per-day N]
+  keys unban ID                        lift the ban of a key and forget it
+  usage [ID]                           show what each key has used of its minute and its
+                                         day, and its ban
+  backup TO                            write a backup to TO, a new folder
+  restore FROM                         make a new data folder from a backup
+  verify                               check all files, and change nothing; exit code 1 if
+                                         something is damaged, 2 if it cannot be read
+  salvage TO                           copy all that is intact in a damaged folder to a new
+                                         one, and name what was lost
+  export [FILE] [--orders]             write all animals, or all orders, to FILE or stdout
+       [--format ndjson|json]            one on each line (the default), or a JSON array
+  import FILE… [--orders]              add animals, or orders, from files in either format;
+       [--keep-ids]                      all or none; new ids unless --keep-ids is given;
+                                         the server must be stopped
+
+PLAN is free, pro, business or enterprise.
+
+  --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
+  --json               print the result as JSON to stdout; errors stay one line on stderr
+  --help, --version`;
