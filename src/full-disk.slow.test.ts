@@ -5,7 +5,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
-import { makeKey, startServer, type RunningServer } from '../harness/server.ts';
+import { makeKey, petstore, startServer, type RunningServer } from '../harness/server.ts';
+import type { Status } from './control/status-client.ts';
 import { codeOf } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
@@ -38,6 +39,8 @@ test('on a full disk creates are 503 and reads continue; with room creates resum
       return null;
     };
     const ready = async (): Promise<number> => (await send(running.address, 'GET', '/readyz')).status;
+    const status = async (): Promise<Status> =>
+      JSON.parse((await petstore(t, folder, 'status', '--json')).stdout) as Status;
     // Somebody else's file takes half of the disk, so that there is room again without it.
     writeFileSync(join(mount, 'other'), Buffer.alloc(1024 * 1024));
     const ids: number[] = [];
@@ -48,9 +51,15 @@ test('on a full disk creates are 503 and reads continue; with room creates resum
     await fill();
     assert(ids.length > 10);
     assert.equal(await ready(), 503);
+    const full = await status();
+    assert.equal(full.state, 'creates-refused');
+    assert.match(full.reason!, /^ENOSPC: no space left on device, write; [^\n]+$/);
+    assert.ok(full.disk.freeBytes! < 64 * 1024, `${full.disk.freeBytes}`);
     assert.deepEqual(await idsIn(server, key), ids);
     rmSync(join(mount, 'other'));
     while ((await ready()) !== 200) await new Promise(setImmediate); // it tries at most every 5 s
+    const again = await status();
+    assert.deepEqual([again.state, again.reason, again.since > full.since], ['ready', null, true]);
     const before = ids.length;
     await fill();
     assert(ids.length > before, 'creates resume');

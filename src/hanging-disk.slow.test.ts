@@ -6,9 +6,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
-import { makeKey, runServer, serverPath, startServer, type RunningServer } from '../harness/server.ts';
+import { makeKey, petstore, runServer, serverPath, startServer, type RunningServer } from '../harness/server.ts';
+import type { Status } from './control/status-client.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
@@ -35,7 +36,7 @@ async function resumed(server: RunningServer, key: string): Promise<number> {
 }
 
 /** While the disk of a server with animal 1 hangs: creates and /readyz are refused, and reads continue. */
-async function checkHanging(server: RunningServer, key: string): Promise<void> {
+async function checkHanging(t: TestContext, folder: string, server: RunningServer, key: string): Promise<void> {
   const waiting = Promise.all(Array.from({ length: 20 }, () => create(server, key)));
   assert.deepEqual(await idsIn(server, key), [1], 'reads continue');
   for (const response of [...(await waiting), await create(server, key)]) {
@@ -44,6 +45,9 @@ async function checkHanging(server: RunningServer, key: string): Promise<void> {
   assert.equal(codeOf(await send(server.address, 'GET', '/readyz')), 'not_ready');
   assert.equal((await send(server.address, 'GET', '/healthz')).status, 200);
   assert.deepEqual(await idsIn(server, key), [1]);
+  const status = JSON.parse((await petstore(t, folder, 'status', '--json')).stdout) as Status;
+  assert.deepEqual([status.state, status.reason], ['creates-refused', 'the disk has made no progress for 2 s']);
+  assert.ok(status.journal!.failures > 0);
 }
 
 /** The ids of a list are 1, those that waited, or none of them, and these. */
@@ -104,7 +108,7 @@ test('if fdatasync hangs, creates are refused and reads continue; then creates r
   const server = await startHanging(t, folder);
   assert.equal(idOf(await create(server, key)), 1);
   const letGo = hang(folder);
-  await checkHanging(server, key);
+  await checkHanging(t, folder, server, key);
   letGo();
   const ids = [await resumed(server, key), idOf(await create(server, key))];
   checkIds(await idsIn(server, key), ids);
@@ -150,6 +154,7 @@ test('after the start, no file operation is synchronous', async (t) => {
   renameSync(join(folder, 'copy'), join(folder, 'pets.10.journal'));
   ids.push(idOf(await create(server, key)));
   assert.equal((await send(server.address, 'GET', '/readyz')).status, 200);
+  assert.equal((await petstore(t, folder, 'status')).code, 0);
   assert.deepEqual(await idsIn(server, key), ids.sort((a, b) => a - b));
   while (!existsSync(join(folder, 'usage.json'))) await new Promise(setImmediate);
   const { code, stderr } = await server.stop();
@@ -179,7 +184,7 @@ test('on a frozen file system reads continue, creates are refused, and they resu
   const server = await startServer(t, folder);
   assert.equal(idOf(await create(server, key)), 1);
   assert(run('fsfreeze', '--freeze', disk));
-  await checkHanging(server, key);
+  await checkHanging(t, folder, server, key);
   assert(run('fsfreeze', '--unfreeze', disk));
   const ids = [await resumed(server, key), idOf(await create(server, key))];
   checkIds(await idsIn(server, key), ids);

@@ -7,6 +7,7 @@ import type { LineStream } from './control/channel.ts';
 import { respondToCommand } from './control/commands.ts';
 import { contentsOf } from './control/contents.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
+import { statusOf } from './control/status.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { storeIdOf } from './files/store-id.ts';
@@ -95,7 +96,7 @@ async function serve(config: Config): Promise<void> {
   const isObserved = metrics !== null || access !== null;
   const handler = isObserved ? new Observed(service, { access, metrics, trustedProxies }) : service;
   const listener = await listen(handler, config);
-  const metricsServer = metrics === null ? null : await serveMetrics(config, metrics, {
+  const sources: Sources = {
     version: version(),
     maxConnections: config.maxConnections,
     connections: () => ({ open: listener.connections, ...listener.counts }),
@@ -104,14 +105,20 @@ async function serve(config: Config): Promise<void> {
     orders: () => orders.count,
     files: () => pets.figures,
     droppedLogLines: () => serverLog.dropped,
-  });
+  };
+  const metricsServer = metrics === null ? null : await serveMetrics(config, metrics, sources);
   const stores = { store, keys, usage, orders, pets };
   const contents = (withPets: boolean): LineStream => contentsOf(stores, withPets);
-  const accounts = { keys, usage, contents };
-  lock.serve(listener.address, (command) => respondToCommand(accounts, command), (reason) => log(reason, 'error'));
+  let stoppingSince: number | null = null;
+  const { address } = listener;
+  const state = { sources, pets, keys, usage, address: () => address, stoppingSince: () => stoppingSince };
+  const status = (now: number): Promise<unknown> => statusOf(state, now);
+  const accounts = { keys, usage, contents, status };
+  lock.serve(address, (command) => respondToCommand(accounts, command), (reason) => log(reason, 'error'));
   const start = new AbortController();
   const loading = load(pets, start.signal);
   stop = async () => {
+    stoppingSince = Date.now();
     service.stop();
     start.abort();
     const wasLoaded = pets.progress === 100;
@@ -139,7 +146,6 @@ async function serve(config: Config): Promise<void> {
     throw error;
   }
   usage.follow(pets, keys);
-  const { address } = listener;
   const demo = { folder, store, basePath, address, checkLock, keys, orders, pets };
   const greeting = samples === null ? '' : await startDemo(samples, demo);
   process.stdout.write(`petstore listening on ${address}\n${greeting}`);

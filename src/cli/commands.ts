@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { runCommand } from '../control/command-client.ts';
 import type { Command, CommandName, PlanRequest, Result } from '../control/commands.ts';
+import { askStatus } from '../control/status-client.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import {
   dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
@@ -15,6 +16,7 @@ import { Progress } from '../tools/progress.ts';
 import { salvage } from '../tools/salvage.ts';
 import { verify } from '../tools/verify.ts';
 import type { Outcome } from './outcome.ts';
+import { statusLines } from './status-text.ts';
 import { describeKey, keysTable, usageTable } from './text.ts';
 
 /** The flags of all commands. */
@@ -47,6 +49,7 @@ export interface CliCommand {
 
 /** All commands by their names. */
 export const commands: Readonly<Record<string, CliCommand>> = {
+  status: { args: [], flags: [], run: showStatus },
   'keys create': { args: [], flags: ['name', 'plan', 'per-minute', 'per-day', 'expires'], run: create },
   'keys list': { args: [], flags: [], run: list },
   'keys rotate': { args: ['ID'], flags: ['grace'], run: rotate },
@@ -61,6 +64,11 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   export: { args: ['[FILE]'], flags: ['orders', 'format'], run: exportAll },
   import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
 };
+
+async function showStatus(flags: Flags): Promise<Outcome> {
+  const report = await askStatus(folderOf(flags));
+  return 'version' in report ? { report, text: statusLines(report) } : { report, problems: [report.reason] };
+}
 
 async function create(flags: Flags): Promise<Outcome> {
   const { name, plan, expires } = flags;

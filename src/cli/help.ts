@@ -5,6 +5,8 @@ export const help = `Usage: petstore COMMAND [options]
 Runs the pet store server, and manages its data folder, whether the server runs or not.
 
   serve [options]                      run the server; petstore serve --help lists its options
+  status                               show the state of the running server: animals, disk,
+                                         connections, busiest keys; exit code 1 without one
   keys create --name N --plan PLAN     create a key and print its secret to stdout, only once
        [--per-minute N --per-day N]      the limits, required for enterprise
        [--expires WHEN]                  a date, a time (RFC 3339) or a duration like 90d

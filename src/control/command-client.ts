@@ -44,8 +44,12 @@ export async function runCommand<Op extends CommandName>(
 
 /** Throws an OperatorError if there is no such data folder. */
 export function requireFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  throw new OperatorError(`there is no data folder ${folder}; name the folder of the server with --data`);
+  if (!existsSync(folder)) throw new OperatorError(noFolder(folder));
+}
+
+/** Returns the message for a data folder that does not exist. */
+export function noFolder(folder: string): string {
+  return `there is no data folder ${folder}; name the folder of the server with --data`;
 }
 
 /** Returns the result in a response of a server. Throws the error in it as an OperatorError. */

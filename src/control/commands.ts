@@ -18,6 +18,8 @@ export interface Accounts {
   readonly usage: UsageFile;
   /** Returns all that a server holds; undefined if this is not a server. */
   readonly contents?: (withPets: boolean) => LineStream;
+  /** Returns the status of a server; undefined if this is not a server. */
+  readonly status?: (now: number) => Promise<unknown>;
 }
 
 /** A plan as requested. `planOf` checks it. */
@@ -76,6 +78,11 @@ const commands = {
   /** For `backup` and `export`. Returns a LineStream. */
   async contents({ contents }: Accounts, { pets }: { pets: boolean }, _now: number) {
     return contents?.(pets);
+  },
+
+  /** Returns a StatusReport. */
+  async status({ status }: Accounts, _: object, now: number) {
+    return status?.(now);
   },
 };
 
@@ -149,7 +156,7 @@ function keyReport(key: Key, now: number) {
 export type UsageReport = ReturnType<typeof usageReport>;
 
 /** Returns what `usage --json` shows of a key. */
-function usageReport(key: Key, { limiter }: UsageFile, now: number) {
+export function usageReport(key: Key, { limiter }: UsageFile, now: number) {
   const { perMinute, perDay } = limitsOf(key.plan);
   const usage = limiter.usageOf(key.id, now);
   const { ban } = usage;

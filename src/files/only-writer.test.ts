@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'node:test';
 
 const source = fileURLToPath(new URL('..', import.meta.url));
-const reading = new Set(['existsSync', 'lstatSync', 'readFileSync', 'readdirSync', 'stat', 'statSync']);
+const reading = new Set(['existsSync', 'lstatSync', 'readFileSync', 'readdirSync', 'stat', 'statfs', 'statSync']);
 /**
  * The lock creates the data folder and the name of its socket, and removes those of dead holders. The log is written to
  * stderr, which is no file of the data folder.

@@ -17,14 +17,21 @@ export interface Sources {
 }
 
 interface Files {
+  readonly creates: { readonly refusal: string | null; readonly since: number };
   readonly journal: {
     readonly bytes: number;
     readonly durable: number;
     readonly failures: number;
     readonly lastSyncMs: number;
+    readonly lastSyncAt: number;
     readonly isStalled: boolean;
   };
-  readonly snapshot: { readonly bytes: number; readonly failures: number; readonly lastMs: number };
+  readonly snapshot: {
+    readonly bytes: number;
+    readonly failures: number;
+    readonly lastMs: number;
+    readonly writtenAt: number | null;
+  };
 }
 
 /** Adds the state of the server to a text for Prometheus. */

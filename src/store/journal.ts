@@ -98,8 +98,9 @@ export class Journal {
   #stalled: Error | null = null;
   /** How many writes or syncs have failed, and how often the disk has made no progress for `stallMs`. */
   failures = 0;
-  /** How long the last sync took. */
+  /** How long the last sync took, and when it ended (milliseconds since the epoch). */
   lastSyncMs = 0;
+  lastSyncAt = 0;
   #running: Promise<void> | null = null;
   /** The length of the file at its last successful sync. */
   #syncedBytes: number;
@@ -365,6 +366,7 @@ export class Journal {
     const startedAt = performance.now();
     await this.#file.sync();
     this.lastSyncMs = performance.now() - startedAt;
+    this.lastSyncAt = Date.now();
     this.#progress();
   }
 

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { ApiError } from '../domain/api-error.ts';
@@ -53,9 +54,14 @@ export class PetStore {
   #writing: Promise<void> | null = null;
   /** Settled when the snapshot under way, if any, is complete. */
   #saved: Promise<void> = Promise.resolve();
-  #writeFailed = false;
+  /** Why the last write failed; null if it succeeded. */
+  #failure: string | null = null;
+  /** Since when animals can be added, or cannot (milliseconds since the epoch). */
+  #since = 0;
   #snapshotFailures = 0;
   #snapshotMs = 0;
+  /** When the snapshot was written (milliseconds since the epoch); null if there is none. */
+  #snapshotAt: number | null = null;
   #probedAt = -Infinity;
   /** Settled when the last probe has ended. */
   #probed: Promise<void> = Promise.resolve();
@@ -101,6 +107,7 @@ export class PetStore {
       onProgress();
     };
     this.#snapshot = await readSnapshot(this.#path, table, onRead);
+    this.#snapshotAt = statSync(this.#path, { throwIfNoEntry: false })?.mtimeMs ?? null;
     const { sequence, lastId } = this.#snapshot;
     const saveSnapshot = (onPiece: () => void): Promise<void> => this.#saveSnapshot(onPiece);
     this.#journal = await Journal.open({
@@ -108,6 +115,7 @@ export class PetStore {
       checkLock: this.#checkLock, onRead, saveSnapshot,
     });
     this.#lastId = Math.max(lastId, Number(table.lastId ?? 0));
+    this.#since = Date.now();
     this.#progress = 100;
   }
 
@@ -152,7 +160,7 @@ export class PetStore {
     }
     void this.#replaceIfLost();
     await this.#probed;
-    return !this.#writeFailed && this.#journal.stalled === null;
+    return this.#failure === null && this.#journal.stalled === null;
   }
 
   /**
@@ -167,10 +175,13 @@ export class PetStore {
   /** The state of the files, for those who watch the server; null until `load` has resolved. */
   get figures() {
     if (this.#progress < 100) return null;
-    const { bytes, durable, failures, lastSyncMs, stalled } = this.#journal;
+    const { bytes, durable, failures, lastSyncMs, lastSyncAt, stalled } = this.#journal;
+    const [failed, lastMs, writtenAt] = [this.#snapshotFailures, this.#snapshotMs, this.#snapshotAt];
     return {
-      journal: { bytes, durable, failures, lastSyncMs, isStalled: stalled !== null },
-      snapshot: { bytes: this.#snapshot.bytes, failures: this.#snapshotFailures, lastMs: this.#snapshotMs },
+      /** Why creates are refused, or null; and since when that is so. */
+      creates: { refusal: this.#failure ?? stalled?.message ?? null, since: this.#since },
+      journal: { bytes, durable, failures, lastSyncMs, lastSyncAt, isStalled: stalled !== null },
+      snapshot: { bytes: this.#snapshot.bytes, failures: failed, lastMs, writtenAt },
     };
   }
 
@@ -193,16 +204,20 @@ export class PetStore {
   }
 
   #noteWritten(): void {
-    if (this.#writeFailed) this.#log(`the journal of ${this.#path} can be written again`);
-    this.#writeFailed = false;
+    if (this.#failure === null) return;
+    this.#log(`the journal of ${this.#path} can be written again`);
+    this.#failure = null;
+    this.#since = Date.now();
   }
 
   #noteFailed(error: unknown): void {
-    if (this.#writeFailed) return;
-    this.#writeFailed = true;
-    if (error instanceof LockLostError) return;
     const { message, remedy } = describeError(error);
     const note = remedy === undefined ? '' : `; ${remedy}`;
+    const isFirst = this.#failure === null;
+    this.#failure = `${message}${note}`;
+    if (!isFirst) return;
+    this.#since = Date.now();
+    if (error instanceof LockLostError) return;
     const problem = `cannot write the journal of ${this.#path}: ${message}`;
     this.#log(`${problem}; creates are refused until it succeeds${note}`, 'error');
   }
@@ -241,6 +256,7 @@ export class PetStore {
       const state = { store: this.#store, sequence: durable, lastId: this.#lastId };
       this.#snapshot = await writeSnapshot(this.#path, this.table, state, this.#checkLock, onPiece);
       this.#snapshotMs = performance.now() - startedAt;
+      this.#snapshotAt = Date.now();
     });
     this.#saved = saved.catch(() => {});
     return saved;

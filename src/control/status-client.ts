@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf, OperatorError } from '../domain/operator-error.ts';
+import { sendMessage } from './channel.ts';
+import { noFolder, resultOf } from './command-client.ts';
+import type { CommandResponse } from './commands.ts';
+import { describeHolder, holderIn, type Held } from './folder-lock.ts';
+import type { StatusReport } from './status.ts';
+
+/** Longer than it takes the server to notice that the disk hangs. */
+const responseTimeoutMs = 8_000;
+/** How long a server may take until it responds to commands. */
+const startTimeoutMs = 10_000;
+const retryMs = 20;
+
+/** The status of a server that has responded. */
+export type Status = StatusReport & { readonly disk: { readonly freeBytes: number | null } };
+
+/** What is known if no server has responded with its status. */
+export interface NoStatus {
+  readonly state: 'stopped' | 'starting' | 'stopping' | 'unresponsive' | 'unknown';
+  /** One line. */
+  readonly reason: string;
+  /** The process that holds the lock of the folder, if it has identified itself. */
+  readonly pid: number | null;
+}
+
+/**
+ * Asks the server that uses a data folder for its status. Does not take the lock. What an operator can correct does not
+ * make it reject, but is the reason in the result.
+ */
+export async function askStatus(folder: string): Promise<Status | NoStatus> {
+  if (!existsSync(folder)) return { state: 'stopped', reason: noFolder(folder), pid: null };
+  try {
+    for (const deadline = Date.now() + startTimeoutMs; ; await delay(retryMs)) {
+      const held = await holderIn(folder);
+      if (held?.holder?.kind !== 'server') return withoutServer(folder, held);
+      const answer = await ask(folder, held);
+      const isKnown = answer.state !== 'starting' || 'percent' in answer;
+      if (isKnown || Date.now() > deadline) return answer;
+    }
+  } catch (error) {
+    const isExpected = error instanceof OperatorError || (error instanceof Error && 'syscall' in error);
+    if (!isExpected) throw error;
+    return { state: 'unknown', reason: messageOf(error), pid: null };
+  }
+}
+
+function withoutServer(folder: string, held: Held | null): NoStatus {
+  const nobody = `no server is running on ${folder}`;
+  if (held === null) return { state: 'stopped', reason: nobody, pid: null };
+  const { holder } = held;
+  if (holder !== null) {
+    return { state: 'stopped', reason: `${nobody}; ${describeHolder(held)} uses it`, pid: holder.pid };
+  }
+  const reason = `${describeHolder(held)} uses ${folder}; it was suspended, hangs, or is reading large files`;
+  return { state: 'unresponsive', reason, pid: null };
+}
+
+/** Asks a server. Whether one that is `starting` without a percentage still runs must be found out again. */
+async function ask(folder: string, held: Held): Promise<Status | NoStatus> {
+  const { pid, address } = held.holder!;
+  const server = `the server (process ${pid})`;
+  const starting: NoStatus = { state: 'starting', reason: `${server} does not respond to commands yet`, pid };
+  let response;
+  try {
+    response = (await sendMessage(held.socketPath, { op: 'status' }, responseTimeoutMs)) as CommandResponse | null;
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error) return starting;
+    return { state: 'unresponsive', reason: `${server} does not respond; it was suspended or hangs`, pid };
+  }
+  if (response === null && address === null) return starting;
+  if (response === null) return { state: 'stopping', reason: `${server} is about to end`, pid };
+  try {
+    const { connections, ...report } = resultOf(response) as StatusReport;
+    return { ...report, disk: { freeBytes: await freeBytes(folder) }, connections };
+  } catch (error) {
+    return { state: 'unknown', reason: `${server}: ${messageOf(error)}`, pid };
+  }
+}
+
+/**
+ * The free space for users without privileges; null if that is not known. It is asked for here, because a disk that
+ * hangs would occupy a thread of the server.
+ */
+async function freeBytes(folder: string): Promise<number | null> {
+  return statfs(folder).then(({ bavail, bsize }) => bavail * bsize, () => null);
+}
