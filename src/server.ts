@@ -3,14 +3,14 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
-import type { LineStream } from './control/channel.ts';
-import { respondToCommand } from './control/commands.ts';
+import { respondToCommand, type Accounts } from './control/commands.ts';
 import { contentsOf } from './control/contents.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { statusOf } from './control/status.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { storeIdOf } from './files/store-id.ts';
+import { inTurns } from './files/turns.ts';
 import type { Handler } from './http/connection.ts';
 import { Listener } from './http/listener.ts';
 import { KeyRing } from './keys/key-ring.ts';
@@ -26,7 +26,7 @@ import { stderrSink } from './observe/stderr.ts';
 import { clearLine, runProgram, version } from './program.ts';
 import { Service } from './service.ts';
 import { LineTable } from './store/line-table.ts';
-import { readOrders } from './store/orders.ts';
+import { orderSteps } from './store/orders.ts';
 import { PetStore } from './store/pet-store.ts';
 import { Progress } from './tools/progress.ts';
 
@@ -83,11 +83,10 @@ async function serve(config: Config): Promise<void> {
   const checkLock = (): Promise<void> => lock.check();
   const store = storeIdOf(folder);
   const keys = new KeyRing(folder, checkLock, store);
-  const orders = new LineTable();
-  readOrders(folder, orders);
   const usage = new UsageFile(folder, Date.now, log, checkLock, store);
   keys.checkChanges(usage.recorded.keyChanges);
   const pets = new PetStore(folder, log, { store, recorded: usage.recorded.durable, checkLock });
+  const orders = new LineTable();
 
   const { limiter } = usage;
   const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log, page });
@@ -95,26 +94,39 @@ async function serve(config: Config): Promise<void> {
   const access = config.accessLog ? serverLog.access : null;
   const isObserved = metrics !== null || access !== null;
   const handler = isObserved ? new Observed(service, { access, metrics, trustedProxies }) : service;
-  const listener = await listen(handler, config);
+  let listening: { readonly address: string; readonly connections: Sources['connections'] } | null = null;
+  let stoppingSince: number | null = null;
   const sources: Sources = {
     version: version(),
     maxConnections: config.maxConnections,
-    connections: () => ({ open: listener.connections, ...listener.counts }),
+    connections: () => listening?.connections() ?? { open: 0, accepted: 0, refused: 0 },
     keys: () => ({ banned: limiter.bannedKeys(Date.now()), bans: service.bans }),
     animals: () => pets.table.count,
     orders: () => orders.count,
     files: () => pets.figures,
     droppedLogLines: () => serverLog.dropped,
   };
-  const metricsServer = metrics === null ? null : await serveMetrics(config, metrics, sources);
   const stores = { store, keys, usage, orders, pets };
-  const contents = (withPets: boolean): LineStream => contentsOf(stores, withPets);
-  let stoppingSince: number | null = null;
-  const { address } = listener;
-  const state = { sources, pets, keys, usage, address: () => address, stoppingSince: () => stoppingSince };
-  const status = (now: number): Promise<unknown> => statusOf(state, now);
-  const accounts = { keys, usage, contents, status };
-  lock.serve(address, (command) => respondToCommand(accounts, command), (reason) => log(reason, 'error'));
+  const server = { ...stores, sources, address: () => listening?.address ?? null, stoppingSince: () => stoppingSince };
+  const accounts: Accounts = {
+    keys,
+    usage,
+    contents: (withPets) => contentsOf(stores, withPets),
+    status: (now) => statusOf(server, now),
+  };
+  const respond = (command: unknown): Promise<unknown> => respondToCommand(accounts, command);
+  const failed = async (error: unknown): Promise<never> => {
+    await lock.release(); // after responding to commands under way
+    throw error;
+  };
+  const onLost = (reason: string): void => log(reason, 'error');
+  lock.serve(null, respond, onLost); // already now, because a million orders take seconds
+  await inTurns(orderSteps(folder, orders)).catch(failed);
+  const listener = await listen(handler, config).catch(failed);
+  const { address } = listener; // it has none any more when it stops
+  listening = { address, connections: () => ({ open: listener.connections, ...listener.counts }) };
+  const metricsServer = metrics === null ? null : await serveMetrics(config, metrics, sources).catch(failed);
+  lock.serve(address, respond, onLost);
   const start = new AbortController();
   const loading = load(pets, start.signal);
   stop = async () => {
@@ -142,8 +154,7 @@ async function serve(config: Config): Promise<void> {
     await loading;
   } catch (error) {
     if (start.signal.aborted) return; // `stop` ends the process
-    await lock.release(); // after responding to commands under way
-    throw error;
+    return failed(error);
   }
   usage.follow(pets, keys);
   const demo = { folder, store, basePath, address, checkLock, keys, orders, pets };

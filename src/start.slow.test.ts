@@ -1,6 +1,6 @@
 /** A start with many animals, which a test makes as slow as it needs: see testing/slow-reads.mjs. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -9,15 +9,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program, type Ended } from '../harness/program.ts';
-import { makeKey, petstore, runServer, serverPath, startServer } from '../harness/server.ts';
+import { cliPath, makeKey, petstore, runServer, serverPath, startServer } from '../harness/server.ts';
 import { sendMessage } from './control/channel.ts';
 import type { Holder } from './control/folder-lock.ts';
+import type { Status } from './control/status-client.ts';
 import { petLine } from './domain/pet.ts';
 import { storeIdOf } from './files/store-id.ts';
 import { encodeMarker } from './store/journal-format.ts';
 import { LineTable } from './store/line-table.ts';
 import { writeSnapshot } from './store/snapshot.ts';
 import { codeOf } from './testing/http-response.ts';
+import { backUp } from './tools/backup.ts';
+import { Progress } from './tools/progress.ts';
 import { send } from './testing/service.ts';
 
 const animals = 300_000;
@@ -59,6 +62,12 @@ async function endOf(server: Program): Promise<Ended> {
   return { code, stdout, stderr: stderr.replace(omitted, '') };
 }
 
+async function statusOf(t: TestContext, folder: string): Promise<Status> {
+  const { code, stdout, stderr } = await petstore(t, folder, 'status', '--json');
+  assert.deepEqual([code, stderr], [0, '']);
+  return JSON.parse(stdout) as Status;
+}
+
 /** Returns the contents of the files with animals. */
 function petFiles(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.startsWith('pets.')).sort()
@@ -89,6 +98,10 @@ test('while the animals are read, requests are refused, commands work, and the p
   assert.equal(await status('/v1/pets', key), '401 invalid_api_key');
   assert.equal(JSON.parse((await petstore(t, folder, 'keys', 'list', '--json')).stdout).length, 2);
   assert.match((await petstore(t, folder, 'usage')).stdout, /^k1 .* 0 of 1000 .*\nk2 .* 0 of 1000 /m);
+  const { state, percent, pid, ...rest } = await statusOf(t, folder);
+  assert.deepEqual([state, pid, rest.address, rest.journal], ['starting', server.child.pid, address, null]);
+  assert.ok(percent >= 2 && percent < 100, `${percent}`);
+  assert.equal(rest.since, rest.startedAt);
 
   assert.equal(server.stdout, '', 'the address line is printed when the animals are there');
   rmSync(slow);
@@ -100,6 +113,100 @@ test('while the animals are read, requests are refused, commands work, and the p
   server.child.kill();
   const { code, stderr } = await endOf(server);
   assert.deepEqual([code, stderr], [0, `petstore: ${animals} animals in ${folder}\n`]);
+});
+
+/** Runs a command under a terminal, whose output is its stdout; null if that is not possible here. */
+async function onTerminal(t: TestContext, shown: RegExp, ...args: string[]): Promise<Program | null> {
+  const line = [process.execPath, cliPath, ...args].map((word) => `'${word}'`).join(' ');
+  const program = new Program(t, ['script', '-qec', `exec ${line}`, '/dev/null']);
+  return program.printed(shown).then(() => program, () => null);
+}
+
+test('while the animals are read, backup and export wait, verify and salvage work, import is refused', async (t) => {
+  const { folder, slow } = await slowFolder(t);
+  const parent = temporaryFolder(t);
+  const [first, second, exported] = ['first', 'second', 'exported'].map((name) => join(parent, name));
+  const { server } = await startSlowly(t, folder, slow);
+  const waits = /\[K(backup|export): waiting for the server, which is reading the animals \[#*-+\] [0-9] %/;
+  const shown = await onTerminal(t, waits, 'backup', second!, '--data', folder);
+  if (shown === null) t.diagnostic('script (util-linux) is not installed: no terminal was tried');
+  const waiting = [petstore(t, folder, 'backup', first!), petstore(t, folder, 'export', exported!)];
+  const toStdout = petstore(t, folder, 'export', '--orders', '--format', 'json');
+
+  const imported = performance.now();
+  const { code, stderr } = await petstore(t, folder, 'import', join(folder, 'pets.json'));
+  assert.equal(code, 1);
+  assert.match(stderr, /^petstore: \S+ is in use by process \d+ \(server, \S+, since \S+\); stop it before an import\n$/);
+  t.diagnostic(`the import was refused after ${Math.round(performance.now() - imported)} ms`);
+  const verified = await petstore(t, folder, 'verify');
+  assert.deepEqual([verified.code, verified.stderr], [0, '']);
+  assert.match(verified.stdout, new RegExp(`^pets\\.json: ${animals} animals`, 'm'));
+  const salvaged = await petstore(t, folder, 'salvage', join(parent, 'salvaged'));
+  assert.deepEqual([salvaged.code, salvaged.stderr.split(' keys')[0]], [0, `copied ${animals} animals, 1`]);
+
+  assert.equal(server.stdout, '', 'the animals are still being read');
+  assert.ok([first, second, exported].every((path) => !existsSync(path!)));
+  rmSync(slow);
+  const [backup, file] = await Promise.all(waiting);
+  assert.deepEqual([backup!.code, backup!.stderr], [0, `wrote a backup with ${animals} animals to ${first}\n`]);
+  assert.deepEqual([file!.code, file!.stderr], [0, `exported ${animals} animals to ${exported}\n`]);
+  assert.deepEqual([(await toStdout).code, (await toStdout).stdout], [0, '[]\n']);
+  assert.equal(readFileSync(exported!, 'utf8').split('\n').length, animals + 1);
+  if (shown !== null) assert.equal((await shown.ended).code, 0);
+  assert.equal((await statusOf(t, folder)).state, 'ready');
+});
+
+test('if the server ends while a backup waits for it, the backup fails and leaves nothing', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const { folder, slow } = await slowFolder(t);
+    const parent = temporaryFolder(t);
+    const { server } = await startSlowly(t, folder, slow);
+    // In this process, so that the test sees that it waits.
+    let ended = Promise.resolve();
+    await new Promise<void>((waits) => {
+      const terminal = { isTTY: true, write: () => waits() };
+      const backup = backUp(folder, join(parent, 'backup'), assert.fail, new Progress('backup', null, terminal));
+      const why = 'stopped responding before it had read the animals; try again';
+      ended = assert.rejects(backup, { message: `the server (process ${server.child.pid}) ${why}` });
+    });
+    server.child.kill(signal);
+    await ended;
+    assert.deepEqual(readdirSync(parent), []);
+  }
+});
+
+test('commands work while many orders are read, before the server listens', async (t) => {
+  const folder = temporaryFolder(t);
+  await makeKey(t, folder);
+  const count = 5_000;
+  const order = (id: number): string => `{"id":${id},"petId":1,"quantity":1,"status":"placed","complete":true}`;
+  writeFileSync(join(folder, 'orders.json'), `[${Array.from({ length: count }, (_, i) => order(i + 1)).join()}]`);
+  const gate = join(temporaryFolder(t), 'gate');
+  writeFileSync(gate, '');
+  const preload = `
+    import { existsSync } from 'node:fs';
+    import promises from 'node:timers/promises';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { setImmediate, setTimeout: delay } = promises;
+    promises.setImmediate = async () => {
+      while (existsSync(${JSON.stringify(gate)})) await delay(10);
+      await setImmediate();
+    };
+    syncBuiltinESMExports();`;
+  const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(preload)}`];
+  const server = runServer(t, folder, [], [...node, serverPath]);
+  let ended = await petstore(t, folder, 'status', '--json');
+  while (JSON.parse(ended.stdout).state === 'stopped') ended = await petstore(t, folder, 'status', '--json');
+  const { state, percent, address, orders, connections } = JSON.parse(ended.stdout) as Status;
+  assert.deepEqual([state, percent, address, orders, connections.open], ['starting', 0, null, 0, 0]);
+  assert.match((await petstore(t, folder, 'status')).stdout, /^address      none yet$/m);
+  await makeKey(t, folder);
+  assert.equal(JSON.parse((await petstore(t, folder, 'keys', 'list', '--json')).stdout).length, 2);
+  assert.match((await petstore(t, folder, 'import', gate)).stderr, / \(server, since \S+\); stop it before an import\n$/);
+  rmSync(gate);
+  await server.printed(/^petstore listening on http:\S+\n$/);
+  assert.equal((await statusOf(t, folder)).orders, count);
+  assert.equal((await server.stop()).code, 0);
 });
 
 test('a signal ends the start, and nothing has changed', async (t) => {

@@ -11,13 +11,14 @@ import { limitsOf, planOf, type PlanLimits } from '../limits/plans.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
 import type { Window } from '../limits/windows.ts';
 import { LineStream } from './channel.ts';
+import type { Unread } from './contents.ts';
 
 /** The keys and the usage on which commands operate. */
 export interface Accounts {
   readonly keys: KeyRing;
   readonly usage: UsageFile;
-  /** Returns all that a server holds; undefined if this is not a server. */
-  readonly contents?: (withPets: boolean) => LineStream;
+  /** Returns all that a server holds, if it has read that; undefined if this is not a server. */
+  readonly contents?: (withPets: boolean) => LineStream | Unread;
   /** Returns the status of a server; undefined if this is not a server. */
   readonly status?: (now: number) => Promise<unknown>;
 }
@@ -75,7 +76,7 @@ const commands = {
     return { keys: [keyReport(key, now)], unbanned };
   },
 
-  /** For `backup` and `export`. Returns a LineStream. */
+  /** For `backup` and `export`. Returns a LineStream, or `Unread`: then the client asks again. */
   async contents({ contents }: Accounts, { pets }: { pets: boolean }, _now: number) {
     return contents?.(pets);
   },

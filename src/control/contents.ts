@@ -1,5 +1,4 @@
 /** The contents of a data folder as lines, which a running server sends to `petstore`. */
-import { OperatorError } from '../domain/operator-error.ts';
 import type { RecordHead } from '../files/record-file.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
@@ -30,6 +29,11 @@ export interface ContentsHead {
   readonly lines: readonly [keys: number, usages: number, orders: number, pets: number];
 }
 
+/** What is sent instead until the animals have been read: how much of them has been. */
+export interface Unread {
+  readonly percent: number;
+}
+
 /** Other requests are handled between two pieces. */
 const pieceBytes = 32 * 1024;
 
@@ -37,8 +41,8 @@ const pieceBytes = 32 * 1024;
  * Returns all that the server holds at this moment, whatever changes while it is sent: keys and usages are copied, and
  * rows of a table never change. An order or an animal is followed by a comma. Animals are only sent `withPets`.
  */
-export function contentsOf({ store, keys, usage, orders, pets }: Stores, withPets: boolean): LineStream {
-  if (pets.progress < 100) throw new OperatorError('the server is still reading the animals; try again later');
+export function contentsOf({ store, keys, usage, orders, pets }: Stores, withPets: boolean): LineStream | Unread {
+  if (pets.progress < 100) return { percent: pets.progress };
   const usageLines = [...usage.contents.lines];
   const head: ContentsHead = {
     store, keys: keys.contents.head, usage: usage.contents.head, sequence: pets.durable, lastId: pets.lastId,

@@ -108,10 +108,10 @@ export class FolderLock {
   }
 
   /**
-   * Sets the address that `who` returns. From now on, messages other than "who" are passed to `respond`, which must not
-   * reject; before, they receive null. `onLost` is called with the reason if `check` finds that the lock is lost.
+   * Sets the address that `who` returns; null as long as the server does not listen. From now on, messages other than
+   * "who" are passed to `respond`, which must not reject; before, they receive null. `onLost` is called with the reason if `check` finds that the lock is lost.
    */
-  serve(address: string, respond: Respond, onLost = (_reason: string): void => {}): void {
+  serve(address: string | null, respond: Respond, onLost = (_reason: string): void => {}): void {
     this.#holder = { ...this.#holder, address };
     this.#respond = respond;
     this.#onLost = onLost;

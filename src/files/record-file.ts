@@ -20,6 +20,7 @@ import { DamagedFileError, diskError } from './errors.ts';
 import { sizeOf } from './lines.ts';
 import { replaceFile } from './replace.ts';
 import { formatVersion, headMembers } from './store-id.ts';
+import { atOnce, type Steps } from './turns.ts';
 
 /** What distinguishes one kind of file from another. */
 export interface RecordFormat {
@@ -47,6 +48,8 @@ export type RecordHead = { readonly store: string } & Partial<RecordNumbers>;
 const checksumPartBytes = ',"crc32":"01234567"}\n'.length;
 /** The least number of characters per write. Between two writes, other work can be done. */
 const pieceLength = 64 * 1024;
+/** How many records are decoded in one step: at most about 20 ms. */
+const recordsPerStep = 1000;
 
 /**
  * Reads the records of a file and decodes each of them. Returns none if there is no file.
@@ -58,6 +61,15 @@ export function readRecords<Item extends { readonly id: unknown }>(
   format: RecordFormat,
   decode: (record: JsonObject) => Item,
 ): { records: Item[] } & RecordNumbers {
+  return atOnce(recordSteps(path, format, decode));
+}
+
+/** Does what `readRecords` does, in steps. The first one reads the whole file and checks its syntax. */
+export function* recordSteps<Item extends { readonly id: unknown }>(
+  path: string,
+  format: RecordFormat,
+  decode: (record: JsonObject) => Item,
+): Steps<{ records: Item[] } & RecordNumbers> {
   let last: JsonObject | null = null;
   const recordById = new Map<unknown, JsonObject>();
   if (sizeOf(path) === undefined) return { records: [], ...noNumbers };
@@ -73,6 +85,7 @@ export function readRecords<Item extends { readonly id: unknown }>(
       if (other !== undefined) throw new Error(`line ${other.line} has the same id, ${item.id}`);
       recordById.set(item.id, record);
       records.push(item);
+      if (records.length % recordsPerStep === 0) yield;
     }
     last = null;
     return { records, ...(document instanceof JsonObject ? readHead(document, format, bytes) : noNumbers) };

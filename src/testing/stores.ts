@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { LineStream } from '../control/channel.ts';
 import { respondToCommand } from '../control/commands.ts';
-import { contentsOf } from '../control/contents.ts';
+import { contentsOf, type Unread } from '../control/contents.ts';
 import { FolderLock } from '../control/folder-lock.ts';
 import { readNewPet } from '../domain/pet.ts';
 import { storeIdOf } from '../files/store-id.ts';
@@ -63,7 +63,7 @@ export async function serve(t: TestContext) {
     await stores.close();
   };
   const { keys, usage } = stores;
-  const respondWith = (contents?: () => LineStream): void => {
+  const respondWith = (contents?: () => LineStream | Unread): void => {
     const accounts = { keys, usage, ...(contents && { contents }) };
     lock.serve('http://127.0.0.1:1', (message) => respondToCommand(accounts, message));
   };

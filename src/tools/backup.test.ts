@@ -76,6 +76,29 @@ test('a backup of a running server contains what it holds at that moment', async
   assert.deepEqual([restored.keys, restored.usage], [keys.keys, lines.map(usedOn)]);
 });
 
+test('a backup waits until a server has read the animals, and fails if the server ends before', async (t) => {
+  const { parent, folder, stores, respondWith } = await serve(t);
+  const [shown, logged]: string[][] = [[], []];
+  const terminal = { isTTY: true, write: (text: string) => shown!.push(text) };
+  let [now, asked] = [0, 0];
+  const progress = new Progress('backup', null, terminal, () => (now += 1_000));
+  respondWith(() => (++asked < 4 ? { percent: asked * 10 } : contentsOf(stores, true)));
+  const to = join(parent, 'backup');
+  assert.equal((await backUp(folder, to, (line) => logged!.push(line), progress)).animals, 3);
+  const waiting = 'backup: waiting for the server, which is reading the animals [';
+  assert.deepEqual(shown!.map((text) => text.includes(waiting)).slice(0, 4), [true, true, true, false]);
+  assert.match(shown![2]!, /#########-+\] 30 %$/);
+  assert.deepEqual(logged, [], 'on a terminal');
+
+  respondWith(() => {
+    respondWith(); // from now on, it is as if there were no server
+    return { percent: 1 };
+  });
+  const message = `the server (process ${process.pid}) stopped responding before it had read the animals; try again`;
+  await assert.rejects(make(folder, join(parent, 'other')), { message });
+  assert.deepEqual(readdirSync(parent).sort(), ['backup', 'store']);
+});
+
 test('if a server sends less than it announced, or something else, there is no backup', async (t) => {
   const { parent, folder, stores, respondWith } = await serve(t);
   for (const [lines, message] of [
@@ -83,7 +106,7 @@ test('if a server sends less than it announced, or something else, there is no b
     [[1, 1, 1, 4], /is another version; restart it$/],
   ] as const) {
     const head = { store: stores.store, keys: {}, usage: {}, sequence: 3, lastId: 3 };
-    respondWith(() => new LineStream({ result: { ...head, lines } }, contentsOf(stores, true).pieces));
+    respondWith(() => new LineStream({ result: { ...head, lines } }, (contentsOf(stores, true) as LineStream).pieces));
     await assert.rejects(make(folder, join(parent, 'backup')), { name: 'Error', message });
   }
   respondWith(() => {

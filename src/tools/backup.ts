@@ -53,7 +53,7 @@ export async function backUp(folder: string, to: string, log: (line: string) => 
     const spool = new Spool(join(made, 'pets.lines'));
     const table = progress.counting(spool);
     const { store, sequence, lastId, keys, usage, orders } =
-      await readContents(folder, table, log, progress.expect);
+      await readContents(folder, table, log, progress.forRead(log));
     const { count: animals } = spool;
     await writeSnapshot(join(made, 'pets.json'), spool, { store, sequence, lastId });
     spool.close();

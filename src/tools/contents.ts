@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { receiveLines } from '../control/channel.ts';
 import type { RecordHead } from '../files/record-file.ts';
 import { requireFolder, responseTimeoutMs, resultOf, useFolder } from '../control/command-client.ts';
 import type { CommandResponse } from '../control/commands.ts';
-import type { ContentsHead } from '../control/contents.ts';
+import type { ContentsHead, Unread } from '../control/contents.ts';
 import type { FolderLock, Held } from '../control/folder-lock.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { statusOfLine } from '../domain/pet.ts';
@@ -32,24 +33,33 @@ interface Records {
 }
 
 const comma = 0x2c;
+/** How often a server is asked that is still reading the animals. */
+const waitMs = 200;
+
+/** What is told while the animals are read. */
+export interface ReadProgress {
+  /** The number of animals, if it is known before they arrive. */
+  readonly expect: (count: number) => void;
+  /** How much of the animals the server has read that is waited for, in percent. */
+  readonly wait: (percent: number) => void;
+}
 
 /**
- * Reads a data folder: a running server sends what it holds, otherwise the files are read under the lock, as at a start
- * of the server. If `pets` is null, the animals are not read. `expect` is called with their number if that is known
- * before they arrive.
+ * Reads a data folder: a running server sends what it holds when it has read its animals, otherwise the files are read
+ * under the lock, as at a start of the server. If `pets` is null, the animals are not read.
  * Rejects with OperatorError; the sink has received only a part of the animals then.
  */
 export async function readContents(
   folder: string,
   pets: PetSink | null,
   log: (line: string) => void,
-  expect = (_count: number): void => {},
+  progress: ReadProgress,
 ): Promise<Contents> {
   requireFolder(folder);
   return useFolder(folder, {
     withLock: (lock) => readFiles(folder, lock, pets, log),
     withoutLock: () => readFiles(folder, null, pets, log),
-    withServer: (held) => receiveContents(held, pets, expect),
+    withServer: (held) => awaitContents(held, pets, progress),
   });
 }
 
@@ -121,22 +131,39 @@ export function idOf(bytes: Uint8Array, start: number): number {
   return id;
 }
 
+/** Resolves to undefined if the server does not respond to commands. Waits until it has read its animals. */
+async function awaitContents(
+  held: Held, pets: PetSink | null, progress: ReadProgress,
+): Promise<Contents | undefined> {
+  for (let hasWaited = false; ; hasWaited = true) {
+    const contents = await receiveContents(held, pets, progress.expect);
+    if (contents === undefined && hasWaited) {
+      // Reading the files now would take the folder from the next start, which may be under way.
+      const server = `the server (process ${held.holder?.pid})`;
+      throw new OperatorError(`${server} stopped responding before it had read the animals; try again`);
+    }
+    if (contents === undefined || !('percent' in contents)) return contents;
+    progress.wait(contents.percent);
+    await delay(waitMs);
+  }
+}
+
 /** Resolves to undefined if the server does not respond to commands. */
 async function receiveContents(
   held: Held, pets: PetSink | null, expect: (count: number) => void,
-): Promise<Contents | undefined> {
-  let head: ContentsHead | null | undefined;
+): Promise<Contents | Unread | undefined> {
+  let head: ContentsHead | Unread | null | undefined;
   let received = 0;
   const kinds: [string[], string[], string[]] = [[], [], []];
   let ends: number[] = [];
   const onLine = (bytes: Buffer, start: number, end: number): void => {
     if (head === undefined) {
       const response = JSON.parse(bytes.toString('utf8', start, end)) as CommandResponse | null;
-      head = response === null ? null : (resultOf(response) as ContentsHead);
+      head = response === null ? null : (resultOf(response) as ContentsHead | Unread);
+      if (head === null || 'percent' in head) return;
       let sum = 0;
-      ends = head?.lines.map((count) => (sum += count)) ?? [];
-      expect(head?.lines[3] ?? 0);
-      return;
+      ends = head.lines.map((count) => (sum += count));
+      return expect(head.lines[3]);
     }
     const lineEnd = received < ends[1]! ? end : end - 1; // without the comma
     const kind = ends.findIndex((until) => received < until);
@@ -155,6 +182,7 @@ async function receiveContents(
     throw new OperatorError(`the server (process ${pid}) broke the connection: ${(error as Error).message}; try again`);
   }
   if (head === undefined || head === null) return undefined;
+  if ('percent' in head) return head;
   if (received < ends[3]!) {
     throw new OperatorError(`the server (process ${pid}) ended before it had sent all; try again`);
   }

@@ -32,7 +32,7 @@ export async function exportRecords({ folder, what, format, path, log, progress 
   };
   try {
     const pets = what === 'animals' ? progress.counting({ append: add }) : null;
-    const { orders } = await readContents(folder, pets, log, progress.expect);
+    const { orders } = await readContents(folder, pets, log, progress.forRead(log));
     if (what === 'orders') for (const line of orders) add(Buffer.from(line), '');
     if (count > 0) buffer.append(Buffer.from(end));
     else if (format === 'json') buffer.append(Buffer.from('[]\n'));

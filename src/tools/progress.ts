@@ -1,4 +1,4 @@
-import type { PetSink } from './contents.ts';
+import type { PetSink, ReadProgress } from './contents.ts';
 
 /** The part of a terminal that a progress bar needs: `process.stderr`. */
 interface Terminal {
@@ -63,16 +63,22 @@ export class Progress {
     };
   }
 
+  /** Shows how a folder is read, and how long a server is waited for: on a terminal, or every 10 s in this log. */
+  forRead(log: (line: string) => void): ReadProgress {
+    const waiting = `${this.#task}: waiting for the server, which is reading the animals`;
+    return { expect: this.expect, wait: (percent) => this.show(percent, waiting, log) };
+  }
+
   /** Shows how much of the task is done; null if only the amount is known. To be called often. */
-  show(percent: number | null): void {
+  show(percent: number | null, task = this.#task, log = this.#log): void {
     const now = this.#now();
     const isBar = this.#terminal.isTTY === true;
     if (now - this.#shownAt < (isBar ? redrawMs : logEveryMs)) return;
     this.#shownAt = now;
     const text = percent === null ? `${this.#done}` : `${percent} %`;
-    if (!isBar) return this.#log?.(`${this.#task}: ${text}`);
+    if (!isBar) return log?.(`${task}: ${text}`);
     const bar = percent === null ? '' : `[${'#'.repeat((percent / 100) * barWidth).padEnd(barWidth, '-')}] `;
-    this.#terminal.write(`${clearLine}${this.#task} ${bar}${text}`);
+    this.#terminal.write(`${clearLine}${task} ${bar}${text}`);
     this.#isDrawn = true;
   }
 
