@@ -204,12 +204,14 @@ test('--help shows every flag, an example for each flag with a value, and the ex
     'category-id',
     'min-judged',
     'max-requests',
-    'exhaust-key',
     'plan',
     'report',
     'compare',
   ]) {
     assert.match(help, new RegExp(`^ {26}.*--${flag} [^A-Z\\s]`, 'm'), `${flag} has no example`);
+  }
+  for (const variable of ['API_KEY', 'EXHAUST_KEY']) {
+    assert.match(help, new RegExp(`^ {26}.*\\b${variable}=… .*--base-url `, 'm'), `${variable} has no example`);
   }
   assert.match(help, /0 the server conforms, 1 it does not, 2 it could not be tested/);
   for (const line of help.split('\n')) assert.ok(line.length <= 140, line);

@@ -16,7 +16,7 @@ Without --base-url, it checks this project's own server.
 The server
   --base-url URL        base URL of the server, ending in /v1          or BASE_URL
                           --base-url https://staging.example/v1
-  --api-key KEY         a valid API key                                or API_KEY
+  --api-key KEY         a valid API key; better API_KEY, because other users of this machine can read command lines
                           API_KEY=… ${command} --base-url https://staging.example/v1
 
 What is checked
@@ -41,8 +41,8 @@ What is allowed
                           --max-requests 200
   --exhaust             bring a key to its limit and wait until it recovers: about two minutes; use up its day
                         if at most 300 requests of it remain
-  --exhaust-key KEY     the key for --exhaust (default: the API key)   or EXHAUST_KEY
-                          --exhaust --exhaust-key …
+  --exhaust-key KEY     the key for --exhaust (default: the API key); better EXHAUST_KEY
+                          API_KEY=… EXHAUST_KEY=… ${command} --base-url https://staging.example/v1 --exhaust
   --plan PLAN           check the limits of the --exhaust key against this plan: free, pro or business
                           --plan free
 

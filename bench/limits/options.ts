@@ -37,7 +37,7 @@ The server and its keys
   API_KEY               in the environment: the key to measure, which nobody else uses meanwhile
   NEIGHBOUR_KEY         in the environment: a second key, for the scenario neighbour
   --api-key KEY, --neighbour-key KEY
-                        the same as flags; but npm prints the command line with the keys before the bench can hide them
+                        the same as flags; but other users of this machine can read command lines, and npm prints them
   --plan PLAN           the plan of the key: free, pro or business (of our own server's keys: free by default)
   --per-minute N --per-day N
                         the limits of any other plan; by default those that the headers show
