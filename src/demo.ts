@@ -40,7 +40,8 @@ export async function startDemo(samples: ReturnType<typeof readSamples>, stores:
 
   const address = stores.address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const base = `${address}${stores.basePath}`;
-  const auth = `-H 'Authorization: Bearer ${secret}'`;
+  // Through a pipe, because other users of the machine can read the arguments of curl.
+  const curl = `echo 'Authorization: Bearer ${secret}' | curl -H @-`;
   return `
 The data folder was empty. It now contains sample animals and orders, and one API key (plan business).
 The key is shown only once:
@@ -49,10 +50,10 @@ The key is shown only once:
 
 Try it:
 
-  curl ${auth} '${base}/pets?limit=5&status=available'
-  curl ${auth} -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}' ${base}/pets
-  curl ${auth} ${base}/pets/1
-  curl ${auth} ${base}/store/orders
+  ${curl} '${base}/pets?limit=5&status=available'
+  ${curl} -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}' ${base}/pets
+  ${curl} ${base}/pets/1
+  ${curl} ${base}/store/orders
   curl ${address}/openapi.json
 
 `;

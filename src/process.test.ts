@@ -44,8 +44,9 @@ test('the first start with --demo prints a key and curl commands that work; the 
   const [, key] = await first.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
   await first.printed(/openapi\.json\n/);
   assert.match(first.stdout, /^petstore listening on http:\/\/127\.0\.0\.1:\d+\n/);
-  const curls = first.stdout.split('\n').filter((line) => line.startsWith('  curl '));
+  const curls = first.stdout.split('\n').filter((line) => /^ {2}(echo '[^']+' \| )?curl /.test(line));
   assert.equal(curls.length, 5);
+  assert.ok(curls.every((line) => !/curl .*petstore_/.test(line)), 'a secret is among the arguments of curl');
   const responses = await Promise.all(curls.map(async (line) => {
     const { code, stdout } = await new Program(t, ['sh', '-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
     return code === 127 ? 'no curl' : stdout;
