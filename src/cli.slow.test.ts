@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
 import type { KeyReport } from './control/commands.ts';
+import { FolderLock } from './control/folder-lock.ts';
 import { hashSecret } from './keys/secret.ts';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program, type Ended } from '../harness/program.ts';
@@ -205,6 +206,20 @@ for (const running of [false, true]) {
 
 // One of these tests mostly waits, so they run concurrently.
 describe('with a running server, concurrently', { concurrency: true }, () => {
+  test('a server that identifies itself but does not respond has no status', async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await FolderLock.acquire(folder, 'server');
+    assert.ok(server instanceof FolderLock);
+    let respond = (_: null): void => {};
+    server.serve('http://127.0.0.1:1', () => new Promise((resolve) => (respond = resolve)));
+    const { code, stdout, stderr } = await petstore(t, folder, 'status', '--json');
+    const reason = `the server (process ${process.pid}) does not respond; it was suspended or hangs`;
+    assert.deepEqual(JSON.parse(stdout), { state: 'unresponsive', reason, pid: process.pid });
+    assert.deepEqual([code, stderr], [1, `petstore: ${reason}\n`]);
+    respond(null);
+    await server.release();
+  });
+
   test('a key is refused from its expiry time on', async (t) => {
     const folder = temporaryFolder(t);
     const server = await startServer(t, folder);
@@ -472,8 +487,13 @@ test('a change whose folder cannot be synced prints its secret, which is valid, 
   assert.equal(code, 1);
   assert.match(stdout, secretLine);
   assert.match(stderr, /^rotated key k1 [^\n]+\npetstore: cannot sync the folder of [^\n]+\n$/);
+  const again = await new Program(t, [...node, ...rotate, '--json']).ended;
+  const { secret, unsynced } = JSON.parse(again.stdout) as { secret: string; unsynced: string };
+  assert.deepEqual([again.code, again.stderr], [1, `petstore: ${unsynced}\n`]);
+  assert.match(unsynced, /^cannot sync the folder of /);
   const server = await startServer(t, folder);
-  assert.deepEqual([await statusFor(server, old), await statusFor(server, stdout.trimEnd())], [401, 200]);
+  const statuses = [old, stdout.trimEnd(), secret].map((one) => statusFor(server, one));
+  assert.deepEqual(await Promise.all(statuses), [401, 401, 200]);
 });
 
 test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {
