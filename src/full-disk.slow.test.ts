@@ -77,3 +77,29 @@ test('on a full disk creates are 503 and reads continue; with room creates resum
     assert.equal(status, 0, stderr);
   }
 });
+
+test('without room for another file, commands still reach the server', async (t) => {
+  const mount = temporaryFolder(t);
+  const options = 'size=2m,nr_inodes=20';
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', mount], { encoding: 'utf8' });
+  if (mounted.status !== 0) return t.skip(`a tmpfs cannot be mounted: ${mounted.stderr ?? mounted.error?.message}`);
+  let server: RunningServer | null = null;
+  try {
+    const folder = join(mount, 'store');
+    const key = await makeKey(t, folder);
+    server = await startServer(t, folder);
+    const { status } = await send(server.address, 'POST', '/v1/pets', { key, body: '{"name":"Rex","categoryId":1}' });
+    assert.equal(status, 201);
+    assert.throws(() => {
+      for (let number = 0; ; number++) writeFileSync(join(mount, `other-${number}`), '');
+    }, { code: 'ENOSPC' });
+    const backup = join(temporaryFolder(t), 'backup');
+    for (const command of [['keys', 'list'], ['usage'], ['status'], ['export'], ['backup', backup]]) {
+      const { code, stderr } = await petstore(t, folder, ...command);
+      assert.equal(code, 0, `${command.join(' ')}: ${stderr}`);
+    }
+  } finally {
+    await server?.kill();
+    spawnSync('umount', [mount]);
+  }
+});

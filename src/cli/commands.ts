@@ -1,12 +1,13 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
-import { runCommand } from '../control/command-client.ts';
+import { NoResponseError, runCommand } from '../control/command-client.ts';
 import type { Command, CommandName, PlanRequest, Result } from '../control/commands.ts';
 import { askStatus } from '../control/status-client.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import {
   dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
 } from '../flags.ts';
+import { newSecret } from '../keys/secret.ts';
 import { planOf } from '../limits/plans.ts';
 import { log } from '../program.ts';
 import { backUp, restore } from '../tools/backup.ts';
@@ -74,12 +75,13 @@ async function create(flags: Flags): Promise<Outcome> {
   const { name, plan, expires } = flags;
   if (name === undefined || plan === undefined) throw usageError('keys create needs --name and --plan');
   const expiresAt = expires === undefined ? null : parseTime('--expires', expires, Date.now());
-  return changeOf('created', await run(flags, { op: 'create', name, expiresAt, ...planRequest(flags, plan) }));
+  const request = planRequest(flags, plan);
+  return withSecret('created', (secret) => run(flags, { op: 'create', name, expiresAt, secret, ...request }));
 }
 
 async function rotate(flags: Flags, id: string): Promise<Outcome> {
   const graceMs = parseDuration('--grace', flags.grace ?? '24h');
-  return changeOf('rotated', await run(flags, { op: 'rotate', id, graceMs }));
+  return withSecret('rotated', (secret) => run(flags, { op: 'rotate', id, graceMs, secret }));
 }
 
 async function revoke(flags: Flags, id: string): Promise<Outcome> {
@@ -192,14 +194,29 @@ function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promis
   return runCommand(folderOf(flags), command, log);
 }
 
+/** Makes a secret for a change, and prints it also if it is not known whether the change was made. */
+async function withSecret(
+  done: string, change: (secret: string) => Promise<Result<'create' | 'rotate'>>,
+): Promise<Outcome> {
+  const secret = newSecret();
+  try {
+    return changeOf(done, await change(secret));
+  } catch (error) {
+    if (!(error instanceof NoResponseError)) throw error;
+    const problem = `${error.message}; if it was, the new secret is the one on stdout`;
+    return { report: { key: null, secret, unsynced: null }, text: [secret], hasSecret: true, problems: [problem] };
+  }
+}
+
 /** A new secret is the only thing on stdout, so that scripts can capture it. */
 function changeOf(done: string, result: Result<'create' | 'rotate' | 'revoke' | 'set-plan'>): Outcome {
   const { keys: [key], unsynced } = result;
   const secret = 'secret' in result ? [result.secret] : [];
-  const note = secret.length > 0 ? '; its secret, on stdout, will not be shown again' : '';
+  const note = secret.length > 0 ? '; its secret will not be shown again' : '';
   return {
     report: { key, ...('secret' in result && { secret: result.secret }), unsynced },
     text: secret,
+    hasSecret: secret.length > 0,
     note: `${done} ${describeKey(key!)}${note}`,
     unsynced,
   };

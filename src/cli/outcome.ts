@@ -1,3 +1,5 @@
+import { writeSync } from 'node:fs';
+import { messageOf } from '../domain/operator-error.ts';
 import { log } from '../program.ts';
 
 /** What a command has done, for both forms in which `petstore` prints it. */
@@ -6,6 +8,8 @@ export interface Outcome {
   readonly report: unknown;
   /** Lines for stdout, without --json. */
   readonly text?: readonly string[];
+  /** Whether the text or the report has a secret, which nobody else has. */
+  readonly hasSecret?: boolean;
   /** What is wrong, one line each: for stderr, in both forms. */
   readonly problems?: readonly string[];
   /** One line for stderr that says what was done, without --json. */
@@ -18,11 +22,25 @@ export interface Outcome {
 
 /** Prints the outcome of a command, and sets the exit code of the process. */
 export function printOutcome(outcome: Outcome, asJson: boolean): void {
-  const { report, text = [], problems = [], note, unsynced = null, exitCode } = outcome;
-  if (asJson) console.log(JSON.stringify(report, null, 2));
-  else for (const line of text) console.log(line);
+  const { report, text = [], hasSecret = false, problems = [], note, unsynced = null, exitCode } = outcome;
+  const lines = asJson ? [JSON.stringify(report, null, 2)] : text;
+  const isLost = hasSecret && !writeSecret(lines);
+  if (!hasSecret) for (const line of lines) console.log(line);
   for (const problem of problems) log(problem);
   if (!asJson && note !== undefined) console.error(note);
   if (unsynced !== null) log(unsynced);
-  process.exitCode = exitCode ?? (problems.length > 0 || unsynced !== null ? 1 : 0);
+  process.exitCode = exitCode ?? (problems.length > 0 || unsynced !== null || isLost ? 1 : 0);
+}
+
+/** Writes lines with a secret to stdout or, if that fails, to stderr. Returns whether stdout has them. */
+function writeSecret(lines: readonly string[]): boolean {
+  const text = `${lines.join('\n')}\n`;
+  try {
+    writeSync(process.stdout.fd, text);
+    return true;
+  } catch (error) {
+    log(`cannot write the new secret to stdout (${messageOf(error)}), so it follows here`);
+    process.stderr.write(text);
+    return false;
+  }
 }

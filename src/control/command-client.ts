@@ -78,10 +78,10 @@ export interface FolderUse<T> {
 export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T> {
   const deadline = Date.now() + lockTimeoutMs;
   for (;;) {
-    const lock = await FolderLock.acquire(folder, 'command').catch((error: unknown) => {
+    const lock = (await serverIn(folder)) ?? (await FolderLock.acquire(folder, 'command').catch((error: unknown) => {
       if (error instanceof ReadOnlyError && use.withoutLock !== null) return holderIn(folder);
       throw error;
-    });
+    }));
     if (lock === null) return use.withoutLock!();
     if (lock instanceof FolderLock) {
       try {
@@ -100,6 +100,17 @@ export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T
   }
 }
 
+/**
+ * Returns the process that uses a folder, or null. Unlike taking the lock, this writes nothing, so that a server can be
+ * asked while its disk is full or frozen.
+ */
+async function serverIn(folder: string): Promise<Held | null> {
+  return holderIn(folder).catch((error: unknown) => {
+    if (error instanceof OperatorError) throw error;
+    return null; // there is no such folder, or it cannot be read: taking the lock says why
+  });
+}
+
 /** Returns the response of the running server, or null if the server ended before it received the command. */
 async function serverResponse(held: Held, command: object): Promise<CommandResponse | null> {
   try {
@@ -107,6 +118,9 @@ async function serverResponse(held: Held, command: object): Promise<CommandRespo
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) return null;
     const advice = 'check with "petstore keys list" or "petstore usage" whether the change was made';
-    throw new OperatorError(`the server (process ${held.holder?.pid}) did not respond; ${advice}`);
+    throw new NoResponseError(`the server (process ${held.holder?.pid}) did not respond; ${advice}`);
   }
 }
+
+/** A server has received a command and not responded: the disk may hang. Whether it made a change is not known. */
+export class NoResponseError extends OperatorError {}

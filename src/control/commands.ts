@@ -7,6 +7,7 @@
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { isActive, type Key } from '../keys/key.ts';
+import { isSecret } from '../keys/secret.ts';
 import { limitsOf, planOf, type PlanLimits } from '../limits/plans.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
 import type { Window } from '../limits/windows.ts';
@@ -27,6 +28,19 @@ export interface Accounts {
 export type PlanRequest = { readonly plan: string } & Partial<PlanLimits>;
 
 /**
+ * A secret that `petstore` has made, so that it knows the secret even if it receives no response. Another version may
+ * not send one; then the server makes it.
+ */
+interface NewSecret {
+  readonly secret?: string;
+}
+
+interface NewKey extends NewSecret {
+  readonly name: string;
+  readonly expiresAt: number | null;
+}
+
+/**
  * What each command does. Times and durations are in milliseconds. A function rejects with an OperatorError if the
  * command is invalid or the change cannot be saved; nothing has changed then (except in `unban`).
  */
@@ -35,18 +49,21 @@ const commands = {
     return { keys: keys.keys.map((key) => keyReport(key, now)) };
   },
 
-  async create({ keys }: Accounts, command: PlanRequest & { name: string; expiresAt: number | null }, now: number) {
-    const { name, plan, perMinute, perDay, expiresAt } = command;
+  async create({ keys }: Accounts, command: PlanRequest & NewKey, now: number) {
+    const { name, plan, perMinute, perDay, expiresAt, secret: given } = command;
     check(isName(name), '--name must have 1 to 100 characters, at least one visible, and no control characters');
     check(expiresAt === null || isTime(expiresAt), '--expires must be a time');
     check(expiresAt === null || expiresAt > now, '--expires is in the past');
-    const { key, secret } = await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now);
+    checkSecret(given);
+    const { key, secret } = await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now, given);
     return { ...changed(keys, key, now), secret };
   },
 
-  async rotate({ keys }: Accounts, { id, graceMs }: { id: string; graceMs: number }, now: number) {
+  async rotate({ keys }: Accounts, command: { id: string; graceMs: number } & NewSecret, now: number) {
+    const { id, graceMs, secret: given } = command;
     check(typeof graceMs === 'number' && graceMs >= 0 && isTime(now + graceMs), '--grace must be a duration');
-    const { key, secret } = await keys.rotate(id, graceMs, now);
+    checkSecret(given);
+    const { key, secret } = await keys.rotate(id, graceMs, now, given);
     return { ...changed(keys, key, now), secret };
   },
 
@@ -117,6 +134,10 @@ export async function respondToCommand(accounts: Accounts, command: unknown): Pr
 /** What a change of a key returns. `unsynced` is why a power cut may undo it, or null. */
 function changed({ unsynced }: KeyRing, key: Key, now: number) {
   return { keys: [keyReport(key, now)], unsynced };
+}
+
+function checkSecret(secret: unknown): void {
+  check(secret === undefined || (typeof secret === 'string' && isSecret(secret)), 'this is not a secret');
 }
 
 function check(valid: boolean, rule: string): void {

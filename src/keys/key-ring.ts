@@ -88,13 +88,19 @@ export class KeyRing {
   }
 
   /**
-   * Creates a key and returns it with its secret, which is not stored. If `expiresAt` is null, it does not expire.
+   * Creates a key and returns it with its secret, which is not stored. If `expiresAt` is null, it does not expire. A
+   * secret that is given must be new.
    *
    * This and the other changes reject with an OperatorError, and change nothing, if the file cannot be written or if
    * the key does not exist, is revoked or (except for `revoke`) has expired.
    */
-  async create(name: string, plan: Plan, expiresAt: number | null, now: number): Promise<{ key: Key; secret: string }> {
-    const secret = newSecret();
+  async create(
+    name: string,
+    plan: Plan,
+    expiresAt: number | null,
+    now: number,
+    secret = newSecret(),
+  ): Promise<{ key: Key; secret: string }> {
     const key = await this.#change(() => {
       // Keys are never removed, so no id is used twice.
       const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
@@ -105,8 +111,12 @@ export class KeyRing {
   }
 
   /** Adds a secret to a key and returns both. Its other secrets expire after `graceMs` at the latest. */
-  async rotate(id: string, graceMs: number, now: number): Promise<{ key: Key; secret: string }> {
-    const secret = newSecret();
+  async rotate(
+    id: string,
+    graceMs: number,
+    now: number,
+    secret = newSecret(),
+  ): Promise<{ key: Key; secret: string }> {
     const key = await this.#edit(id, now, (old) => {
       const until = now + graceMs;
       const older = old.secrets
