@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
-import { diskError } from './errors.ts';
+import { DiskError, diskError } from './errors.ts';
 import { sizeOf } from './lines.ts';
 
 /** The version of all formats. Files of version 1 are read as well; they have no store id. */
@@ -30,14 +30,8 @@ export function headMembers(format: string, store: string): string {
  */
 export function storeIdOf(folder: string): string {
   const namesById = new Map<string, string[]>();
-  for (const name of namesIn(folder).filter((one) => fileName.test(one)).sort()) {
-    const path = join(folder, name);
-    const [, version, id] = headPattern.exec(headOf(path)) ?? [];
-    if (Number(version) > formatVersion) {
-      const advice = `use the version of petstore that wrote it; nothing was changed`;
-      throw new OperatorError(`${path} has version ${version} of its format, but this program supports only versions ` +
-        `up to ${formatVersion}; ${advice}`);
-    }
+  for (const name of namesIn(folder)) {
+    const id = storeIdIn(join(folder, name));
     if (id !== undefined) namesById.set(id, [...(namesById.get(id) ?? []), name]);
   }
   if (namesById.size > 1) {
@@ -48,9 +42,33 @@ export function storeIdOf(folder: string): string {
   return namesById.keys().next().value ?? randomBytes(16).toString('hex');
 }
 
+/**
+ * Throws OperatorError if the format of a file in a folder is newer than this program. Passes over files that cannot be
+ * read.
+ */
+export function refuseNewerFormats(folder: string): void {
+  for (const name of namesIn(folder)) {
+    try {
+      storeIdIn(join(folder, name));
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+    }
+  }
+}
+
+/** The id in the head of a file, if there is one. Throws OperatorError if its format is newer than this program. */
+function storeIdIn(path: string): string | undefined {
+  const [, version, id] = headPattern.exec(headOf(path)) ?? [];
+  if (Number(version) <= formatVersion || version === undefined) return id;
+  const advice = 'use the version of petstore that wrote it; nothing was changed';
+  throw new OperatorError(`${path} has version ${version} of its format, but this program supports only versions ` +
+    `up to ${formatVersion}; ${advice}`);
+}
+
+/** The names of the files with a head, sorted. */
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(folder).filter((name) => fileName.test(name)).sort();
   } catch (error) {
     throw diskError('read', folder, error);
   }

@@ -156,6 +156,43 @@ test('files of another store are kept under a new id, and it is said', async (t)
   assert.match(lost[0]!, /the id of the store, which gets a new one: .* of different stores/);
 });
 
+test('a folder with a file of a newer version is refused, whatever else is wrong, and nothing is made', async (t) => {
+  const { folder, to } = await makeStore(t);
+  const names = readdirSync(folder).filter((one) => /^(keys|pets|usage).*\.(json|journal)$/.test(one)).sort();
+  assert.equal(names.length, 4);
+  const good = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  const withStore = (other: string, id: string): void => {
+    writeFileSync(join(folder, other), good.get(other)!.replace(/(?<="store":")[^"]*/, id));
+  };
+  const spoil = [
+    (): void => {},
+    (other: string): void => withStore(other, 'damaged'),
+    (other: string): void => withStore(other, 'f'.repeat(32)),
+    (other: string): void => {
+      rmSync(join(folder, other));
+      mkdirSync(join(folder, other));
+    },
+  ];
+  for (const name of names) {
+    for (const damage of spoil) {
+      const other = names.find((one) => one !== name)!;
+      damage(other);
+      writeFileSync(join(folder, name), good.get(name)!.replace('"version":2', '"version":3'));
+      const before = readdirSync(folder);
+      await assert.rejects(salvage(folder, to), ({ message }: Error) => {
+        return message.startsWith(`${join(folder, name)} has version 3 of its format, but this program supports only`);
+      });
+      assert.deepEqual(readdirSync(join(folder, '..')), ['store']);
+      assert.deepEqual(readdirSync(folder), before);
+      for (const [one, content] of good) {
+        rmSync(join(folder, one), { recursive: true });
+        writeFileSync(join(folder, one), content);
+      }
+    }
+  }
+  await salvage(folder, to);
+});
+
 test('of a file with bad sectors, and beside a file that cannot be opened, everything else is kept', async (t) => {
   const { folder, to } = await makeStore(t);
   const stores = await openStores(folder);

@@ -17,7 +17,7 @@ import { readLines, type Line } from '../files/lines.ts';
 import { createFolder } from '../files/new-folder.ts';
 import { readRecords, writeRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
 import { replaceFile } from '../files/replace.ts';
-import { storeIdOf } from '../files/store-id.ts';
+import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
 import { JsonObject, readJson } from '../json/read.ts';
 import { decodeKey, encodeKey } from '../keys/key.ts';
 import { keysFormat, keysName } from '../keys/key-ring.ts';
@@ -49,8 +49,12 @@ interface Animals {
   readonly inJournal: Set<number>;
 }
 
-/** Rejects with OperatorError if the folder cannot be read, or the new one cannot be written. */
-export function salvage(folder: string, to: string): Promise<Salvaged> {
+/**
+ * Rejects with OperatorError if the folder cannot be read or a file in it has a newer format, and if the new folder
+ * cannot be written.
+ */
+export async function salvage(folder: string, to: string): Promise<Salvaged> {
+  refuseNewerFormats(folder);
   return createFolder(to, async (made) => {
     const lost: string[] = [];
     let store: string;
