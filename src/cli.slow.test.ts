@@ -453,26 +453,59 @@ test('an unusable folder or a damaged keys.json is one line that names it', asyn
   assert.match(await issued(t, feed, 'create', '--name', 'a', '--plan', 'free'), /^petstore_/);
 });
 
-test('a change whose folder cannot be synced prints its secret, which is valid, and is an error', async (t) => {
-  const folder = temporaryFolder(t);
-  const old = await issued(t, folder, 'create', '--name', 'a', '--plan', 'free');
+/** Runs `petstore` where the sync of a folder fails. */
+function runUnsynced(t: TestContext, folder: string, ...args: string[]): Promise<Ended> {
   const failing = `
     import { open } from 'node:fs/promises';
-    const handle = await open('.');
+    const handle = await open(${JSON.stringify(folder)});
+    const { ino } = await handle.stat();
     const prototype = Object.getPrototypeOf(handle);
     const { sync } = prototype;
     prototype.sync = async function () {
-      if ((await this.stat()).isDirectory()) throw new Error('EIO: i/o error, fsync');
+      if ((await this.stat()).ino === ino) {
+        throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
+      }
       await sync.call(this);
     };
     await handle.close();`;
   const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(failing)}`];
-  const rotate = [cliPath, 'keys', 'rotate', 'k1', '--grace', '0s', '--data', folder];
-  const { code, stdout, stderr } = await new Program(t, [...node, ...rotate]).ended;
+  return new Program(t, [...node, cliPath, ...args]).ended;
+}
+
+test('a new folder or file whose name cannot be synced is there, and the command fails with the reason', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, good] = [join(parent, 'store'), join(parent, 'good')];
+  await issued(t, folder, 'create', '--name', 'a', '--plan', 'free');
+  await succeeded(petstore(t, folder, 'backup', good));
+  for (const [name, done, made, ...args] of [
+    ['backup', 'wrote a backup with 0 animals to', 'folder was created', '--data', folder],
+    ['salvage', 'copied 0 animals, 1 keys and 0 orders to', 'folder was created', '--data', folder],
+    ['export', 'exported 0 animals to', 'file was replaced', '--data', folder],
+    ['restore', 'restored', 'folder was created'],
+  ]) {
+    const to = join(parent, name!);
+    const target = name === 'restore' ? [good, '--data', to] : [to, ...args];
+    const { code, stdout, stderr } = await runUnsynced(t, parent, name!, ...target);
+    assert.deepEqual([code, stdout], [1, ''], stderr);
+    const [result = '', reason, ...more] = stderr.split('\n');
+    assert.ok(result.startsWith(`${done} `) && result.includes(to), stderr);
+    const advice = 'the disk may be failing: the log of the machine says more';
+    const effect = `the ${made}, but a power cut may undo that; ${advice}`;
+    assert.equal(reason, `petstore: cannot sync the folder of ${to}: EIO: i/o error, fsync; ${effect}`);
+    assert.deepEqual(more, ['']);
+    await succeeded(name === 'export' ? petstore(t, folder, 'import', to) : petstore(t, to, 'verify'));
+  }
+});
+
+test('a change whose folder cannot be synced prints its secret, which is valid, and is an error', async (t) => {
+  const folder = temporaryFolder(t);
+  const old = await issued(t, folder, 'create', '--name', 'a', '--plan', 'free');
+  const rotate = ['keys', 'rotate', 'k1', '--grace', '0s', '--data', folder];
+  const { code, stdout, stderr } = await runUnsynced(t, folder, ...rotate);
   assert.equal(code, 1);
   assert.match(stdout, secretLine);
   assert.match(stderr, /^rotated key k1 [^\n]+\npetstore: cannot sync the folder of [^\n]+\n$/);
-  const again = await new Program(t, [...node, ...rotate, '--json']).ended;
+  const again = await runUnsynced(t, folder, ...rotate, '--json');
   const { secret, unsynced } = JSON.parse(again.stdout) as { secret: string; unsynced: string };
   assert.deepEqual([again.code, again.stderr], [1, `petstore: ${unsynced}\n`]);
   assert.match(unsynced, /^cannot sync the folder of /);

@@ -111,14 +111,15 @@ async function showUsage(flags: Flags, id?: string): Promise<Outcome> {
 async function makeBackup(flags: Flags, to: string): Promise<Outcome> {
   const path = resolve(to);
   const made = await withProgress('backup', (progress) => backUp(folderOf(flags), path, log, progress));
-  return { report: { path, ...made }, note: `wrote a backup with ${made.animals} animals to ${path}` };
+  const note = `wrote a backup with ${made.animals} animals to ${path}`;
+  return { report: { path, ...made }, note, unsynced: made.unsynced };
 }
 
 async function restoreBackup(flags: Flags, from: string): Promise<Outcome> {
   const path = folderOf(flags);
-  const { sequence: lastRecord, createdAt } = await restore(resolve(from), path);
+  const { sequence: lastRecord, createdAt, unsynced } = await restore(resolve(from), path);
   const note = `restored ${path} as it was at ${createdAt}, up to record ${lastRecord} of its journal`;
-  return { report: { path, createdAt, lastRecord }, note };
+  return { report: { path, createdAt, lastRecord, unsynced }, note, unsynced };
 }
 
 async function verifyFolder(flags: Flags): Promise<Outcome> {
@@ -139,11 +140,12 @@ async function verifyFolder(flags: Flags): Promise<Outcome> {
 
 async function salvageFolder(flags: Flags, to: string): Promise<Outcome> {
   const path = resolve(to);
-  const { animals, keys, orders, lost } = await salvage(folderOf(flags), path);
+  const { animals, keys, orders, lost, unsynced } = await salvage(folderOf(flags), path);
   return {
-    report: { path, animals, keys, orders, lost },
+    report: { path, animals, keys, orders, lost, unsynced },
     note: `copied ${animals} animals, ${keys} keys and ${orders} orders to ${path}`,
     problems: lost.map((line) => `lost: ${line}`),
+    unsynced,
   };
 }
 
@@ -154,10 +156,11 @@ async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
   const path = file === undefined ? null : resolve(file);
   const what = flags.orders ? 'orders' : 'animals';
   if (flags.json && path === null) throw usageError(`export --json needs FILE, because stdout is for the ${what}`);
-  const count = await withProgress('export', (progress) => {
+  const { count, unsynced } = await withProgress('export', (progress) => {
     return exportRecords({ folder, what, format, path, log, progress });
   });
-  return { report: { path, what, count }, note: `exported ${count} ${what}${path === null ? '' : ` to ${path}`}` };
+  const note = `exported ${count} ${what}${path === null ? '' : ` to ${path}`}`;
+  return { report: { path, what, count, unsynced }, note, unsynced };
 }
 
 async function importFiles(flags: Flags, ...files: string[]): Promise<Outcome> {

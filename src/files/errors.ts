@@ -38,21 +38,22 @@ export function describeError(error: unknown): { message: string; remedy: string
 /** This process does not hold the lock of the data folder any more, so it must not write there. The log says so. */
 export class LockLostError extends OperatorError {}
 
-/** A file was replaced, but a power cut may undo that. */
+/** A file was replaced, or a folder was created, as `done` says, but a power cut may undo that. */
 export class UnsyncedError extends OperatorError {
-  constructor(path: string, error: unknown) {
+  constructor(path: string, error: unknown, done: string) {
     const { message, remedy } = describeError(error);
-    const effect = 'the file was replaced, but a power cut may undo that';
+    const effect = `${done}, but a power cut may undo that`;
     super(`cannot sync the folder of ${path}: ${message}; ${effect}${remedy === undefined ? '' : `; ${remedy}`}`);
+    this.cause = error;
   }
 }
 
 /**
- * Resolves to null when a replacement of a file is complete, or to the reason why a power cut may undo it. Rejects if
- * the file was not replaced.
+ * Resolves to null when a file or a folder has its name and both are on disk, or to the reason why a power cut may undo
+ * that. Rejects if it does not have its name.
  */
-export function unsyncedReason(replaced: Promise<unknown>): Promise<string | null> {
-  return replaced.then(() => null, (error: unknown) => {
+export function unsyncedReason(made: Promise<unknown>): Promise<string | null> {
+  return made.then(() => null, (error: unknown) => {
     if (error instanceof UnsyncedError) return error.message;
     throw error;
   });

@@ -1,34 +1,56 @@
+import { statSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
-import { diskError } from './errors.ts';
-import { syncFolder } from './replace.ts';
+import { diskError, UnsyncedError, unsyncedReason } from './errors.ts';
+import { syncFolder, syncName } from './replace.ts';
+
+/** What was made, with the reason why a power cut may undo it; null if it is on disk. */
+export type Made<T> = T & { readonly unsynced: string | null };
 
 /**
  * Creates a folder with mode 0700, complete or not at all: `fill` receives a temporary folder beside it, which is
  * renamed when its files are on disk. The folder must not exist, or be empty. Returns the result of `fill`.
- * Rejects with OperatorError, or with the error of `fill`.
+ * Rejects with OperatorError, or with the error of `fill`; there is no new folder then.
  */
-export async function createFolder<T>(path: string, fill: (temporary: string) => Promise<T>): Promise<T> {
+export async function createFolder<T extends object>(
+  path: string, fill: (temporary: string) => Promise<T>,
+): Promise<Made<T>> {
   const refused = new OperatorError(`${path} is not an empty folder; name one that does not exist`);
   let temporary;
+  let result;
   try {
+    requireParent(path);
     const names = await readdir(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error.code === 'ENOTDIR' ? refused : error;
     });
     if (names.length > 0) throw refused;
     temporary = await mkdtemp(`${path}.tmp-`);
-    const result = await fill(temporary);
+    result = await fill(temporary);
     await syncFolder(temporary);
     await rename(temporary, path).catch((error: NodeJS.ErrnoException) => {
       throw ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(error.code ?? '') ? refused : error;
     });
-    temporary = undefined;
-    await syncFolder(dirname(path));
-    return result;
   } catch (error) {
     if (temporary !== undefined) await rm(temporary, { recursive: true, force: true }).catch(() => {});
-    throw error instanceof Error && 'syscall' in error ? diskError('write', path, error) : error;
+    const reason: unknown = error instanceof UnsyncedError ? error.cause : error; // of a file that is removed again
+    throw reason instanceof Error && 'syscall' in reason ? diskError('write', path, reason) : reason;
   }
+  return { ...result, unsynced: await unsyncedReason(syncName(path, 'the folder was created')) };
+}
+
+/** Throws OperatorError if there is no folder in which a file or folder of this path can be made. */
+export function requireParent(path: string): void {
+  const parent = dirname(path);
+  let isFolder = false;
+  try {
+    isFolder = statSync(parent).isDirectory();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const absent = `cannot write ${path}: the folder ${parent} does not exist; create it`;
+    if (code === 'ENOENT') throw new OperatorError(absent);
+    if (code !== 'ENOTDIR') throw diskError('write', path, error);
+  }
+  if (!isFolder) throw new OperatorError(`cannot write ${path}: ${parent} is not a folder; choose another path`);
 }

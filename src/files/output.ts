@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { diskError } from './errors.ts';
-import { syncFolder } from './replace.ts';
+import { requireParent } from './new-folder.ts';
+import { syncName } from './replace.ts';
 
 const bufferBytes = 1024 * 1024;
 
@@ -46,6 +46,7 @@ export class OutputFile {
   constructor(path: string) {
     this.#path = path;
     this.#temporary = `${path}.tmp`;
+    requireParent(path);
     const found = this.#try(() => statSync(path, { throwIfNoEntry: false }));
     if (found?.isFile() === false) throw new OperatorError(`${path} is not a regular file; name another one`);
     this.#descriptor = this.#try(() => openSync(this.#temporary, 'w', 0o600));
@@ -55,16 +56,14 @@ export class OutputFile {
     this.#try(() => writeAll(this.#descriptor, bytes));
   }
 
-  /** Gives the file its name. It is on disk then. */
+  /** Gives the file its name. It is on disk then. Rejects with UnsyncedError if only the name may not be. */
   async commit(): Promise<void> {
     this.#try(() => {
       fsyncSync(this.#descriptor);
       closeSync(this.#descriptor);
       renameSync(this.#temporary, this.#path);
     });
-    await syncFolder(dirname(this.#path)).catch((error: unknown) => {
-      throw diskError('write', this.#path, error);
-    });
+    await syncName(this.#path);
   }
 
   /** Removes what was written. */

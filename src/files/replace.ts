@@ -19,6 +19,18 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
+ * Makes the name of a file or folder in its folder durable. `done` says what was done with it. Rejects with
+ * UnsyncedError.
+ */
+export async function syncName(path: string, done = 'the file was replaced'): Promise<void> {
+  try {
+    await syncFolder(dirname(path));
+  } catch (error) {
+    throw new UnsyncedError(path, error, done);
+  }
+}
+
+/**
  * Replaces a file in one step: at any time, and after a power cut, the file has either the old content or the new one.
  * The new content is written, piece by piece, to a temporary file with mode 0600 in the same folder.
  * Rejects with UnsyncedError if the file was replaced but the folder cannot be synced, and with another OperatorError
@@ -52,9 +64,5 @@ export async function replaceFile(
     if (!(error instanceof LockLostError)) await rm(temporary, { force: true }).catch(() => {});
     throw diskError('write', path, error);
   }
-  try {
-    await syncFolder(dirname(path));
-  } catch (error) {
-    throw new UnsyncedError(path, error);
-  }
+  await syncName(path);
 }

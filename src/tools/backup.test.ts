@@ -42,7 +42,8 @@ test('a backup of a stopped folder, restored, is the same store', async (t) => {
   const parent = temporaryFolder(t);
   const [folder, to, restored] = [join(parent, 'store'), join(parent, 'backup'), join(parent, 'restored')];
   const before = await storeIn(folder);
-  assert.equal((await make(folder, to)).animals, 3);
+  const made = await make(folder, to);
+  assert.deepEqual([made.animals, made.unsynced], [3, null]);
   assert.deepEqual(readdirSync(to).sort(), [
     'backup.json', 'keys.json', 'orders.json', 'pets.4.journal', 'pets.json', 'usage.json',
   ]);
@@ -121,25 +122,35 @@ test('a backup and a restored folder appear complete or not at all, whichever sy
   const folder = join(parent, 'store');
   await storeIn(folder);
   let left = Infinity;
+  let failed = '';
   await onSync(t, async (handle) => {
-    // The last sync is that of the parent: the folder has its name then.
-    if (left-- === 0 && (await handle.stat()).ino !== statSync(parent).ino) throw new Error('EIO');
+    if (left-- !== 0) return;
+    failed = (await handle.stat()).ino === statSync(parent).ino ? 'parent' : 'other';
+    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
   });
   await make(folder, join(parent, 'good'));
-  const steps: [string, () => Promise<unknown>][] = [
+  const steps: [string, () => Promise<{ unsynced: string | null }>][] = [
     ['backup', () => make(folder, join(parent, 'backup'))],
     ['restored', () => restore(join(parent, 'good'), join(parent, 'restored'))],
   ];
   for (const [name, run] of steps) {
     let failures = 0;
+    const before = readdirSync(parent);
     for (left = 0; ; left = ++failures) {
-      const failed = await run().then(() => false, () => true);
-      if (!failed) break;
-      const before = name === 'backup' ? ['good', 'store'] : ['backup', 'good', 'store'];
-      assert.deepEqual(readdirSync(parent).sort(), before, `after failure ${failures}`);
+      const made = await run().catch((error: Error) => error);
+      if (!(made instanceof Error)) {
+        // The last sync is that of the parent: the folder has its name then.
+        const what = `cannot sync the folder of ${join(parent, name)}: EIO: i/o error, fsync; the folder was created`;
+        assert.ok(made.unsynced?.startsWith(`${what}, but a power cut may undo that`), `${made.unsynced}`);
+        break;
+      }
+      assert.match(made.message, /^cannot write [^;]+: EIO: i\/o error, fsync; [^;]+$/);
+      assert.deepEqual(readdirSync(parent), before, `after failure ${failures}`);
     }
     assert.ok(failures > 5, `${failures}`);
+    assert.equal(failed, 'parent');
     left = Infinity;
+    assert.deepEqual(await served(join(parent, name)), await served(folder));
   }
 });
 
@@ -158,7 +169,13 @@ test('a target that is not an empty folder is refused and left alone', async (t)
     await assert.rejects(make(folder, path), refusal);
     await assert.rejects(restore(good, path), refusal);
   }
-  await assert.rejects(make(folder, join(parent, 'no', 'parent')), OperatorError);
+  const [missing, below] = [join(parent, 'no', 'parent'), join(file, 'below')];
+  for (const run of [(path: string) => make(folder, path), (path: string) => restore(good, path)]) {
+    const absent = `the folder ${join(parent, 'no')} does not exist; create it`;
+    await assert.rejects(run(missing), { message: `cannot write ${missing}: ${absent}` });
+    const other = `${file} is not a folder; choose another path`;
+    await assert.rejects(run(below), { message: `cannot write ${below}: ${other}` });
+  }
   await assert.rejects(make(join(parent, 'no'), join(parent, 'x')), /there is no data folder/);
   assert.deepEqual(readdirSync(parent).sort(), ['empty', 'file', 'full', 'good', 'store']);
   assert.deepEqual(readdirSync(full), ['note']);

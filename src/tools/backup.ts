@@ -13,7 +13,7 @@ import { crc32, crcHex } from '../files/crc32.ts';
 import { readChunks } from '../files/chunks.ts';
 import { diskError } from '../files/errors.ts';
 import { sizeOf } from '../files/lines.ts';
-import { createFolder } from '../files/new-folder.ts';
+import { createFolder, type Made } from '../files/new-folder.ts';
 import { replaceFile } from '../files/replace.ts';
 import { writeRecords } from '../files/record-file.ts';
 import { Spool } from '../files/spool.ts';
@@ -47,7 +47,7 @@ interface FileRecord {
 }
 
 /** Writes a backup of a data folder to a new folder. Returns what it contains. Rejects with OperatorError. */
-export async function backUp(folder: string, to: string, log: (line: string) => void, progress: Progress) {
+export function backUp(folder: string, to: string, log: (line: string) => void, progress: Progress) {
   return createFolder(to, async (made) => {
     const createdAt = new Date().toISOString();
     const spool = new Spool(join(made, 'pets.lines'));
@@ -68,7 +68,7 @@ export async function backUp(folder: string, to: string, log: (line: string) => 
 }
 
 /** Copies a backup to a new data folder. Returns its manifest. Rejects with OperatorError; there is no folder then. */
-export async function restore(from: string, folder: string): Promise<Manifest> {
+export async function restore(from: string, folder: string): Promise<Made<Manifest>> {
   const manifest = readManifest(from);
   return createFolder(folder, async (made) => {
     for (const expected of manifest.files) {

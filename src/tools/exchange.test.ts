@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
+import { onSync } from '../testing/file-handle.ts';
 import { onFolderSync } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { FolderLock } from '../control/folder-lock.ts';
 import { petStatuses } from '../domain/pet.ts';
 import type { JsonArray, JsonNumber, JsonObject } from '../json/read.ts';
 import { openStores, order, serve } from '../testing/stores.ts';
-import { exportRecords, type ExportOptions } from './export.ts';
+import { exportRecords, type Exported, type ExportOptions } from './export.ts';
 import { importOrders, importPets, type Imported } from './import.ts';
 import { Progress } from './progress.ts';
 import { readValues } from './values.ts';
@@ -17,7 +19,7 @@ import { readValues } from './values.ts';
 const silent = (line: string): never => assert.fail(line);
 const progress = new Progress('test');
 
-const exportTo = (folder: string, path: string, more: Partial<ExportOptions> = {}): Promise<number> =>
+const exportTo = (folder: string, path: string, more: Partial<ExportOptions> = {}): Promise<Exported> =>
   exportRecords({ folder, path, what: 'animals', format: 'ndjson', log: silent, progress, ...more });
 
 async function exported(folder: string, more: Partial<ExportOptions> = {}): Promise<string> {
@@ -241,9 +243,45 @@ test('an export to a file that fails leaves the file as it was', async (t) => {
   await assert.rejects(exportTo(folder, path), /pets\.json/);
   assert.equal(readFileSync(path, 'utf8'), 'old');
   assert.equal(existsSync(`${path}.tmp`), false);
-  await assert.rejects(exportTo(folder, join(folder, 'no/file')), /cannot write .*no\/file/);
+  const absent = `the folder ${join(folder, 'no')} does not exist; create it`;
+  await assert.rejects(exportTo(folder, join(folder, 'no/file')), {
+    message: `cannot write ${join(folder, 'no/file')}: ${absent}`,
+  });
   await assert.rejects(exportTo(folder, folder), /store is not a regular file/); // nor may /dev/null be replaced
   assert.equal(existsSync(`${folder}.tmp`), false);
+});
+
+test('an export is synced under another name, and then its name is; if that fails, the file is there', async (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'store');
+  await makeStore(folder);
+  const path = join(parent, 'exported');
+  const expected = await exported(folder);
+  writeFileSync(path, 'old');
+  const seen: string[] = [];
+  const synced = (name: string): void => {
+    const [old, temporary] = [path, `${path}.tmp`].map((one) => existsSync(one) && readFileSync(one, 'utf8'));
+    seen.push(`${name}: ${old === expected ? 'new' : old}, ${temporary === expected ? 'new' : temporary}`);
+  };
+  const { fsyncSync } = fs;
+  t.mock.method(fs, 'fsyncSync', (descriptor: number) => {
+    if (fs.fstatSync(descriptor).ino === fs.statSync(`${path}.tmp`).ino) synced('file');
+    fsyncSync(descriptor);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  await onSync(t, async (handle) => {
+    if ((await handle.stat()).ino !== fs.statSync(parent).ino) return;
+    synced('folder');
+    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
+  });
+  const { count, unsynced } = await exportTo(folder, path);
+  assert.deepEqual(seen, ['file: old, new', 'folder: new, false']);
+  assert.equal(count, 3);
+  assert.match(unsynced ?? '', /^cannot sync the folder of .*exported: EIO.*; the file was replaced, but a power cut/);
 });
 
 test('an import that has lost its lock changes nothing', async (t) => {
@@ -260,4 +298,7 @@ test('an import that has lost its lock changes nothing', async (t) => {
   });
   await assert.rejects(imported(folder, good), /lost/);
   assert.equal(filesIn(folder).get('pets.json'), before.get('pets.json'));
+  check.mock.mockImplementation(() => Promise.reject(new Error('lost')));
+  await assert.rejects(imported(folder, order.replace('7', '8'), true, importOrders), /lost/);
+  assert.equal(filesIn(folder).get('orders.json'), before.get('orders.json'));
 });

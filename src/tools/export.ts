@@ -1,4 +1,5 @@
 /** `petstore export`. */
+import { unsyncedReason } from '../files/errors.ts';
 import { ByteBuffer, OutputFile } from '../files/output.ts';
 import { readContents, type PetSink } from './contents.ts';
 import type { Progress } from './progress.ts';
@@ -15,8 +16,16 @@ export interface ExportOptions {
   readonly progress: Progress;
 }
 
-/** Exports, in ascending order of the ids, and returns how many. A file is complete or unchanged. */
-export async function exportRecords({ folder, what, format, path, log, progress }: ExportOptions): Promise<number> {
+/** How many records were exported. */
+export interface Exported {
+  readonly count: number;
+  /** Why a power cut may undo the replacement of the file; null if it is on disk, and for stdout. */
+  readonly unsynced: string | null;
+}
+
+/** Exports in ascending order of the ids. Rejects with OperatorError. A file is complete or unchanged. */
+export async function exportRecords(options: ExportOptions): Promise<Exported> {
+  const { folder, what, format, path, log, progress } = options;
   const file = path === null ? null : new OutputFile(path);
   // Writes to stdout are synchronous (Node's documentation of process I/O), so nothing piles up in memory.
   const buffer = new ByteBuffer((bytes) => {
@@ -37,8 +46,7 @@ export async function exportRecords({ folder, what, format, path, log, progress 
     if (count > 0) buffer.append(Buffer.from(end));
     else if (format === 'json') buffer.append(Buffer.from('[]\n'));
     buffer.flush();
-    await file?.commit();
-    return count;
+    return { count, unsynced: file === null ? null : await unsyncedReason(file.commit()) };
   } catch (error) {
     file?.discard();
     throw error;

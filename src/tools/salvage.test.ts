@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { failReads, pageBytes } from '../testing/file-handle.ts';
+import type { Made } from '../files/new-folder.ts';
+import { failReads, onSync, pageBytes } from '../testing/file-handle.ts';
 import { encodeMarker } from '../store/journal-format.ts';
 import { newPet, openStores } from '../testing/stores.ts';
 import { Progress } from './progress.ts';
@@ -26,7 +27,7 @@ async function makeStore(t: TestContext) {
   for (const line of all) rows.set((JSON.parse(line) as { id: number }).id, line);
 
   /** Salvages, checks that the new folder is intact and all animals in it are as they were; returns those lost. */
-  const run = async (what: string): Promise<Salvaged & { gone: number[] }> => {
+  const run = async (what: string): Promise<Made<Salvaged> & { gone: number[] }> => {
     const salvaged = await salvage(folder, to);
     const { damage, unreadable, notes } = await verify(to, new Progress('verify'));
     assert.deepEqual([damage, unreadable, notes], [[], [], []], what);
@@ -36,6 +37,7 @@ async function makeStore(t: TestContext) {
     }
     for (const [id, line] of found) assert.equal(line, rows.get(id), what);
     rmSync(to, { recursive: true });
+    assert.equal(salvaged.unsynced, null);
     return { ...salvaged, gone: [...rows.keys()].filter((id) => !found.has(id)) };
   };
   return { folder, to, run };
@@ -43,7 +45,9 @@ async function makeStore(t: TestContext) {
 
 test('of an intact folder, everything is copied', async (t) => {
   const { folder, to, run } = await makeStore(t);
-  assert.deepEqual(await run('intact'), { animals: 5, keys: 2, orders: 1, lost: [], gone: [] });
+  assert.deepEqual(await run('intact'), {
+    animals: 5, keys: 2, orders: 1, lost: [], gone: [], unsynced: null,
+  });
   await salvage(folder, to);
   const stores = await openStores(to);
   const created = await stores.pets.create(newPet('new'));
@@ -191,6 +195,18 @@ test('a folder with a file of a newer version is refused, whatever else is wrong
     }
   }
   await salvage(folder, to);
+});
+
+test('a new folder whose name cannot be synced is there, and it is said', async (t) => {
+  const { folder, to } = await makeStore(t);
+  await onSync(t, async (handle) => {
+    if ((await handle.stat()).ino !== statSync(join(to, '..')).ino) return;
+    assert.equal(existsSync(join(to, 'pets.json')), true);
+    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
+  });
+  const { animals, lost, unsynced } = await salvage(folder, to);
+  assert.deepEqual([animals, lost], [5, []]);
+  assert.match(unsynced ?? '', /^cannot sync the folder of .*\/salvaged: EIO.*; the folder was created, but a power cut/);
 });
 
 test('of a file with bad sectors, and beside a file that cannot be opened, everything else is kept', async (t) => {

@@ -14,7 +14,7 @@ import { hasLongId, maxPetId, petLine, readNewPet, statusOfLine, type PetStatus 
 import { crc32 } from '../files/crc32.ts';
 import { DamagedFileError, describeError, DiskError } from '../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
-import { createFolder } from '../files/new-folder.ts';
+import { createFolder, type Made } from '../files/new-folder.ts';
 import { readRecords, writeRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
 import { replaceFile } from '../files/replace.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
@@ -53,7 +53,7 @@ interface Animals {
  * Rejects with OperatorError if the folder cannot be read or a file in it has a newer format, and if the new folder
  * cannot be written.
  */
-export async function salvage(folder: string, to: string): Promise<Salvaged> {
+export async function salvage(folder: string, to: string): Promise<Made<Salvaged>> {
   refuseNewerFormats(folder);
   return createFolder(to, async (made) => {
     const lost: string[] = [];
