@@ -206,6 +206,32 @@ test('an import with one wrong line changes nothing, and names the line, the fie
   await assert.rejects(imported(folder, good), /line 1: all ids up to 999999999999999 have been assigned/);
 });
 
+test('an import lets the event loop turn, so that its lock says which process holds the folder', async (t) => {
+  const folder = join(temporaryFolder(t), 'store');
+  await makeStore(folder);
+  const pets = Array.from({ length: 5000 }, (_, i) => good.replace('10', `${10 + i}`)).join('\n');
+  const orders = Array.from({ length: 5000 }, (_, i) => order.replace('7', `${10 + i}`)).join('\n');
+  const works = [[pets, false, importPets], [pets, true, importPets], [orders, true, importOrders]] as const;
+  for (const [text, keepIds, work] of works) {
+    let inTurn = 0;
+    let most = 0;
+    const add = t.mock.method(Progress.prototype, 'add', () => void (most = Math.max(most, ++inTurn)));
+    let turning = true;
+    const turn = (): void => {
+      inTurn = 0;
+      if (turning) setImmediate(turn);
+    };
+    turn();
+    try {
+      assert.equal((await imported(join(folder, `../${keepIds}`), text, keepIds, work)).count, 5000);
+    } finally {
+      turning = false;
+      add.mock.restore();
+    }
+    assert.ok(most <= 1001, `${most} values in one turn`);
+  }
+});
+
 test('values are found in any layout, wherever a chunk of the file ends', (t) => {
   const path = join(temporaryFolder(t), 'values.json');
   const values = Array.from({ length: 3000 }, (_, i) => ({ a: `]},[{"\\${'x'.repeat(i % 997)}`, b: [i, { c: '"' }] }));

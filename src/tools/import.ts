@@ -7,6 +7,7 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { useFolder } from '../control/command-client.ts';
 import { describeHolder, type FolderLock } from '../control/folder-lock.ts';
 import { int64OfJsonNumber } from '../domain/int64.ts';
@@ -53,6 +54,9 @@ interface Incoming extends ValueInFile {
   readonly path: string;
 }
 
+/** After so many values, the event loop turns, so that the lock can say meanwhile which process holds it. */
+const valuesPerTurn = 1000;
+
 /** Adds the animals in the files. Rejects with OperatorError, which names the line at fault; nothing is added then. */
 export function importPets(options: ImportOptions): Promise<Imported> {
   return withStoppedFolder(options, (lock) => addPets(options, lock));
@@ -92,8 +96,17 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
         },
       },
     });
-    if (keepIds) for (; next !== null; next = nextKept(incoming, next.pet.id)) add(next.pet);
-    else for (const value of incoming) add(petOf(value, lastId + count + 1));
+    if (keepIds) {
+      for (; next !== null; next = nextKept(incoming, next.pet.id)) {
+        add(next.pet);
+        if (count % valuesPerTurn === 0) await nextTurn();
+      }
+    } else {
+      for (const value of incoming) {
+        add(petOf(value, lastId + count + 1));
+        if (count % valuesPerTurn === 0) await nextTurn();
+      }
+    }
     let unsynced = null;
     if (count > 0) {
       // An import counts as a record. So a start notices if the new snapshot is missing or replaced by an older one.
@@ -144,6 +157,7 @@ export async function addOrders(options: ImportOptions, lock: Lock): Promise<Imp
     if (order.id > maxInt64) throw importError(path, line, 'all ids have been assigned');
     lines.set(order.id, orderLine(order));
     ids.push(order.id);
+    if (ids.length % valuesPerTurn === 0) await nextTurn();
   }
   ids.sort(ascending);
   let unsynced = null;
