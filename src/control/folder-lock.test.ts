@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { describe, mock, test, type TestContext } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { LockLostError } from '../files/errors.ts';
+import { onSync } from '../testing/file-handle.ts';
 import { onFolderSync } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { sendMessage } from './channel.ts';
@@ -498,7 +499,8 @@ test('the entry of each new folder in its parent is synced; a folder whose entry
   const seen: string[] = [];
   await onFolderSync(t, () => void seen.push(readdirSync(parent, { recursive: true }).join()));
   await acquired(t, folder);
-  assert.deepEqual(seen, ['a', 'a,a/b']);
+  assert.deepEqual(seen, ['', 'a', 'a,a/b']);
+  t.mock.restoreAll();
   await onFolderSync(t, () => {
     throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
   });
@@ -506,6 +508,31 @@ test('the entry of each new folder in its parent is synced; a folder whose entry
     message: /^cannot use the data folder .*\/c: EIO: i\/o error, fsync; the disk may be failing: /,
   });
   assert.equal(existsSync(join(parent, 'c')), false);
+});
+
+test('a server syncs the entry of an existing folder too, unless it may not; a command does not', async (t) => {
+  const parent = temporaryFolder(t);
+  const synced: number[] = [];
+  let code: string | null = null;
+  await onSync(t, async (handle) => {
+    synced.push((await handle.stat()).ino);
+    if (code !== null) throw Object.assign(new Error(`${code}: no sync`), { code });
+  });
+  const take = async (kind: Holder['kind']): Promise<void> => {
+    const folder = join(parent, `${kind} ${code}`);
+    mkdirSync(folder);
+    const lock = await FolderLock.acquire(folder, kind);
+    assert.ok(lock instanceof FolderLock);
+    await lock.release();
+  };
+  await take('command');
+  assert.deepEqual(synced, []);
+  await take('server');
+  assert.deepEqual(synced, [statSync(parent).ino]);
+  for (code of ['EACCES', 'EPERM', 'EROFS', 'EINVAL']) await take('server');
+  code = 'EIO';
+  await assert.rejects(take('server'), /^Error: cannot use the data folder .*: EIO: no sync; the disk may be failing/);
+  assert.equal(existsSync(join(parent, 'server EIO')), true, 'a folder that was there is not removed');
 });
 
 test('a folder that cannot be created or used is one line', async (t) => {

@@ -51,6 +51,8 @@ const whoTimeoutMs = 2_000;
 /** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
 const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
+/** This user may not open a parent, or its file system is mounted read-only or cannot sync folders: that is no error. */
+const unsyncable = ['EACCES', 'EPERM', 'EROFS', 'EINVAL'];
 const maxLockNumber = 999_999_999_999_999;
 
 type Respond = (message: unknown) => Promise<unknown>;
@@ -68,7 +70,8 @@ export class FolderLock {
   #lost = false;
 
   /**
-   * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist.
+   * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist. For a server, makes sure that
+   * the folder's entry in its parent is on disk, whoever created it.
    * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used: a ReadOnlyError if
    * its file system is mounted read-only.
    */
@@ -81,7 +84,7 @@ export class FolderLock {
     }
     const lock = new FolderLock(kind);
     try {
-      await makeFolder(folder);
+      await makeFolder(folder, kind === 'server');
       await lock.#channel.listen(own);
       lock.#identity = await statOf(own); // a link is the same file
       const held = await lock.#take(folder, own);
@@ -221,12 +224,18 @@ function lockNumbers(folder: string): number[] {
 }
 
 /**
- * Creates a folder and its missing parents, and syncs the entry of each in its parent. `mkdirSync` with `recursive`
+ * Creates a folder and its missing parents, and syncs the entry of each in its parent, and with `syncs` also that of
+ * the first one that exists: a process that created it may have been killed before. `mkdirSync` with `recursive`
  * would never return for a folder in /proc, where the system reports ENOENT although the parent exists (Node 20 to 26).
  */
-async function makeFolder(folder: string): Promise<void> {
-  if (existsSync(folder)) return;
-  await makeFolder(dirname(folder));
+async function makeFolder(folder: string, syncs: boolean): Promise<void> {
+  if (existsSync(folder)) {
+    if (!syncs) return;
+    return syncFolder(dirname(folder)).catch((error: NodeJS.ErrnoException) => {
+      if (!unsyncable.includes(error.code ?? '')) throw error;
+    });
+  }
+  await makeFolder(dirname(folder), true);
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
