@@ -69,6 +69,7 @@ function hangingCommand(folder: string): string[] {
     const [folder, pipe] = ${JSON.stringify([folder, join(folder, 'hangs')])};
     const { close, fdatasync, open } = fs;
     const { open: openHandle } = promises;
+    process.on('SIGUSR2', () => { throw new Error('a bug'); });
     const hang = (done) => {
       if (!fs.existsSync(pipe)) return done();
       process.stderr.write('hangs\\n');
@@ -129,6 +130,17 @@ test('if fdatasync hangs, a stop ends with SIGKILL after 10.5 s, and nothing con
   assert.equal(server.child.signalCode, 'SIGKILL');
   assert.match(stderr, /\npetstore: the files could not be saved within 10\.5 s; [^\n]*\n$/);
   assert.deepEqual((await idsIn(await startServer(t, folder), key)).slice(0, 2), ids);
+});
+
+test('if fdatasync hangs, a bug ends the server at once', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startHanging(t, folder);
+  hang(folder);
+  assert.equal((await create(server, key)).status, 503);
+  const { stderr } = await server.stop('SIGUSR2');
+  assert.equal(server.child.signalCode, 'SIGKILL');
+  assert.match(stderr, /\npetstore: the server ends because of a bug: Error: a bug/);
 });
 
 for (const [what, name] of [['creates its folder', 'store'], ['opens its journal', '']] as const) {

@@ -50,7 +50,7 @@ const serverLog = new ServerLog(stderrSink(format === 'json' ? 'latin1' : 'utf8'
 const log = serverLog.event;
 process.on('uncaughtException', (error) => {
   serverLog.last(`the server ends because of a bug: ${error instanceof Error ? error.stack : String(error)}`);
-  process.exit(1);
+  process.kill(process.pid, 'SIGKILL'); // process.exit would wait for a disk that hangs
 });
 
 await runProgram(async () => {
