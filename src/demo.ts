@@ -1,6 +1,8 @@
 /** `--demo` fills an empty data folder with sample data and creates a key. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ApiError } from './domain/api-error.ts';
+import { OperatorError } from './domain/operator-error.ts';
 import { orderLine, readOrder } from './domain/order.ts';
 import { readNewPet } from './domain/pet.ts';
 import { readJson, type JsonArray, type JsonObject } from './json/read.ts';
@@ -28,6 +30,7 @@ export function readSamples(samples: URL) {
  * If the folder has no key yet: adds the sample animals and orders where there are none, creates a Business key, and
  * returns a text that shows the key with a curl command for each operation. The key is created last, so that the next
  * start completes an interrupted one. If the folder has a key: changes nothing and returns ''.
+ * Rejects with OperatorError if something cannot be saved; the log says why.
  */
 export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {
   if (stores.keys.keys.length > 0) return '';
@@ -35,7 +38,13 @@ export async function startDemo(samples: ReturnType<typeof readSamples>, stores:
     await writeOrders(stores.folder, stores.store, samples.orders, stores.checkLock);
     readOrders(stores.folder, stores.orders);
   }
-  if (stores.pets.table.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));
+  try {
+    if (stores.pets.table.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const advice = 'the line above says why; correct that, and start the server again with --demo';
+    throw new OperatorError(`cannot save the sample animals in ${stores.folder}; ${advice}`);
+  }
   const { secret } = await stores.keys.create('demo', { name: 'business' }, null, Date.now());
 
   const address = stores.address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');

@@ -103,6 +103,31 @@ test('petstore serve is the server, in the same process', async (t) => {
   assert.deepEqual([late.code, late.stderr], [2, 'petstore: serve must come before its flags; see --help\n']);
 });
 
+test('a start with --demo on a full disk is an error of one line, and the next one completes it', async (t) => {
+  const folder = temporaryFolder(t);
+  const full = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { write } = fs;
+    fs.write = (descriptor, bytes, start, length, position, done) => {
+      if (!bytes.includes('"pet":')) return write(descriptor, bytes, start, length, position, done);
+      const message = 'ENOSPC: no space left on device, write';
+      setImmediate(done, Object.assign(new Error(message), { code: 'ENOSPC', syscall: 'write' }));
+    };
+    syncBuiltinESMExports();`;
+  const command = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(full)}`, serverPath];
+  const { code, stdout, stderr } = await runServer(t, folder, ['--demo'], command).ended;
+  assert.deepEqual([code, stdout], [1, '']);
+  const [why, error, ...more] = stderr.split('\n');
+  assert.match(why!, /^petstore: cannot write the journal of .*: ENOSPC: no space left on device, write; .*make room/);
+  const advice = 'the line above says why; correct that, and start the server again with --demo';
+  assert.equal(error, `petstore: cannot save the sample animals in ${folder}; ${advice}`);
+  assert.deepEqual(more, ['']);
+  const again = await startServer(t, folder, ['--demo']);
+  const [, key] = await again.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);
+  assert.equal((await allNames(again, key!)).size, 32);
+});
+
 test('without --demo the folder stays empty, and one line has the command that creates the first key', async (t) => {
   const folder = temporaryFolder(t);
   const server = await startServer(t, folder);
