@@ -7,7 +7,7 @@ import { filled, outcomeOf, type Filled } from './testing/damage.ts';
 async function count(site: Filled, name: string, contents: Iterable<Buffer>): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const content of contents) {
-    const outcome = await outcomeOf(site, name, content);
+    const outcome = await outcomeOf(site, { [name]: content });
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
   return counts;

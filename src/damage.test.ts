@@ -12,10 +12,10 @@ test('a missing file, an old copy, and a file of another store are noticed', asy
   const [site, other] = [await filled(t), await filled(t)];
   const { folder, good, old, exact } = site;
   for (const name of names) {
-    assert.equal(await outcomeOf(site, name, other.good.get(name)!), 'refused', `${name} of another store`);
+    assert.equal(await outcomeOf(site, { [name]: other.good.get(name)! }), 'refused', `${name} of another store`);
     if (name !== 'orders.json' && name !== 'usage.json') {
-      assert.equal(await outcomeOf(site, name, null), 'refused', `no ${name}`);
-      assert.equal(await outcomeOf(site, name, old.get(name)!), 'refused', `an old ${name}`);
+      assert.equal(await outcomeOf(site, { [name]: null }), 'refused', `no ${name}`);
+      assert.equal(await outcomeOf(site, { [name]: old.get(name)! }), 'refused', `an old ${name}`);
     }
   }
   const journals = names.filter((name) => name.endsWith('.journal'));
@@ -35,6 +35,32 @@ test('a missing file, an old copy, and a file of another store are noticed', asy
   assert.deepEqual(await find(folder), { ...exact, used: 0 });
   rmSync(join(folder, 'orders.json'));
   assert.deepEqual((await find(folder)).lines, exact.lines.slice(2));
+});
+
+test('files in the place of each other, copies under another name, and content that is there twice', async (t) => {
+  const site = await filled(t);
+  const content = (name: string): Buffer => site.good.get(name)!;
+  const counts: Record<string, Record<string, number>> = {};
+  const run = async (what: string, contents: Record<string, Buffer>): Promise<void> => {
+    const outcome = await outcomeOf(site, contents);
+    const count = (counts[what] ??= {});
+    count[outcome] = (count[outcome] ?? 0) + 1;
+  };
+  for (const name of names) {
+    await run('twice', { [name]: Buffer.concat([content(name), content(name)]) });
+    for (const added of [1, 4, 7, 8]) await run('added', { [`pets.${added}.journal`]: content(name) });
+    for (const other of names) {
+      if (name !== other) await run(other === 'usage.json' ? 'over usage.json' : 'over', { [other]: content(name) });
+      if (name < other) await run('swapped', { [name]: content(other), [other]: content(name) });
+    }
+  }
+  assert.deepEqual(counts, {
+    swapped: { refused: 15 },
+    over: { refused: 25 },
+    'over usage.json': { 'set aside': 5 },
+    added: { refused: 24 },
+    twice: { refused: 4, 'set aside': 2 },
+  });
 });
 
 test('a folder of version 1 opens, and its files get version 2 when they are written', async (t) => {

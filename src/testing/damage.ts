@@ -117,33 +117,46 @@ export async function filled(t: TestContext): Promise<Filled> {
 }
 
 /**
- * The outcome of a start with other content of a file (null: without it). Puts the good content back. `set aside` means
- * that usage.json, or what follows the last record of the journal, is damaged, and nothing else is lost.
+ * The outcome of a start with other contents of files, by name (null: without the file). Puts the good contents back.
+ * `set aside` means that usage.json, or what follows the last record of the journal, is damaged, and nothing else is
+ * lost. A refusal, and what was set aside, must be one of these files.
  */
-export async function outcomeOf({ folder, good, exact }: Filled, name: string, content: Buffer | null) {
-  const path = join(folder, name);
-  if (content === null) rmSync(path);
-  else writeFileSync(path, content);
+export async function outcomeOf({ folder, good, exact }: Filled, contents: Readonly<Record<string, Buffer | null>>) {
+  const changed = Object.keys(contents);
+  for (const [name, content] of Object.entries(contents)) {
+    if (content === null) rmSync(join(folder, name));
+    else writeFileSync(join(folder, name), content);
+  }
   const before = filesIn(folder);
   try {
     const { logged, ...found } = await find(folder);
     const { logged: _, ...expected } = exact;
     if (logged.length === 0) assert.deepEqual(found, expected);
     else {
+      assert.equal(logged.length, 1, logged.join('\n'));
+      const name = changed.find((one) => logged[0]!.startsWith(join(folder, one)));
+      assert(name !== undefined, logged[0]);
       assert.deepEqual(found, name === 'usage.json' ? { ...expected, used: 0 } : expected);
-      assert(logged.length === 1 && logged[0]!.startsWith(path), logged.join('\n'));
       // usage.json is renamed when it is next written.
-      const asides = readdirSync(folder).filter((other) => !good.has(other));
+      const asides = readdirSync(folder).filter((other) => !before.has(other));
       assert.equal(asides.length, name === 'usage.json' ? 0 : 1);
     }
     return logged.length === 0 ? 'exact' : 'set aside';
   } catch (error) {
     assert(error instanceof OperatorError, String(error));
-    assert(error.message.includes(name) && !error.message.includes('\n'), `${name}: ${error.message}`);
-    assert.deepEqual(filesIn(folder), before, 'a refusal changes nothing');
+    const { message } = error;
+    assert(changed.some((name) => message.includes(name)) && !message.includes('\n'), `${changed.join()}: ${message}`);
+    const after = new Map(filesIn(folder));
+    const aside = after.get('usage.json.broken-1');
+    if (changed.length > 1 && changed.includes('usage.json') && aside !== undefined) {
+      // It is read before the animals, so it may have been set aside when the other file is refused.
+      after.delete('usage.json.broken-1');
+      after.set('usage.json', aside);
+    }
+    assert.deepEqual(after, before, 'a refusal changes nothing');
     return 'refused';
   } finally {
     for (const other of readdirSync(folder)) if (!good.has(other)) rmSync(join(folder, other));
-    writeFileSync(path, good.get(name)!);
+    for (const name of changed) if (good.has(name)) writeFileSync(join(folder, name), good.get(name)!);
   }
 }
