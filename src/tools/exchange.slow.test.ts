@@ -1,6 +1,8 @@
 /** `petstore export` and `import` as processes. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
@@ -50,6 +52,45 @@ test('an import that is killed has changed nothing or is complete', async (t) =>
   }
   const server = await startServer(t, folder);
   assert.equal((await server.stop()).stderr.split('\n')[0], `petstore: ${count} animals in ${folder}`);
+});
+
+/** Runs `petstore`, and returns the largest memory that it had, in MiB. */
+async function peakOf(t: TestContext, folder: string, ...args: string[]): Promise<number> {
+  const reporting = `
+    import { writeSync } from 'node:fs';
+    process.on('exit', () => writeSync(2, 'peak ' + process.resourceUsage().maxRSS + ' KiB'));`;
+  const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(reporting)}`];
+  const { stderr } = await succeeded(new Program(t, [...node, cliPath, ...args, '--data', folder]).ended);
+  return Number(/peak ([0-9]+) KiB$/.exec(stderr)![1]) / 1024;
+}
+
+test('an import and an export need little memory, however many animals there are', async (t) => {
+  const parent = temporaryFolder(t);
+  const [one, many] = [join(parent, 'one'), join(parent, 'many')];
+  const [few, file, array] = [join(parent, 'few'), join(parent, 'animals'), join(parent, 'array')];
+  const name = 'x'.repeat(1000);
+  writeFileSync(few, linesOf(1));
+  const descriptor = openSync(file, 'w');
+  const count = 300_000;
+  for (let id = 1; id <= count; id++) writeSync(descriptor, `{"id":${id},"name":"${name}","categoryId":1}\n`);
+  closeSync(descriptor);
+  const fileMiB = statSync(file).size / 1024 / 1024;
+  const least = await peakOf(t, one, 'import', few);
+  const peaks: Record<string, number> = {
+    import: await peakOf(t, many, 'import', file),
+    export: await peakOf(t, many, 'export', '--format', 'json', array),
+    'import of an array to others': await peakOf(t, one, 'import', array),
+    'import with the ids': await peakOf(t, join(parent, 'other'), 'import', '--keep-ids', array),
+  };
+  const server = await startServer(t, many);
+  peaks['export of a server'] = await peakOf(t, many, 'export', file);
+  await server.stop();
+  const { stderr } = await succeeded(petstore(t, one, 'export', file));
+  assert.equal(stderr, `exported ${count + 1} animals to ${file}\n`);
+  const texts = Object.entries(peaks).map(([what, peak]) => `${what}: ${peak.toFixed()}`);
+  t.diagnostic(`MiB for a file of ${fileMiB.toFixed()}: one animal: ${least.toFixed()}, ${texts.join(', ')}`);
+  // A program that keeps all animals needs at least as much more as the file has.
+  for (const [what, peak] of Object.entries(peaks)) assert.ok(peak < least + fileMiB / 2, `${what}: ${peak} MiB`);
 });
 
 test('a running server exports, refuses imports in one line, and what was exported can be imported', async (t) => {
