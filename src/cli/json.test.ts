@@ -23,7 +23,7 @@ const members: Readonly<Record<string, string>> = {
   'keys revoke': 'key unsynced',
   'keys set-plan': 'key unsynced',
   'keys unban': 'key unbanned',
-  backup: 'path createdAt animals lastRecord',
+  backup: 'path createdAt animals lastRecord unsynced',
   restore: 'path createdAt lastRecord',
   verify: 'path intact counters keys orders animals segments lastRecord notes damage unreadable',
   salvage: 'path animals keys orders lost',

@@ -51,7 +51,7 @@ const whoTimeoutMs = 2_000;
 /** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
 const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
-/** This user may not open a parent, or its file system is mounted read-only or cannot sync folders: that is no error. */
+/** This user may not open a parent, or its file system is mounted read-only or cannot sync folders: no error. */
 const unsyncable = ['EACCES', 'EPERM', 'EROFS', 'EINVAL'];
 const maxLockNumber = 999_999_999_999_999;
 

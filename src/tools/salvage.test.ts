@@ -206,7 +206,7 @@ test('a new folder whose name cannot be synced is there, and it is said', async 
   });
   const { animals, lost, unsynced } = await salvage(folder, to);
   assert.deepEqual([animals, lost], [5, []]);
-  assert.match(unsynced ?? '', /^cannot sync the folder of .*\/salvaged: EIO.*; the folder was created, but a power cut/);
+  assert.match(unsynced ?? '', /^cannot sync the folder of .*\/salvaged: EIO.*; the folder was created, but a power/);
 });
 
 test('of a file with bad sectors, and beside a file that cannot be opened, everything else is kept', async (t) => {
