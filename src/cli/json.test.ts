@@ -24,10 +24,10 @@ const members: Readonly<Record<string, string>> = {
   'keys set-plan': 'key unsynced',
   'keys unban': 'key unbanned',
   backup: 'path createdAt animals lastRecord unsynced',
-  restore: 'path createdAt lastRecord',
+  restore: 'path createdAt lastRecord unsynced',
   verify: 'path intact counters keys orders animals segments lastRecord notes damage unreadable',
-  salvage: 'path animals keys orders lost',
-  export: 'path what count',
+  salvage: 'path animals keys orders lost unsynced',
+  export: 'path what count unsynced',
   import: 'path what count firstId lastId unsynced',
 };
 const key = 'id name plan perMinute perDay state createdAt expiresAt secrets';
@@ -76,8 +76,8 @@ for (const running of [false, true]) {
     });
     assert.ok(Array.isArray(notes));
     const copied = await run('salvage', restored!, salvaged!);
-    assert.deepEqual(copied, { path: salvaged, animals: 2, keys: 1, orders: 0, lost: [] });
-    assert.deepEqual(await run('export', folder, file), { path: file, what: 'animals', count: 2 });
+    assert.deepEqual(copied, { path: salvaged, animals: 2, keys: 1, orders: 0, lost: [], unsynced: null });
+    assert.deepEqual(await run('export', folder, file), { path: file, what: 'animals', count: 2, unsynced: null });
     assert.match(readFileSync(file, 'utf8'), /^\{"id":1,.*\n\{"id":2,.*\n$/);
     done.push('status'); // see status.test.ts
     assert.deepEqual(Object.keys(commands).filter((name) => !done.includes(name)), [], 'these were not tried');
