@@ -16,16 +16,16 @@ export const cliPath = join(distFolder, 'cli.js');
 
 /** A server that listens. */
 export interface RunningServer extends Program {
-  /** For example `http://127.0.0.1:8080`. */
+  /** For example `http://127.0.0.1:8080`, `https://127.0.0.1:8443` or `unix:/run/petstore.sock`. */
   readonly address: string;
 }
 
 /**
- * Starts the server on a data folder and, unless the flags name another, on a free port of 127.0.0.1.
+ * Starts the server on a data folder and, unless the flags or the variables say otherwise, on a free port of 127.0.0.1.
  *
  * @param flags further flags of the server
  * @param command another command that runs a server, for example one with flags of Node
- * @param env environment variables; without them the log is text
+ * @param env environment variables; without them the log is text, and the port is a free one
  * @throws NotStarted if it is not built
  */
 export function runServer(
@@ -35,7 +35,7 @@ export function runServer(
   command: readonly string[] = [process.execPath, built(serverPath)],
   env: NodeJS.ProcessEnv = {},
 ): Program {
-  return new Program(owner, [...command, '--port', '0', '--data', folder, ...flags], { LOG_FORMAT: 'text', ...env });
+  return new Program(owner, [...command, '--data', folder, ...flags], { PORT: '0', LOG_FORMAT: 'text', ...env });
 }
 
 /**
@@ -45,7 +45,7 @@ export function runServer(
  */
 export async function startServer(...args: Parameters<typeof runServer>): Promise<RunningServer> {
   const server = runServer(...args);
-  const [, address = ''] = await server.printed(/listening on (http:\S+)\n/);
+  const [, address = ''] = await server.printed(/listening on ((?:https?|unix):\S+)\n/);
   return Object.assign(server, { address });
 }
 

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import {
   auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop,
 } from './testing/shop.ts';
-import { get, post, test, type Client } from './testing/wire.ts';
+import { get, post, testOnce as test, type Client } from './testing/wire.ts';
 
 test('requests in flight, and workers that wake together after Retry-After, cause no ban', async (t) => {
   const shop = await openShop(t);

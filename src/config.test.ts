@@ -12,6 +12,7 @@ import { serverPath } from '../harness/server.ts';
 const defaults: Config = {
   host: '127.0.0.1',
   port: 8080,
+  tls: null,
   folder: resolve('data/store'),
   basePath: '/v1',
   maxConnections: 10_000,
@@ -57,10 +58,13 @@ test('flags take precedence over variables, variables over defaults; an empty va
     ACCESS_LOG: 'on',
     DOCS: 'off',
     METRICS: '[::1]:9',
+    TLS_CERT: 'env.crt',
+    TLS_KEY: '/env.key',
   };
   assert.deepEqual(read([], environment), {
     host: '::1',
     port: 81,
+    tls: { cert: resolve('env.crt'), key: '/env.key' },
     folder: '/env',
     basePath: '/env/v1',
     maxConnections: 7,
@@ -71,10 +75,12 @@ test('flags take precedence over variables, variables over defaults; an empty va
   const flags = [
     '--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9',
     '--trust-proxy', '1', '--log-format', 'text', '--metrics', 'localhost:0', '--demo',
+    '--tls-cert', 'flag.crt',
   ];
   assert.deepEqual(read(flags, environment), {
     host: '0.0.0.0',
     port: 0,
+    tls: { cert: resolve('flag.crt'), key: '/env.key' },
     folder: '/flag',
     basePath: '/flag/v1',
     maxConnections: 9,
@@ -82,7 +88,7 @@ test('flags take precedence over variables, variables over defaults; an empty va
     ...{ logFormat: 'text', accessLog: true, docs: false, metrics: { host: 'localhost', port: 0 } },
     demo: true,
   });
-  const unset = { LOG_FORMAT: '', ACCESS_LOG: '', DOCS: '', METRICS: '' };
+  const unset = { LOG_FORMAT: '', ACCESS_LOG: '', DOCS: '', METRICS: '', TLS_CERT: '', TLS_KEY: '' };
   assert.deepEqual(
     read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '', ...unset }),
     defaults,
@@ -129,6 +135,28 @@ test('a host is an IP address, with or without brackets, or a name', () => {
     refused([`--host=${bad}`], {}, /^--host must be an IP address or a host name, not "/);
     if (bad !== '') refused([], { HOST: bad }, /^HOST must be/);
   }
+});
+
+test('a host can be a Unix socket, whose path becomes absolute; then there is no port and no TLS', () => {
+  assert.equal(read(['--host', 'unix:/run/a b.sock']).host, 'unix:/run/a b.sock');
+  assert.equal(read([], { HOST: 'unix:x/../y' }).host, `unix:${resolve('y')}`);
+  assert.equal(read(['--host', 'unix:/x'], { PORT: '80' }).port, 80); // not used
+  const longest = process.platform === 'linux' ? 107 : 103;
+  const path = (bytes: number): string => `unix:/${'é'.repeat((bytes - 1) / 2)}`;
+  assert.equal(read(['--host', path(longest)]).host, path(longest));
+  for (const bad of ['unix:', path(longest + 2)]) {
+    refused(['--host', bad], {}, /^--host must be unix: and a path, which has at most 10[37] bytes when it is absolute, not "/);
+  }
+  refused(['--port', '0'], { HOST: 'unix:/x' }, /^--port cannot be used with a Unix socket; see --help$/);
+  refused(['--host', 'unix:/x', '--tls-cert', 'a', '--tls-key', 'b'], {}, /^TLS cannot be used with a Unix socket/);
+});
+
+test('TLS needs both a certificate and a key', () => {
+  refused(['--tls-cert', 'a'], {}, /^TLS_KEY is missing: TLS needs both --tls-cert and --tls-key; see --help$/);
+  refused(['--tls-key', 'a'], { TLS_CERT: '' }, /^TLS_CERT is missing/);
+  refused([], { TLS_CERT: 'a' }, /^TLS_KEY is missing/);
+  refused(['--tls-cert', ''], { TLS_KEY: 'a', TLS_CERT: 'a' }, /^--tls-cert is missing/);
+  refused(['--tls-cert=', '--tls-key='], {}, /^--tls-cert is missing/); // a mistake in a script does not turn TLS off
 });
 
 test('the data folder becomes an absolute path, and must not be empty', () => {
@@ -187,7 +215,8 @@ test('--help and --version take precedence over everything but an unknown flag',
 test('the help names every flag and variable', () => {
   for (const name of [
     '--host', '--port', '--data', '--base-path', '--max-connections', '--demo', '--help', '--version', 'HOST', 'PORT',
-    'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS', '--no-docs', 'DOCS',
+    'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS', '--tls-cert', '--tls-key', 'TLS_CERT', 'TLS_KEY', 'unix:PATH',
+    '--no-docs', 'DOCS',
   ]) {
     assert.match(serverHelp, new RegExp(`(^|\\s)${name}\\b`, 'm'));
   }

@@ -1,6 +1,10 @@
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { dataFolder, defaultFolder, invalidValue, parseFlags, wholeNumber } from './flags.ts';
+import type { TlsFiles } from './certificate.ts';
+import { maxSocketPathBytes } from './control/folder-lock.ts';
+import { dataFolder, defaultFolder, invalidValue, parseFlags, usageError, wholeNumber } from './flags.ts';
+import { socketPathIn } from './http/listener.ts';
 import type { LogFormat } from './observe/line.ts';
 
 /** The configuration of the server. */
@@ -12,9 +16,13 @@ export const serverHelp = `Usage: petstore serve [options]
 Runs the pet store server. Flags take precedence over environment variables.
 
   flag                   meaning                     variable          default
-  --host HOST            address to listen on        HOST              127.0.0.1
+  --host HOST            address to listen on, or
+                         unix:PATH, a Unix socket    HOST              127.0.0.1
   --port PORT            port; 0 chooses a free one  PORT              8080
   --data DIR             data folder                 DATA_DIR          ${defaultFolder}
+  --tls-cert FILE        serve HTTPS with this
+                         certificate (PEM)           TLS_CERT          none
+  --tls-key FILE         its private key (PEM)       TLS_KEY           none
   --base-path PATH       path of the operations;
                          must end in /v1             BASE_PATH         /v1
   --max-connections N    maximum number of
@@ -38,6 +46,8 @@ const options = {
   host: { type: 'string' },
   port: { type: 'string' },
   data: { type: 'string' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
   'base-path': { type: 'string' },
   'max-connections': { type: 'string' },
   'trust-proxy': { type: 'string' },
@@ -58,17 +68,26 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   const flags = parseFlags({ args: [...args], options }).values;
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  type Flag = 'host' | 'port' | 'base-path' | 'max-connections' | 'trust-proxy' | 'log-format' | 'metrics';
+  type Flag = Exclude<keyof typeof options, 'data' | 'access-log' | 'no-docs' | 'demo' | 'help' | 'version'>;
   const setting = (flag: Flag, variable: string, fallback: string): [name: string, value: string] => {
     const given = flags[flag];
     return given === undefined ? [variable, environment[variable] || fallback] : [`--${flag}`, given];
   };
+  const host = listenHostOf(...setting('host', 'HOST', '127.0.0.1'));
+  const tls = tlsOf(setting('tls-cert', 'TLS_CERT', ''), setting('tls-key', 'TLS_KEY', ''));
+  if (socketPathIn(host) !== null) {
+    if (flags.port !== undefined) throw usageError('--port cannot be used with a Unix socket');
+    if (tls !== null) throw usageError('TLS cannot be used with a Unix socket');
+  }
   return Object.freeze({
-    host: hostOf(...setting('host', 'HOST', '127.0.0.1')),
-    /** 0 chooses a free port. */
+    /** A host, or `unix:` and the absolute path of a Unix socket. */
+    host,
+    /** 0 chooses a free port. Not used for a Unix socket. */
     port: wholeNumber(...setting('port', 'PORT', '8080'), 0, 65_535),
     /** The absolute path of the data folder. */
     folder: dataFolder(flags.data, environment),
+    /** The files of the certificate; null: plain HTTP. */
+    tls,
     basePath: basePathOf(...setting('base-path', 'BASE_PATH', '/v1')),
     maxConnections: wholeNumber(...setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
     /** The number of trusted proxies in front of the server. */
@@ -109,6 +128,24 @@ function addressOf(name: string, value: string): { readonly host: string; readon
     throw invalidValue(name, value, 'a host and a port, like 127.0.0.1:9100 or [::1]:9100');
   }
   return { host: hostOf(name, host), port: wholeNumber(name, port, 0, 65_535) };
+}
+
+function listenHostOf(name: string, value: string): string {
+  const path = socketPathIn(value);
+  if (path === null) return hostOf(name, value);
+  const absolute = resolve(path);
+  if (path !== '' && Buffer.byteLength(absolute) <= maxSocketPathBytes) return `unix:${absolute}`;
+  throw invalidValue(name, value, `unix: and a path, which has at most ${maxSocketPathBytes} bytes when it is absolute`);
+}
+
+type Setting = readonly [name: string, value: string];
+
+/** An empty flag is an error, so that a mistake in a script does not turn TLS off. */
+function tlsOf(cert: Setting, key: Setting): TlsFiles | null {
+  const missing = [cert, key].filter(([, value]) => value === '').map(([name]) => name);
+  if (missing.join() === 'TLS_CERT,TLS_KEY') return null;
+  if (missing.length > 0) throw usageError(`${missing[0]} is missing: TLS needs both --tls-cert and --tls-key`);
+  return { cert: resolve(cert[1]), key: resolve(key[1]) };
 }
 
 function hostOf(name: string, value: string): string {

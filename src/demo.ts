@@ -5,6 +5,7 @@ import { ApiError } from './domain/api-error.ts';
 import { OperatorError } from './domain/operator-error.ts';
 import { orderLine, readOrder } from './domain/order.ts';
 import { readNewPet } from './domain/pet.ts';
+import { socketPathIn } from './http/listener.ts';
 import { readJson, type JsonArray, type JsonObject } from './json/read.ts';
 import type { ServiceOptions } from './service.ts';
 import { ordersName, readOrders, writeOrders } from './store/orders.ts';
@@ -47,10 +48,15 @@ export async function startDemo(samples: ReturnType<typeof readSamples>, stores:
   }
   const { secret } = await stores.keys.create('demo', { name: 'business' }, null, Date.now());
 
-  const address = stores.address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const path = socketPathIn(stores.address);
+  const address = path !== null
+    ? 'http://localhost'
+    : stores.address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  // A certificate is for the name of the shop, not for the address of this machine.
+  const curl = path !== null ? `curl --unix-socket '${path}'` : address.startsWith('https:') ? 'curl -k' : 'curl';
   const base = `${address}${stores.basePath}`;
   // Through a pipe, because other users of the machine can read the arguments of curl.
-  const curl = `echo 'Authorization: Bearer ${secret}' | curl -H @-`;
+  const auth = `echo 'Authorization: Bearer ${secret}' |`;
   return `
 The data folder was empty. It now contains sample animals and orders, and one API key (plan business).
 The key is shown only once:
@@ -59,11 +65,11 @@ The key is shown only once:
 
 Try it:
 
-  ${curl} '${base}/pets?limit=5&status=available'
-  ${curl} -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}' ${base}/pets
-  ${curl} ${base}/pets/1
-  ${curl} ${base}/store/orders
-  curl ${address}/openapi.json
+  ${auth} ${curl} -H @- '${base}/pets?limit=5&status=available'
+  ${auth} ${curl} -H @- -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}' ${base}/pets
+  ${auth} ${curl} -H @- ${base}/pets/1
+  ${auth} ${curl} -H @- ${base}/store/orders
+  ${curl} ${address}/openapi.json
 
 `;
 }

@@ -8,7 +8,7 @@ import { send } from './testing/service.ts';
 import {
   auth, burst, countStatus, free, freePerMinute, header, limits, minute, noon, openShop, second, type Shop,
 } from './testing/shop.ts';
-import { get, post, test } from './testing/wire.ts';
+import { get, post, testOnce as test } from './testing/wire.ts';
 
 test('every response has the three headers, with the limits of the key or else of the address', async (t) => {
   const shop = await openShop(t, { listener: { headTimeoutMs: 300, requestTimeoutMs: 400 } });

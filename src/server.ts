@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { ServedCertificate } from './certificate.ts';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
 import { respondToCommand, type Accounts } from './control/commands.ts';
 import { contentsOf } from './control/contents.ts';
@@ -9,10 +10,11 @@ import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import { statusOf } from './control/status.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
+import { removeStaleSocket } from './files/stale-socket.ts';
 import { storeIdOf } from './files/store-id.ts';
 import { inTurns } from './files/turns.ts';
 import type { Handler } from './http/connection.ts';
-import { Listener } from './http/listener.ts';
+import { Listener, socketPathIn } from './http/listener.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { isActive } from './keys/key.ts';
 import { UsageFile } from './limits/usage-file.ts';
@@ -43,6 +45,8 @@ const stopDeadlineMs = stopGraceMs + 500;
 
 /** The time to write the end of the log to a reader that is slow. */
 const logEndMs = 500;
+/** A loopback address as `URL` writes it: IPv4, the same as IPv6, or IPv6. */
+const loopback = /^(127\.|\[::ffff:7f[0-9a-f]{2}:|\[::1\]$)/;
 
 const args = process.argv.slice(2);
 const format = requestedLogFormat(args, process.env) ?? (process.stderr.isTTY ? 'text' : 'json');
@@ -71,10 +75,12 @@ async function serve(config: Config): Promise<void> {
   const page = config.docs ? readFileSync(new URL('page.html', import.meta.url), 'utf8') : null;
   const samples = config.demo ? readSamples(new URL('sample/', import.meta.url)) : null;
 
+  const certificate = config.tls === null ? null : await ServedCertificate.read(config.tls, log);
   const acquiring = FolderLock.acquire(folder, 'server');
   // Until the server listens, there is nothing to finish. But if the disk hangs, only the deadline can end the process.
   let stop = (): Promise<boolean> => acquiring.then(() => true, () => true);
-  stopOnSignal(() => stop());
+  stopOnSignal(certificate === null ? ['SIGTERM', 'SIGINT', 'SIGHUP'] : ['SIGTERM', 'SIGINT'], () => stop());
+  if (certificate !== null) process.on('SIGHUP', () => void certificate.reload());
   const lock = await acquiring;
   if (!(lock instanceof FolderLock)) {
     const advice = 'stop that process, or choose another folder with --data';
@@ -99,7 +105,8 @@ async function serve(config: Config): Promise<void> {
   const sources: Sources = {
     version: version(),
     maxConnections: config.maxConnections,
-    connections: () => listening?.connections() ?? { open: 0, accepted: 0, refused: 0 },
+    connections: () => listening?.connections() ?? { open: 0, accepted: 0, refused: 0, failedHandshakes: 0 },
+    certificateExpiresAt: () => certificate?.current.expiresAt ?? null,
     keys: () => ({ banned: limiter.bannedKeys(Date.now()), bans: service.bans }),
     animals: () => pets.table.count,
     orders: () => orders.count,
@@ -122,8 +129,9 @@ async function serve(config: Config): Promise<void> {
   const onLost = (reason: string): void => log(reason, 'error');
   lock.serve(null, respond, onLost); // already now, because a million orders take seconds
   await inTurns(orderSteps(folder, orders)).catch(failed);
-  const listener = await listen(handler, config).catch(failed);
+  const listener = await listen(handler, config, certificate).catch(failed);
   const { address } = listener; // it has none any more when it stops
+  warnOfPlainHttp(address);
   listening = { address, connections: () => ({ open: listener.connections, ...listener.counts }) };
   const metricsServer = metrics === null ? null : await serveMetrics(config, metrics, sources).catch(failed);
   lock.serve(address, respond, onLost);
@@ -182,14 +190,30 @@ async function load(pets: PetStore, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function listen(handler: Handler, { host, port, maxConnections }: Config): Promise<Listener> {
+async function listen(handler: Handler, config: Config, served: ServedCertificate | null): Promise<Listener> {
+  const { host, port, maxConnections } = config;
+  const path = socketPathIn(host);
+  const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
+  const certificate = served?.current ?? null;
   try {
-    const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
-    return await Listener.open(handler, { host, port, ...limits, monotonic: () => performance.now() });
+    if (path !== null) await removeStaleSocket(path);
+    const at = { host, port, certificate, monotonic: () => performance.now() };
+    const listener = await Listener.open(handler, { ...at, ...limits });
+    served?.follow((replacement) => listener.setCertificate(replacement));
+    return listener;
   } catch (error) {
-    const advice = 'choose an address of this machine with --host, or another port with --port (0 chooses a free one)';
-    throw new OperatorError(`cannot listen on ${host}, port ${port} (${messageOf(error)}): ${advice}`);
+    const advice = path === null
+      ? 'choose an address of this machine with --host, or another port with --port (0 chooses a free one)'
+      : 'choose another path with --host, in a folder in which this user may write';
+    throw new OperatorError(`cannot listen on ${path ?? `${host}, port ${port}`} (${messageOf(error)}): ${advice}`);
   }
+}
+
+/** Warns the operator if clients send their keys unencrypted over a network. */
+function warnOfPlainHttp(address: string): void {
+  if (!address.startsWith('http:') || loopback.test(new URL(address).hostname)) return;
+  const advice = 'use --tls-cert and --tls-key, or listen on a loopback address behind a proxy with TLS';
+  log(`clients send their keys unencrypted over the network to ${address}: ${advice}`, 'warn', { address });
 }
 
 async function serveMetrics({ metrics: at }: Config, metrics: Metrics, sources: Sources): Promise<MetricsServer> {
@@ -218,10 +242,10 @@ function shellWord(text: string): string {
 }
 
 /**
- * Calls `stop` on SIGTERM, SIGINT or SIGHUP and ends the process: exit code 0 if `stop` returns true, otherwise 1. If
+ * Calls `stop` on one of the signals and ends the process: exit code 0 if `stop` returns true, otherwise 1. If
  * `stop` takes too long, SIGKILL ends it, because `process.exit` waits for a disk that hangs.
  */
-function stopOnSignal(stop: () => Promise<boolean>): void {
+function stopOnSignal(signals: readonly NodeJS.Signals[], stop: () => Promise<boolean>): void {
   const end = async (): Promise<never> => {
     setTimeout(() => {
       const what = `the files could not be saved within ${stopDeadlineMs / 1000} s`;
@@ -236,5 +260,5 @@ function stopOnSignal(stop: () => Promise<boolean>): void {
     }
   };
   let ending: Promise<never> | undefined;
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => void (ending ??= end()));
+  for (const signal of signals) process.on(signal, () => void (ending ??= end()));
 }

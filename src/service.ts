@@ -188,7 +188,7 @@ export class Service implements Handler {
     const { status, code } = refused;
     if (status >= 500) {
       const { id } = sender;
-      const address = clientAddress(sender, this.#options.trustedProxies);
+      const address = clientAddress(sender, this.#options.trustedProxies) || '-';
       const fields = { id, status, code, address, ...(admission.key !== null && { key: admission.key }) };
       this.#failures.note(code, 'warn', `request ${id} was refused with ${status} ${code}`, fields);
     }

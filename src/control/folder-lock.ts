@@ -49,7 +49,7 @@ export interface Held {
 
 const whoTimeoutMs = 2_000;
 /** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
-const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
+export const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
 /** This user may not open a parent, or its file system is mounted read-only or cannot sync folders: no error. */
 const unsyncable = ['EACCES', 'EPERM', 'EROFS', 'EINVAL'];

@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import test from 'node:test';
 
 const source = fileURLToPath(new URL('..', import.meta.url));
-const reading = new Set(['existsSync', 'lstatSync', 'readFileSync', 'readdirSync', 'stat', 'statfs', 'statSync']);
+const reading = new Set([
+  'existsSync', 'lstatSync', 'readFile', 'readFileSync', 'readdirSync', 'stat', 'statfs', 'statSync',
+]);
 /**
  * The lock creates the data folder and the name of its socket, and removes those of dead holders. A new secret is
  * written to stdout, and the log to stderr, which are no files of the data folder.

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { HttpResponse } from '../testing/http-response.ts';
 import {
   assertEchoed, assertRefused, blockUntilReleased, chunkedPost, echo, get, json, kib, post, respond401, settle,
-  startServer, test, waitForEvent,
+  startServer, test, testOnce, waitForEvent,
 } from '../testing/wire.ts';
 import type { Reply } from './reply.ts';
 
@@ -326,7 +326,7 @@ test('stops waiting for a body when the client resets the connection', async (t)
     const client = await server.connect().send(post('/', 'Content-Length: 3'), before);
     await called;
     if (before !== '') release(); // the handler reads the body before the reset, or after it
-    client.socket.resetAndDestroy();
+    await client.reset();
     await client.serverSocketClosed();
     release();
     const { status, body } = await reply!;
@@ -339,7 +339,7 @@ test('drops the waiting requests when the client resets the connection', async (
   const server = await startServer(t, handler);
   const client = await server.connect().send(get('/a'), get('/b').repeat(10), 'junk');
   await called;
-  client.socket.resetAndDestroy();
+  await client.reset();
   await settle(server);
   release();
   await client.serverSocketClosed();
@@ -376,7 +376,7 @@ test('continues to serve after clients disconnect at any point, and closes their
         client.socket.write(whole ? piece : piece.slice(0, piece.length / 2));
         for (let i = 0; i < pauses; i += 1) await new Promise((resolve) => setImmediate(resolve));
       }
-      if (disconnect === 'reset') client.socket.resetAndDestroy();
+      if (disconnect === 'reset') await client.reset();
       else if (disconnect === 'destroy') client.socket.destroy();
       else client.finish().socket.resume().once('end', () => client.socket.destroy());
       if (!serverSocket.closed) await waitForEvent(serverSocket, 'close');
@@ -406,7 +406,8 @@ test('responds to an invalid message after a request although the client has clo
   }
 });
 
-test('responds with Connection: close to a pipelined request by what has arrived when it is its turn', async (t) => {
+// Over TLS, Node parses all that it has read before the first response: the last body is complete when it is its turn.
+testOnce('responds with Connection: close to a pipelined request by what has arrived when it is its turn', async (t) => {
   const server = await startServer(t, respond401);
   const chunk = '1\r\na\r\n0\r\n\r\n';
   for (const last of [

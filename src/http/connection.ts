@@ -11,6 +11,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { ApiError } from '../domain/api-error.ts';
 import { headError } from './head.ts';
 import { newRequestId, sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
@@ -39,6 +40,8 @@ const close = ['Connection', 'close'];
 const maxUnanswered = 128;
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;
+/** How many idle timeouts a client has to read a response over TLS, because Node does not report its progress. */
+const maxTlsTimeouts = 5;
 
 export class Connection {
   readonly #socket: Socket;
@@ -58,6 +61,8 @@ export class Connection {
   #latest: Request | null = null;
   /** The response that is written and not sent yet. */
   #sending: ServerResponse | null = null;
+  /** Over TLS: the idle timeouts since the response was written. */
+  #timeouts = 0;
 
   constructor(socket: Socket, context: ConnectionContext) {
     this.#socket = socket;
@@ -87,7 +92,11 @@ export class Connection {
 
   /** Called after inactivity: the client is idle or does not read its response, or the handler is slow. */
   timedOut(): void {
-    if (this.#isClosing || this.#handled === null || this.#sending !== null) this.#socket.destroy();
+    const socket = this.#socket;
+    // Over TCP, Node reports no timeout while a write makes progress. Over TLS it does not see the progress.
+    const mayBeReading = socket instanceof TLSSocket && socket.writableLength > 0;
+    if (mayBeReading && ++this.#timeouts < maxTlsTimeouts) return void socket.setTimeout(socket.timeout ?? 0);
+    if (this.#isClosing || this.#handled === null || this.#sending !== null) socket.destroy();
   }
 
   /** Handles a request that Node reports, after those that wait already. */
@@ -165,6 +174,7 @@ export class Connection {
   #sent(): void {
     this.#unanswered -= 1;
     this.#sending = null;
+    this.#timeouts = 0;
     if (!this.#socket.writable) return;
     if (this.#latest?.complete) this.#latest = null;
     const next = this.#waiting.shift();

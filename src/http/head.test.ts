@@ -154,11 +154,11 @@ test('continues to serve after a client resets its connection after CONNECT', as
   const server = await startServer(t, handler);
   const answered = await server.connect().send('CONNECT a:1 HTTP/1.1\r\n\r\n');
   await answered.response();
-  answered.socket.resetAndDestroy();
+  await answered.reset();
   await answered.serverSocketClosed();
   const waiting = await server.connect().send(get('/'), 'CONNECT a:1 HTTP/1.1\r\n\r\n');
   await called;
-  waiting.socket.resetAndDestroy();
+  await waiting.reset();
   release();
   await waiting.serverSocketClosed();
   await assertEchoed(await server.connect().send(get('/after')), '/after');

@@ -1,21 +1,23 @@
 /** The listener: its address, the maximum number of connections, timeouts, and how it stops. */
 import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
 import {
-  assertEchoed, assertRefused, blockUntilReleased, echo, get, json, kib, post, respond401, settle, startServer, test,
-  waitForEvent,
+  assertEchoed, assertRefused, blockUntilReleased, echo, get, json, kib, post, respond401, settle,
+  startServer, test, testOverTls, waitForEvent, type TestServer,
 } from '../testing/wire.ts';
 
 test('has an address once it is open, and fails to open on an address in use', async (t) => {
   const server = await startServer(t);
   const { address } = server.listener;
-  assert.match(address, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+  assert.match(address, /^https?:\/\/127\.0\.0\.1:[1-9]\d*$/);
   await assert.rejects(startServer(t, echo, { port: Number(new URL(address).port) }), { code: 'EADDRINUSE' });
   const ipv6 = await startServer(t, echo, { host: '::1' }).catch((error: NodeJS.ErrnoException) => {
     assert.match(String(error.code), /^(EADDRNOTAVAIL|EAFNOSUPPORT)$/);
     return error;
   });
   if (ipv6 instanceof Error) t.diagnostic(`this machine has no IPv6: ${ipv6.message}`);
-  else assert.match(ipv6.listener.address, /^http:\/\/\[::1\]:[1-9]\d*$/);
+  else assert.match(ipv6.listener.address, /^https?:\/\/\[::1\]:[1-9]\d*$/);
 });
 
 // Limits of connections.
@@ -46,7 +48,7 @@ test('responds with 503 to connections over the maximum, and serves the next whe
 test('closes a connection without a response if 1,000 connections are being refused', async (t) => {
   const server = await startServer(t, echo, { maxConnections: -998 });
   for (let i = 0; i < 2; i += 1) await assertRefused(server.connect(), '503 too_many_connections');
-  await server.connect().ended();
+  await server.connect().dropped();
 });
 
 test('closes a connection that is idle for longer than the idle timeout', async (t) => {
@@ -71,7 +73,7 @@ test('does not handle the next request if the client resets the connection durin
   const server = await startServer(t, async () => ({ ...json(null), body: [Buffer.alloc(32 * 1024 * 1024, ' ')] }));
   const client = await server.connect().send(get('/'), get('/never'));
   await waitForEvent(client.socket, 'data');
-  client.socket.resetAndDestroy();
+  await client.reset();
   await client.serverSocketClosed();
   await settle(server);
   assert.deepEqual(server.calls, ['GET /']);
@@ -108,7 +110,7 @@ test('destroys a connection whose client does not read its response', async (t) 
 
 test('keeps a connection whose client reads its response slowly', async (t) => {
   const idleTimeoutMs = 400;
-  const bytesPerMs = 15_000; // the response takes five times as long as the timeout
+  const bytesPerMs = 25_000; // the response takes three times as long as the timeout
   const server = await startServer(t, async () => large, { idleTimeoutMs });
   for (;;) {
     const { socket } = await server.connect().send(get('/'));
@@ -127,7 +129,7 @@ test('keeps a connection whose client reads its response slowly', async (t) => {
     });
     const isComplete = await new Promise<boolean>((resolve) => {
       socket.on('data', () => socket.bytesRead > large.body[0]!.length && resolve(true));
-      socket.on('close', () => resolve(false));
+      for (const event of ['end', 'close']) socket.on(event, () => resolve(false));
     });
     measure();
     if (isComplete) return;
@@ -238,7 +240,7 @@ test('stop() waits for a slow client but not for a discarded body, and accepts n
   await waitForEvent(slow.socket, 'data');
   slow.socket.pause();
   const stop = server.listener.stop(60_000);
-  await server.connect().ended();
+  await server.connect().dropped();
   slow.socket.resume();
   assert.equal((await slow.response()).body.length, body[0]!.length);
   await slow.finish().ended();
@@ -267,4 +269,51 @@ test('stop() returns true if no complete request is unanswered, even if connecti
   await settle(server);
   assert.equal(await server.listener.stop(20), true);
   await half.ended();
+});
+
+// TLS handshakes.
+
+/** Opens a TCP connection to a server with TLS, and sends these bytes. */
+async function begin(t: TestContext, { listener }: TestServer, bytes: string | Buffer = ''): Promise<Socket> {
+  const socket = connect(Number(new URL(listener.address).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => {}); // the server may reset the connection
+  await waitForEvent(socket, 'connect');
+  socket.write(bytes);
+  return socket;
+}
+
+/** The beginning of a ClientHello of 16 KB. */
+const hello = Buffer.from([0x16, 3, 1, 0x3f, 0xf0, 1, 0, 0x3f, 0xec, 3, 3]);
+
+testOverTls('closes a connection whose TLS handshake is not complete after the head timeout', async (t) => {
+  const server = await startServer(t, echo, { headTimeoutMs: 300 });
+  const slow = await begin(t, server, hello);
+  const trickle = setInterval(() => slow.write(Buffer.alloc(1)), 20); // sending does not postpone the timeout
+  t.after(() => clearInterval(trickle));
+  const sockets = [slow, await begin(t, server), await begin(t, server, '\r\n'), await begin(t, server, hello)];
+  await Promise.all(sockets.map((socket) => waitForEvent(socket.resume(), 'close')));
+  while (server.listener.connections > 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(server.listener.counts, { accepted: 0, refused: 0, failedHandshakes: 4 });
+});
+
+testOverTls('stop() does not wait for TLS handshakes', async (t) => {
+  const server = await startServer(t);
+  const sockets = [await begin(t, server), await begin(t, server, hello)];
+  while (server.listener.connections < 2) await new Promise((resolve) => setImmediate(resolve));
+  const closed = sockets.map((socket) => waitForEvent(socket.resume(), 'close'));
+  assert.equal(await server.listener.stop(60_000), true);
+  await Promise.all(closed);
+});
+
+testOverTls('connections in a TLS handshake count against the maximum of all connections only', async (t) => {
+  const server = await startServer(t, echo, { maxConnections: -997 }); // 3 in all
+  const sockets = [await begin(t, server), await begin(t, server, hello), await begin(t, server)];
+  while (server.listener.connections < 3) await new Promise((resolve) => setImmediate(resolve));
+  await waitForEvent((await begin(t, server)).resume(), 'close');
+  const gone = waitForEvent(sockets[0]!, 'close');
+  sockets[0]!.destroy();
+  await gone;
+  while (server.listener.connections > 2) await new Promise((resolve) => setImmediate(resolve));
+  await assertRefused(server.connect(), '503 too_many_connections');
 });

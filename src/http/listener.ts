@@ -1,17 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
 import { maxHeadBytes, wireError } from './head.ts';
 
 export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
+  /** A host, or `unix:` and the path of a Unix socket. */
   readonly host: string;
-  /** 0 chooses a free port. */
+  /** 0 chooses a free port. Not used for a Unix socket. */
   readonly port: number;
+  /** The certificate of HTTPS. Without one: plain HTTP. */
+  readonly certificate?: CertificateInPem | null;
   /** Further connections receive 503 and are closed. */
   readonly maxConnections: number;
-  /** The maximum time to receive the head of a request. */
+  /** The maximum time to receive the head of a request, and before that for a TLS handshake. */
   readonly headTimeoutMs: number;
   /** The maximum time to receive a whole request, head and body. */
   readonly requestTimeoutMs: number;
@@ -19,25 +23,36 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   readonly idleTimeoutMs: number;
 }
 
+/** A certificate with those of its issuers, and its private key. */
+export interface CertificateInPem {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+}
+
+/** TLS 1.0 and 1.1 are obsolete (RFC 8996). */
+const minVersion = 'TLSv1.2';
 /** This many connections over `maxConnections` receive a response; more are dropped without one. */
 const maxRefusedConnections = 1_000;
 
 /** The HTTP server: turns what arrives on sockets into requests for a handler. */
 export class Listener {
-  readonly #server: Server;
+  readonly #server: Server | TlsServer;
+  readonly #scheme: 'http' | 'https';
   readonly #maxConnections: number;
   readonly #context: ConnectionContext;
   readonly #connections = new Map<Socket, Connection>();
+  /** The TCP connections whose TLS handshake is not complete, by the addresses of both ends. */
+  readonly #handshakes = new Map<string, Socket>();
   #refusedConnections = 0;
-  /** How many connections were accepted since the start, and how many of them were refused. */
-  readonly counts = { accepted: 0, refused: 0 };
+  /** How many connections were accepted since the start, how many of them were refused, and failed TLS handshakes. */
+  readonly counts = { accepted: 0, refused: 0, failedHandshakes: 0 };
 
   private constructor(handler: Handler, options: ListenerOptions) {
     const { maxConnections, headTimeoutMs, idleTimeoutMs, monotonic } = options;
     this.#maxConnections = maxConnections;
     const keepAlive = ['Keep-Alive', `timeout=${idleTimeoutMs / 1000}`];
     this.#context = { handler, keepAlive, monotonic, stopping: false };
-    const server = (this.#server = createServer({
+    const settings = {
       maxHeaderSize: maxHeadBytes,
       headersTimeout: headTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
@@ -45,14 +60,24 @@ export class Listener {
       keepAliveTimeout: 0, // server.timeout is enough, and needs no new timer for each response
       requireHostHeader: false, // headError checks it, with our own response
       joinDuplicateHeaders: true, // otherwise a repeated header looks like a single one
-    }));
+    };
+    const { certificate = null } = options;
+    const isTls = certificate !== null;
+    const tlsSettings = { ...certificate, minVersion, handshakeTimeout: headTimeoutMs } as const;
+    const server = isTls ? createTlsServer({ ...settings, ...tlsSettings }) : createServer(settings);
+    this.#server = server;
+    this.#scheme = isTls ? 'https' : 'http';
     server.maxHeadersCount = 0; // unlimited: Node would silently drop the headers above a limit
     server.maxConnections = maxConnections + maxRefusedConnections;
     server.timeout = idleTimeoutMs;
     // Lets a client half-close its connection before it receives its response. Node documents no option for this.
     (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 
-    server.on('connection', (socket) => this.#connected(socket));
+    if (isTls) {
+      server.on('connection', (socket) => this.#handshakeBegan(socket));
+      server.on('tlsClientError', () => this.counts.failedHandshakes++);
+    }
+    server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket));
     server.on('timeout', (socket) => this.#connections.get(socket)?.timedOut());
     for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
       server.on(event, (message, response) => {
@@ -67,9 +92,10 @@ export class Listener {
       connection?.refuse(refusal, message.headers);
     });
     server.on('clientError', (error, socket) => {
+      const connection = this.#connections.get(socket as Socket); // none if the TLS handshake has failed
       const refusal = wireError(error);
-      if (refusal === null) socket.destroy();
-      else this.#connections.get(socket as Socket)?.fail(refusal);
+      if (refusal === null || connection === undefined) socket.destroy();
+      else connection.fail(refusal);
     });
   }
 
@@ -77,20 +103,33 @@ export class Listener {
   static async open(handler: Handler, options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(handler, options);
     const { host, port, maxConnections: backlog } = options; // a short backlog delays a burst of clients by seconds
-    await once(listener.#server.listen({ host, port, backlog }), 'listening');
+    const path = socketPathIn(host);
+    // Its folder decides who can connect: a proxy is another user, and the umask of a service excludes others.
+    const at = path === null ? { host, port } : { path, readableAll: true, writableAll: true };
+    await once(listener.#server.listen({ ...at, backlog }), 'listening');
     listener.#server.on('error', () => {}); // a connection that cannot be accepted (EMFILE) is no reason to end
     return listener;
   }
 
-  /** The address it listens on: `http://127.0.0.1:8080`. */
+  /** The address it listens on: `http://127.0.0.1:8080`, `https://127.0.0.1:8443` or `unix:/run/petstore.sock`. */
   get address(): string {
-    const { address, family, port } = this.#server.address() as AddressInfo;
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+    const at = this.#server.address() as AddressInfo | string;
+    if (typeof at === 'string') return `unix:${at}`;
+    const { address, family, port } = at;
+    return `${this.#scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
-  /** The number of open connections. */
+  /**
+   * Uses another certificate for new connections. It also makes new keys for session tickets: a client cannot resume a
+   * session of the old certificate. Only for HTTPS.
+   */
+  setCertificate(certificate: CertificateInPem): void {
+    (this.#server as TlsServer).setSecureContext({ ...certificate, minVersion });
+  }
+
+  /** The number of open connections, those in a TLS handshake included. */
   get connections(): number {
-    return this.#connections.size;
+    return this.#handshakes.size + this.#connections.size;
   }
 
   /**
@@ -99,6 +138,7 @@ export class Listener {
    */
   async stop(graceMs: number): Promise<boolean> {
     this.#context.stopping = true;
+    for (const socket of this.#handshakes.values()) socket.destroy();
     let allDone = true;
     const timer = setTimeout(() => {
       for (const [socket, connection] of this.#connections) {
@@ -113,7 +153,18 @@ export class Listener {
     return allDone;
   }
 
+  #handshakeBegan(socket: Socket): void {
+    if (this.#context.stopping) return void socket.destroy();
+    const ends = endsOf(socket);
+    this.#handshakes.set(ends, socket);
+    socket.once('close', () => this.#handshakes.delete(ends));
+  }
+
   #connected(socket: Socket): void {
+    this.#handshakes.delete(endsOf(socket));
+    // http.createServer sets it. As an option of https.createServer, it would also keep a connection whose client has
+    // closed its side before the handshake is complete.
+    socket.allowHalfOpen = true;
     if (this.#context.stopping) return void socket.destroy();
     this.counts.accepted++;
     const connection = new Connection(socket, this.#context);
@@ -131,4 +182,14 @@ export class Listener {
     const message = `This server serves ${this.#maxConnections} connections at a time.`;
     connection.refuse(new ApiError('too_many_connections', message, { retryAfterSeconds: 1 }));
   }
+}
+
+/** Returns the path of a Unix socket; null if the host is that of an IP address. */
+export function socketPathIn(host: string): string | null {
+  return host.startsWith('unix:') ? host.slice('unix:'.length) : null;
+}
+
+/** The addresses of both ends of a connection. A TLS socket has those of its TCP socket. */
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }

@@ -7,7 +7,14 @@ import type { Exposition } from './exposition.ts';
 export interface Sources {
   readonly version: string;
   readonly maxConnections: number;
-  readonly connections: () => { readonly open: number; readonly accepted: number; readonly refused: number };
+  readonly connections: () => {
+    readonly open: number;
+    readonly accepted: number;
+    readonly refused: number;
+    readonly failedHandshakes: number;
+  };
+  /** In milliseconds since the epoch; null without TLS. */
+  readonly certificateExpiresAt: () => number | null;
   readonly keys: () => { readonly banned: number; readonly bans: number };
   readonly animals: () => number;
   readonly orders: () => number;
@@ -38,11 +45,17 @@ interface Files {
 export function writeServer(exposition: Exposition, sources: Sources): void {
   const gauge = (name: string, help: string, value: number): void => exposition.add('gauge', name, help, value);
   const counter = (name: string, help: string, value: number): void => exposition.add('counter', name, help, value);
-  const { open, accepted, refused } = sources.connections();
+  const { open, accepted, refused, failedHandshakes } = sources.connections();
   gauge('petstore_connections', 'Open connections.', open);
   gauge('petstore_connections_limit', 'Connections served at a time: --max-connections.', sources.maxConnections);
   counter('petstore_connections_accepted_total', 'Connections that were accepted, refused ones included.', accepted);
   counter('petstore_connections_refused_total', 'Connections that were one too many.', refused);
+  const expiresAt = sources.certificateExpiresAt();
+  if (expiresAt !== null) {
+    counter('petstore_tls_handshake_failures_total', 'TLS handshakes that failed or took too long.', failedHandshakes);
+    gauge('petstore_tls_certificate_expiration_timestamp_seconds', 'When the certificate expires, since the epoch.',
+      expiresAt / 1000);
+  }
   const { banned, bans } = sources.keys();
   gauge('petstore_keys_banned', 'Keys that are banned.', banned);
   counter('petstore_bans_total', 'Bans that have begun.', bans);

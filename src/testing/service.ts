@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request, type OutgoingHttpHeaders } from 'node:http';
+import { request as requestOverTls } from 'node:https';
 import type { TestContext } from 'node:test';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
@@ -127,12 +128,13 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   return opened;
 }
 
-/** Sends one request on a new connection. */
+/** Sends one request on a new connection: over TCP, over TLS to a server with any certificate, or to a Unix socket. */
 export function send(
   address: string, method: string, path: string, { key = null, headers = {}, body }: CallOptions = {},
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(address);
+    const { protocol, hostname, port, pathname } = new URL(address);
+    const to = protocol === 'unix:' ? { socketPath: pathname } : { hostname, port, rejectUnauthorized: false };
     const bodyHeaders = (sent: string | Buffer): OutgoingHttpHeaders =>
       ({ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(sent)) });
     const all = {
@@ -140,7 +142,8 @@ export function send(
       ...(body === undefined ? {} : bodyHeaders(body)),
       ...headers,
     };
-    const message = request({ hostname, port, method, path, headers: all, agent: false }, (response) => {
+    const begin = protocol === 'https:' ? requestOverTls : request;
+    const message = begin({ ...to, method, path, headers: all, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject).on('end', () => {
         const names = response.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());

@@ -8,16 +8,36 @@ import { subscribe } from 'node:diagnostics_channel';
 import { STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import nodeTest, { type TestContext } from 'node:test';
+import { connect as connectTls, Server as TlsServer } from 'node:tls';
 import { emptyBody } from '../http/body.ts';
 import { refusal, type ApiError } from '../domain/api-error.ts';
 import type { Handler } from '../http/connection.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { bytesOf, errorReply, type Reply } from '../http/reply.ts';
 import type { Request } from '../http/request.ts';
+import { makeCertificate } from './certificates.ts';
 import { codeOf, type HttpResponse } from './http-response.ts';
 
 /** Defines a test that fails after two minutes, so that it cannot hang if what it waits for does not happen. */
-export const test = (name: string, run: (t: TestContext) => Promise<void>) => nodeTest(name, { timeout: 120_000 }, run);
+export const testOnce = (name: string, run: (t: TestContext) => Promise<void>) =>
+  nodeTest(name, { timeout: 120_000 }, run);
+
+/** Defines such a test in which the servers of `startServer` use TLS. */
+export const testOverTls = (name: string, run: (t: TestContext) => Promise<void>) =>
+  testOnce(name, (t) => {
+    overTls.add(t);
+    return run(t);
+  });
+
+/** Defines such a test over plain TCP, and the same over TLS. */
+export function test(name: string, run: (t: TestContext) => Promise<void>): void {
+  testOnce(name, run);
+  testOverTls(`${name}, over TLS`, run);
+}
+
+/** The tests whose servers use TLS. */
+const overTls = new WeakSet<TestContext>();
+const certificate = makeCertificate();
 
 // The server under test.
 
@@ -44,9 +64,10 @@ export async function startServer(
     },
     refuse: (_, refusal) => errorReply(refusal),
   };
+  const isTls = overTls.has(t);
   const listener = await Listener.open(handler, {
-    monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections: 100, headTimeoutMs: 60_000,
-    requestTimeoutMs: 60_000, idleTimeoutMs: 65_000, ...options,
+    monotonic: () => performance.now(), host: '127.0.0.1', port: 0, certificate: isTls ? certificate : null,
+    maxConnections: 100, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, idleTimeoutMs: 65_000, ...options,
   });
   const clients: Client[] = [];
   t.after(async () => {
@@ -58,7 +79,7 @@ export async function startServer(
     listener,
     calls,
     connect() {
-      const client = new Client(port);
+      const client = new Client(port, isTls);
       clients.push(client);
       return client;
     },
@@ -105,14 +126,20 @@ export function blockUntilReleased(
 
 // The client.
 
-const acceptedSockets = new Map<number, WeakRef<Socket>>();
+/** The sockets at the server's end, by the port of the client: of TCP, and of TLS after the handshake. */
+const acceptedSockets = { tcp: new Map<number, WeakRef<Socket>>(), tls: new Map<number, WeakRef<Socket>>() };
 const onAccepted = new Set<() => void>();
-subscribe('net.server.socket', (message) => {
-  const { socket } = message as { socket: Socket };
-  acceptedSockets.set(socket.remotePort ?? 0, new WeakRef(socket));
+function accepted(kind: keyof typeof acceptedSockets, socket: Socket): void {
+  acceptedSockets[kind].set(socket.remotePort ?? 0, new WeakRef(socket));
   for (const wake of onAccepted) wake();
   onAccepted.clear();
-});
+}
+subscribe('net.server.socket', (message) => accepted('tcp', (message as { socket: Socket }).socket));
+const { emit } = TlsServer.prototype; // node:tls has no such channel
+TlsServer.prototype.emit = function (...args: [event: string | symbol, ...values: unknown[]]) {
+  if (args[0] === 'secureConnection') accepted('tls', args[1] as Socket);
+  return Reflect.apply(emit, this, args) as boolean;
+};
 
 /** Waits for an event. Unlike `once` of node:events it handles no errors: an unhandled error must fail the test. */
 export const waitForEvent = (socket: Socket, event: string) =>
@@ -122,7 +149,11 @@ const requestIds = new Set<string>();
 
 /** A connection to the server under test, which writes and reads raw bytes. */
 export class Client {
+  /** With TLS, the socket that encrypts. */
   readonly socket: Socket;
+  readonly #tcpSocket: Socket;
+  #isHandshaking: boolean;
+  readonly #acceptedSockets: Map<number, WeakRef<Socket>>;
   #text = '';
   /** With fewer characters, the first response in the text is incomplete. */
   #needed = 0;
@@ -133,8 +164,13 @@ export class Client {
   /** The error that ended the connection; null if it was closed in order. */
   error: NodeJS.ErrnoException | null = null;
 
-  constructor(port: number) {
-    this.socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+  constructor(port: number, isTls = false) {
+    this.#acceptedSockets = acceptedSockets[isTls ? 'tls' : 'tcp'];
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+    this.#tcpSocket = socket;
+    this.socket = isTls ? connectTls({ socket, host: 'localhost', ca: certificate.cert }) : socket;
+    this.#isHandshaking = isTls;
+    this.socket.once('secureConnect', () => (this.#isHandshaking = false));
     this.socket.setEncoding('latin1');
     this.socket.on('data', (text: string) => {
       this.#text += text;
@@ -162,10 +198,20 @@ export class Client {
     return this;
   }
 
-  /** Closes the client's side. */
+  /** Closes the client's side, over TLS after the handshake. */
   finish(): this {
-    this.socket.end();
+    if (this.#isHandshaking) this.socket.once('secureConnect', () => this.socket.end());
+    else this.socket.end();
     return this;
+  }
+
+  /**
+   * Makes the kernel reset the connection. Over TLS, Node writes session tickets after it has reported the first bytes;
+   * if that write fails, it reports an end in place of a reset.
+   */
+  async reset(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#tcpSocket.resetAndDestroy();
   }
 
   /** Returns the next response, after checking what every response must have. `method` is that of the request. */
@@ -188,6 +234,13 @@ export class Client {
     assert.equal(this.error, null);
   }
 
+  /** Waits until the server has closed the connection without a response: over TLS, before the handshake. */
+  async dropped(): Promise<void> {
+    while (!this.#ended) await this.#more();
+    assert.equal(this.#text, '');
+    assert.equal(this.error?.code, this.socket === this.#tcpSocket ? undefined : 'ECONNRESET');
+  }
+
   /** The number of bytes that have arrived and are not part of a response that the test has read. */
   get unreadBytes(): number {
     return this.#text.length;
@@ -196,8 +249,8 @@ export class Client {
   /** Returns the socket at the server's end of this connection, once the server has accepted it. */
   async serverSocket(): Promise<Socket> {
     if (this.socket.connecting) await waitForEvent(this.socket, 'connect');
-    while (!acceptedSockets.has(this.#port)) await new Promise<void>((resolve) => onAccepted.add(resolve));
-    return (this.#accepted ??= acceptedSockets.get(this.#port)!.deref()!);
+    while (!this.#acceptedSockets.has(this.#port)) await new Promise<void>((resolve) => onAccepted.add(resolve));
+    return (this.#accepted ??= this.#acceptedSockets.get(this.#port)!.deref()!);
   }
 
   /** Waits until the socket at the server's end is closed. */

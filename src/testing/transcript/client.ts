@@ -1,6 +1,7 @@
-/** A raw TCP client that records what it sends and receives, byte for byte. */
+/** A raw client, over TCP or TLS, that records what it sends and receives, byte for byte. */
 import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 /** The record of one connection. */
 export interface Exchange {
@@ -24,9 +25,10 @@ export class TranscriptClient {
   #ended: Exchange['end'] | null = null;
   #wake = (): void => {};
 
-  /** Connects from `localAddress`. */
-  constructor(port: number, localAddress: string) {
-    this.#socket = connect({ host: '127.0.0.1', port, localAddress, allowHalfOpen: true, noDelay: true });
+  /** Connects from `localAddress`: over TLS if the server has a certificate. */
+  constructor(port: number, localAddress: string, certificate: string | null) {
+    const socket = connect({ host: '127.0.0.1', port, localAddress, allowHalfOpen: true, noDelay: true });
+    this.#socket = certificate === null ? socket : connectTls({ socket, host: 'localhost', ca: certificate });
     this.#socket.setEncoding('latin1').on('data', (text: string) => {
       this.#text += text;
       this.#wake();

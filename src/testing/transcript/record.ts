@@ -11,18 +11,20 @@ import { pathToFileURL } from 'node:url';
 import { thisProcess, type Owner } from '../../../harness/owner.ts';
 import { serverPath } from '../../../harness/server.ts';
 import type { Exchange } from './client.ts';
+import type { TestCertificate } from '../certificates.ts';
 import { groups, type Group } from './scenarios.ts';
 import { TranscriptServer } from './server.ts';
 
 /** The records of each scenario's connections, by the name of the scenario. */
 export type Record = { [scenario: string]: readonly Exchange[] };
 
-/** Starts a server, runs the scenarios of a group on it, and returns their records. */
+/** Starts a server, runs the scenarios of a group on it, over TLS with a certificate, and returns their records. */
 export async function recordGroup(
-  owner: Owner, group: Group, server = serverPath, node = process.execPath,
+  owner: Owner, group: Group, server = serverPath, node = process.execPath, certificate?: TestCertificate,
 ): Promise<Record> {
   const { scenarios } = group;
-  const running = await TranscriptServer.start(owner, node, server, { ...group.server, keys: scenarios.length + 1 });
+  const options = { ...group.server, keys: scenarios.length + 1, certificate };
+  const running = await TranscriptServer.start(owner, node, server, options);
   try {
     if (!group.empty) await running.fill(group.server.args?.[1]?.endsWith('/v1') ? group.server.args[1] : '/v1');
     const record: Record = {};

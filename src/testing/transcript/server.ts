@@ -9,6 +9,7 @@ import { storeIdOf } from '../../files/store-id.ts';
 import { encodeKey } from '../../keys/key.ts';
 import { hashSecret, newSecret } from '../../keys/secret.ts';
 import type { Plan } from '../../limits/plans.ts';
+import { certificateFlags, type TestCertificate } from '../certificates.ts';
 import { send } from '../service.ts';
 import { TranscriptClient } from './client.ts';
 
@@ -23,6 +24,8 @@ export interface ServerOptions {
   readonly keys: number;
   /** Whether the keys with the free plan are banned. */
   readonly banned?: boolean;
+  /** With it, the server uses TLS. */
+  readonly certificate?: TestCertificate | undefined;
 }
 
 const ordersFile = `[
@@ -35,7 +38,8 @@ const large: Plan = { name: 'enterprise', perMinute: 100_000, perDay: 1_000_000 
 
 export class TranscriptServer {
   readonly process: RunningServer;
-  readonly port: number;
+  readonly #address: string;
+  readonly #certificate: string | null;
   /** The secrets of the keys with a large plan, and of those with the free plan. */
   readonly secrets: { readonly large: readonly string[]; readonly free: readonly string[] };
 
@@ -54,28 +58,33 @@ export class TranscriptServer {
     const limit = options.maxFileKib === undefined ? '' : `ulimit -S -f ${options.maxFileKib}; `;
     const command = ['bash', '-c', `${limit}exec "$0" "$@"`, nodePath, '--import', clock, serverPath];
     const env = { TRANSCRIPT_NOW: options.now };
-    return new TranscriptServer(await startServer(owner, folder, options.args, command, env), secrets);
+    const { certificate, args = [] } = options;
+    const flags = certificate === undefined ? args : [...args, ...certificateFlags(temporaryFolder(owner), certificate)];
+    const server = await startServer(owner, folder, flags, command, env);
+    return new TranscriptServer(server, secrets, certificate?.cert ?? null);
   }
 
-  private constructor(server: RunningServer, secrets: TranscriptServer['secrets']) {
+  private constructor(server: RunningServer, secrets: TranscriptServer['secrets'], certificate: string | null) {
     this.process = server;
     this.secrets = secrets;
-    this.port = Number(new URL(server.address).port);
+    this.#address = server.address;
+    this.#certificate = certificate;
   }
 
   /** Connects from the `index`th loopback address: the server counts its requests separately. */
   connect(index: number): TranscriptClient {
-    return new TranscriptClient(this.port, `127.0.${1 + (index >> 7)}.${1 + (index & 0x7f)}`);
+    const port = Number(new URL(this.#address).port);
+    return new TranscriptClient(port, `127.0.${1 + (index >> 7)}.${1 + (index & 0x7f)}`, this.#certificate);
   }
 
   /** Makes some round trips on other connections. After them, the server has read whatever the kernel had received. */
   async settle(): Promise<void> {
-    for (let i = 0; i < 3; i += 1) await send(`http://127.0.0.1:${this.port}`, 'OPTIONS', '*').catch(() => null);
+    for (let i = 0; i < 3; i += 1) await send(this.#address, 'OPTIONS', '*').catch(() => null);
   }
 
   /** Returns whether the server still accepts connections. */
   isAccepting(): Promise<boolean> {
-    return send(`http://127.0.0.1:${this.port}`, 'OPTIONS', '*').then(() => true, () => false);
+    return send(this.#address, 'OPTIONS', '*').then(() => true, () => false);
   }
 
   /** Adds 3 animals with short names and 60 with long names, a page of which takes more than one write. */
@@ -85,7 +94,7 @@ export class TranscriptServer {
     for (const [index, name] of names.entries()) {
       const body = JSON.stringify({ name, categoryId: index, status: ['available', 'pending', 'sold'][index % 3] });
       const key = this.secrets.large.at(-1)!;
-      const { status } = await send(`http://127.0.0.1:${this.port}`, 'POST', `${basePath}/pets`, { key, body });
+      const { status } = await send(this.#address, 'POST', `${basePath}/pets`, { key, body });
       if (status !== 201) throw new Error(`an animal could not be added: ${status}`);
     }
   }

@@ -1,0 +1,80 @@
+/** The built server on a Unix socket: `--host unix:PATH`. */
+import assert from 'node:assert/strict';
+import { existsSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { temporaryFolder } from '../harness/owner.ts';
+import { Program } from '../harness/program.ts';
+import { makeKey, petstore, runServer, startServer } from '../harness/server.ts';
+import { send } from './testing/service.ts';
+
+test('serves requests on a socket that everybody may connect to, and removes it when it stops', async (t) => {
+  const [place, folder] = [temporaryFolder(t), temporaryFolder(t)];
+  const path = join(place, 'http.sock');
+  // The umask is that of deploy/petstore.service.
+  const command = ['sh', '-c', 'umask 077; exec "$0" "$@"', process.execPath, join('dist', 'server.js')];
+  const server = await startServer(t, folder, ['--demo'], command, { HOST: `unix:${path}` });
+  assert.equal(server.address, `unix:${path}`);
+  assert.equal(lstatSync(path).mode & 0o666, 0o666);
+  const [, key] = await server.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n[^]*openapi\.json\n/);
+  assert.equal((await send(server.address, 'GET', '/v1/pets', { key: key! })).status, 200);
+  for (const line of server.stdout.split('\n').filter((text) => text.startsWith('  curl '))) {
+    const { code, stdout } = await new Program(t, ['sh', '-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
+    if (code === 127) t.diagnostic('curl is not installed: the commands were not tried');
+    else assert.match(stdout, /^20[01]$/, line);
+  }
+  const second = await runServer(t, folder).ended;
+  assert.ok(second.stderr.includes(`unix:${path}`), second.stderr);
+  const { code, stderr } = await server.stop();
+  assert.equal(code, 0);
+  assert.doesNotMatch(stderr, /unencrypted|limit/);
+  assert.equal(existsSync(path), false);
+});
+
+test('replaces the socket of a killed server, but no other file and no socket that is in use', async (t) => {
+  const place = temporaryFolder(t);
+  const path = join(place, 'http.sock');
+  const host = ['--host', `unix:${path}`];
+  await (await startServer(t, temporaryFolder(t), host)).kill();
+  assert.ok(existsSync(path));
+  const server = await startServer(t, temporaryFolder(t), host);
+  assert.equal((await send(server.address, 'GET', '/healthz')).status, 200);
+
+  writeFileSync(join(place, 'file'), 'text');
+  mkdirSync(join(place, 'folder'));
+  symlinkSync(path, join(place, 'link'));
+  for (const [name, reason] of [
+    ['http.sock', 'EADDRINUSE'], ['file', 'EADDRINUSE'], ['folder', 'EADDRINUSE'], ['link', 'EADDRINUSE'],
+    ['none/http.sock', '(EACCES|ENOENT)'],
+  ] as const) {
+    const { code, stderr } = await runServer(t, temporaryFolder(t), ['--host', `unix:${join(place, name)}`]).ended;
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`^petstore: cannot listen on ${join(place, name)} \\(listen ${reason}[^\n]+--host[^\n]+\n$`));
+  }
+  assert.equal(lstatSync(join(place, 'file')).size, 4);
+  assert.ok(lstatSync(join(place, 'link')).isSymbolicLink());
+  assert.equal((await send(server.address, 'GET', '/healthz')).status, 200);
+});
+
+test('clients of a socket share one limit, unless a trusted proxy names them', async (t) => {
+  for (const [flags, remaining, logged] of [[[], '58', '-'], [['--trust-proxy', '1'], '59', '203.0.113.8']] as const) {
+    const host = `unix:${join(temporaryFolder(t), 'http.sock')}`;
+    const server = await startServer(t, temporaryFolder(t), ['--host', host, '--access-log', ...flags]);
+    const from = (address: string) =>
+      send(server.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
+    await from('203.0.113.7');
+    const { status, headers } = await from('203.0.113.8');
+    assert.deepEqual([status, headers.get('x-ratelimit-remaining')], [401, remaining]);
+    const { stderr } = await server.stop();
+    assert.match(stderr, new RegExp(` - ${logged.replaceAll('.', '\\.')} GET "/v1/pets" 401 `));
+  }
+});
+
+test('petstore manages the keys of a server on a socket', async (t) => {
+  const folder = temporaryFolder(t);
+  const server = await startServer(t, folder, ['--host', `unix:${join(temporaryFolder(t), 'http.sock')}`]);
+  const key = await makeKey(t, folder);
+  assert.equal((await send(server.address, 'GET', '/v1/pets', { key })).status, 200);
+  await petstore(t, folder, 'keys', 'revoke', 'k1');
+  assert.equal((await send(server.address, 'GET', '/v1/pets', { key })).status, 401);
+});
