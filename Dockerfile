@@ -16,8 +16,9 @@ WORKDIR /data
 USER 1000:1000
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["node", "-e", \
-  "const { TLS_CERT, PORT } = process.env;\
-   const options = { host: '127.0.0.1', port: PORT || 8080, path: '/healthz', rejectUnauthorized: false };\
+  "const { HOST, PORT, TLS_CERT } = process.env;\
+   const at = HOST.startsWith('unix:') ? { socketPath: HOST.slice(5) } : { host: '127.0.0.1', port: PORT || 8080 };\
+   const options = { ...at, path: '/healthz', rejectUnauthorized: false };\
    require(TLS_CERT ? 'https' : 'http').get(options, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1))"]
 # Node is the first process of the container and receives its signals.
 ENTRYPOINT ["petstore"]

@@ -25,11 +25,11 @@ async function isMissing(t: TestContext, name: string): Promise<boolean> {
   return code !== 0;
 }
 
-/** Starts the server with the command and the variables of the unit. */
-function serve(owner: Owner, folder: string): Promise<RunningServer> {
+/** Starts the server with the command and the variables of the unit, and with others. */
+function serve(owner: Owner, folder: string, more: NodeJS.ProcessEnv = {}): Promise<RunningServer> {
   const words = (name: string) => new RegExp(`^${name}=(.+)$`, 'm').exec(unit)![1]!.split(' ');
   const env = words('Environment').map((variable) => variable.split('=') as [string, string]);
-  return startServer(owner, folder, [], words('ExecStart'), Object.fromEntries(env));
+  return startServer(owner, folder, [], words('ExecStart'), { ...Object.fromEntries(env), ...more });
 }
 
 test('systemd accepts the unit, and finds it hardened', async (t) => {
@@ -73,7 +73,7 @@ class Nginx {
     for (let attempt = 1; ; attempt++) {
       const port = await freePort();
       const site = deployed('nginx.conf')
-        .replace('127.0.0.1:8080', new URL(upstream).host)
+        .replace('127.0.0.1:8080', upstream.startsWith('unix:') ? upstream : new URL(upstream).host)
         .replace('listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`)
         .replace('    listen [::]:443 ssl;\n', '')
         .replace('/etc/letsencrypt/live/shop.example/fullchain.pem', certificate)
@@ -175,6 +175,19 @@ test('through nginx, requests without a key are limited by the address of the cl
   assert.equal(response.status, 429);
   assert.ok(count > 60 && count <= 200, `${count} requests`);
   assert.equal((await nginx.send('/v1/pets', { localAddress: '127.0.0.2' })).status, 401);
+});
+
+test('through nginx, the server can listen on a Unix socket', async (t) => {
+  if (await isMissing(t, 'nginx') || await isMissing(t, 'openssl')) return;
+  const folder = temporaryFolder(t);
+  const server = await serve(t, folder, { HOST: `unix:${join(temporaryFolder(t), 'http.sock')}` });
+  assert.match(server.address, /^unix:\//);
+  const nginx = await Nginx.start(t, server.address);
+  const headers = authorized(await makeKey(t, folder));
+  assert.equal((await nginx.send('/v1/pets', { headers })).status, 200);
+  for (const localAddress of ['127.0.0.2', '127.0.0.2', '127.0.0.3']) await nginx.send('/v1/pets', { localAddress });
+  const { status, headers: limits } = await nginx.send('/v1/pets', { localAddress: '127.0.0.2' });
+  assert.deepEqual([status, limits['x-ratelimit-remaining']], [401, '57']); // each client has a limit of its own
 });
 
 test('nginx keeps its connections to the server', async (t) => {

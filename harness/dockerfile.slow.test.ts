@@ -1,11 +1,12 @@
 /** The Dockerfile: its steps, in a folder for each stage instead of a container, and the image's commands. */
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './owner.ts';
 import { outputOf, Program } from './program.ts';
+import { certificateFlags, makeCertificate } from './certificates.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -107,4 +108,16 @@ test('the image serves as its user, keeps its data in the volume, reports its he
   assert.equal(statSync(join(folder, 'data/store/keys.json')).uid, 1000);
   assert.equal((await server.stop()).code, 0);
   assert.equal((await healthy()).code, 1);
+
+  // The health check finds the server wherever the variables say.
+  const place = join(folder, 'data');
+  const flags = certificateFlags(place, makeCertificate());
+  for (const name of ['cert.pem', 'key.pem']) chownSync(join(place, name), 1000, 1000);
+  const other = [{ TLS_CERT: flags[1], TLS_KEY: flags[3] }, { HOST: `unix:${place}/http.sock` }, { HOST: '::' }];
+  for (const variables of other) {
+    const again = run(command, { PORT: '0', ...variables });
+    const started = await again.printed(/^petstore listening on (?:unix:.+|https?:.+:(\d+))\n/);
+    assert.equal((await run(health, { ...variables, PORT: started[1] ?? '1' }).ended).code, 0, started[0]);
+    await again.stop();
+  }
 });

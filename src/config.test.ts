@@ -145,7 +145,8 @@ test('a host can be a Unix socket, whose path becomes absolute; then there is no
   const path = (bytes: number): string => `unix:/${'é'.repeat((bytes - 1) / 2)}`;
   assert.equal(read(['--host', path(longest)]).host, path(longest));
   for (const bad of ['unix:', path(longest + 2)]) {
-    refused(['--host', bad], {}, /^--host must be unix: and a path, which has at most 10[37] bytes when it is absolute, not "/);
+    const rule = /^--host must be unix: and a path, which has at most 10[37] bytes when it is absolute, not "/;
+    refused(['--host', bad], {}, rule);
   }
   refused(['--port', '0'], { HOST: 'unix:/x' }, /^--port cannot be used with a Unix socket; see --help$/);
   refused(['--host', 'unix:/x', '--tls-cert', 'a', '--tls-key', 'b'], {}, /^TLS cannot be used with a Unix socket/);

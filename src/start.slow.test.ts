@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program, type Ended } from '../harness/program.ts';
@@ -18,6 +19,7 @@ import { storeIdOf } from './files/store-id.ts';
 import { encodeMarker } from './store/journal-format.ts';
 import { LineTable } from './store/line-table.ts';
 import { writeSnapshot } from './store/snapshot.ts';
+import { certificateFlags, makeCertificate } from '../harness/certificates.ts';
 import { codeOf } from './testing/http-response.ts';
 import { backUp } from './tools/backup.ts';
 import { Progress } from './tools/progress.ts';
@@ -44,8 +46,8 @@ async function slowFolder(t: TestContext): Promise<{ folder: string; key: string
 }
 
 /** Starts a server on such a folder, and waits until it listens. */
-async function startSlowly(t: TestContext, folder: string, slow: string) {
-  const server = runServer(t, folder, [], command, { SLOW_READS: slow });
+async function startSlowly(t: TestContext, folder: string, slow: string, flags: readonly string[] = []) {
+  const server = runServer(t, folder, flags, command, { SLOW_READS: slow });
   for (;;) {
     const lock = readdirSync(folder).find((name) => /^lock\.\d+$/.test(name));
     const sent = sendMessage(join(folder, lock ?? ''), { op: 'who' }, 5_000);
@@ -207,6 +209,30 @@ test('commands work while many orders are read, before the server listens', asyn
   rmSync(gate);
   await server.printed(/^petstore listening on http:\S+\n$/);
   assert.equal((await statusOf(t, folder)).orders, count);
+  assert.equal((await server.stop()).code, 0);
+});
+
+test('with TLS, SIGHUP changes the certificate during the start', async (t) => {
+  const { folder, slow } = await slowFolder(t);
+  const place = temporaryFolder(t);
+  const [first, second] = [makeCertificate(), makeCertificate()];
+  const { server, address } = await startSlowly(t, folder, slow, certificateFlags(place, first));
+  const served = async (): Promise<string> => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(address).port), rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const certificate = socket.getPeerX509Certificate()!.toString();
+    socket.destroy();
+    return certificate;
+  };
+  assert.equal(await served(), first.cert);
+  certificateFlags(place, second);
+  server.child.kill('SIGHUP');
+  await server.printed(/cert\.pem again/, 'stderr');
+  assert.equal(await served(), second.cert);
+  assert.equal(server.stdout, '');
+  rmSync(slow);
+  await server.printed(/^petstore listening on https:\S+\n$/);
+  assert.equal(await served(), second.cert);
   assert.equal((await server.stop()).code, 0);
 });
 

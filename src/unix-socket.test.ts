@@ -49,7 +49,8 @@ test('replaces the socket of a killed server, but no other file and no socket th
   ] as const) {
     const { code, stderr } = await runServer(t, temporaryFolder(t), ['--host', `unix:${join(place, name)}`]).ended;
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`^petstore: cannot listen on ${join(place, name)} \\(listen ${reason}[^\n]+--host[^\n]+\n$`));
+    const line = `^petstore: cannot listen on ${join(place, name)} \\(listen ${reason}[^\n]+--host[^\n]+\n$`;
+    assert.match(stderr, new RegExp(line));
   }
   assert.equal(lstatSync(join(place, 'file')).size, 4);
   assert.ok(lstatSync(join(place, 'link')).isSymbolicLink());

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../harness/owner.ts';
 import { runServer, serverPath } from '../../harness/server.ts';
 import { openShop } from '../testing/shop.ts';
 import {
-  assertEchoed, blockUntilReleased, chunkedPost, echo, get, json, post, settle, startServer, test,
+  assertEchoed, blockUntilReleased, chunkedPost, echo, get, json, post, settle, startServer, test, testOnce,
 } from '../testing/wire.ts';
 
 setFlagsFromString('--expose-gc');
@@ -74,7 +74,7 @@ const afterFirstRequest: readonly [what: string, bytes: string][] = [
 ];
 
 for (const [what, bytes] of afterFirstRequest) {
-  test(`a connection retains at most 300 KB while a request is handled: ${what}`, async (t) => {
+  testOnce(`a connection retains at most 300 KB while a request is handled: ${what}`, async (t) => {
     const { handler, called } = blockUntilReleased(echo);
     const server = await startServer(t, handler);
     const settled = (): Promise<void> => settle(server, 20);
@@ -94,7 +94,7 @@ const floods: readonly [what: string, bytes: string][] = [
 ];
 
 for (const [what, bytes] of floods) {
-  test(`a connection retains at most 300 KB besides the response that its client does not read: ${what}`, async (t) => {
+  testOnce(`a connection retains at most 300 KB besides a response that its client does not read: ${what}`, async (t) => {
     const body = [Buffer.alloc(30_000_000, ' ')]; // more than the kernel buffers; all connections share it
     const server = await startServer(t, (request) => (request.path === '*' ? echo(request) : { ...json(null), body }));
     const settled = (): Promise<void> => settle(server, 20);
@@ -103,7 +103,7 @@ for (const [what, bytes] of floods) {
   });
 }
 
-test('does not retain a body that no operation reads', async (t) => {
+testOnce('does not retain a body that no operation reads', async (t) => {
   const shop = await openShop(t);
   const settleService = async (): Promise<void> => {
     for (let i = 0; i < 20; i += 1) await shop.call('OPTIONS', '*', { key: null });
@@ -136,7 +136,7 @@ test('retains less than 2 MB for a body of 60,000 chunks of one byte', async (t)
   await assertEchoed(client, '/', 60_000);
 });
 
-test('does not retain the last request of an idle connection', async (t) => {
+testOnce('does not retain the last request of an idle connection', async (t) => {
   const server = await startServer(t);
   const settled = (): Promise<void> => settle(server, 20);
   const retained = await retainedBytes(t, 30_000, server.listener.address, settled, get('/', ...lines(900)));
@@ -185,7 +185,7 @@ test('destroys a connection whose waiting requests take too much memory', async 
   for (let i = 0; i < 2; i += 1) await assertEchoed(one, '/');
 });
 
-test('a process with a heap of 256 MB survives 120 clients that send without a key and never read', async (t) => {
+testOnce('a process with a heap of 256 MB survives 120 clients that send without a key and never read', async (t) => {
   const command = [process.execPath, '--max-old-space-size=256', serverPath];
   const server = runServer(t, temporaryFolder(t), [], command);
   const [, address] = await server.printed(/petstore listening on (http:\S+)\n/);

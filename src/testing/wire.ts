@@ -15,7 +15,7 @@ import type { Handler } from '../http/connection.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { bytesOf, errorReply, type Reply } from '../http/reply.ts';
 import type { Request } from '../http/request.ts';
-import { makeCertificate } from './certificates.ts';
+import { makeCertificate } from '../../harness/certificates.ts';
 import { codeOf, type HttpResponse } from './http-response.ts';
 
 /** Defines a test that fails after two minutes, so that it cannot hang if what it waits for does not happen. */

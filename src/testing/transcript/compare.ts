@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import type { TestCertificate } from '../certificates.ts';
+import type { TestCertificate } from '../../../harness/certificates.ts';
 import { recordGroup, type Record } from './record.ts';
 import { groups } from './scenarios.ts';
 

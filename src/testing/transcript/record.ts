@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { thisProcess, type Owner } from '../../../harness/owner.ts';
 import { serverPath } from '../../../harness/server.ts';
 import type { Exchange } from './client.ts';
-import type { TestCertificate } from '../certificates.ts';
+import type { TestCertificate } from '../../../harness/certificates.ts';
 import { groups, type Group } from './scenarios.ts';
 import { TranscriptServer } from './server.ts';
 

@@ -9,7 +9,7 @@ import { storeIdOf } from '../../files/store-id.ts';
 import { encodeKey } from '../../keys/key.ts';
 import { hashSecret, newSecret } from '../../keys/secret.ts';
 import type { Plan } from '../../limits/plans.ts';
-import { certificateFlags, type TestCertificate } from '../certificates.ts';
+import { certificateFlags, type TestCertificate } from '../../../harness/certificates.ts';
 import { send } from '../service.ts';
 import { TranscriptClient } from './client.ts';
 
