@@ -135,7 +135,8 @@ function listenHostOf(name: string, value: string): string {
   if (path === null) return hostOf(name, value);
   const absolute = resolve(path);
   if (path !== '' && Buffer.byteLength(absolute) <= maxSocketPathBytes) return `unix:${absolute}`;
-  throw invalidValue(name, value, `unix: and a path, which has at most ${maxSocketPathBytes} bytes when it is absolute`);
+  const rule = `unix: and a path, which has at most ${maxSocketPathBytes} bytes when it is absolute`;
+  throw invalidValue(name, value, rule);
 }
 
 type Setting = readonly [name: string, value: string];

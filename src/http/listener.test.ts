@@ -298,7 +298,8 @@ testOverTls('closes a connection whose TLS handshake is not complete after the h
 });
 
 testOverTls('stop() does not wait for TLS handshakes', async (t) => {
-  const server = await startServer(t);
+  const longerThanTest = { headTimeoutMs: 600_000, requestTimeoutMs: 600_000 };
+  const server = await startServer(t, echo, longerThanTest);
   const sockets = [await begin(t, server), await begin(t, server, hello)];
   while (server.listener.connections < 2) await new Promise((resolve) => setImmediate(resolve));
   const closed = sockets.map((socket) => waitForEvent(socket.resume(), 'close'));

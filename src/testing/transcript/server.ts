@@ -59,7 +59,8 @@ export class TranscriptServer {
     const command = ['bash', '-c', `${limit}exec "$0" "$@"`, nodePath, '--import', clock, serverPath];
     const env = { TRANSCRIPT_NOW: options.now };
     const { certificate, args = [] } = options;
-    const flags = certificate === undefined ? args : [...args, ...certificateFlags(temporaryFolder(owner), certificate)];
+    const tls = certificate === undefined ? [] : certificateFlags(temporaryFolder(owner), certificate);
+    const flags = [...args, ...tls];
     const server = await startServer(owner, folder, flags, command, env);
     return new TranscriptServer(server, secrets, certificate?.cert ?? null);
   }
