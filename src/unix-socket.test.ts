@@ -4,8 +4,8 @@ import { existsSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
-import { Program } from '../harness/program.ts';
 import { makeKey, petstore, runServer, startServer } from '../harness/server.ts';
+import { runDemoCommands } from './testing/demo.ts';
 import { send } from './testing/service.ts';
 
 test('serves requests on a socket that everybody may connect to, and removes it when it stops', async (t) => {
@@ -18,11 +18,7 @@ test('serves requests on a socket that everybody may connect to, and removes it 
   assert.equal(lstatSync(path).mode & 0o666, 0o666);
   const [, key] = await server.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n[^]*openapi\.json\n/);
   assert.equal((await send(server.address, 'GET', '/v1/pets', { key: key! })).status, 200);
-  for (const line of server.stdout.split('\n').filter((text) => text.startsWith('  curl '))) {
-    const { code, stdout } = await new Program(t, ['sh', '-c', `${line} -s -o /dev/null -w '%{http_code}'`]).ended;
-    if (code === 127) t.diagnostic('curl is not installed: the commands were not tried');
-    else assert.match(stdout, /^20[01]$/, line);
-  }
+  await runDemoCommands(t, server.stdout);
   const second = await runServer(t, folder).ended;
   assert.ok(second.stderr.includes(`unix:${path}`), second.stderr);
   const { code, stderr } = await server.stop();
