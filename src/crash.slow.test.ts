@@ -4,9 +4,9 @@ import test from 'node:test';
 import { serverPath } from '../harness/server.ts';
 import { CrashRun } from './testing/crash.ts';
 
-test('nothing that was confirmed is lost in 20 kills', async (t) => {
+test('nothing that was confirmed is lost in 24 kills', async (t) => {
   const run = new CrashRun(t, 20);
-  await run.run(20);
+  await run.run(24);
   t.diagnostic(JSON.stringify(run.figures));
   assert(run.figures.acknowledged > 500);
 });

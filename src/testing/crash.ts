@@ -5,8 +5,8 @@
  * The seed determines the phases and the delays. The moments of the kills also depend on the machine.
  */
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync, statSync, watch } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryFolder, type Owner } from '../../harness/owner.ts';
 import { outputOf, Program } from '../../harness/program.ts';
@@ -16,8 +16,8 @@ import {
 import { randomNumbers } from './random.ts';
 import { send } from './service.ts';
 
-/** When a server is killed; `command` kills a key command that runs without one. */
-export const phases = ['creates', 'fold', 'start', 'stop', 'keys', 'command', 'backup'] as const;
+/** When a server is killed; `command` kills a key command that runs without one, and `import` an import. */
+export const phases = ['creates', 'fold', 'start', 'stop', 'keys', 'command', 'backup', 'import'] as const;
 export type Phase = (typeof phases)[number];
 
 const clients = 16;
@@ -44,7 +44,7 @@ interface KeyState {
 /** One run. Every failure is an AssertionError, or NotStarted if the server refuses to start. */
 export class CrashRun {
   readonly figures = {
-    cycles: 0, folders: 0, acknowledged: 0, unanswered: 0, lost: 0, torn: 0, commands: 0, backups: 0,
+    cycles: 0, folders: 0, acknowledged: 0, unanswered: 0, lost: 0, torn: 0, commands: 0, backups: 0, imports: 0,
     kills: Object.fromEntries(phases.map((phase) => [phase, 0])) as Record<Phase, number>,
   };
   /** The data folder. */
@@ -58,6 +58,8 @@ export class CrashRun {
   /** The names by id: what was confirmed, and what was there after a start. */
   #known = new Map<number, string>();
   #keys: KeyState[] = [];
+  /** The names of the animals of each import in this folder: all or none of them must be found. */
+  #imports: string[][] = [];
   /** The longest times seen: from the lock to the address line, and from a signal to the end. */
   #startMs = 20;
   #stopMs = 20;
@@ -88,6 +90,8 @@ export class CrashRun {
         await nameAppears(this.folder, lockNames, command);
         await this.#killAfter(command, 10);
       });
+    } else if (phase === 'import') {
+      await this.#import();
     } else {
       const server = await this.#verifiedServer();
       const length = phase === 'fold' ? longName : 100;
@@ -112,6 +116,7 @@ export class CrashRun {
     this.folder = temporaryFolder(this.#owner);
     this.#known = new Map();
     this.#keys = [];
+    this.#imports = [];
     this.#secret = await makeKey(this.#owner, this.folder, 'enterprise', ...allKeys);
     this.figures.folders++;
   }
@@ -156,6 +161,10 @@ export class CrashRun {
         found.set(pet.id, text);
       }
       path = /^<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
+    }
+    for (const all of this.#imports) {
+      const count = all.filter((text) => names.has(text)).length;
+      assert(count === 0 || count === all.length, `${count} of an import of ${all.length}`);
     }
     const lost = [...expected].filter(([id, text]) => found.get(id) !== text);
     this.figures.lost += lost.length;
@@ -217,6 +226,24 @@ export class CrashRun {
       await server.kill();
     }
     rmSync(place, { recursive: true });
+  }
+
+  /** Imports animals, and kills that. */
+  async #import(): Promise<void> {
+    const texts = Array.from({ length: 500 }, (_, i) => `${this.figures.cycles}.import.${i}.${i}`);
+    for (const text of texts) this.#sent.add(text);
+    const file = join(temporaryFolder(this.#owner), 'animals');
+    writeFileSync(file, texts.map((text) => `${JSON.stringify(animal(text))}\n`).join(''));
+    const command = new Program(this.#owner, [process.execPath, cliPath, 'import', file, '--data', this.folder]);
+    await nameAppears(this.folder, lockNames, command);
+    await this.#killAfter(command, 2 * this.#startMs + 50); // about as long as an import takes
+    const { code, stderr } = await command.ended;
+    rmSync(dirname(file), { recursive: true });
+    this.#imports.push(texts);
+    if (code !== 0) return;
+    this.figures.imports++;
+    const firstId = Number(/with ids from (\d+) /.exec(stderr)![1]);
+    for (const [index, text] of texts.entries()) this.#known.set(firstId + index, text);
   }
 
   async #stop(server: RunningServer): Promise<void> {
