@@ -30,6 +30,7 @@ export async function createFolder<T extends object>(
     result = await fill(temporary);
     await syncFolder(temporary);
     await rename(temporary, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EBUSY') throw new OperatorError(`${path} is a mount point; name a new folder in it`);
       throw ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(error.code ?? '') ? refused : error;
     });
   } catch (error) {

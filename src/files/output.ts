@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { OperatorError } from '../domain/operator-error.ts';
 import { diskError } from './errors.ts';
 import { requireParent } from './new-folder.ts';
@@ -39,17 +40,19 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
  * at all. The methods throw OperatorError.
  */
 export class OutputFile {
-  readonly #path: string;
+  #path: string;
   readonly #temporary: string;
   readonly #descriptor: number;
 
   constructor(path: string) {
     this.#path = path;
-    this.#temporary = `${path}.tmp`;
     requireParent(path);
     const found = this.#try(() => statSync(path, { throwIfNoEntry: false }));
     if (found?.isFile() === false) throw new OperatorError(`${path} is not a regular file; name another one`);
-    this.#descriptor = this.#try(() => openSync(this.#temporary, 'w', 0o600));
+    if (found !== undefined) this.#path = this.#try(() => realpathSync(path)); // a link is kept
+    // Two commands may write the same file at the same time.
+    this.#temporary = `${this.#path}.tmp-${randomBytes(4).toString('hex')}`;
+    this.#descriptor = this.#try(() => openSync(this.#temporary, 'wx', 0o600));
   }
 
   write(bytes: Uint8Array): void {

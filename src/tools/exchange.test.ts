@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, {
+  existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -285,13 +287,15 @@ test('an export is synced under another name, and then its name is; if that fail
   const expected = await exported(folder);
   writeFileSync(path, 'old');
   const seen: string[] = [];
+  const temporaryPath = (): string =>
+    join(parent, readdirSync(parent).find((name) => name.startsWith('exported.tmp-')) ?? 'none');
   const synced = (name: string): void => {
-    const [old, temporary] = [path, `${path}.tmp`].map((one) => existsSync(one) && readFileSync(one, 'utf8'));
+    const [old, temporary] = [path, temporaryPath()].map((one) => existsSync(one) && readFileSync(one, 'utf8'));
     seen.push(`${name}: ${old === expected ? 'new' : old}, ${temporary === expected ? 'new' : temporary}`);
   };
   const { fsyncSync } = fs;
   t.mock.method(fs, 'fsyncSync', (descriptor: number) => {
-    if (fs.fstatSync(descriptor).ino === fs.statSync(`${path}.tmp`).ino) synced('file');
+    if (fs.fstatSync(descriptor).ino === fs.statSync(temporaryPath()).ino) synced('file');
     fsyncSync(descriptor);
   });
   syncBuiltinESMExports();
@@ -327,4 +331,20 @@ test('an import that has lost its lock changes nothing', async (t) => {
   check.mock.mockImplementation(() => Promise.reject(new Error('lost')));
   await assert.rejects(imported(folder, order.replace('7', '8'), true, importOrders), /lost/);
   assert.equal(filesIn(folder).get('orders.json'), before.get('orders.json'));
+});
+
+test('two exports at a time to one file do not disturb each other, and a link to it is kept', async (t) => {
+  const place = temporaryFolder(t);
+  const [folder, file, link] = [join(place, 'store'), join(place, 'file'), join(place, 'link')];
+  await makeStore(folder);
+  writeFileSync(file, 'old');
+  symlinkSync(file, link);
+  const mine = `${file}.tmp`;
+  writeFileSync(mine, 'of somebody else');
+  const counts = await Promise.all([exportTo(folder, link), exportTo(folder, file), exportTo(folder, link)]);
+  assert.deepEqual(counts.map(({ count }) => count), [3, 3, 3]);
+  assert.equal(readFileSync(file, 'utf8').split('\n').length, 4);
+  assert.ok(lstatSync(link).isSymbolicLink());
+  assert.equal(readFileSync(mine, 'utf8'), 'of somebody else');
+  assert.deepEqual(readdirSync(place).sort(), ['file', 'file.tmp', 'link', 'store']);
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
@@ -149,4 +151,15 @@ test('a backup is verified against its manifest', async (t) => {
 
 test('a folder that does not exist cannot be read', async (t) => {
   await assert.rejects(check(join(temporaryFolder(t), 'none')), /cannot read .*none/);
+});
+
+test('of a file of a newer version, only that is said, and a link that leads nowhere does not matter', async (t) => {
+  const folder = temporaryFolder(t);
+  await (await openStores(folder)).close();
+  symlinkSync(join(folder, 'loop.tmp'), join(folder, 'loop.tmp'));
+  const path = join(folder, 'keys.json');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"version":2', '"version":3'));
+  const { damage, unreadable } = await verify(folder, new Progress('verify'));
+  assert.deepEqual([damage.length, unreadable], [1, []]);
+  assert.match(damage[0]!, /keys\.json has version 3 of its format, .*; use the version of petstore that wrote it/);
 });

@@ -11,7 +11,7 @@ import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { petLine, readNewPet } from '../domain/pet.ts';
 import { DiskError, diskError } from '../files/errors.ts';
 import { readRecords } from '../files/record-file.ts';
-import { storeIdOf } from '../files/store-id.ts';
+import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
 import { readJson } from '../json/read.ts';
 import { KeyRing, keysName } from '../keys/key-ring.ts';
 import { decodeUsage, usageFormat, usageName } from '../limits/usage-file.ts';
@@ -57,7 +57,7 @@ export async function verify(folder: string, progress: Progress): Promise<Findin
 function stateOf(folder: string): string {
   try {
     return readdirSync(folder).map((name) => {
-      const stats = statSync(join(folder, name), { bigint: true, throwIfNoEntry: false });
+      const stats = known.test(name) ? statSync(join(folder, name), { bigint: true, throwIfNoEntry: false }) : undefined;
       return `${name} ${stats?.ino} ${stats?.size} ${stats?.mtimeNs}`;
     }).join('\n');
   } catch (error) {
@@ -90,6 +90,11 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     add(name, count, what);
   };
 
+  const isSupported = await check(() => {
+    refuseNewerFormats(folder);
+    return true;
+  });
+  if (isSupported === undefined) return findings; // this program cannot tell what is wrong with a newer file
   await check(() => storeIdOf(folder));
   const usage = await check(() => readRecords(join(folder, usageName), usageFormat, decodeUsage));
   if (usage !== undefined) list(usageName, usage.records.length, 'counter');
