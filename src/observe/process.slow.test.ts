@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { certificateFlags, makeCertificate } from '../../harness/certificates.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Program } from '../../harness/program.ts';
 import { makeKey, runServer, serverPath, startServer, type RunningServer } from '../../harness/server.ts';
@@ -191,7 +192,15 @@ test('the metrics add up, promtool accepts them, and they are on their own addre
   if (process.platform === 'linux') assert.ok(value('process_open_fds') > 3 && value('process_max_fds') > 100);
   assert.ok(!text.includes(key!) && !text.includes('NaN') && !text.includes('undefined'));
 
-  const served = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!);
+  const withTls = await startServer(t, temporaryFolder(t), [
+    '--metrics', '127.0.0.1:0', ...certificateFlags(temporaryFolder(t), makeCertificate()),
+  ]);
+  const tlsText = await (await fetch(await metricsAddress(withTls))).text();
+  const namesIn = (metrics: string): string[] => [...metrics.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!);
+  const served = namesIn(tlsText);
+  const onlyWithTls = served.filter((name) => name.startsWith('petstore_tls_'));
+  assert.deepEqual(namesIn(text).toSorted(), served.filter((name) => !onlyWithTls.includes(name)).toSorted());
+  assert.equal(onlyWithTls.length, 2);
   const guide = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
   const table = guide.slice(guide.indexOf('| metric |'), guide.indexOf('- `operation` is'));
   const described = [...table.matchAll(/`((?:petstore|process)_\w+)/g)].map(([, name]) => name!);
@@ -202,7 +211,9 @@ test('the metrics add up, promtool accepts them, and they are on their own addre
   assert.equal((await fetch(address.replace('/metrics', '/'))).status, 404);
   assert.equal((await send(server.address, 'GET', '/metrics')).status, 404);
   try {
-    execFileSync('promtool', ['check', 'metrics'], { input: text, stdio: ['pipe', 'pipe', 'pipe'] });
+    for (const input of [text, tlsText]) {
+      execFileSync('promtool', ['check', 'metrics'], { input, stdio: ['pipe', 'pipe', 'pipe'] });
+    }
   } catch (error) {
     const { code, stdout, stderr } = error as { code?: string; stdout?: Buffer; stderr?: Buffer };
     if (code === 'ENOENT') t.diagnostic("promtool of Debian's package prometheus is not installed: it was not asked");
