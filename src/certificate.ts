@@ -19,7 +19,7 @@ interface Certificate extends CertificateInPem {
   readonly expiresAt: number;
 }
 
-/** The certificate that a server uses. It can be read again while the server runs. */
+/** The certificate that a server uses. The server can read it again while it runs. */
 export class ServedCertificate {
   readonly #files: TlsFiles;
   readonly #log: Log;
@@ -49,7 +49,7 @@ export class ServedCertificate {
     use(this.#current);
   }
 
-  /** Reads the files again, one call after the other. If they are invalid, the old certificate stays in use. */
+  /** Reads the files again. If they are invalid, the old certificate stays in use. Calls run one after the other. */
   reload(): Promise<void> {
     return (this.#reloaded = this.#reloaded.then(async () => {
       try {
@@ -74,8 +74,8 @@ export class ServedCertificate {
   }
 }
 
-const certRule = 'it must have the certificate of the server, and then those of its issuers, in PEM';
-const keyRule = 'it must have the private key of the certificate, in PEM and without a passphrase';
+const certRule = 'it must contain the certificate of the server, followed by those of its issuers, in PEM';
+const keyRule = 'it must contain the private key of the certificate, in PEM and without a passphrase';
 
 /** Reads a certificate and its key. Rejects with OperatorError, which names the file and what to do. */
 async function readCertificate(files: TlsFiles): Promise<Certificate> {
@@ -84,7 +84,8 @@ async function readCertificate(files: TlsFiles): Promise<Certificate> {
   const certificate = valid(files.cert, certRule, () => new X509Certificate(cert)); // the first one in the file
   const privateKey = valid(files.key, keyRule, () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new OperatorError(`the key in ${files.key} is not that of the first certificate in ${files.cert}`);
+    const problem = `the key in ${files.key} is not that of the first certificate in ${files.cert}`;
+    throw new OperatorError(`${problem}: use the certificate and the key of one pair`);
   }
   valid(files.cert, certRule, () => createSecureContext({ cert, key })); // also reads the rest of the chain
   return { cert, key, expiresAt: Date.parse(certificate.validTo) };

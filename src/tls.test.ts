@@ -105,10 +105,10 @@ test('refuses to start without a valid pair of files, in one line', async (t) =>
   const cases: [cert: string, key: string, message: RegExp][] = [
     [join(folder, 'none.pem'), key, /cannot read \S+none\.pem: ENOENT: /],
     [cert, join(folder, 'none.pem'), /cannot read \S+none\.pem: ENOENT: /],
-    [join(folder, 'folder'), key, /cannot read \S+folder: it is not a regular file; it must have the certificate /],
-    [cert, join(folder, 'fifo'), /cannot read \S+fifo: it is not a regular file; it must have the private key /],
-    [garbage, key, /garbage\.pem is invalid \(.+\): it must have the certificate of the server, /],
-    [cert, garbage, /garbage\.pem is invalid \(.+\): it must have the private key /],
+    [join(folder, 'folder'), key, /cannot read \S+folder: it is not a regular file; it must contain the certificate /],
+    [cert, join(folder, 'fifo'), /cannot read \S+fifo: it is not a regular file; it must contain the private key /],
+    [garbage, key, /garbage\.pem is invalid \(.+\): it must contain the certificate of the server, /],
+    [cert, garbage, /garbage\.pem is invalid \(.+\): it must contain the private key /],
     [file('empty.pem', ''), key, /empty\.pem is invalid /],
     [file('broken-chain.pem', first.cert + second.cert.replace('M', '!')), key, /broken-chain\.pem is invalid /],
     [cert, file('encrypted.pem', encrypted), /encrypted\.pem is invalid \(.+\): .+ without a passphrase$/],
@@ -135,7 +135,7 @@ test('serves an expired certificate, and warns', async (t) => {
   assert.match(server.stderr, /^petstore: the certificate in \S+cert\.pem expired at 2021-01-01T00:00:00\.000Z: renew /m);
 });
 
-test('SIGHUP changes the certificate of new connections, and breaks none', async (t) => {
+test('SIGHUP changes the certificate for new connections, and keeps open ones', async (t) => {
   const server = await start(t);
   const key = await makeKey(t, server.folder);
   const [idle, busy] = [await open(t, server), await open(t, server)];
@@ -152,7 +152,7 @@ test('SIGHUP changes the certificate of new connections, and breaks none', async
   assert.equal((await server.stop()).code, 0);
 });
 
-test('an invalid pair keeps the old certificate, and one line says why; the next SIGHUP tries again', async (t) => {
+test('an invalid pair changes nothing, and one line says why; the next SIGHUP tries again', async (t) => {
   const server = await start(t);
   const key = join(server.place, 'key.pem');
   await server.printed(/no valid API key.+\n/, 'stderr'); // the last line of the start
@@ -186,7 +186,7 @@ test('two signals in a row read the files again, the last one after the last cha
   }
 });
 
-test('a session can be resumed, but not with the certificate before', async (t) => {
+test('a session can be resumed, but not one of the previous certificate', async (t) => {
   const server = await start(t);
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     certificateFlags(server.place, first);
@@ -213,7 +213,7 @@ test('without TLS, SIGHUP stops the server', async (t) => {
   assert.doesNotMatch(stderr, /certificate/);
 });
 
-test('plain HTTP on an address that is not loopback is one warning', async (t) => {
+test('plain HTTP on an address that is not loopback causes one warning', async (t) => {
   const warnings = async (...flags: string[]): Promise<number> => {
     const { stderr } = await (await startServer(t, temporaryFolder(t), flags)).stop();
     return stderr.split('unencrypted').length - 1;
@@ -238,7 +238,7 @@ async function sendBytes(t: TestContext, { address }: RunningServer, bytes: stri
   return Buffer.concat(received);
 }
 
-test('clients that do not speak TLS, or speak it to a plain port, are closed and counted', async (t) => {
+test('clients that do not speak TLS, or speak it to a plain port, are disconnected and counted', async (t) => {
   const server = await start(t, first, ['--metrics', '127.0.0.1:0']);
   const [, metrics] = await server.printed(/metrics at (http:\S+)\n/, 'stderr');
   const metric = async (name: string): Promise<number> =>
