@@ -472,7 +472,7 @@ function runUnsynced(t: TestContext, folder: string, ...args: string[]): Promise
   return new Program(t, [...node, cliPath, ...args]).ended;
 }
 
-test('a new folder or file whose name cannot be synced is there, and the command fails with the reason', async (t) => {
+test('a new folder or file is kept if its name cannot be synced, and the command fails with the reason', async (t) => {
   const parent = temporaryFolder(t);
   const [folder, good] = [join(parent, 'store'), join(parent, 'good')];
   await issued(t, folder, 'create', '--name', 'a', '--plan', 'free');
@@ -497,7 +497,7 @@ test('a new folder or file whose name cannot be synced is there, and the command
   }
 });
 
-test('a change whose folder cannot be synced prints its secret, which is valid, and is an error', async (t) => {
+test('if a change cannot be synced, its secret is printed and valid, and the command fails', async (t) => {
   const folder = temporaryFolder(t);
   const old = await issued(t, folder, 'create', '--name', 'a', '--plan', 'free');
   const rotate = ['keys', 'rotate', 'k1', '--grace', '0s', '--data', folder];

@@ -197,7 +197,7 @@ function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promis
   return runCommand(folderOf(flags), command, log);
 }
 
-/** Makes a secret for a change, and prints it also if it is not known whether the change was made. */
+/** Makes a secret for a change, which is printed even if it is not known whether the change was made. */
 async function withSecret(
   done: string, change: (secret: string) => Promise<Result<'create' | 'rotate'>>,
 ): Promise<Outcome> {

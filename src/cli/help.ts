@@ -1,5 +1,6 @@
 import { defaultFolder } from '../flags.ts';
 
+/** What `petstore --help` prints. */
 export const help = `Usage: petstore COMMAND [options]
 
 Runs the pet store server, and manages its data folder, whether the server runs or not.
@@ -23,7 +24,7 @@ Runs the pet store server, and manages its data folder, whether the server runs 
   restore FROM                         make a new data folder from a backup
   verify                               check all files, and change nothing; exit code 1 if
                                          something is damaged, 2 if it cannot be read
-  salvage TO                           copy all that is intact in a damaged folder to a new
+  salvage TO                           copy everything intact in a damaged folder to a new
                                          one, and name what was lost
   export [FILE] [--orders]             write all animals, or all orders, to FILE or stdout
        [--format ndjson|json]            one on each line (the default), or a JSON array

@@ -84,7 +84,7 @@ for (const running of [false, true]) {
   });
 }
 
-test('what is wrong is in the JSON text and on stderr, and an error is only one line on stderr', async (t) => {
+test('problems are in the JSON text and on stderr; an error is only one line on stderr', async (t) => {
   const parent = temporaryFolder(t);
   const folder = join(parent, 'store');
   const file = join(parent, 'file');

@@ -2,13 +2,13 @@ import { writeSync } from 'node:fs';
 import { messageOf } from '../domain/operator-error.ts';
 import { log } from '../program.ts';
 
-/** What a command has done, for both forms in which `petstore` prints it. */
+/** The result of a command, for both forms in which `petstore` prints it: text and JSON. */
 export interface Outcome {
   /** What --json prints: docs/server.md, "JSON output". */
   readonly report: unknown;
   /** Lines for stdout, without --json. */
   readonly text?: readonly string[];
-  /** Whether the text or the report has a secret, which nobody else has. */
+  /** Whether the text or the report contains a new secret, of which there is no other copy. */
   readonly hasSecret?: boolean;
   /** What is wrong, one line each: for stderr, in both forms. */
   readonly problems?: readonly string[];

@@ -29,7 +29,7 @@ function stateText({ state, reason, since, percent }: Status): string {
     case 'ready': return `ready since ${since}`;
     case 'starting': return `starting since ${since}, ${percent} % of the animals read`;
     case 'stopping': return `stopping since ${since}`;
-    case 'creates-refused': return `creates are refused since ${since}: ${reason}`;
+    case 'creates-refused': return `refusing creates since ${since}: ${reason}`;
   }
 }
 

@@ -18,7 +18,7 @@ import type { Unread } from './contents.ts';
 export interface Accounts {
   readonly keys: KeyRing;
   readonly usage: UsageFile;
-  /** Returns all that a server holds, if it has read that; undefined if this is not a server. */
+  /** Returns all that a server holds, or `Unread` until it has read the animals; undefined if this is not a server. */
   readonly contents?: (withPets: boolean) => LineStream | Unread;
   /** Returns the status of a server; undefined if this is not a server. */
   readonly status?: (now: number) => Promise<unknown>;
@@ -28,8 +28,8 @@ export interface Accounts {
 export type PlanRequest = { readonly plan: string } & Partial<PlanLimits>;
 
 /**
- * A secret that `petstore` has made, so that it knows the secret even if it receives no response. Another version may
- * not send one; then the server makes it.
+ * A secret that `petstore` has made, so that it knows the secret even if it receives no response. If another version
+ * of `petstore` sends none, the server makes it.
  */
 interface NewSecret {
   readonly secret?: string;
@@ -137,7 +137,7 @@ function changed({ unsynced }: KeyRing, key: Key, now: number) {
 }
 
 function checkSecret(secret: unknown): void {
-  check(secret === undefined || (typeof secret === 'string' && isSecret(secret)), 'this is not a secret');
+  check(secret === undefined || (typeof secret === 'string' && isSecret(secret)), 'the new secret is invalid');
 }
 
 function check(valid: boolean, rule: string): void {

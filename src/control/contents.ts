@@ -29,8 +29,9 @@ export interface ContentsHead {
   readonly lines: readonly [keys: number, usages: number, orders: number, pets: number];
 }
 
-/** What is sent instead until the animals have been read: how much of them has been. */
+/** Sent instead of the contents until the animals have been read. */
 export interface Unread {
+  /** How much of the animals has been read. */
   readonly percent: number;
 }
 

@@ -51,7 +51,7 @@ const whoTimeoutMs = 2_000;
 /** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
 export const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
-/** This user may not open a parent, or its file system is mounted read-only or cannot sync folders: no error. */
+/** Ignored: this user may not open the parent, or its file system is mounted read-only or cannot sync folders. */
 const unsyncable = ['EACCES', 'EPERM', 'EROFS', 'EINVAL'];
 const maxLockNumber = 999_999_999_999_999;
 
@@ -111,8 +111,9 @@ export class FolderLock {
   }
 
   /**
-   * Sets the address that `who` returns; null as long as the server does not listen. From now on, messages other than
-   * "who" are passed to `respond`, which must not reject; before, they receive null. `onLost` is called with the reason if `check` finds that the lock is lost.
+   * Sets the address that `who` returns: null until the server listens. From now on, messages other than "who" are
+   * passed to `respond`, which must not reject; before, they receive null. `onLost` is called with the reason if
+   * `check` finds that the lock is lost.
    */
   serve(address: string | null, respond: Respond, onLost = (_reason: string): void => {}): void {
     this.#holder = { ...this.#holder, address };
@@ -224,9 +225,10 @@ function lockNumbers(folder: string): number[] {
 }
 
 /**
- * Creates a folder and its missing parents, and syncs the entry of each in its parent, and with `syncs` also that of
- * the first one that exists: a process that created it may have been killed before. `mkdirSync` with `recursive`
- * would never return for a folder in /proc, where the system reports ENOENT although the parent exists (Node 20 to 26).
+ * Creates a folder and its missing parents, and syncs the entry of each in its parent. With `syncs`, it also syncs that
+ * of the first one that exists: the process that created it may have been killed before it did. Rejects with the error
+ * of the file system. `mkdirSync` with `recursive` would never return for a folder in /proc, where the system reports
+ * ENOENT although the parent exists (Node 20 to 26).
  */
 async function makeFolder(folder: string, syncs: boolean): Promise<void> {
   if (existsSync(folder)) {

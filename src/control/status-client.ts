@@ -10,7 +10,7 @@ import type { StatusReport } from './status.ts';
 
 /** Longer than it takes the server to notice that the disk hangs. */
 const responseTimeoutMs = 8_000;
-/** How long a server may take until it responds to commands. */
+/** How long a server that starts may take until it responds to commands. */
 const startTimeoutMs = 10_000;
 const retryMs = 20;
 
@@ -27,8 +27,8 @@ export interface NoStatus {
 }
 
 /**
- * Asks the server that uses a data folder for its status. Does not take the lock. What an operator can correct does not
- * make it reject, but is the reason in the result.
+ * Asks the server that uses a data folder for its status. Does not take the lock. Does not reject with an error that
+ * the operator can correct: it becomes the reason in the result.
  */
 export async function askStatus(folder: string): Promise<Status | NoStatus> {
   if (!existsSync(folder)) return { state: 'stopped', reason: noFolder(folder), pid: null };
@@ -58,7 +58,7 @@ function withoutServer(folder: string, held: Held | null): NoStatus {
   return { state: 'unresponsive', reason, pid: null };
 }
 
-/** Asks a server. Whether one that is `starting` without a percentage still runs must be found out again. */
+/** Asks a server once. If it is `starting` without a percentage, it may have ended meanwhile: look for it again. */
 async function ask(folder: string, held: Held): Promise<Status | NoStatus> {
   const { pid, address } = held.holder!;
   const server = `the server (process ${pid})`;
@@ -81,8 +81,8 @@ async function ask(folder: string, held: Held): Promise<Status | NoStatus> {
 }
 
 /**
- * The free space for users without privileges; null if that is not known. It is asked for here, because a disk that
- * hangs would occupy a thread of the server.
+ * Returns the free space for users without privileges; null if it is not known. The server does not ask for it, because
+ * a disk that hangs would occupy one of its threads.
  */
 async function freeBytes(folder: string): Promise<number | null> {
   return statfs(folder).then(({ bavail, bsize }) => bavail * bsize, () => null);

@@ -1,4 +1,4 @@
-/** `petstore status`, with the built server, and with processes that are not a server that responds. */
+/** `petstore status`, with the built server, with a server that does not respond, and without one. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, renameSync } from 'node:fs';
@@ -133,7 +133,7 @@ test('banned keys are shown, those with the longest bans first, and at most five
   assert.match(stdout, new RegExp(`^k6 .* until ${banned[0]!.ban!.end}$`, 'm'));
 });
 
-test('if creates are refused, the status says so and why, without anybody having asked before', async (t) => {
+test('if creates are refused, the first status says so and why', async (t) => {
   const folder = temporaryFolder(t);
   await startServer(t, folder);
   const before = new Date().toISOString();
@@ -144,10 +144,10 @@ test('if creates are refused, the status says so and why, without anybody having
   assert.ok(before < since);
   const { code, stdout } = await petstore(t, folder, 'status');
   assert.equal(code, 0);
-  assert.ok(stdout.startsWith(`state        creates are refused since ${since}: ${reason}\n`), stdout);
+  assert.ok(stdout.startsWith(`state        refusing creates since ${since}: ${reason}\n`), stdout);
 });
 
-test('a server that stops says so', async (t) => {
+test('the status says that a server is stopping', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startServer(t, folder);
@@ -169,7 +169,7 @@ test('a server that stops says so', async (t) => {
   await hasNoStatus(t, folder, 'stopped', /^no server is running on \S+$/);
 });
 
-test('without a server, the status says what there is instead', async (t) => {
+test('without a server, the status says what uses the folder', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   const missing = /^there is no data folder \S+store; name the folder of the server with --data$/;
   await hasNoStatus(t, folder, 'stopped', missing);

@@ -1,4 +1,4 @@
-/** What a running server tells `petstore status`. Everything is counted anyway; nothing is added to a request. */
+/** The response of a running server to `petstore status`. All figures exist anyway, so a request costs nothing more. */
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { KeyUsage } from '../limits/key-usage.ts';
 import type { UsageFile } from '../limits/usage-file.ts';
@@ -6,7 +6,7 @@ import type { Sources } from '../observe/server-figures.ts';
 import type { PetStore } from '../store/pet-store.ts';
 import { usageReport } from './commands.ts';
 
-/** What the server can be asked. */
+/** The parts of the server that the status is read from. */
 export interface ServerState {
   readonly sources: Sources;
   readonly pets: PetStore;
@@ -18,14 +18,14 @@ export interface ServerState {
   readonly stoppingSince: () => number | null;
 }
 
-/** The busiest keys, and those that are banned the longest, of which so many are named. */
+/** How many of the busiest keys, and of the keys whose bans end last, are listed. */
 const namedKeys = 5;
 
 export type StatusReport = Awaited<ReturnType<typeof statusOf>>;
 
 /**
  * Returns the members that `status --json` prints, except the free space of the disk (docs/server.md, "Status"). Tests
- * whether the disk can be written, as `/readyz` does and as rarely. Times are RFC 3339.
+ * whether the disk can be written, as `/readyz` does and at most as often. Times are RFC 3339.
  */
 export async function statusOf({ sources, pets, keys, usage, ...server }: ServerState, now: number) {
   const startedAt = Math.round(performance.timeOrigin);
@@ -67,7 +67,7 @@ export async function statusOf({ sources, pets, keys, usage, ...server }: Server
   };
 }
 
-/** The requests that were admitted with a key, and the keys to look at. */
+/** Returns how many requests were admitted with a key, and the usages of the busiest and of the banned keys. */
 function keyFigures({ keys }: KeyRing, usage: UsageFile, now: number) {
   const { limiter } = usage;
   const used = [...limiter.usages(() => now)];

@@ -150,7 +150,7 @@ test('of damaged keys and orders, what can be read is kept, and the report says 
   assert.match(orders.lost.join('\n'), /the record with the id 2 in \S+orders\.json, line 3: /);
 });
 
-test('files of another store are kept under a new id, and it is said', async (t) => {
+test('files of another store are kept under a new id, and this is reported', async (t) => {
   const { folder, run } = await makeStore(t);
   const path = join(folder, 'pets.json');
   const text = readFileSync(path, 'utf8');
@@ -197,7 +197,7 @@ test('a folder with a file of a newer version is refused, whatever else is wrong
   await salvage(folder, to);
 });
 
-test('a new folder whose name cannot be synced is there, and it is said', async (t) => {
+test('a new folder is kept if its name cannot be synced, and this is reported', async (t) => {
   const { folder, to } = await makeStore(t);
   await onSync(t, async (handle) => {
     if ((await handle.stat()).ino !== statSync(join(to, '..')).ino) return;
@@ -234,7 +234,7 @@ test('of a file with bad sectors, and beside a file that cannot be opened, every
   assert.match(lost.join('\n'), /cannot read \S+keys\.json: it is not a regular file/);
 });
 
-test('of two animals with one id, from files of different stores, the first is kept, and it is said', async (t) => {
+test('of two animals with one id, from different stores, the first is kept, and this is reported', async (t) => {
   const { folder, to } = await makeStore(t);
   const other = join(temporaryFolder(t), 'store');
   const stores = await openStores(other); // the animals 1 to 3, which are the same
@@ -246,7 +246,7 @@ test('of two animals with one id, from files of different stores, the first is k
   assert.equal(animals, 5);
   assert.match(readFileSync(join(to, 'pets.json'), 'utf8'), /^\{"id":5,"name":"five",/m);
   assert.deepEqual(lost.filter((line) => line.startsWith('animal ')), [
-    'animal 5: there are two different ones; the one in the first file is kept',
+    'animal 5: two different lines have this id; the first one is kept',
   ]);
 });
 

@@ -4,7 +4,7 @@
  * A line of the journal has its own checksum. An animal in the snapshot is intact if its checksum is anywhere in the
  * snapshot's list, so that damage to other lines, even to a line feed, does not matter. The small files have one
  * checksum for all: if it is wrong, the lines that can be read are kept, and the report says so. Pages that the disk
- * cannot read are passed over.
+ * cannot read are reported as lost.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ export interface Salvaged {
 
 interface Animals {
   readonly lineById: Map<number, { line: string; status: PetStatus }>;
-  /** Ids for which there is another intact line: files of different stores were mixed. The first one is kept. */
+  /** Ids with two different intact lines, because files of different stores were mixed. The first line is kept. */
   readonly conflicts: Set<number>;
   sequence: number;
   lastId: number;
@@ -103,8 +103,7 @@ export async function salvage(folder: string, to: string): Promise<Made<Salvaged
       const other = lineById.has(id) ? '; another line has this id and is kept' : '';
       lost.push(`animal ${id}: ${where} is damaged${other}`);
     }
-    const kept = 'the one in the first file is kept';
-    for (const id of conflicts) lost.push(`animal ${id}: there are two different ones; ${kept}`);
+    for (const id of conflicts) lost.push(`animal ${id}: two different lines have this id; the first one is kept`);
     const missing = rangesOf(ids, lastId);
     if (missing !== '' && lost.length > 0) lost.push(`the ids ${missing} have no animal: lost, or never there`);
 
@@ -167,7 +166,7 @@ async function salvageRecords(
   return { lines: [...lineById.values()], durable: 0, keyChanges: 0 };
 }
 
-/** Reads a file by lines. Pages that the disk cannot read are zero bytes in them, and are said to be lost. */
+/** Reads a file by lines. Pages that the disk cannot read are read as zero bytes, and added to `lost`. */
 async function readIntactLines(path: string, lost: string[], visit: (line: Line) => void): Promise<void> {
   const unreadable: { from: number; to: number; why: string }[] = [];
   const problems: string[] = [];
