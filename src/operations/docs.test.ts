@@ -1,4 +1,4 @@
-/** The reference page over HTTP. page/page.slow.test.ts has the page itself, in a browser. */
+/** The reference page over HTTP. page/page.slow.test.ts tests it in a browser. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
@@ -58,13 +58,13 @@ test('/ is the page for a client that names text/html in Accept, and 404 for oth
   const head = await send(address, 'HEAD', '/', { headers: { accept: browser } });
   assert.deepEqual([head.status, head.headers.get('vary'), head.body], [200, 'Accept', '']);
   assert.equal((await send(address, 'HEAD', '/')).status, 404);
-  // A broken escape is no path, and neither is an empty segment.
+  // Neither a broken escape nor an empty segment is the path /.
   for (const path of ['/%zz', '/x%', '//', '/%2F', '/%zz?x']) assert.equal((await at(path, browser)).status, 404, path);
   assert.equal((await at('http://elsewhere', browser)).status, 200);
   assert.equal((await at('/?%zz', browser)).status, 400);
 });
 
-test('the page counts against no limit, and is there while the server starts and stops', async (t) => {
+test('requests for the page count against no limit, and succeed while the server starts and stops', async (t) => {
   const { address, service, metrics } = await openService(t, { starting: true });
   for (let i = 0; i < 60; i++) assert.equal((await send(address, 'GET', '/v1/pets')).status, 401);
   assert.equal((await send(address, 'GET', '/v1/pets')).status, 429);
@@ -79,7 +79,7 @@ test('the page counts against no limit, and is there while the server starts and
   assert.match(exposition.text, /^petstore_http_requests_total\{operation="docs",status="404"\} 1$/m);
 });
 
-test('--no-docs leaves neither path', async (t) => {
+test('--no-docs removes both paths', async (t) => {
   const { call, service } = await openService(t, { page: null });
   for (const path of ['/docs', '/']) {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {

@@ -25,7 +25,7 @@ export function docsForBrowsers(reply: Reply): Operation {
   };
 }
 
-/** Returns the response with a page in HTML, whose only style and script are in it. */
+/** Returns the response with a page, whose only style and script are in its HTML. Throws if it lacks one of them. */
 export function pageReply(html: string): Reply {
   const policy = [
     "default-src 'none'",

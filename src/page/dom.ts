@@ -1,4 +1,4 @@
-/** Makes elements. Texts become text nodes, never HTML: the page's policy forbids the latter. */
+/** Makes elements. Strings become text nodes, never HTML, which the page's policy forbids. */
 import { indentJson, partsOf } from './json.ts';
 
 export type Child = Node | string;

@@ -13,7 +13,7 @@ const skip = browser === null && 'no Chromium is installed (Debian: apt-get inst
 const options = { skip, timeout: 120_000 };
 const text = readFileSync(join(distFolder, 'operations/openapi.json'), 'utf8');
 
-/** What the test names of the description. */
+/** The parts of the description that the tests use. */
 interface OpenApi {
   readonly info: { readonly title: string; readonly summary: string; readonly description: string };
   readonly tags: unknown;
@@ -125,7 +125,7 @@ test('shows every text, constraint, example and error code of the description, d
   assert.deepEqual([problems, requested], [[], [`${address}/docs`, `${address}/openapi.json`]]);
 });
 
-test('with the keyboard alone, sends requests, and shows int64s exactly; the key is nowhere', options, async (t) => {
+test('sends requests by keyboard alone, shows int64 values exactly, and leaves the key nowhere', options, async (t) => {
   const { page, address, folder, problems, requested } = await open(t);
   const key = await makeKey(t, folder);
   /** Presses Tab until the element with the focus matches; each on the way shows that it has the focus. */
@@ -225,7 +225,7 @@ test('the curl lines work in a shell, and are copied', options, async (t) => {
   assert.match((await run(await curlOf('listPets'))).stdout, /^HTTP\/1\.1 400 [^]*after must be/);
 });
 
-test('light and dark differ, and every text has a contrast of at least 4.5', options, async (t) => {
+test('the light and dark themes differ, and all text has a contrast of at least 4.5', options, async (t) => {
   const { page, folder } = await open(t);
   await sendFrom(page, 'listPets', await makeKey(t, folder));
   await sendFrom(page, 'createPet');
@@ -288,7 +288,7 @@ function contrasts(): [string, number, string[]] {
   return [getComputedStyle(document.body).backgroundColor, texts, low];
 }
 
-test('fits into 360 px with everything open; only boxes of their own scroll', options, async (t) => {
+test('fits into 360 px with everything open; only code and tables scroll', options, async (t) => {
   const { page, folder } = await open(t);
   const small = { width: 360, height: 740, deviceScaleFactor: 1, mobile: true };
   await page.send('Emulation.setDeviceMetricsOverride', small);
@@ -310,7 +310,7 @@ test('fits into 360 px with everything open; only boxes of their own scroll', op
   assert.deepEqual([width, tooWide], [360, []]);
 });
 
-test('the policy forbids HTML from texts, other scripts, other origins and frames', options, async (t) => {
+test('the policy forbids HTML from strings, other scripts, other origins and frames', options, async (t) => {
   const { page, address } = await open(t);
   for (const expression of [
     'document.body.innerHTML = "<p>"', 'document.createElement("script").text = "1"', 'eval("1")',

@@ -59,7 +59,7 @@ function responseOf(api: Description, status: string, { description, headers = {
     element('p', { class: 'names' }, 'Headers:', ...names), ...bodies);
 }
 
-/** Returns what an operation takes and returns. */
+/** Returns the description of an operation, with its parameters, its request body and its responses. */
 export function operationText(api: Description, { operation }: Entry): HTMLElement {
   const { description, deprecated, parameters = [], requestBody, responses, security = api.root.security } = operation;
   const described = Object.entries(responses).map(([status, one]) => [status, api.resolve(one)] as const);
@@ -80,7 +80,7 @@ export function operationText(api: Description, { operation }: Entry): HTMLEleme
     element('h4', {}, 'Responses'), ...described.map(([status, response]) => responseOf(api, status, response)));
 }
 
-/** Returns a table. A row whose first cell is code is what links to that error code lead to. */
+/** Returns a table. A row whose first cell is code is the target of links to that error code. */
 function tableOf(lines: readonly string[], title: string): HTMLElement {
   const [head = [], , ...rows] = lines.map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
   const body = rows.map(([first = '', ...others]) => {
@@ -93,7 +93,7 @@ function tableOf(lines: readonly string[], title: string): HTMLElement {
     element('table', {}, element('thead', {}, columns), element('tbody', {}, ...body)));
 }
 
-/** Returns the sections of a text in Markdown that has headings, paragraphs, tables and code only. */
+/** Returns the sections of a Markdown text, which may contain only headings, paragraphs, tables and code. */
 export function guideOf(markdown: string): HTMLElement[] {
   const [before = '', ...sections] = markdown.split(/^## /m);
   return [element('p', {}, ...inline(before)), ...sections.map((section) => {
