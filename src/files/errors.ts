@@ -38,7 +38,7 @@ export function describeError(error: unknown): { message: string; remedy: string
 /** This process does not hold the lock of the data folder any more, so it must not write there. The log says so. */
 export class LockLostError extends OperatorError {}
 
-/** A file was replaced, or a folder was created, as `done` says, but a power cut may undo that. */
+/** A file was replaced or a folder was created (`done` says which), but a power cut may undo that. */
 export class UnsyncedError extends OperatorError {
   constructor(path: string, error: unknown, done: string) {
     const { message, remedy } = describeError(error);

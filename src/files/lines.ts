@@ -4,7 +4,7 @@ import { DiskError, diskError } from './errors.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
 const chunkBytes = 256 * 1024;
-/** What a disk cannot read is at least a sector; a page is what the kernel reads. */
+/** The kernel reads whole pages, so a page with a sector that the disk cannot read is lost as a whole. */
 const pageBytes = 4096;
 const lineFeed = 0x0a;
 
@@ -42,7 +42,7 @@ export function sizeOf(path: string): number | undefined {
  * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk; then `onRead` is called
  * with the length of the chunk. At most a chunk and the longest line are in memory.
  * Rejects with OperatorError if the file cannot be read, and with what `visit` or `onRead` throws. With `onUnreadable`,
- * each page that the disk cannot read is reported, by its offset and that of its end, and read as zero bytes.
+ * a page that the disk cannot read is reported, with the offsets of its start and its end, and read as zero bytes.
  */
 export async function readLines(
   path: string,

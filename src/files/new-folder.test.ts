@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../harness/owner.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { createFolder } from './new-folder.ts';
 
-test('a new folder is synced under another name, and then its name is', async (t) => {
+test('a new folder is synced before it gets its name, and then its name is synced', async (t) => {
   const parent = temporaryFolder(t);
   const path = join(parent, 'new');
   const seen: string[] = [];

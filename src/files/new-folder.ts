@@ -5,7 +5,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { diskError, UnsyncedError, unsyncedReason } from './errors.ts';
 import { syncFolder, syncName } from './replace.ts';
 
-/** What was made, with the reason why a power cut may undo it; null if it is on disk. */
+/** A result, with the reason why a power cut may undo it; null if it is on disk. */
 export type Made<T> = T & { readonly unsynced: string | null };
 
 /**
@@ -35,7 +35,7 @@ export async function createFolder<T extends object>(
     });
   } catch (error) {
     if (temporary !== undefined) await rm(temporary, { recursive: true, force: true }).catch(() => {});
-    const reason: unknown = error instanceof UnsyncedError ? error.cause : error; // of a file that is removed again
+    const reason: unknown = error instanceof UnsyncedError ? error.cause : error; // its file has been removed again
     throw reason instanceof Error && 'syscall' in reason ? diskError('write', path, reason) : reason;
   }
   return { ...result, unsynced: await unsyncedReason(syncName(path, 'the folder was created')) };

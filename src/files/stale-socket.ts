@@ -2,7 +2,10 @@ import { lstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 
-/** Removes a socket on which no process listens, as one that was killed leaves it. Changes nothing else. */
+/**
+ * Removes the socket of a killed process: one on which no process listens. Leaves every other file. Throws or rejects
+ * with the error of the file system.
+ */
 export async function removeStaleSocket(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;
   const isStale = await new Promise<boolean>((resolve) => {

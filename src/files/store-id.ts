@@ -43,7 +43,7 @@ export function storeIdOf(folder: string): string {
 }
 
 /**
- * Throws OperatorError if the format of a file in a folder is newer than this program. Passes over files that cannot be
+ * Throws OperatorError if the format of a file in a folder is newer than this program. Ignores files that cannot be
  * read.
  */
 export function refuseNewerFormats(folder: string): void {

@@ -61,7 +61,7 @@ export class Connection {
   #latest: Request | null = null;
   /** The response that is written and not sent yet. */
   #sending: ServerResponse | null = null;
-  /** Over TLS: the idle timeouts since the response was written. */
+  /** Over TLS: how many idle timeouts have passed since the response was written. */
   #timeouts = 0;
 
   constructor(socket: Socket, context: ConnectionContext) {

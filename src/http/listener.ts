@@ -44,7 +44,7 @@ export class Listener {
   /** The TCP connections whose TLS handshake is not complete, by the addresses of both ends. */
   readonly #handshakes = new Map<string, Socket>();
   #refusedConnections = 0;
-  /** How many connections were accepted since the start, how many of them were refused, and failed TLS handshakes. */
+  /** Since the start: connections that were accepted, those of them that were refused, and failed TLS handshakes. */
   readonly counts = { accepted: 0, refused: 0, failedHandshakes: 0 };
 
   private constructor(handler: Handler, options: ListenerOptions) {
@@ -127,7 +127,7 @@ export class Listener {
     (this.#server as TlsServer).setSecureContext({ ...certificate, minVersion });
   }
 
-  /** The number of open connections, those in a TLS handshake included. */
+  /** The number of open connections, including those in a TLS handshake. */
   get connections(): number {
     return this.#handshakes.size + this.#connections.size;
   }
@@ -184,7 +184,7 @@ export class Listener {
   }
 }
 
-/** Returns the path of a Unix socket; null if the host is that of an IP address. */
+/** Returns the path in `unix:PATH`; null if this is an IP address or a host name. */
 export function socketPathIn(host: string): string | null {
   return host.startsWith('unix:') ? host.slice('unix:'.length) : null;
 }

@@ -301,7 +301,7 @@ const line = (rest: string): string => `{"format":"petstore-usage","version":1,"
 const goodDay = '"day":{"start":"2026-11-21T00:00:00.000Z","used":1}';
 const good = `{"id":"k1","minute":{"start":"2026-11-21T12:00:00.000Z","used":1},${goodDay}}`;
 
-test('if the file is damaged, all counters start from nothing; it is renamed when it is next written', async (t) => {
+test('if the file is damaged, all counters start from nothing; it is renamed before it is next written', async (t) => {
   const opened = site(t);
   const broken = [
     '', '{', 'null', '[]', '{}', '\0\0\0\0',

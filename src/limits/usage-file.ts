@@ -42,12 +42,12 @@ export class UsageFile {
   /** The write that waits for the one under way. */
   #next: Promise<void> | null = null;
   #failing = false;
-  /** Whether the file could not be read, and is to be kept under another name. */
+  /** Whether the file is damaged and must be set aside before it is written. */
   #damaged = false;
 
   /**
-   * Reads the file of a data folder. If it is damaged, that is logged, all counters start from nothing, and the file is
-   * set aside when it is next written. Throws an OperatorError if it cannot be read. `checkLock` rejects if this
+   * Reads the file of a data folder. If it is damaged, this is logged, all counters start from nothing, and the file is
+   * set aside before it is next written. Throws an OperatorError if it cannot be read. `checkLock` rejects if this
    * process may not write to the folder any more. `store` is the id of the store.
    */
   constructor(

@@ -24,6 +24,7 @@ export interface Sources {
 }
 
 interface Files {
+  /** Why creates are refused, or null; and since when that is so. Times are in milliseconds since the epoch. */
   readonly creates: { readonly refusal: string | null; readonly since: number };
   readonly journal: {
     readonly bytes: number;
@@ -53,8 +54,8 @@ export function writeServer(exposition: Exposition, sources: Sources): void {
   const expiresAt = sources.certificateExpiresAt();
   if (expiresAt !== null) {
     counter('petstore_tls_handshake_failures_total', 'TLS handshakes that failed or took too long.', failedHandshakes);
-    gauge('petstore_tls_certificate_expiration_timestamp_seconds', 'When the certificate expires, since the epoch.',
-      expiresAt / 1000);
+    const help = 'When the certificate expires, in seconds since the epoch.';
+    gauge('petstore_tls_certificate_expiration_timestamp_seconds', help, expiresAt / 1000);
   }
   const { banned, bans } = sources.keys();
   gauge('petstore_keys_banned', 'Keys that are banned.', banned);

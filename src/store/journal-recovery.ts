@@ -46,7 +46,7 @@ export interface RecoveryOptions {
 export interface RecoveredJournal {
   /** The segments, the oldest first, without the torn end. If there are none, a new one must be started. */
   readonly segments: Segment[];
-  /** All segments, if they end before the snapshot does. They have nothing to add, and the next record does not fit. */
+  /** All segments, if they end before the snapshot does: they add nothing, and the next record would not fit them. */
   readonly obsolete: readonly Segment[];
   /** The torn end of the last segment; null if it is whole. */
   readonly torn: TornEnd | null;

@@ -73,7 +73,8 @@ export async function startSegment(
 }
 
 /**
- * Removes a segment that is not needed, and syncs that: otherwise a power cut might restore this one, but not the next.
+ * Removes a segment that is not needed, and syncs the folder: otherwise a power cut might restore this segment but not
+ * the next. Does nothing if there is no such file.
  * Rejects with the error of the file system or of `checkLock`.
  */
 export async function removeSegment(folder: string, first: number, checkLock: () => Promise<void>): Promise<void> {
@@ -82,7 +83,7 @@ export async function removeSegment(folder: string, first: number, checkLock: ()
   await syncFolder(folder);
 }
 
-/** Moves the torn end of a segment to a file of its own. Rejects with the error of the disk or of `checkLock`. */
+/** Moves a torn end to a file of its own, and logs that. Rejects with the error of the disk or of `checkLock`. */
 export async function setTornEndAside(
   { path, line, bytes, offset, record }: TornEnd,
   log: Log,

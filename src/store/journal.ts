@@ -125,8 +125,8 @@ export class Journal {
       await checkLock(); // reading can take long
       if (torn !== null) await setTornEndAside(torn, log, checkLock);
       const isNew = active === undefined;
-      // An import that was killed may have left names that are not on disk: that of the snapshot, without which these
-      // segments are needed; and removed ones, which would not fit the new segment.
+      // An import that was killed may have left changes that are not on disk: the name of its snapshot, without which
+      // these segments are needed, and the removal of segments, which would not fit the new one.
       if (isNew) await syncFolder(folder);
       for (const segment of obsolete) await removeSegment(folder, segment.first, checkLock);
       const file = isNew
@@ -344,8 +344,8 @@ export class Journal {
   }
 
   /**
-   * Returns the path of a segment that is lost; what was written must not be confirmed then. Nor if the lock was lost
-   * meanwhile: another process may have written to the same place.
+   * Returns the path of a segment that was lost, or null. If there is one, what was written must not be confirmed.
+   * Rejects if the write fails, or if the lock was lost meanwhile: another process may have written to the same place.
    */
   async #writeAndSync(write: () => Promise<void>): Promise<string | null> {
     await this.#repair();

@@ -5,7 +5,7 @@ import { atOnce, type Steps } from '../files/turns.ts';
 import type { LineTable } from './line-table.ts';
 
 export const ordersName = 'orders.json';
-/** At most about 20 ms. */
+/** How many orders are added in one step: at most about 20 ms. */
 const ordersPerStep = 1000;
 export const ordersFormat = { name: 'petstore-orders', member: 'orders', mayBeBare: true };
 
@@ -14,7 +14,7 @@ export function readOrders(folder: string, table: Pick<LineTable, 'append'>): vo
   atOnce(orderSteps(folder, table));
 }
 
-/** Does what `readOrders` does, in steps: a million orders take seconds, in which a server has to respond to commands. */
+/** Does what `readOrders` does, in steps: a million take seconds, during which a server must respond to commands. */
 export function* orderSteps(folder: string, table: Pick<LineTable, 'append'>): Steps<void> {
   const { records } = yield* recordSteps(join(folder, ordersName), ordersFormat, readOrder);
   for (const [index, order] of records.sort((a, b) => (a.id < b.id ? -1 : 1)).entries()) {

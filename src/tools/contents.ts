@@ -33,14 +33,14 @@ interface Records {
 }
 
 const comma = 0x2c;
-/** How often a server is asked that is still reading the animals. */
+/** The time between two requests to a server that is still reading the animals. */
 const waitMs = 200;
 
-/** What is told while the animals are read. */
+/** What `readContents` calls to report its progress. */
 export interface ReadProgress {
-  /** The number of animals, if it is known before they arrive. */
+  /** Called with the number of animals, if it is known before they arrive. */
   readonly expect: (count: number) => void;
-  /** How much of the animals the server has read that is waited for, in percent. */
+  /** Called while a server is still reading the animals, with the percentage that it has read. */
   readonly wait: (percent: number) => void;
 }
 

@@ -208,7 +208,7 @@ test('an import with one wrong line changes nothing, and names the line, the fie
   await assert.rejects(imported(folder, good), /line 1: all ids up to 999999999999999 have been assigned/);
 });
 
-test('an import lets the event loop turn, so that its lock says which process holds the folder', async (t) => {
+test('an import lets the event loop turn, so that its lock can say which process holds the folder', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   await makeStore(folder);
   const pets = Array.from({ length: 5000 }, (_, i) => good.replace('10', `${10 + i}`)).join('\n');
@@ -279,7 +279,7 @@ test('an export to a file that fails leaves the file as it was', async (t) => {
   assert.equal(existsSync(`${folder}.tmp`), false);
 });
 
-test('an export is synced under another name, and then its name is; if that fails, the file is there', async (t) => {
+test('an export is synced before and after it gets its name; if the latter fails, the file is kept', async (t) => {
   const parent = temporaryFolder(t);
   const folder = join(parent, 'store');
   await makeStore(folder);

@@ -31,7 +31,7 @@ export interface ImportOptions {
   readonly paths: readonly string[];
   /** Whether the ids in the files are kept. Otherwise new ones are assigned. */
   readonly keepIds: boolean;
-  /** The time in milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: (line: string) => void;
   readonly progress: Progress;
@@ -54,7 +54,7 @@ interface Incoming extends ValueInFile {
   readonly path: string;
 }
 
-/** After so many values, the event loop turns, so that the lock can say meanwhile which process holds it. */
+/** The event loop turns after this many values, so that the lock can respond that this process holds it. */
 const valuesPerTurn = 1000;
 
 /** Adds the animals in the files. Rejects with OperatorError, which names the line at fault; nothing is added then. */
@@ -131,7 +131,7 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
   }
 }
 
-/** Does what follows an import that is complete. What fails is logged: the next start does it. */
+/** Takes the steps that follow a complete import. If one fails, that is logged, and the next start takes it. */
 async function finish(steps: readonly (() => Promise<unknown>)[], log: (line: string) => void): Promise<void> {
   for (const step of steps) {
     await step().catch((error: unknown) => log(`${messageOf(error)}; the next start of the server tries again`));

@@ -63,13 +63,13 @@ export class Progress {
     };
   }
 
-  /** Shows how a folder is read, and how long a server is waited for: on a terminal, or every 10 s in this log. */
+  /** Returns what shows the progress of reading a folder. Without a terminal, only waiting for a server is logged. */
   forRead(log: (line: string) => void): ReadProgress {
     const waiting = `${this.#task}: waiting for the server, which is reading the animals`;
     return { expect: this.expect, wait: (percent) => this.show(percent, waiting, log) };
   }
 
-  /** Shows how much of the task is done; null if only the amount is known. To be called often. */
+  /** Shows or logs how much of a task is done; null if only the amount is known. To be called often. */
   show(percent: number | null, task = this.#task, log = this.#log): void {
     const now = this.#now();
     const isBar = this.#terminal.isTTY === true;

@@ -1,8 +1,8 @@
 /**
  * `petstore verify`: checks all files of a data folder, or of a backup, and changes nothing.
  *
- * It uses the code of a start that only reads. The lock is not taken: if a server changes the files while they are read,
- * they are read again. The order matters: what usage.json records is contained in the files that are read after it.
+ * It uses those parts of the code of a start that only read. The lock is not taken: if a server changes the files while
+ * they are read, they are read again. The order matters: what usage.json records is in the files read after it.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,7 +23,7 @@ import { checkBackup, manifestName } from './backup.ts';
 import { idOf, orderLines, type PetSink } from './contents.ts';
 import type { Progress } from './progress.ts';
 
-/** What was found. Each entry of a list is one line. */
+/** What was found. Each string in a list is one line. */
 export interface Findings {
   /** What each file contains. */
   readonly content: string[];
