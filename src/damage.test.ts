@@ -37,7 +37,7 @@ test('a missing file, an old copy, and a file of another store are noticed', asy
   assert.deepEqual((await find(folder)).lines, exact.lines.slice(2));
 });
 
-test('files in the place of each other, copies under another name, and content that is there twice', async (t) => {
+test('swapped files, copies under another name, and repeated content are noticed', async (t) => {
   const site = await filled(t);
   const content = (name: string): Buffer => site.good.get(name)!;
   const counts: Record<string, Record<string, number>> = {};

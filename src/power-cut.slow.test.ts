@@ -125,7 +125,7 @@ async function verifyAll(history: History, cuts: readonly Cut[]): Promise<number
   return cuts.length;
 }
 
-test('an import that is killed at any operation loses nothing, nor does a power cut in the next start', async (t) => {
+test('an import killed at any operation loses nothing, even if the power is cut during the next start', async (t) => {
   let count = 0;
   let kills = 0;
   for (let isKilled = true; isKilled; kills++) {

@@ -212,7 +212,7 @@ test('commands work while many orders are read, before the server listens', asyn
   assert.equal((await server.stop()).code, 0);
 });
 
-test('with TLS, SIGHUP changes the certificate during the start', async (t) => {
+test('with TLS, SIGHUP reads the certificate again during the start', async (t) => {
   const { folder, slow } = await slowFolder(t);
   const place = temporaryFolder(t);
   const [first, second] = [makeCertificate(), makeCertificate()];

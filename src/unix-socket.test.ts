@@ -8,7 +8,7 @@ import { makeKey, petstore, runServer, startServer } from '../harness/server.ts'
 import { runDemoCommands } from './testing/demo.ts';
 import { send } from './testing/service.ts';
 
-test('serves requests on a socket that everybody may connect to, and removes it when it stops', async (t) => {
+test('serves requests on a socket to which every user can connect, and removes it when it stops', async (t) => {
   const [place, folder] = [temporaryFolder(t), temporaryFolder(t)];
   const path = join(place, 'http.sock');
   // The umask is that of deploy/petstore.service.

@@ -137,7 +137,7 @@ export async function outcomeOf({ folder, good, exact }: Filled, contents: Reado
       const name = changed.find((one) => logged[0]!.startsWith(join(folder, one)));
       assert(name !== undefined, logged[0]);
       assert.deepEqual(found, name === 'usage.json' ? { ...expected, used: 0 } : expected);
-      // usage.json is renamed when it is next written.
+      // A server sets usage.json aside before it next writes it.
       const asides = readdirSync(folder).filter((other) => !before.has(other));
       assert.equal(asides.length, name === 'usage.json' ? 0 : 1);
     }

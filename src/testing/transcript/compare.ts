@@ -1,7 +1,7 @@
 /**
  * What clients receive, byte for byte. Each scenario is compared with its record of version 0.1.0 (`recorded.json`) or,
- * if its responses have been changed on purpose since, with its record in `changes.json`, which is ordered by the
- * reasons for the changes.
+ * if its responses have been changed on purpose since, with its record in `changes.json`, which is grouped by the
+ * reason for the change.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
