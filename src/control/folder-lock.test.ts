@@ -510,7 +510,7 @@ test('the entry of each new folder in its parent is synced; a folder whose entry
   assert.equal(existsSync(join(parent, 'c')), false);
 });
 
-test('a server syncs the entry of an existing folder too, unless it may not; a command does not', async (t) => {
+test('a server also syncs the entry of an existing folder, if the parent allows it; a command does not', async (t) => {
   const parent = temporaryFolder(t);
   const synced: number[] = [];
   let code: string | null = null;

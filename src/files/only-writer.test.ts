@@ -9,7 +9,7 @@ const reading = new Set([
 ]);
 /**
  * The lock creates the data folder and the name of its socket, and removes those of dead holders. A new secret is
- * written to stdout, and the log to stderr, which are no files of the data folder.
+ * written to stdout, and the log to stderr, which are not files of the data folder.
  */
 const allowed = [
   'cli/outcome.ts: writeSync', 'control/folder-lock.ts: linkSync, mkdirSync, rmdirSync, rmSync',

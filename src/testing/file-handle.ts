@@ -1,4 +1,4 @@
-/** Helpers for tests that watch syncs, or let reads fail, by way of node:fs/promises. */
+/** Helpers for tests that observe syncs or make reads fail, through node:fs/promises. */
 import { statSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
@@ -19,7 +19,7 @@ export async function onSync(
   });
 }
 
-/** From now on, reading any byte of these pages of a file fails with EIO, as on a disk with bad sectors. */
+/** Makes every read that includes one of these pages of a file fail with EIO, as on a disk with bad sectors. */
 export async function failReads(t: TestContext, path: string, pages: readonly number[]): Promise<void> {
   const { ino, size } = statSync(path);
   const prototype = await fileHandlePrototype();

@@ -209,7 +209,7 @@ test('a new folder is kept if its name cannot be synced, and this is reported', 
   assert.match(unsynced ?? '', /^cannot sync the folder of .*\/salvaged: EIO.*; the folder was created, but a power/);
 });
 
-test('of a file with bad sectors, and beside a file that cannot be opened, everything else is kept', async (t) => {
+test('everything is kept except bad sectors and files that cannot be opened', async (t) => {
   const { folder, to } = await makeStore(t);
   const stores = await openStores(folder);
   for (let i = 0; i < 300; i++) await stores.pets.create(newPet('x'.repeat(100)));

@@ -18,7 +18,7 @@ const changes = Object.values(read('changes.json') as { [reason: string]: Record
 const skip = process.platform !== 'linux'
   && 'the clients connect from 127.0.1.1 and other loopback addresses, which only Linux has by default';
 
-/** Defines a test for each group of scenarios, over TLS with a certificate. `except` names those not to compare. */
+/** Defines a test for each group, over TLS if there is a certificate. `except` names scenarios not to compare. */
 export function testGroups(certificate?: TestCertificate, except: readonly string[] = []): void {
   for (const group of groups) {
     test(`responds as recorded: ${group.name}`, { skip, timeout: 120_000 }, async (t) => {

@@ -18,7 +18,7 @@ import { TranscriptServer } from './server.ts';
 /** The records of each scenario's connections, by the name of the scenario. */
 export type Record = { [scenario: string]: readonly Exchange[] };
 
-/** Starts a server, runs the scenarios of a group on it, over TLS with a certificate, and returns their records. */
+/** Starts a server, runs the scenarios of a group on it (over TLS with a certificate), and returns their records. */
 export async function recordGroup(
   owner: Owner, group: Group, server = serverPath, node = process.execPath, certificate?: TestCertificate,
 ): Promise<Record> {

@@ -24,7 +24,7 @@ export interface ServerOptions {
   readonly keys: number;
   /** Whether the keys with the free plan are banned. */
   readonly banned?: boolean;
-  /** With it, the server uses TLS. */
+  /** If given, the server uses TLS. */
   readonly certificate?: TestCertificate | undefined;
 }
 
