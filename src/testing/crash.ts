@@ -228,7 +228,7 @@ export class CrashRun {
     rmSync(place, { recursive: true });
   }
 
-  /** Imports animals, and kills that. */
+  /** Imports animals, and kills the import. */
   async #import(): Promise<void> {
     const texts = Array.from({ length: 500 }, (_, i) => `${this.figures.cycles}.import.${i}.${i}`);
     for (const text of texts) this.#sent.add(text);

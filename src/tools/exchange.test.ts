@@ -333,7 +333,7 @@ test('an import that has lost its lock changes nothing', async (t) => {
   assert.equal(filesIn(folder).get('orders.json'), before.get('orders.json'));
 });
 
-test('two exports at a time to one file do not disturb each other, and a link to it is kept', async (t) => {
+test('concurrent exports to one file do not disturb each other, and a link to it is kept', async (t) => {
   const place = temporaryFolder(t);
   const [folder, file, link] = [join(place, 'store'), join(place, 'file'), join(place, 'link')];
   await makeStore(folder);

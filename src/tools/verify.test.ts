@@ -153,7 +153,7 @@ test('a folder that does not exist cannot be read', async (t) => {
   await assert.rejects(check(join(temporaryFolder(t), 'none')), /cannot read .*none/);
 });
 
-test('of a file of a newer version, only that is said, and a link that leads nowhere does not matter', async (t) => {
+test('for a file of a newer version, nothing else is reported, and a link that leads nowhere is ignored', async (t) => {
   const folder = temporaryFolder(t);
   await (await openStores(folder)).close();
   symlinkSync(join(folder, 'loop.tmp'), join(folder, 'loop.tmp'));
