@@ -105,7 +105,7 @@ export class Connection {
     if (++this.#unanswered > maxUnanswered) socket.destroy();
     if (socket.destroyed) return void message.resume();
     const request = new Request(message, response, this.#address);
-    if (this.#isClosing) request.body?.discard(() => {}); // it is only counted: Node keeps it until the socket is closed
+    if (this.#isClosing) request.body?.discard(() => {}); // only counted: Node keeps it until the socket is closed
     else this.#latest = request.body === null ? null : request;
     if (this.#handled === null && !this.#isClosing) return this.#handle(request, response, 0);
     this.#waiting.push({ request, response, arrivedAt: this.#context.monotonic() });

@@ -44,7 +44,9 @@ export function decodeKey(record: JsonObject): Key {
   return {
     id,
     name: stringMember(record, 'name'),
-    plan: planOf(stringMember(raw, 'name'), optionalNumberMember(raw, 'perMinute'), optionalNumberMember(raw, 'perDay')),
+    plan: planOf(
+      stringMember(raw, 'name'), optionalNumberMember(raw, 'perMinute'), optionalNumberMember(raw, 'perDay'),
+    ),
     createdAt: timeMember(record, 'createdAt'),
     expiresAt: optionalTime(record, 'expiresAt'),
     revokedAt: optionalTime(record, 'revokedAt'),

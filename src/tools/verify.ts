@@ -56,8 +56,8 @@ export async function verify(folder: string, progress: Progress): Promise<Findin
 /** Changes whenever a file in the folder does. Throws OperatorError. */
 function stateOf(folder: string): string {
   try {
-    return readdirSync(folder).map((name) => {
-      const stats = known.test(name) ? statSync(join(folder, name), { bigint: true, throwIfNoEntry: false }) : undefined;
+    return readdirSync(folder).filter((name) => known.test(name)).map((name) => {
+      const stats = statSync(join(folder, name), { bigint: true, throwIfNoEntry: false });
       return `${name} ${stats?.ino} ${stats?.size} ${stats?.mtimeNs}`;
     }).join('\n');
   } catch (error) {
