@@ -24,8 +24,8 @@ export interface CertificateOptions {
   readonly issuer?: TestCertificate;
   /** Whether it may sign others. A self-signed one may. */
   readonly isAuthority?: boolean;
-  /** When it expires, in milliseconds since the epoch. */
-  readonly expiresAt?: number;
+  /** When it expires, in milliseconds since the epoch, or as the text of a GeneralizedTime. */
+  readonly expiresAt?: number | string;
 }
 
 const oids = {
@@ -91,7 +91,8 @@ const oid = (bytes: readonly number[]): Buffer => der(0x06, Buffer.from(bytes));
 const nameOf = (name: string): Buffer =>
   sequence(der(0x31, sequence(oid(oids.commonName), der(0x0c, Buffer.from(name)))));
 /** As UTCTime before 2050, else as GeneralizedTime (RFC 5280, section 4.1.2.5). */
-const timeOf = (time: number): Buffer => {
+const timeOf = (time: number | string): Buffer => {
+  if (typeof time === 'string') return der(0x18, Buffer.from(time));
   const text = `${new Date(time).toISOString().replace(/[-:T]|\.\d+/g, '')}`;
   return text < '2050' ? der(0x17, Buffer.from(text.slice(2))) : der(0x18, Buffer.from(text));
 };

@@ -88,7 +88,9 @@ async function readCertificate(files: TlsFiles): Promise<Certificate> {
     throw new OperatorError(`${problem}: use the certificate and the key of one pair`);
   }
   valid(files.cert, certRule, () => createSecureContext({ cert, key })); // also reads the rest of the chain
-  return { cert, key, expiresAt: Date.parse(certificate.validTo) };
+  const expiresAt = Date.parse(certificate.validTo);
+  if (!Number.isNaN(expiresAt)) return { cert, key, expiresAt };
+  throw new OperatorError(`${files.cert} is invalid: its expiry time cannot be read; use another certificate`);
 }
 
 /** Reads a regular file. Others are refused: opening a FIFO waits for a writer. Rejects with OperatorError. */

@@ -6,8 +6,13 @@ import { printOutcome } from './cli/outcome.ts';
 import { parseFlags, usageError } from './flags.ts';
 import { runProgram, version } from './program.ts';
 
-await runProgram(async () => {
-  if (process.argv[2] === 'serve') return serve();
+if (process.argv[2] === 'serve') {
+  // In this process, so that signals reach the server. It reads the flags after `serve`.
+  process.argv.splice(2, 1);
+  await import('./server.ts');
+} else await runProgram(runCommand);
+
+async function runCommand(): Promise<void> {
   const { values: flags, positionals } = parseFlags({ options, allowPositionals: true });
   if (flags.help || process.argv.length === 2) return console.log(help);
   if (flags.version) return console.log(version());
@@ -27,10 +32,4 @@ await runProgram(async () => {
     throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}`);
   }
   printOutcome(await command.run(flags, ...args), flags.json ?? false);
-});
-
-/** Runs the server in this process, so that signals reach it. The server reads the flags after `serve`. */
-async function serve(): Promise<void> {
-  process.argv.splice(2, 1);
-  await import('./server.ts');
 }

@@ -1,22 +1,15 @@
 /** `--demo` fills an empty data folder with sample data and creates a key. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DataFolder } from './data-folder.ts';
 import { ApiError } from './domain/api-error.ts';
 import { OperatorError } from './domain/operator-error.ts';
 import { orderLine, readOrder } from './domain/order.ts';
 import { readNewPet } from './domain/pet.ts';
 import { socketPathIn } from './http/listener.ts';
 import { readJson, type JsonArray, type JsonObject } from './json/read.ts';
-import type { ServiceOptions } from './service.ts';
+import { shellWord } from './program.ts';
 import { ordersName, readOrders, writeOrders } from './store/orders.ts';
-
-type Stores = Pick<ServiceOptions, 'basePath' | 'keys' | 'orders' | 'pets'> & {
-  folder: string;
-  /** The store id. */
-  store: string;
-  address: string;
-  checkLock: () => Promise<void>;
-};
 
 /** Reads the sample data, which the build copies from data/sample/. */
 export function readSamples(samples: URL) {
@@ -33,28 +26,34 @@ export function readSamples(samples: URL) {
  * start completes an interrupted one. If the folder has a key: changes nothing and returns ''.
  * Rejects with OperatorError if something cannot be saved; the log says why.
  */
-export async function startDemo(samples: ReturnType<typeof readSamples>, stores: Stores): Promise<string> {
-  if (stores.keys.keys.length > 0) return '';
-  if (!existsSync(join(stores.folder, ordersName))) {
-    await writeOrders(stores.folder, stores.store, samples.orders, stores.checkLock);
-    readOrders(stores.folder, stores.orders);
+export async function startDemo(
+  samples: ReturnType<typeof readSamples>,
+  folder: DataFolder,
+  serverAddress: string,
+  basePath: string,
+): Promise<string> {
+  const { path: folderPath, pets } = folder;
+  if (folder.keys.keys.length > 0) return '';
+  if (!existsSync(join(folderPath, ordersName))) {
+    await writeOrders(folderPath, folder.store, samples.orders, folder.checkLock);
+    readOrders(folderPath, folder.orders);
   }
   try {
-    if (stores.pets.table.count === 0) await Promise.all(samples.pets.map((pet) => stores.pets.create(pet)));
+    if (pets.table.count === 0) await Promise.all(samples.pets.map((pet) => pets.create(pet)));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const advice = 'the line above says why; correct that, and start the server again with --demo';
-    throw new OperatorError(`cannot save the sample animals in ${stores.folder}; ${advice}`);
+    throw new OperatorError(`cannot save the sample animals in ${folderPath}; ${advice}`);
   }
-  const { secret } = await stores.keys.create('demo', { name: 'business' }, null, Date.now());
+  const { secret } = await folder.keys.create('demo', { name: 'business' }, null, Date.now());
 
-  const path = socketPathIn(stores.address);
+  const path = socketPathIn(serverAddress);
   const address = path !== null
     ? 'http://localhost'
-    : stores.address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+    : serverAddress.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   // A certificate is for the name of the shop, not for the address of this machine.
-  const curl = path !== null ? `curl --unix-socket '${path}'` : address.startsWith('https:') ? 'curl -k' : 'curl';
-  const base = `${address}${stores.basePath}`;
+  const curl = path !== null ? `curl --unix-socket ${shellWord(path)}` : address.startsWith('https:') ? 'curl -k' : 'curl';
+  const base = `${address}${basePath}`;
   // Through a pipe, because other users of the machine can read the arguments of curl.
   const auth = `echo 'Authorization: Bearer ${secret}' |`;
   return `

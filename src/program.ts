@@ -12,6 +12,11 @@ export const log: Log = (message) => {
   process.stderr.write(clearLine + eventLine('text', 0, 'info', message));
 };
 
+/** Quotes a word for a shell if necessary. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** Returns the version of this program, from the package.json that the build writes beside it. */
 export function version(): string {
   const text = readFileSync(new URL('package.json', import.meta.url), 'utf8');

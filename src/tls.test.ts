@@ -87,6 +87,9 @@ test('sends the whole chain', async (t) => {
   assert.equal(socket.getPeerCertificate(true).issuerCertificate.subject.CN, 'intermediate');
 });
 
+/** The month is 13. */
+const noTime = makeCertificate({ expiresAt: '20301301000000Z' });
+
 test('refuses to start without a valid pair of files, in one line', async (t) => {
   const folder = temporaryFolder(t);
   const file = (name: string, text: string): string => {
@@ -115,6 +118,7 @@ test('refuses to start without a valid pair of files, in one line', async (t) =>
     [cert, file('second.pem', second.key), /the key in \S+second\.pem is not that of the first certificate in \S+cert/],
     [file('order.pem', second.cert + first.cert), key, /the key in \S+key\.pem is not that of the first certificate/],
     [file('weak.pem', weak.cert), file('weak-key.pem', weak.key), /weak\.pem is invalid \(.*too small\)/],
+    [file('time.pem', noTime.cert), file('time-key.pem', noTime.key), /time\.pem is invalid: its expiry time cannot /],
   ];
   await Promise.all(cases.map(async ([certPath, keyPath, message]) => {
     const { code, stdout, stderr } = await runServer(
@@ -160,6 +164,7 @@ test('an invalid pair changes nothing, and one line says why; the next SIGHUP tr
     [() => writeFileSync(key, second.key), /the key in \S+ is not that .+; the old certificate stays in use\n/],
     [() => writeFileSync(key, ''), /key\.pem is invalid .+; the old certificate stays in use\n/],
     [() => rmSync(key), /cannot read \S+key\.pem: ENOENT.+; the old certificate stays in use\n/],
+    [() => certificateFlags(server.place, noTime), /its expiry time cannot be read.+; the old certificate stays in use\n/],
   ] as const) {
     change();
     const before = server.stderr.length;

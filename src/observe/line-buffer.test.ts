@@ -11,6 +11,7 @@ function add(buffer: LineBuffer<string>, line: string, isUrgent: boolean): void 
 
 /** A sink whose writes end when the test says so. */
 class SlowSink implements Sink {
+  readonly blocksExit = false;
   readonly writes: string[] = [];
   last = '';
   #done: (() => void) | null = null;

@@ -16,6 +16,8 @@ export interface Sink {
   write(text: string, done: () => void): void;
   /** Writes what can be written at once, because the process ends. `isLate`: a write is under way. Never throws. */
   writeLast(text: string, isLate: boolean): void;
+  /** Whether a write under way keeps `process.exit` waiting. */
+  readonly blocksExit: boolean;
 }
 
 const batchLength = 64 * 1024;
@@ -69,13 +71,16 @@ export class LineBuffer<Item> {
     this.#writeIfDue();
   }
 
-  /** Resolves when all lines so far are written, or after `timeoutMs`. */
-  flushed(timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when all lines so far are written, or after `timeoutMs`. The result is whether a write is still under way
+   * that keeps `process.exit` waiting.
+   */
+  flushed(timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
+      const timer = setTimeout(() => resolve(this.#sink.blocksExit), timeoutMs);
       this.#whenEmpty.push(() => {
         clearTimeout(timer);
-        resolve();
+        resolve(false);
       });
       this.#writeIfDue();
     });

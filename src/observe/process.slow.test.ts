@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { certificateFlags, makeCertificate } from '../../harness/certificates.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Program } from '../../harness/program.ts';
-import { makeKey, runServer, serverPath, startServer, type RunningServer } from '../../harness/server.ts';
+import { cliPath, makeKey, runServer, serverPath, startServer, type RunningServer } from '../../harness/server.ts';
 import { send } from '../testing/service.ts';
 
 interface Line {
@@ -93,8 +93,9 @@ test('an error at a start is one line in the format of the log', async (t) => {
   assert.match(refused.stderr, message);
 });
 
+const throwing = `data:text/javascript,process.on('SIGUSR2', () => { throw new Error('a\\nbug') })`;
+
 test('a bug that ends the server is one line: the last of a pipe, and one of a file', async (t) => {
-  const throwing = `data:text/javascript,process.on('SIGUSR2', () => { throw new Error('a\\nbug') })`;
   const server = await startJson(t, temporaryFolder(t), [], [process.execPath, '--import', throwing, serverPath]);
   const { code, stderr } = await server.stop('SIGUSR2');
   assert.deepEqual([code, server.child.signalCode], [null, 'SIGKILL']);
@@ -108,6 +109,48 @@ test('a bug that ends the server is one line: the last of a pipe, and one of a f
   assert.equal(logging.child.signalCode, 'SIGKILL');
   // A write under way may end after it.
   assert.equal(linesOf(readFileSync(file, 'utf8')).filter(({ message }) => bug.test(message)).length, 1);
+});
+
+test('a bug ends the server also if it is the first process of a container', async (t) => {
+  const unshare = ['unshare', '--pid', '--fork', '--kill-child'];
+  const { code, stderr } = await new Program(t, [...unshare, 'true']).ended;
+  if (code !== 0) return t.skip(`a process namespace cannot be made: ${stderr.trimEnd()}`);
+  const node = [process.execPath, '--import', throwing, serverPath];
+  const command = ['sh', '-c', 'ulimit -c 0; exec "$0" "$@"', ...unshare, ...node]; // without a core file
+  const server = await startJson(t, temporaryFolder(t), [], command);
+  const { pid } = server.child;
+  process.kill(Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')), 'SIGUSR2');
+  const ended = await server.ended; // otherwise it would respond for ever
+  assert.match(ended.stderr, /"message":"the server ends because of a bug: /);
+});
+
+test('a log that cannot be written to its file does not keep the server from ending', async (t) => {
+  const hanging = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { write } = fs;
+    fs.write = (descriptor, ...rest) => descriptor === 2 ? undefined : write(descriptor, ...rest);
+    syncBuiltinESMExports();`;
+  const preload = `data:text/javascript,${encodeURIComponent(hanging)}`;
+  const toFile = ['sh', '-c', 'exec "$0" "$@" 2>/dev/null', process.execPath, '--import', preload, serverPath];
+  const folder = temporaryFolder(t);
+  const key = await makeKey(t, folder);
+  const server = await startJson(t, folder, [], toFile);
+  await send(server.address, 'POST', '/v1/pets', { key, body: '{"name":"a","categoryId":1}' });
+  await server.stop();
+  // process.exit would wait for the write. Everything else is saved then.
+  assert.equal(server.child.signalCode, 'SIGKILL');
+  assert.match(readFileSync(join(folder, 'pets.json'), 'utf8'), /"count":1/);
+});
+
+test('petstore serve logs in its own format that stdout cannot be written', async (t) => {
+  if (!existsSync('/dev/full')) return t.skip('there is no /dev/full');
+  for (const program of [[cliPath, 'serve'], [serverPath]]) {
+    const command = ['sh', '-c', 'exec "$0" "$@" >/dev/full', process.execPath, ...program];
+    const { code, stderr } = await runServer(t, temporaryFolder(t), [], command, { LOG_FORMAT: '' }).ended;
+    assert.equal(code, 1);
+    assert.match(linesOf(stderr).map(({ message }) => message).join('\n'), /^cannot write to stdout: ENOSPC/m);
+  }
 });
 
 test('a reader that stands still stops neither the server nor its end; what is missing is counted', async (t) => {

@@ -42,8 +42,8 @@ export class ServerLog {
     this.#lines.add(access, accessBytes + headBytes, false); // a part of a string keeps all of it in memory
   };
 
-  /** Resolves when all lines are written, or after `timeoutMs`. */
-  flushed(timeoutMs: number): Promise<void> {
+  /** Resolves when all lines are written, or after `timeoutMs`: to whether that keeps `process.exit` waiting. */
+  flushed(timeoutMs: number): Promise<boolean> {
     return this.#lines.flushed(timeoutMs);
   }
 

@@ -13,6 +13,7 @@ export function stderrSink(encoding: 'utf8' | 'latin1'): Sink {
   const { stderr } = process;
   const isStream = stderr instanceof Socket && !stderr.isTTY;
   return {
+    blocksExit: !isStream,
     write(text, done) {
       if (isStream) writeToStream(text, encoding, done);
       else writeToFile(Buffer.from(text, encoding), done);

@@ -1,0 +1,198 @@
+/** A server on a data folder: what it serves, and how it starts and stops. */
+import type { ServedCertificate } from './certificate.ts';
+import type { Config } from './config.ts';
+import { respondToCommand, type Accounts } from './control/commands.ts';
+import { contentsOf } from './control/contents.ts';
+import { statusOf } from './control/status.ts';
+import type { DataFolder } from './data-folder.ts';
+import { messageOf, OperatorError } from './domain/operator-error.ts';
+import { removeStaleSocket } from './files/stale-socket.ts';
+import type { Handler } from './http/connection.ts';
+import { Listener, socketPathIn } from './http/listener.ts';
+import { Exposition } from './observe/exposition.ts';
+import { MetricsServer } from './observe/metrics-server.ts';
+import { Metrics } from './observe/metrics.ts';
+import { Observed } from './observe/observed.ts';
+import { ProcessFigures, writeServer, type Sources } from './observe/server-figures.ts';
+import type { ServerLog } from './observe/server-log.ts';
+import { version } from './program.ts';
+import { Service } from './service.ts';
+
+const headTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+/** Longer than the 60 s for which proxies keep idle connections, so that the proxies close them. */
+const idleTimeoutMs = 65_000;
+/** The time that requests under way have to finish when the server stops. */
+export const stopGraceMs = 10_000;
+/** The same if the animals have not been read: requests are only refused then. */
+const startGraceMs = 500;
+
+/** A loopback address as `URL` writes it: IPv4, the same as IPv6, or IPv6. */
+const loopback = /^(127\.|\[::ffff:7f[0-9a-f]{2}:|\[::1\]$)/;
+
+/** The counts before a server listens. */
+const noConnections: Listener['counts'] = { accepted: 0, refused: 0, failedHandshakes: 0 };
+
+/** What a server needs besides its configuration. */
+export interface ServerParts {
+  readonly folder: DataFolder;
+  /** null: plain HTTP. */
+  readonly certificate: ServedCertificate | null;
+  /** The reference page; null if there is none. */
+  readonly page: string | null;
+  readonly serverLog: ServerLog;
+}
+
+export class RunningServer {
+  /** What it listens on: `http://127.0.0.1:8080`. '' until it listens. */
+  address = '';
+  readonly #config: Config;
+  readonly #parts: ServerParts;
+  readonly #service: Service;
+  readonly #metrics: Metrics | null;
+  readonly #handler: Handler;
+  readonly #accounts: Accounts;
+  readonly #sources: Sources;
+  readonly #start = new AbortController();
+  #listener: Listener | null = null;
+  #metricsServer: MetricsServer | null = null;
+  #loading = Promise.resolve();
+  #stoppingSince: number | null = null;
+
+  /** The server responds to commands of `petstore` from now on. */
+  constructor(config: Config, parts: ServerParts) {
+    this.#config = config;
+    this.#parts = parts;
+    const { folder, page, serverLog } = parts;
+    const { basePath, trustedProxies, maxConnections } = config;
+    const { keys, usage, pets, orders } = folder;
+    const { limiter } = usage;
+    const log = serverLog.event;
+    const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log, page });
+    this.#service = service;
+    this.#metrics = config.metrics === null ? null : new Metrics(service.operations);
+    const observers = { access: config.accessLog ? serverLog.access : null, metrics: this.#metrics, trustedProxies };
+    const isObserved = observers.access !== null || observers.metrics !== null;
+    this.#handler = isObserved ? new Observed(service, observers) : service;
+    this.#sources = {
+      version: version(),
+      maxConnections,
+      connections: () => ({ open: this.#listener?.connections ?? 0, ...(this.#listener?.counts ?? noConnections) }),
+      certificateExpiresAt: () => parts.certificate?.current.expiresAt ?? null,
+      keys: () => ({ banned: limiter.bannedKeys(Date.now()), bans: service.bans }),
+      animals: () => pets.table.count,
+      orders: () => orders.count,
+      files: () => pets.figures,
+      droppedLogLines: () => serverLog.dropped,
+    };
+    const state = {
+      sources: this.#sources, pets, keys, usage,
+      address: () => this.address || null,
+      stoppingSince: () => this.#stoppingSince,
+    };
+    this.#accounts = {
+      keys,
+      usage,
+      contents: (withPets) => contentsOf(folder, withPets),
+      status: (now) => statusOf(state, now),
+    };
+    this.#serveCommands(null);
+  }
+
+  /** Listens, and serves the metrics if that is configured. Rejects with OperatorError. */
+  async listen(): Promise<void> {
+    this.#listener = await this.#openListener();
+    this.address = this.#listener.address;
+    this.#warnOfPlainHttp();
+    if (this.#metrics !== null) this.#metricsServer = await this.#serveMetrics(this.#metrics);
+    this.#serveCommands(this.address);
+    this.#loading = this.#parts.folder.load(this.#start.signal);
+  }
+
+  /** Resolves to true when the animals are read, and to false if the server is stopped before. */
+  async loaded(): Promise<boolean> {
+    try {
+      await this.#loading;
+      return true;
+    } catch (error) {
+      if (this.#start.signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Responds to the requests under way, saves everything and releases the folder. Resolves to whether all requests were
+   * responded to. Rejects with OperatorError.
+   */
+  async stop(): Promise<boolean> {
+    const { folder, serverLog } = this.#parts;
+    this.#stoppingSince = Date.now();
+    this.#service.stop();
+    this.#start.abort();
+    const wasLoaded = folder.pets.progress === 100; // otherwise the files have everything
+    const graceMs = wasLoaded ? stopGraceMs : startGraceMs;
+    const completed = await this.#listener!.stop(graceMs);
+    this.#service.end();
+    const problem = `stopped after ${graceMs / 1000} s although some requests had no response yet`;
+    if (!completed) serverLog.event(problem, 'warn');
+    await this.#loading.catch(() => {});
+    await folder.save(wasLoaded);
+    this.#metricsServer?.close();
+    await folder.lock.release(); // last, because another process may then use the folder
+    return completed;
+  }
+
+  #serveCommands(address: string | null): void {
+    const { folder, serverLog } = this.#parts;
+    const respond = (command: unknown): Promise<unknown> => respondToCommand(this.#accounts, command);
+    folder.lock.serve(address, respond, (reason) => serverLog.event(reason, 'error'));
+  }
+
+  async #openListener(): Promise<Listener> {
+    const { host, port, maxConnections } = this.#config;
+    const served = this.#parts.certificate;
+    const path = socketPathIn(host);
+    const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
+    const at = { host, port, certificate: served?.current ?? null, monotonic: () => performance.now() };
+    try {
+      if (path !== null) await removeStaleSocket(path);
+      const listener = await Listener.open(this.#handler, { ...at, ...limits });
+      served?.follow((replacement) => listener.setCertificate(replacement));
+      return listener;
+    } catch (error) {
+      const advice = path === null
+        ? 'choose an address of this machine with --host, or another port with --port (0 chooses a free one)'
+        : 'choose another path with --host, in a folder in which this user may write';
+      throw new OperatorError(`cannot listen on ${path ?? `${host}, port ${port}`} (${messageOf(error)}): ${advice}`);
+    }
+  }
+
+  /** Warns the operator if clients send their keys unencrypted over a network. */
+  #warnOfPlainHttp(): void {
+    const { address } = this;
+    if (!address.startsWith('http:') || loopback.test(new URL(address).hostname)) return;
+    const advice = 'use --tls-cert and --tls-key, or listen on a loopback address behind a proxy with TLS';
+    const problem = `clients send their keys unencrypted over the network to ${address}`;
+    this.#parts.serverLog.event(`${problem}: ${advice}`, 'warn', { address });
+  }
+
+  async #serveMetrics(metrics: Metrics): Promise<MetricsServer> {
+    const { host, port } = this.#config.metrics!;
+    const figures = new ProcessFigures();
+    const read = (): string => {
+      const exposition = new Exposition();
+      metrics.writeTo(exposition);
+      writeServer(exposition, this.#sources);
+      figures.writeTo(exposition, this.#sources.version);
+      return exposition.text;
+    };
+    try {
+      const server = await MetricsServer.open(host, port, read);
+      this.#parts.serverLog.event(`metrics at ${server.address}`, 'info', { metrics: server.address });
+      return server;
+    } catch (error) {
+      const advice = 'choose an address of this machine and a free port with --metrics';
+      throw new OperatorError(`cannot serve metrics on ${host}, port ${port} (${messageOf(error)}): ${advice}`);
+    }
+  }
+}
