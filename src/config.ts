@@ -127,7 +127,7 @@ function addressOf(name: string, value: string): { readonly host: string; readon
   if (host === undefined || port === undefined || (host.includes(':') && !host.startsWith('['))) {
     throw invalidValue(name, value, 'a host and a port, like 127.0.0.1:9100 or [::1]:9100');
   }
-  return { host: hostOf(name, host), port: wholeNumber(name, port, 0, 65_535) };
+  return { host: hostOf(name, host), port: wholeNumber(`the port of ${name}`, port, 0, 65_535) };
 }
 
 function listenHostOf(name: string, value: string): string {

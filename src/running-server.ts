@@ -6,6 +6,7 @@ import { contentsOf } from './control/contents.ts';
 import { statusOf } from './control/status.ts';
 import type { DataFolder } from './data-folder.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
+import { requireParent } from './files/new-folder.ts';
 import { removeStaleSocket } from './files/stale-socket.ts';
 import type { Handler } from './http/connection.ts';
 import { Listener, socketPathIn } from './http/listener.ts';
@@ -154,6 +155,7 @@ export class RunningServer {
     const path = socketPathIn(host);
     const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
     const at = { host, port, certificate: served?.current ?? null, monotonic: () => performance.now() };
+    if (path !== null) requireParent(path);
     try {
       if (path !== null) await removeStaleSocket(path);
       const listener = await Listener.open(this.#handler, { ...at, ...limits });
@@ -162,7 +164,7 @@ export class RunningServer {
     } catch (error) {
       const advice = path === null
         ? 'choose an address of this machine with --host, or another port with --port (0 chooses a free one)'
-        : 'choose another path with --host, in a folder in which this user may write';
+        : 'choose another path with --host, at which there is nothing, in a folder in which this user may write';
       throw new OperatorError(`cannot listen on ${path ?? `${host}, port ${port}`} (${messageOf(error)}): ${advice}`);
     }
   }

@@ -9,6 +9,8 @@ const remedies: Readonly<Record<string, string>> = {
   EMFILE: 'raise the limit of open files (LimitNOFILE, ulimit -n)',
   ENFILE: 'raise the limit of open files of the machine',
   EIO: 'the disk may be failing: the log of the machine says more',
+  ENOENT: 'check the path',
+  ENOTDIR: 'check the path',
 };
 const otherRemedies = {
   read: "the server's user must be able to read it",

@@ -37,10 +37,10 @@ const brokenEscapes = [
   '%E2%82', '%41%', '%C3%A4%C3',
 ];
 
-test('decodes a segment with a broken escape as a slash, and the other segments as usual', () => {
+test('keeps a segment with a broken escape, after an empty one, and decodes the other segments as usual', () => {
   for (const text of brokenEscapes) {
-    assert.equal(decodePath(`/a/${text}/%62`), '/a///b', text);
-    assert.equal(decodePath(`/x${text}`), '//', text);
+    assert.equal(decodePath(`/a/${text}/%62`), `/a//${text}/b`, text);
+    assert.equal(decodePath(`/x${text}`), `//x${text}`, text);
   }
 });
 

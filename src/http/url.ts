@@ -2,7 +2,7 @@ import { ApiError } from '../domain/api-error.ts';
 
 /**
  * Percent-decodes a path once. `.` and empty segments stay; an escaped slash separates nothing, so it becomes `%2F`.
- * A segment with a broken escape becomes a slash: no path has the empty segments that result.
+ * A segment with a broken escape stays as it is, after an empty one, which no path has.
  */
 export function decodePath(path: string): string {
   return path.includes('%') ? path.replace(/(?<=\/)[^/]+/g, decodeSegment) : path;
@@ -12,7 +12,7 @@ function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment).replaceAll('/', '%2F');
   } catch {
-    return '/';
+    return `/${segment}`;
   }
 }
 

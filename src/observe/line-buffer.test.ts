@@ -14,9 +14,9 @@ class SlowSink implements Sink {
   readonly blocksExit = false;
   readonly writes: string[] = [];
   last = '';
-  #done: (() => void) | null = null;
+  #done: ((lostLines: number) => void) | null = null;
 
-  write(text: string, done: () => void): void {
+  write(text: string, done: (lostLines: number) => void): void {
     assert.equal(this.#done, null, 'one write is under way at a time');
     this.writes.push(text);
     this.#done = done;
@@ -26,12 +26,13 @@ class SlowSink implements Sink {
     this.last += isLate ? `(late)${text}` : text;
   }
 
-  /** Ends the write under way. Returns whether there was one. */
-  finish(): boolean {
+  /** Ends the write under way, or lets it fail. Returns whether there was one. */
+  finish(fails = false): boolean {
     const done = this.#done;
+    if (done === null) return false;
     this.#done = null;
-    done?.();
-    return done !== null;
+    done(fails ? this.writes.pop()!.split('\n').length - 1 : 0);
+    return true;
   }
 }
 
@@ -91,21 +92,23 @@ test('flushed() resolves when all lines are written, or after its time', async (
   await timedOut;
 });
 
-test('a slow reader costs a limited amount of memory; one line says how many are missing, in their place', () => {
+test('a slow reader costs a limited amount of memory; one line says how many are missing, in their place', (t) => {
   const action = fc.oneof(
     fc.record({ length: fc.integer({ min: 1, max: 60 }), isUrgent: fc.boolean() }),
-    fc.constant('finish' as const),
+    fc.constantFrom('finish' as const, 'fail' as const),
   );
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   fc.assert(fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
     const sink = new SlowSink();
     const buffer = new LineBuffer(sink, format, 200);
     let added = 0;
     for (const step of actions) {
-      if (step === 'finish') sink.finish();
+      if (step === 'finish' || step === 'fail') sink.finish(step === 'fail');
       else add(buffer, `${String(added++).padEnd(step.length, '.')}\n`, step.isUrgent);
     }
     assert.ok(sink.writes.every((text) => text.length <= 200 + format.droppedLine(added).length));
-    void buffer.flushed(1);
+    void buffer.flushed(1e6);
+    do t.mock.timers.tick(100);
     while (sink.finish());
     // Every line was written in its place, or counted there.
     let expected = 0;

@@ -7,13 +7,16 @@
  * The idea. Lines are collected and written together, after 64 KB or 100 ms, and at once if one is urgent. They are
  * also formatted together, because code that runs many times in a row is faster. One write is under way at a time. What
  * comes meanwhile is collected up to a limit. Beyond it, lines are dropped and counted until that write has ended, and
- * then one line in their place says how many there were.
+ * then one line in their place says how many there were. So are the lines of a write that fails, on a full disk.
  */
 
 /** Where the text goes. */
 export interface Sink {
-  /** Writes without waiting. Calls `done` when more can be written, also after an error; it may do so at once. */
-  write(text: string, done: () => void): void;
+  /**
+   * Writes without waiting. Calls `done` when more can be written, also after an error; it may do so at once.
+   * `lostLines` is how many lines at the end of the text were not written.
+   */
+  write(text: string, done: (lostLines: number) => void): void;
   /** Writes what can be written at once, because the process ends. `isLate`: a write is under way. Never throws. */
   writeLast(text: string, isLate: boolean): void;
   /** Whether a write under way keeps `process.exit` waiting. */
@@ -34,7 +37,7 @@ export interface LineFormat<Item> {
 
 /** Collects items, and writes the lines made of them in their order. */
 export class LineBuffer<Item> {
-  /** How many lines were dropped since the start. */
+  /** How many lines were dropped or lost since the start. */
   dropped = 0;
   readonly #sink: Sink;
   readonly #format: LineFormat<Item>;
@@ -45,6 +48,8 @@ export class LineBuffer<Item> {
   #isWriting = false;
   /** How many lines were dropped since the last write began; no line may be added then. */
   #missing = 0;
+  /** How many lines before those that wait were lost in writes that failed. */
+  #lost = 0;
   #timer: NodeJS.Timeout | null = null;
   /** Whether one of the lines that wait is urgent. */
   #isUrgent = false;
@@ -77,7 +82,7 @@ export class LineBuffer<Item> {
    */
   flushed(timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(this.#sink.blocksExit), timeoutMs);
+      const timer = setTimeout(() => resolve(this.#isWriting && this.#sink.blocksExit), timeoutMs);
       this.#whenEmpty.push(() => {
         clearTimeout(timer);
         resolve(false);
@@ -94,7 +99,7 @@ export class LineBuffer<Item> {
 
   #writeIfDue(): void {
     if (this.#isWriting) return;
-    if (this.#items.length === 0) return this.#whenEmpty.splice(0).forEach((resolve) => resolve());
+    if (this.#items.length + this.#lost === 0) return this.#whenEmpty.splice(0).forEach((resolve) => resolve());
     if (this.#isUrgent || this.#whenEmpty.length > 0 || this.#length >= batchLength) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), maxDelayMs).unref();
   }
@@ -102,19 +107,32 @@ export class LineBuffer<Item> {
   #write(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (this.#isWriting || this.#items.length === 0) return;
-    this.#isWriting = true;
-    this.#sink.write(this.#take(), () => this.#written());
+    if (this.#isWriting || this.#items.length + this.#lost === 0) return;
+    const lost = this.#lost;
+    this.#lost = 0;
+    this.#begin((lost > 0 ? this.#format.droppedLine(lost) : '') + this.#take(), lost);
   }
 
-  #written(): void {
+  /** Begins a write. `counted`: how many lines one of its lines says to be missing; 0 if there is no such line. */
+  #begin(text: string, counted: number): void {
+    this.#isWriting = true;
+    this.#sink.write(text, (lostLines) => this.#written(lostLines, counted));
+  }
+
+  #written(lostLines: number, counted: number): void {
     this.#isWriting = false;
+    if (lostLines > 0) {
+      const lost = counted > 0 ? lostLines - 1 : lostLines;
+      this.dropped += lost;
+      this.#lost += lost + counted;
+      this.#timer ??= setTimeout(() => this.#write(), maxDelayMs).unref();
+      return;
+    }
     if (this.#missing > 0) {
       // All items that wait came before the dropped ones, so they are written first.
-      const text = this.#take() + this.#format.droppedLine(this.#missing);
+      const counted = this.#missing;
       this.#missing = 0;
-      this.#isWriting = true;
-      return this.#sink.write(text, () => this.#written());
+      return this.#begin(this.#take() + this.#format.droppedLine(counted), counted);
     }
     this.#writeIfDue();
   }

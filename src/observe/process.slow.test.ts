@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { certificateFlags, makeCertificate } from '../../harness/certificates.ts';
@@ -141,6 +141,39 @@ test('a log that cannot be written to its file does not keep the server from end
   // process.exit would wait for the write. Everything else is saved then.
   assert.equal(server.child.signalCode, 'SIGKILL');
   assert.match(readFileSync(join(folder, 'pets.json'), 'utf8'), /"count":1/);
+});
+
+test('lines that a full disk does not take are counted, and the log goes on when there is room', async (t) => {
+  const disk = temporaryFolder(t);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', disk], { encoding: 'utf8' });
+  if (mounted.status !== 0) return t.skip(`a tmpfs cannot be mounted: ${mounted.stderr}`);
+  try {
+    const [file, other] = [join(disk, 'log'), join(disk, 'other')];
+    writeFileSync(other, Buffer.alloc(50_000));
+    const toFile = ['sh', '-c', `exec "$0" "$@" 2>>${file}`, process.execPath, serverPath];
+    const server = await startJson(t, temporaryFolder(t), ['--access-log', '--metrics', '127.0.0.1:0'], toFile);
+    const metrics = /http:[^"]+\/metrics/.exec(readFileSync(file, 'utf8'))![0];
+    const dropped = async (): Promise<number> =>
+      Number(/^petstore_log_lines_dropped_total (\d+)$/m.exec(await (await fetch(metrics)).text())![1]);
+    let sent = 0;
+    for (; (await dropped()) === 0; sent++) await send(server.address, 'GET', `/healthz?${sent}`);
+    rmSync(other);
+    while (!readFileSync(file, 'utf8').includes('are missing here')) await send(server.address, 'GET', `/${sent++}`);
+    assert.equal((await server.stop()).code, 0);
+    const parsed = readFileSync(file, 'utf8').split('\n').slice(0, -1).map((line) => {
+      try {
+        return JSON.parse(line) as Line;
+      } catch {
+        return null; // the line that was being written when the disk became full
+      }
+    });
+    const missing = parsed.reduce((sum, line) => sum + Number(line?.['lines'] ?? 0), 0);
+    const requests = parsed.filter((line) => line?.message === 'request').length;
+    assert.equal(requests + missing, sent);
+    assert.ok(parsed.filter((line) => line === null).length <= 1);
+  } finally {
+    spawnSync('umount', [disk]);
+  }
 });
 
 test('petstore serve logs in its own format that stdout cannot be written', async (t) => {
