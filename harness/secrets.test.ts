@@ -4,11 +4,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from './owner.ts';
 import { outputOf, Program } from './program.ts';
-import { cliPath, distFolder, serverPath } from './server.ts';
+import { cliPath, distFolder, serverPath, startServer } from './server.ts';
 
 /** An option whose value is a secret, such as `--api-key KEY`. */
 const secretOption = /--([a-z-]*(?:key|secret|token|password)) (?:KEY|SECRET|TOKEN|PASSWORD)\b/g;
+
+/** A command whose arguments contain a key, or a variable with a key. */
+const keyInArguments = /\bcurl .*(Bearer [^r]|\$(AUTH|KEY|API_KEY)\b)|--(api|exhaust|neighbour)-key ["$]/;
 
 test('petstore has no option for a secret, and those of the kit and the bench have a variable', async (t) => {
   const helpOf = (path: string): Promise<string> =>
@@ -28,12 +32,20 @@ test('petstore has no option for a secret, and those of the kit and the bench ha
   assert.deepEqual(await options(join(distFolder, 'petstore-limits.mjs')), ['api-key', 'neighbour-key']);
 });
 
-test('no example passes a key as an argument', () => {
+test('no example passes a key as an argument: in the guides, on the reference page, and with --demo', async (t) => {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
-  for (const page of pages.filter((name) => name !== 'docs/conformance.md')) { // which says why its lines do
-    for (const line of readFileSync(join(root, page), 'utf8').split('\n')) {
-      assert.doesNotMatch(line, /\bcurl .*(Bearer [^r]|\$(AUTH|KEY|API_KEY)\b)|--(api|exhaust|neighbour)-key ["$]/, page);
+  const guides = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+  const files = ['README.md', ...guides, 'src/page/request.ts', 'src/demo.ts'];
+  const texts = new Map(files.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
+  texts.delete('docs/conformance.md'); // which says why its lines do
+  const server = await startServer(t, temporaryFolder(t), ['--demo']);
+  await server.stop();
+  assert.match(server.stdout, /\bcurl\b/);
+  texts.set('--demo', server.stdout);
+  for (const [name, text] of texts) {
+    // A command goes on after a backslash or a pipe at the end of a line.
+    for (const line of text.replace(/\\\n/g, ' ').replace(/\|\s*\n/g, '| ').split('\n')) {
+      assert.doesNotMatch(line, keyInArguments, name);
     }
   }
 });

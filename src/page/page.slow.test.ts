@@ -210,7 +210,10 @@ test('the curl lines work in a shell, and are copied', options, async (t) => {
   })()`);
   const curlOf = (operation: string) => valueOf(page, `document.querySelector('#${operation} .curl code').textContent`);
   const create = await curlOf('createPet');
-  assert.match(create, /^curl -i -X POST 'http:\/\/[^']+\/v1\/pets' \\\n {2}-H "Authorization: Bearer \$KEY" \\\n/);
+  assert.ok(create.startsWith(`echo "Authorization: Bearer $KEY" | \\
+  curl -i -H @- '${address}/v1/pets' \\
+  -H 'Content-Type: application/json' \\
+  --data-raw '{`), create);
   assert.equal(create.includes(key), false);
   const origin = new URL(address).origin;
   const permissions = ['clipboardReadWrite', 'clipboardSanitizedWrite'];
@@ -223,6 +226,8 @@ test('the curl lines work in a shell, and are copied', options, async (t) => {
   const run = (script: string) => new Program(t, ['sh', '-c', script], { KEY: key }).ended;
   assert.match((await run(create)).stdout, /^HTTP\/1\.1 201 [^]*\{"id":33,"name":"'; \$\(id\) \\\\ \\"é",/);
   assert.match((await run(await curlOf('listPets'))).stdout, /^HTTP\/1\.1 400 [^]*after must be/);
+  const shop = `${address}/v1/store/orders`;
+  assert.equal(await curlOf('listOrders'), `echo "Authorization: Bearer $KEY" | \\\n  curl -i -H @- '${shop}'`);
 });
 
 test('the light and dark themes differ, and all text has a contrast of at least 4.5', options, async (t) => {

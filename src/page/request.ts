@@ -56,7 +56,9 @@ export function requestForm(api: Description, { operation, method, path }: Entry
   };
   const curl = element('code');
   const showCurl = (): void => {
-    const lines = [`curl -i -X ${method} ${quoted(target())}`, '-H "Authorization: Bearer $KEY"'];
+    // Through a pipe, because other users of the machine can read the arguments of curl.
+    const option = method === (type === undefined ? 'GET' : 'POST') ? '' : `-X ${method} `; // curl uses these by itself
+    const lines = ['echo "Authorization: Bearer $KEY" |', `curl -i -H @- ${option}${quoted(target())}`];
     if (type !== undefined) lines.push(`-H ${quoted(`Content-Type: ${type}`)}`, `--data-raw ${quoted(body.value)}`);
     curl.textContent = lines.join(' \\\n  ');
   };
