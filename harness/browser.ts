@@ -6,12 +6,10 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { temporaryFolder, type Owner } from './owner.ts';
-import { NotStarted } from './program.ts';
 
 const flags = [
   '--headless', '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage',
   '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-  '--ignore-certificate-errors',
 ];
 
 /** The parameters of a command, its result, or those of an event. */
@@ -88,7 +86,7 @@ export class Page {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, ({ result = {}, error }) => {
         if (error === undefined) resolve(result);
-        else reject(new NotStarted(`${method}: ${error.message}`));
+        else reject(new Error(`${method}: ${error.message}`));
       });
       (this.#child.stdio[3] as Writable).write(`${JSON.stringify({ id, method, params, ...sessionId })}\0`);
     });

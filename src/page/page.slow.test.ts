@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
-import { findBrowser, Page } from '../../harness/browser.ts';
+import { findBrowser, Page, type Values } from '../../harness/browser.ts';
+import { certificateFlags, makeCertificate } from '../../harness/certificates.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Program } from '../../harness/program.ts';
+import { scriptedServer } from '../../harness/proxy.ts';
 import { distFolder, makeKey, startServer } from '../../harness/server.ts';
 
 const browser = findBrowser();
@@ -42,6 +44,7 @@ async function open(t: TestContext, path = '/docs', flags: readonly string[] = [
   const folder = temporaryFolder(t);
   const { address } = await startServer(t, folder, flags);
   const page = await Page.open(t, browser!);
+  if (address.startsWith('https:')) await page.send('Security.setIgnoreCertificateErrors', { ignore: true });
   const problems: string[] = [];
   const requested: string[] = [];
   page.listen((method, params) => {
@@ -315,7 +318,7 @@ test('fits into 360 px with everything open; only code and tables scroll', optio
   assert.deepEqual([width, tooWide], [360, []]);
 });
 
-test('the policy forbids HTML from strings, other scripts, other origins and frames', options, async (t) => {
+test('the policy forbids HTML from strings, other scripts and other origins', options, async (t) => {
   const { page, address } = await open(t);
   for (const expression of [
     'document.body.innerHTML = "<p>"', 'document.createElement("script").text = "1"', 'eval("1")',
@@ -333,6 +336,34 @@ test('the policy forbids HTML from strings, other scripts, other origins and fra
   assert.equal(await violation(`document.querySelector('form').submit()`), 'form-action');
   assert.equal(await violation(`document.head.append(Object.assign(document.createElement('base'), { href: '/x' }))`),
     'base-uri');
+});
+
+test('no other page can show it in a frame', options, async (t) => {
+  const { page, address } = await open(t);
+  const { port } = await scriptedServer(t, (_, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    response.end(['/docs', '/', '/openapi.json'].map((path) => `<iframe src="${address}${path}"></iframe>`).join(''));
+  });
+  await page.go(`http://127.0.0.1:${port}/`); // loaded with all its frames
+  const { frameTree } = await page.send('Page.getFrameTree') as {
+    readonly frameTree: { readonly childFrames: readonly { readonly frame: Values }[] };
+  };
+  const frames = frameTree.childFrames.map(({ frame: { url, unreachableUrl } }) => [url, unreachableUrl]);
+  const refused = 'chrome-error://chromewebdata/';
+  assert.deepEqual(frames, [
+    [refused, `${address}/docs`], [refused, `${address}/`], [`${address}/openapi.json`, undefined],
+  ]);
+});
+
+test('over HTTPS, it sends requests, and its curl lines have the address', options, async (t) => {
+  const flags = certificateFlags(temporaryFolder(t), makeCertificate());
+  const { page, address, folder, problems, requested } = await open(t, '/docs', ['--demo', ...flags]);
+  await sendFrom(page, 'listOrders', await makeKey(t, folder));
+  assert.match(await valueOf(page, 'document.querySelector("#listOrders form").innerText'), /^200 OK/m);
+  const curl = await valueOf(page, 'document.querySelector("#listOrders .curl code").textContent');
+  assert.ok(address.startsWith('https:') && curl.endsWith(` '${address}/v1/store/orders'`), curl);
+  const urls = ['/docs', '/openapi.json', '/v1/store/orders'].map((path) => address + path);
+  assert.deepEqual([problems, requested], [[], urls]);
 });
 
 test('at / and with another base path, requests go to that path', options, async (t) => {
