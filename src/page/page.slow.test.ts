@@ -2,17 +2,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { type TestContext } from 'node:test';
-import { findBrowser, Page, type Values } from '../../harness/browser.ts';
+import test from 'node:test';
+import type { Values } from '../../harness/browser.ts';
 import { certificateFlags, makeCertificate } from '../../harness/certificates.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Program } from '../../harness/program.ts';
 import { scriptedServer } from '../../harness/proxy.ts';
-import { distFolder, makeKey, startServer } from '../../harness/server.ts';
+import { distFolder, makeKey } from '../../harness/server.ts';
+import { open, options, rendered, sendFrom, valueOf } from '../testing/reference-page.ts';
 
-const browser = findBrowser();
-const skip = browser === null && 'no Chromium is installed (Debian: apt-get install chromium)';
-const options = { skip, timeout: 120_000 };
 const text = readFileSync(join(distFolder, 'operations/openapi.json'), 'utf8');
 
 /** The parts of the description that the tests use. */
@@ -30,52 +28,7 @@ interface OpenApi {
   };
 }
 
-interface Opened {
-  readonly page: Page;
-  readonly address: string;
-  readonly folder: string;
-  /** What the console shows besides the statuses of responses, and every URL that was requested. */
-  readonly problems: string[];
-  readonly requested: string[];
-}
-
-/** Starts a server, and opens its page. */
-async function open(t: TestContext, path = '/docs', flags: readonly string[] = ['--demo']): Promise<Opened> {
-  const folder = temporaryFolder(t);
-  const { address } = await startServer(t, folder, flags);
-  const page = await Page.open(t, browser!);
-  if (address.startsWith('https:')) await page.send('Security.setIgnoreCertificateErrors', { ignore: true });
-  const problems: string[] = [];
-  const requested: string[] = [];
-  page.listen((method, params) => {
-    if (method === 'Network.requestWillBeSent') requested.push((params['request'] as { readonly url: string }).url);
-    const { level, source } = (params['entry'] ?? {}) as { readonly level?: string; readonly source?: string };
-    const isEntry = method === 'Log.entryAdded' && level !== 'verbose' && source !== 'network';
-    if (isEntry || /Runtime\.(exceptionThrown|consoleAPICalled)/.test(method)) problems.push(JSON.stringify(params));
-  });
-  await page.go(address + path);
-  await rendered(page);
-  return { page, address, folder, problems, requested };
-}
-
-async function rendered(page: Page): Promise<void> {
-  await page.until('document.querySelector("#schemas, [role=alert]")');
-  assert.equal(await page.evaluate('document.querySelector("[role=alert]")?.textContent'), undefined);
-}
-
-const valueOf = (page: Page, expression: string) => page.evaluate(expression) as Promise<string>;
 const openDetails = 'document.querySelectorAll("details").forEach((one) => (one.open = true))';
-
-/** Sends the request of an operation, with a key if there is one, and waits until the response is shown. */
-async function sendFrom(page: Page, operation: string, key = ''): Promise<void> {
-  await page.evaluate(`document.getElementById('key').value = ${JSON.stringify(key)};
-    document.querySelector('#${operation} form').requestSubmit()`);
-  await responded(page, operation);
-}
-
-async function responded(page: Page, operation: string): Promise<void> {
-  await page.until(`/^\\d{3} .*ms$/.test(document.querySelector('#${operation} form [role=status]').textContent)`);
-}
 
 test('shows every text, constraint, example and error code of the description, digit by digit', options, async (t) => {
   const { page, address, problems, requested } = await open(t);
