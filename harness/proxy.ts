@@ -62,22 +62,22 @@ export async function scriptedServer(
 const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
 
 /**
- * Starts a proxy in front of another server. `change` may modify each response before it is sent, or return 'cut' to
- * close the connection instead.
+ * Starts a proxy in front of another server. `change` may modify each response before it is sent, delay it, or return
+ * 'cut' to close the connection instead.
  *
  * @param baseUrl the base URL of the other server, ending in /v1
  */
 export async function faultProxy(
   owner: Owner,
   baseUrl: string,
-  change: (request: ReceivedRequest, response: ProxiedResponse) => void | 'cut' = () => {},
+  change: (request: ReceivedRequest, response: ProxiedResponse) => void | 'cut' | Promise<void> = () => {},
   host?: string,
 ): Promise<ScriptedServer> {
   return scriptedServer(
     owner,
     async (request, response) => {
       const { authorization, 'content-type': type } = request.headers;
-      const upstream = await fetch(baseUrl + request.url.replace(/^\/v1/, ''), {
+      const upstream = await fetch(new URL(baseUrl).origin + request.url, {
         method: request.method,
         headers: {
           ...(authorization !== undefined && { authorization }),
@@ -90,7 +90,7 @@ export async function faultProxy(
         headers: [...upstream.headers].filter(([name]) => !ownHeaders.includes(name)),
         body: Buffer.from(await upstream.arrayBuffer()),
       };
-      if (change(request, proxied) === 'cut') return void response.destroy();
+      if (await change(request, proxied) === 'cut') return void response.destroy();
       response.sendDate = false;
       const headers = [...proxied.headers.flat(), 'content-length', String(proxied.body.length)];
       response.writeHead(proxied.status, headers).end(proxied.body);
