@@ -2,6 +2,7 @@
 import { Description, type OpenApi } from './description.ts';
 import { byId, code, element, link, type Child } from './dom.ts';
 import { readJson } from './json.ts';
+import { checkProxy, receive, statusOf } from './receive.ts';
 import { guideOf, headersOf, operationText, schemasOf, schemesOf } from './reference.ts';
 import { requestForm } from './request.ts';
 
@@ -41,13 +42,25 @@ function render(api: Description): void {
   addPart('Schemas', schemasOf(api));
 }
 
+/** Fetches the description and renders it. Throws an error whose message is a reason and what to do. */
+async function load(): Promise<void> {
+  const { response, text } = await receive('openapi.json');
+  if (!response.ok) {
+    const advice = response.status < 500 ? checkProxy : 'Wait until the server is ready';
+    throw new Error(`the status is ${statusOf(response)}. ${advice}`);
+  }
+  try {
+    render(new Description(readJson(text) as OpenApi));
+  } catch (error) {
+    throw new Error(`it is not the description of this server (${(error as Error).name}). ${checkProxy}`);
+  }
+}
+
+contents.open = matchMedia('(min-width: 64rem)').matches;
 try {
-  contents.open = matchMedia('(min-width: 64rem)').matches;
-  const response = await fetch('openapi.json', { credentials: 'omit' });
-  if (!response.ok) throw new Error(`the status is ${response.status}`);
-  render(new Description(readJson(await response.text()) as OpenApi));
+  await load();
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
 } catch (error) {
-  const alert = `openapi.json cannot be shown: ${String(error)}. Reload the page.`;
+  const alert = `openapi.json cannot be shown: ${(error as Error).message}, then reload the page.`;
   main.replaceChildren(element('p', { role: 'alert' }, alert));
 }

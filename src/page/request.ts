@@ -2,6 +2,7 @@
 import type { Description, Entry, Field, Schema } from './description.ts';
 import { byId, codeBox, element, scrollable, type Child } from './dom.ts';
 import { indentJson, writeJson } from './json.ts';
+import { receive } from './receive.ts';
 
 const isLimit = (name: string): boolean => name.startsWith('x-ratelimit-') || name === 'retry-after';
 
@@ -65,25 +66,36 @@ export function requestForm(api: Description, { operation, method, path }: Entry
 
   const status = element('p', { role: 'status' });
   const result = element('div');
+  const button = element('button', { type: 'submit' }, 'Send');
   const send = async (): Promise<void> => {
-    status.textContent = 'Sending …';
+    // A second response could arrive before the first. The attribute `disabled` would take the focus away.
+    if (button.hasAttribute('aria-disabled')) return;
     const key = byId('key', HTMLInputElement).value.trim();
+    result.replaceChildren();
+    if (/[^\0-\xff]/.test(key)) {
+      status.textContent = 'Nothing was sent: the API key has a character that no header can contain.';
+      return;
+    }
     const authorization = key === '' ? {} : { Authorization: `Bearer ${key}` };
     const content = type === undefined ? {} : { headers: { 'Content-Type': type }, body: body.value };
+    button.setAttribute('aria-disabled', 'true');
+    status.textContent = 'Sending …';
     const startedAt = performance.now();
+    let received;
     try {
-      const response = await fetch(target(), {
-        method, credentials: 'omit', redirect: 'error', ...content, headers: { ...content.headers, ...authorization },
-      });
-      const text = await response.text();
-      const ms = Math.round(performance.now() - startedAt);
-      const number = element('b', { class: `s${Math.floor(response.status / 100)}` }, String(response.status));
-      status.replaceChildren(number, ` ${response.statusText} · ${ms} ms`);
-      result.replaceChildren(...resultOf(response.headers, text));
+      received = await receive(target(), { method, ...content, headers: { ...content.headers, ...authorization } });
     } catch (error) {
-      status.textContent = `No response was received: ${String(error)}`;
-      result.replaceChildren();
+      const more = method === 'GET' ? '' : ' The request may have taken effect.';
+      status.textContent = `The request failed: ${(error as Error).message}.${more}`;
+      return;
+    } finally {
+      button.removeAttribute('aria-disabled');
     }
+    const { response, text } = received;
+    const ms = Math.round(performance.now() - startedAt);
+    const number = element('b', { class: `s${Math.floor(response.status / 100)}` }, String(response.status));
+    status.replaceChildren(number, ` ${response.statusText} · ${ms} ms`);
+    result.replaceChildren(...resultOf(response.headers, text));
   };
 
   const labelled = (text: string, control: HTMLElement) => [element('label', { for: control.id }, text), control];
@@ -92,7 +104,7 @@ export function requestForm(api: Description, { operation, method, path }: Entry
     ...(examples.length > 1 ? labelled('Example', choice) : []),
     ...(type === undefined ? [] : labelled(`Body, ${type}`, body)),
     element('div', { class: 'curl' }, element('pre', scrollable(`curl: ${summary}`), curl), copyButton(curl)),
-    element('button', { type: 'submit' }, 'Send'), status, result);
+    button, status, result);
   choice.addEventListener('input', () => (body.value = texts[Number(choice.value)] ?? ''));
   form.addEventListener('input', showCurl);
   form.addEventListener('submit', (event) => {
@@ -105,21 +117,28 @@ export function requestForm(api: Description, { operation, method, path }: Entry
 
 /** Returns the limits, the body and the headers of a response. The body has the digits that were received. */
 function resultOf(headers: Headers, text: string): Child[] {
-  const reset = headers.get('X-RateLimit-Reset');
-  const seconds = Number(reset) - Math.floor((Date.parse(headers.get('Date') ?? '') || Date.now()) / 1000);
-  const time = new Date(Number(reset) * 1000).toISOString().replace(/T(.*)\.000Z/, ' $1 UTC');
-  const remaining = `${headers.get('X-RateLimit-Remaining')} of ${headers.get('X-RateLimit-Limit')}`;
-  const wait = headers.get('Retry-After');
-  const limits = element('p', { class: 'limits' }, element('b', {}, remaining),
-    ` requests remain until ${time}, in ${seconds} s.`,
-    ...(wait === null ? [] : [element('b', {}, ` Wait ${wait} s before the next attempt.`)]));
   const sorted = [...headers].sort(([one], [other]) => Number(isLimit(other)) - Number(isLimit(one)));
   return [
-    ...(reset === null ? [] : [limits]), // a proxy's own response has none
+    ...limitsOf(headers),
     text === '' ? element('p', {}, 'The response has no body.') : codeBox('Body of the response', text),
     element('dl', { class: 'received' }, ...sorted.flatMap(([name, value]) => {
       const kind = { class: isLimit(name) ? 'limit' : 'other' };
       return [element('dt', kind, name), element('dd', kind, value)];
     })),
   ];
+}
+
+/** Returns the limits in a sentence, as far as the response has them: a proxy may change or omit its headers. */
+function limitsOf(headers: Headers): Child[] {
+  const [limit, remaining, reset = '', wait = ''] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset',
+    'Retry-After'].map((name) => headers.get(name) ?? undefined);
+  if (limit === undefined || remaining === undefined) return [];
+  let until = '';
+  if (/^\d{1,11}$/.test(reset)) { // seconds; with more digits it is in another unit, or beyond the range of Date
+    const seconds = Number(reset) - Math.floor((Date.parse(headers.get('Date') ?? '') || Date.now()) / 1000);
+    const time = new Date(Number(reset) * 1000).toISOString().replace(/T(.*)\.000Z/, ' $1 UTC');
+    until = ` until ${time}, in ${seconds} s`;
+  }
+  return [element('p', { class: 'limits' }, element('b', {}, `${remaining} of ${limit}`), ` requests remain${until}.`,
+    ...(/^\d+$/.test(wait) ? [element('b', {}, ` Wait ${wait} s before the next attempt.`)] : []))];
 }
