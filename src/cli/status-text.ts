@@ -14,7 +14,8 @@ export function statusLines(status: Status): string[] {
       `${journal.lastSyncAt} in ${journal.lastSyncMs.toFixed(1)} ms`],
     ['snapshot', snapshot && (snapshot.writtenAt === null ? 'none yet'
       : `${bytesText(snapshot.bytes)}, written ${snapshot.writtenAt}`) + `, ${snapshot.failures} failures`],
-    ['connections', `${connections.open} of ${connections.limit}, ${connections.refused} refused`],
+    ['connections', `${connections.open} of ${connections.limit}, ${connections.refused} refused, ` +
+      `${connections.dropped} dropped`],
     ['requests', `${requests.minute} this minute, ${requests.day} this day (admitted, with a key)`],
     ['log', droppedLogLines === 0 ? null : `${droppedLogLines} lines dropped, because its reader was slow`],
     ['bans', bannedKeys === 0 ? null : `${bannedKeys} in force`],

@@ -64,7 +64,7 @@ test('the status of a server has all its figures, and no secret', async (t) => {
   assert.ok(disk.freeBytes! > 0);
   assert.ok(journal!.bytes > body.length && journal!.lastSyncMs > 0);
   assert.deepEqual([journal!.failures, snapshot], [0, { bytes: 0, writtenAt: null, failures: 0 }]);
-  assert.deepEqual(connections, { open: 0, limit: 77, refused: 0 });
+  assert.deepEqual(connections, { open: 0, limit: 77, refused: 0, dropped: 0 });
   assert.deepEqual(busiest.map(({ id }) => id).sort(), ['k1', 'k2']);
   const used = busiest.find(({ id }) => id === 'k2')!;
   assert.deepEqual([used.plan, used.day.limit, used.day.used], ['free', 1000, 3]);
@@ -82,7 +82,7 @@ test('the status of a server has all its figures, and no secret', async (t) => {
     /^disk         [0-9.]+ [kMGT]B free$/,
     /^journal      [0-9.]+ (bytes|kB), 0 failures, last synced \S+Z in [0-9.]+ ms$/,
     'snapshot     none yet, 0 failures',
-    'connections  0 of 77, 0 refused',
+    'connections  0 of 77, 0 refused, 0 dropped',
     /^requests     [0-4] this minute, 4 this day \(admitted, with a key\)$/,
     '',
     /^ID +NAME +PLAN +THIS MINUTE +THIS DAY +BAN$/,

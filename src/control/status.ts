@@ -37,7 +37,7 @@ export async function statusOf({ sources, pets, keys, usage, ...server }: Server
     stoppingSince !== null ? ['stopping', stoppingSince] as const
     : files === null ? ['starting', startedAt] as const
     : [refusal === null ? 'ready' : 'creates-refused', files.creates.since] as const;
-  const { open, refused } = sources.connections();
+  const { open, refused, dropped = 0 } = sources.connections();
   return {
     state,
     reason: state === 'creates-refused' ? refusal : null,
@@ -61,7 +61,7 @@ export async function statusOf({ sources, pets, keys, usage, ...server }: Server
       writtenAt: files.snapshot.writtenAt === null ? null : isoTime(files.snapshot.writtenAt),
       failures: files.snapshot.failures,
     },
-    connections: { open, limit: sources.maxConnections, refused },
+    connections: { open, limit: sources.maxConnections, refused, dropped },
     droppedLogLines: sources.droppedLogLines(),
     ...keyFigures(keys, usage, now),
   };

@@ -45,10 +45,12 @@ test('responds with 503 to connections over the maximum, and serves the next whe
   assert.deepEqual(server.calls, ['GET /1', 'GET /2', 'GET /1', 'GET /5']);
 });
 
-test('closes a connection without a response if 1,000 connections are being refused', async (t) => {
+test('closes a connection without a response if 1,000 connections are being refused, and counts it', async (t) => {
   const server = await startServer(t, echo, { maxConnections: -998 });
   for (let i = 0; i < 2; i += 1) await assertRefused(server.connect(), '503 too_many_connections');
+  assert.equal(server.listener.counts.dropped, 0);
   await server.connect().dropped();
+  assert.deepEqual(server.listener.counts, { accepted: 2, refused: 2, dropped: 1, failedHandshakes: 0 });
 });
 
 test('closes a connection that is idle for longer than the idle timeout', async (t) => {
@@ -294,7 +296,7 @@ testOverTls('closes a connection whose TLS handshake is not complete after the h
   const sockets = [slow, await begin(t, server), await begin(t, server, '\r\n'), await begin(t, server, hello)];
   await Promise.all(sockets.map((socket) => waitForEvent(socket.resume(), 'close')));
   while (server.listener.connections > 0) await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(server.listener.counts, { accepted: 0, refused: 0, failedHandshakes: 4 });
+  assert.deepEqual(server.listener.counts, { accepted: 0, refused: 0, dropped: 0, failedHandshakes: 4 });
 });
 
 testOverTls('stop() does not wait for TLS handshakes', async (t) => {

@@ -44,8 +44,11 @@ export class Listener {
   /** The TCP connections whose TLS handshake is not complete, by the addresses of both ends. */
   readonly #handshakes = new Map<string, Socket>();
   #refusedConnections = 0;
-  /** Since the start: connections that were accepted, those of them that were refused, and failed TLS handshakes. */
-  readonly counts = { accepted: 0, refused: 0, failedHandshakes: 0 };
+  /**
+   * Since the start: connections that were accepted, those of them that were refused, those that were closed without a
+   * response because too many were open, and failed TLS handshakes.
+   */
+  readonly counts = { accepted: 0, refused: 0, dropped: 0, failedHandshakes: 0 };
 
   private constructor(handler: Handler, options: ListenerOptions) {
     const { maxConnections, headTimeoutMs, idleTimeoutMs, monotonic } = options;
@@ -77,6 +80,7 @@ export class Listener {
       server.on('connection', (socket) => this.#handshakeBegan(socket));
       server.on('tlsClientError', () => this.counts.failedHandshakes++);
     }
+    server.on('drop', () => this.counts.dropped++);
     server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket));
     server.on('timeout', (socket) => this.#connections.get(socket)?.timedOut());
     for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {

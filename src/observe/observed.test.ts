@@ -95,7 +95,7 @@ test('a refused connection is in the access log and counted', async (t) => {
   assert.deepEqual(await sendRaw(service, ''), [503]);
   assert.deepEqual(service.accesses.map(({ status, method, path }) => [status, method, path]), [[503, null, null]]);
   assert.equal(metricsOf(service).get('petstore_http_other_responses_total{status="503"}'), 1);
-  assert.deepEqual(service.listener.counts, { accepted: 2, refused: 1, failedHandshakes: 0 });
+  assert.deepEqual(service.listener.counts, { accepted: 2, refused: 1, dropped: 0, failedHandshakes: 0 });
   assert.match(service.logged.join(), /^request \S+ was refused with 503 too_many_connections$/);
   busy.destroy();
 });

@@ -11,6 +11,8 @@ export interface Sources {
     readonly open: number;
     readonly accepted: number;
     readonly refused: number;
+    /** None if it is absent. */
+    readonly dropped?: number;
     readonly failedHandshakes: number;
   };
   /** In milliseconds since the epoch; null without TLS. */
@@ -46,11 +48,12 @@ interface Files {
 export function writeServer(exposition: Exposition, sources: Sources): void {
   const gauge = (name: string, help: string, value: number): void => exposition.add('gauge', name, help, value);
   const counter = (name: string, help: string, value: number): void => exposition.add('counter', name, help, value);
-  const { open, accepted, refused, failedHandshakes } = sources.connections();
+  const { open, accepted, refused, dropped = 0, failedHandshakes } = sources.connections();
   gauge('petstore_connections', 'Open connections.', open);
   gauge('petstore_connections_limit', 'Connections served at a time: --max-connections.', sources.maxConnections);
   counter('petstore_connections_accepted_total', 'Connections that were accepted, refused ones included.', accepted);
   counter('petstore_connections_refused_total', 'Connections that were one too many.', refused);
+  counter('petstore_connections_dropped_total', 'Connections that were closed without a response.', dropped);
   const expiresAt = sources.certificateExpiresAt();
   if (expiresAt !== null) {
     counter('petstore_tls_handshake_failures_total', 'TLS handshakes that failed or took too long.', failedHandshakes);
