@@ -64,7 +64,8 @@ export function writeServer(exposition: Exposition, sources: Sources): void {
   gauge('petstore_keys_banned', 'Keys that are banned.', banned);
   counter('petstore_bans_total', 'Bans that have begun.', bans);
   const files = sources.files();
-  gauge('petstore_ready', 'Whether the animals have been read.', Number(files !== null));
+  const isReady = files !== null && files.creates.refusal === null;
+  gauge('petstore_ready', 'Whether the animals have been read and creates are not refused.', Number(isReady));
   gauge('petstore_animals', 'Animals that can be listed.', sources.animals());
   gauge('petstore_orders', 'Orders that can be listed.', sources.orders());
   counter('petstore_log_lines_dropped_total', 'Lines of the log that were dropped: its reader was slow.',
