@@ -1,5 +1,6 @@
 /** The listener: its address, the maximum number of connections, timeouts, and how it stops. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import {
@@ -319,4 +320,19 @@ testOverTls('connections in a TLS handshake count against the maximum of all con
   await gone;
   while (server.listener.connections > 2) await new Promise((resolve) => setImmediate(resolve));
   await assertRefused(server.connect(), '503 too_many_connections');
+});
+
+testOverTls('a connection that its client resets before it is accepted does not count', async (t) => {
+  if (process.platform !== 'linux') return t.skip('other systems may not accept such a connection');
+  const server = await startServer(t);
+  const { port } = new URL(server.listener.address);
+  const reset = `const socket = require('net').connect(${port}, '127.0.0.1', () => socket.resetAndDestroy())`;
+  // Meanwhile, this process accepts nothing.
+  for (let i = 0; i < 2; i++) assert.equal(spawnSync(process.execPath, ['-e', reset]).status, 0);
+  let most = 0;
+  while (server.listener.counts.failedHandshakes < 2) {
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, server.listener.connections);
+  }
+  assert.equal(most, 0);
 });

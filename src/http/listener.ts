@@ -19,7 +19,10 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   readonly headTimeoutMs: number;
   /** The maximum time to receive a whole request, head and body. */
   readonly requestTimeoutMs: number;
-  /** Closes idle connections after this time, and those whose client reads no response after up to twice this time. */
+  /**
+   * Closes idle connections after this time, and those whose client reads no response after up to twice this time; over
+   * TLS, those whose client has not read all of a response after five times this time.
+   */
   readonly idleTimeoutMs: number;
 }
 
@@ -41,7 +44,7 @@ export class Listener {
   readonly #maxConnections: number;
   readonly #context: ConnectionContext;
   readonly #connections = new Map<Socket, Connection>();
-  /** The TCP connections whose TLS handshake is not complete, by the addresses of both ends. */
+  /** The TCP connections whose TLS handshake is not complete, by their addresses. */
   readonly #handshakes = new Map<string, Socket>();
   #refusedConnections = 0;
   /**
@@ -159,13 +162,17 @@ export class Listener {
 
   #handshakeBegan(socket: Socket): void {
     if (this.#context.stopping) return void socket.destroy();
-    const ends = endsOf(socket);
-    this.#handshakes.set(ends, socket);
-    socket.once('close', () => this.#handshakes.delete(ends));
+    const addresses = addressesOf(socket);
+    if (addresses === null) return; // its first read fails
+    this.#handshakes.set(addresses, socket);
+    socket.once('close', () => {
+      // After a reset, the client may have used its port again before this event.
+      if (this.#handshakes.get(addresses) === socket) this.#handshakes.delete(addresses);
+    });
   }
 
   #connected(socket: Socket): void {
-    this.#handshakes.delete(endsOf(socket));
+    this.#handshakes.delete(addressesOf(socket) ?? '');
     // http.createServer sets it. As an option of https.createServer, it would also keep a connection whose client has
     // closed its side before the handshake is complete.
     socket.allowHalfOpen = true;
@@ -193,7 +200,10 @@ export function socketPathIn(host: string): string | null {
   return host.startsWith('unix:') ? host.slice('unix:'.length) : null;
 }
 
-/** The addresses of both ends of a connection. A TLS socket has those of its TCP socket. */
-function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localAddress}`;
+/**
+ * Returns the addresses of both ends of a connection, which a TLS socket shares with its TCP socket; null if the client
+ * has reset the connection.
+ */
+function addressesOf({ remoteAddress, remotePort, localAddress }: Socket): string | null {
+  return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort} ${localAddress}`;
 }
