@@ -1,19 +1,55 @@
-import { lstatSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { linkSync, lstatSync, renameSync, rmSync, type BigIntStats } from 'node:fs';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isSame } from './identity.ts';
+
+/** Much longer than a process takes from `bind`, which creates its socket, to `listen`. */
+const listenTimeoutMs = 100;
 
 /**
- * Removes the socket of a killed process: one on which no process listens. Leaves every other file. Throws or rejects
- * with the error of the file system.
+ * Removes the socket of a killed process: one that refuses two connections, 0.1 s apart. Leaves every other file.
+ * Rejects with the error of the file system.
+ *
+ * Of several processes that start at the same time, a slow one must not remove the new socket of a fast one. No system
+ * call removes a file only if it is a certain one. So the file is renamed, and a new socket is linked to its path
+ * again. If a third process binds the path between these two system calls, the link fails, and the new socket has lost
+ * its path. The lock avoids this by using each path once, but clients know the path of this socket.
  */
 export async function removeStaleSocket(path: string): Promise<void> {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;
-  const isStale = await new Promise<boolean>((resolve) => {
+  const found = socketAt(path);
+  if (found === null || !(await isRefused(path))) return;
+  await delay(listenTimeoutMs);
+  if (!(await isRefused(path)) || !isSameSocket(socketAt(path), found)) return;
+  const aside = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return; // another process has removed it
+    throw error;
+  }
+  if (!isSameSocket(socketAt(aside), found)) linkSync(aside, path);
+  rmSync(aside);
+}
+
+/** Returns the state of the socket with this name; null if there is none, or another file. */
+function socketAt(path: string): BigIntStats | null {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return found?.isSocket() === true ? found : null;
+}
+
+/** Whether both are the same socket. The number of a removed one can be used again, but not the time of its `bind`. */
+function isSameSocket(one: BigIntStats | null, other: BigIntStats): boolean {
+  return one !== null && isSame(one, other) && one.mtimeNs === other.mtimeNs;
+}
+
+/** Whether a socket exists on which no process listens. */
+function isRefused(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();
       resolve(false);
     });
     socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
   });
-  if (isStale) await rm(path, { force: true });
 }
