@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { mock, test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { Channel, LineStream, receiveLines, sendMessage } from './channel.ts';
+import { Channel, ConnectionClosedError, LineStream, receiveLines, sendMessage } from './channel.ts';
 
 const patienceMs = 30_000;
-const noResponse = { name: 'Error', message: 'the connection was closed without a response' };
 
 /** Opens a channel that records its messages and responds with `respond`; by default each response is the message. */
 async function openChannel(
@@ -117,10 +116,10 @@ test('a client that does not wait for the response does no harm', async (t) => {
   assert.equal(await sendMessage(path, 'next', patienceMs), 'next');
 });
 
-test('a missing or late response is an error without a system call; no listener is a system error', async (t) => {
+test('a late response, and none when the connection is closed, are errors of their own', async (t) => {
   const { path, channel } = await openChannel(t, () => new Promise(() => {}));
   const start = Date.now();
-  await assert.rejects(sendMessage(path, 1, 20), noResponse);
+  await assert.rejects(sendMessage(path, 1, 20), /^Error: there was no response in time$/);
   assert.ok(Date.now() - start < 15_000, 'it was not the time that ended it');
   await channel.close();
   await assert.rejects(sendMessage(path, 1, patienceMs), { code: 'ENOENT' });
@@ -134,7 +133,7 @@ test('a missing or late response is an error without a system call; no listener 
     const server = createServer((socket) => socket.once('data', () => socket.end(response))).listen(abrupt);
     t.after(() => server.close());
     await once(server, 'listening');
-    await assert.rejects(sendMessage(abrupt, 1, patienceMs), noResponse, response);
+    await assert.rejects(sendMessage(abrupt, 1, patienceMs), ConnectionClosedError, response);
   }
 });
 

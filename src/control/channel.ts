@@ -13,6 +13,9 @@ const idleTimeoutMs = 30_000;
 /** After the channel is closed, open connections have this time to finish. */
 const closeTimeoutMs = 500;
 
+/** The other process closed the connection before its response was complete. It may have handled the message. */
+export class ConnectionClosedError extends Error {}
+
 /** A response that is followed by lines. `pieces` has whole lines, and is read as fast as the receiver takes them. */
 export class LineStream {
   readonly response: unknown;
@@ -76,17 +79,19 @@ export class Channel {
 
 /**
  * Sends a message to the process that listens on a socket, and returns its response. Rejects with a system error if
- * the process cannot be reached (ECONNREFUSED: no process listens), and with another Error if it was reached but did
- * not respond, or sent nothing for `timeoutMs`.
+ * the process cannot be reached (ECONNREFUSED: no process listens), with ConnectionClosedError, and with another Error
+ * if nothing arrived for `timeoutMs` or the response is not JSON.
  */
 export async function sendMessage(path: string, message: unknown, timeoutMs: number): Promise<unknown> {
   const socket = connect(path);
   try {
     await once(socket, 'connect');
-    socket.setTimeout(timeoutMs, () => socket.destroy());
+    const timeout = new Promise<never>((_, reject) => {
+      socket.setTimeout(timeoutMs, () => reject(new Error('there was no response in time')));
+    });
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(message)}\n`);
-    return await readMessage(socket, Infinity);
+    return await Promise.race([readMessage(socket, Infinity), timeout]);
   } finally {
     socket.destroy();
   }
@@ -124,7 +129,10 @@ export async function receiveLines(
   }
 }
 
-/** Returns the first message that arrives. Rejects if there is none, or if it is not JSON or longer than `maxBytes`. */
+/**
+ * Returns the first message that arrives. Rejects with ConnectionClosedError if there is none, or if it is longer than
+ * `maxBytes`, and with SyntaxError if it is not JSON.
+ */
 async function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
   const line = await new Promise<string>((resolve, reject) => {
     let received = '';
@@ -133,7 +141,7 @@ async function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
       if (socket.bytesRead > maxBytes) socket.destroy();
       else if (text.includes('\n')) resolve(received.slice(0, received.indexOf('\n')));
     });
-    socket.once('close', () => reject(new Error('the connection was closed without a response')));
+    socket.once('close', () => reject(new ConnectionClosedError('the connection was closed without a response')));
   });
   return JSON.parse(line);
 }

@@ -4,7 +4,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
-import { sendMessage } from './channel.ts';
+import { ConnectionClosedError, sendMessage } from './channel.ts';
 import { execute, type Command, type CommandName, type CommandResponse, type Result } from './commands.ts';
 import { describeHolder, FolderLock, holderIn, ReadOnlyError, type Held } from './folder-lock.ts';
 
@@ -24,6 +24,7 @@ export async function runCommand<Op extends CommandName>(
   log: (line: string) => void,
 ): Promise<Result<Op>> {
   if (command.op !== 'create') requireFolder(folder);
+  const onlyReads = command.op === 'list' || command.op === 'usage';
   const executeHere = (checkLock?: () => Promise<void>): Promise<unknown> => {
     const store = storeIdOf(folder);
     const keys = new KeyRing(folder, checkLock, store);
@@ -33,9 +34,9 @@ export async function runCommand<Op extends CommandName>(
   };
   const result = await useFolder(folder, {
     withLock: async (lock) => executeHere(() => lock.check()),
-    withoutLock: command.op === 'list' || command.op === 'usage' ? async () => executeHere() : null,
+    withoutLock: onlyReads ? async () => executeHere() : null,
     async withServer(held) {
-      const response = await serverResponse(held, command);
+      const response = await serverResponse(held, command, onlyReads);
       return response === null ? undefined : resultOf(response);
     },
   });
@@ -111,16 +112,23 @@ async function serverIn(folder: string): Promise<Held | null> {
   });
 }
 
-/** Returns the response of the running server, or null if the server ended before it received the command. */
-async function serverResponse(held: Held, command: object): Promise<CommandResponse | null> {
+/**
+ * Returns the response of the running server, or null if it is about to end, or has ended, and the command can be
+ * repeated: it was not received, or it only reads.
+ */
+async function serverResponse(held: Held, command: object, onlyReads: boolean): Promise<CommandResponse | null> {
   try {
     return (await sendMessage(held.socketPath, command, responseTimeoutMs)) as CommandResponse | null;
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) return null;
+    if (onlyReads && error instanceof ConnectionClosedError) return null;
     const advice = 'check with "petstore keys list" or "petstore usage" whether the change was made';
     throw new NoResponseError(`the server (process ${held.holder?.pid}) did not respond; ${advice}`);
   }
 }
 
-/** A server has received a command and not responded: the disk may hang. Whether it made a change is not known. */
+/**
+ * A command was sent to a server, which has not responded: its disk may hang, or it has ended. Whether it made a change
+ * is not known.
+ */
 export class NoResponseError extends OperatorError {}

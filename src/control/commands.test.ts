@@ -10,6 +10,7 @@ import { writeRecords } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { usageFormat, usageName } from '../limits/usage-file.ts';
 import { KeyRing } from '../keys/key-ring.ts';
+import { dyingServer } from '../testing/dying-server.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { FolderLock } from './folder-lock.ts';
@@ -267,6 +268,14 @@ test('if the server ends while it executes a command, the command is an error an
   });
   assert.equal(messages.length, 2);
   assert.deepEqual(readdirSync(folder), ['lock.1']);
+});
+
+test('if the server ends without a response, a command that only reads is repeated', async (t) => {
+  const folder = temporaryFolder(t);
+  await runCommand(folder, create('a'), silent);
+  const received = await dyingServer(t, folder, 'list');
+  const { keys } = await runCommand(folder, { op: 'list' }, silent);
+  assert.deepEqual([keys.map(({ id }) => id), received], [['k1'], ['who', 'list']]);
 });
 
 test('without a server, a command is refused like a start if keys.json is missing or an old copy', async (t) => {

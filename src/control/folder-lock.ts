@@ -26,7 +26,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { isSame, statOf, type Identity } from '../files/identity.ts';
 import { syncFolder } from '../files/replace.ts';
-import { Channel, sendMessage } from './channel.ts';
+import { Channel, ConnectionClosedError, sendMessage } from './channel.ts';
 
 /** How the holder of a lock identifies itself. */
 export interface Holder {
@@ -48,6 +48,8 @@ export interface Held {
 }
 
 const whoTimeoutMs = 2_000;
+/** How often a holder is asked that closes the connection: one that ends may do so before it closes its socket. */
+const whoAttempts = 3;
 /** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
 export const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
@@ -194,12 +196,13 @@ async function highestLock(folder: string): Promise<{ highest: number; socketPat
  * Returns the holder of a lock, null if it does not identify itself, or `dead` if no process listens on the socket.
  * Throws an OperatorError if this user may not connect.
  */
-async function holderOf(socketPath: string): Promise<Holder | null | 'dead'> {
+async function holderOf(socketPath: string, attempts = whoAttempts): Promise<Holder | null | 'dead'> {
   try {
     const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
     const isHolder = ['pid', 'kind', 'since'].every((name) => name in Object(response));
     return isHolder ? (response as Holder) : null;
   } catch (error) {
+    if (error instanceof ConnectionClosedError && attempts > 1) return holderOf(socketPath, attempts - 1);
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EACCES') {
       const advice = 'run this as the user of the server, and if no server is running, give that user all files there';

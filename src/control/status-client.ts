@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
-import { sendMessage } from './channel.ts';
+import { ConnectionClosedError, sendMessage } from './channel.ts';
 import { noFolder, resultOf } from './command-client.ts';
 import type { CommandResponse } from './commands.ts';
 import { describeHolder, holderIn, type Held } from './folder-lock.ts';
@@ -67,7 +67,7 @@ async function ask(folder: string, held: Held): Promise<Status | NoStatus> {
   try {
     response = (await sendMessage(held.socketPath, { op: 'status' }, responseTimeoutMs)) as CommandResponse | null;
   } catch (error) {
-    if (error instanceof Error && 'syscall' in error) return starting;
+    if (error instanceof ConnectionClosedError || (error instanceof Error && 'syscall' in error)) return starting;
     return { state: 'unresponsive', reason: `${server} does not respond; it was suspended or hangs`, pid };
   }
   if (response === null && address === null) return starting;

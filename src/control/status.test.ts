@@ -12,9 +12,10 @@ import { writeRecords } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyUsage } from '../limits/key-usage.ts';
 import { encodeUsage, usageFormat, usageName } from '../limits/usage-file.ts';
+import { dyingServer } from '../testing/dying-server.ts';
 import { send } from '../testing/service.ts';
 import { FolderLock } from './folder-lock.ts';
-import type { NoStatus, Status } from './status-client.ts';
+import { askStatus, type NoStatus, type Status } from './status-client.ts';
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -197,6 +198,15 @@ test('a server of another version, one that starts, and one that is about to end
   const { pid } = await hasNoStatus(t, folder, 'unknown', refused);
   assert.equal(pid, process.pid);
   await server.release();
+});
+
+test('a server that ends without a response is stopped, not unresponsive', async (t) => {
+  for (const op of ['who', 'status']) {
+    const folder = temporaryFolder(t);
+    const received = await dyingServer(t, folder, op);
+    assert.equal((await askStatus(folder)).state, 'stopped');
+    assert.equal(received.at(-1), op);
+  }
 });
 
 test('a server that was suspended is unresponsive', async (t) => {
