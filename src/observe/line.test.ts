@@ -87,10 +87,17 @@ test('no path, address or message can end a line, forge one or hide in it', () =
 test('a secret in a path is not logged', () => {
   const secret = newSecret();
   for (const format of ['text', 'json'] as const) {
-    for (const path of [`/v1/pets/${secret}`, `/${secret}x${secret}`, `/${secret.slice(0, -1)}`]) {
+    const random = secret.slice('petstore_'.length);
+    for (const path of [
+      `/v1/pets/${secret}`, `/${secret}x${secret}`, `/${secret.slice(0, -1)}`, `/petstore%5f${random}`, `/${random}`,
+      `/PETSTORE_${random}`, `/Petstore_${random.slice(0, 20)}`, `/petstore-${random.slice(0, 30)}`, `/x${random}x`,
+    ]) {
       const line = accessLine(format, { ...access, path });
-      assert.ok(!line.includes(secret.slice(9, 30)), line);
+      assert.ok(!line.includes(random.slice(0, 10)) && line.includes('...'), line);
     }
   }
+  assert.match(accessLine('json', { ...access, path: `/v1/${secret}/x` }), /"path":"\/v1\/petstore_\.\.\.\/x"/);
+  for (const path of [`/${'a'.repeat(29)}`, `/petstore_${'a'.repeat(19)}`, '/shop-0123456789/0123456789_0123456789'])
+    assert.ok(accessLine('json', { ...access, path }).includes(`"${path}"`), path);
   assert.ok(accessLine('json', { ...access, path: '/petstore_shop/v1/pets' }).includes('/petstore_shop/v1/pets'));
 });

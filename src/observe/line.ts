@@ -30,8 +30,13 @@ export interface Access {
 /** Control, format and surrogate characters (a pair is one other character), and separators of lines. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const notPlain = /[^ !#-[\]-~]/g;
-/** A client may have put its secret into a path by mistake. */
-const secretLike = new RegExp(`${secretPrefix}(?:(?!${secretPrefix})[0-9A-Za-z]){20,}`, 'g');
+/**
+ * A client may have put its secret into a path by mistake, also without the prefix or with an escaped one. Of the 36
+ * characters after the prefix, 30 are random.
+ */
+const secretLike = new RegExp(`(?<=${secretPrefix})[0-9a-z]{20,}|[0-9a-z]{30,}`, 'gi');
+/** The length of a slash and the shortest match with its prefix. */
+const minSecretPath = 30;
 const isPlain = /^[ !#-[\]-~]*$/;
 
 /** Returns a text as a JSON string in ASCII, in which also quotes are escaped by their number. */
@@ -72,7 +77,7 @@ export function accessLine(format: LogFormat, access: Access): string {
 }
 
 function withoutSecrets(path: string): string {
-  return path.includes(secretPrefix) ? path.replace(secretLike, `${secretPrefix}...`) : path;
+  return path.length < minSecretPath ? path : path.replace(secretLike, '...');
 }
 
 function unicodeEscape(unit: string): string {
