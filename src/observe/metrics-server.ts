@@ -5,6 +5,9 @@ import { contentType } from './exposition.ts';
 
 /** Beyond this, a connection is closed at once: few programs scrape. */
 const maxConnections = 50;
+/** A program that scrapes sends its request at once. Those that send nothing must not keep it out for long. */
+const requestTimeoutMs = 2_000;
+const checkIntervalMs = 500;
 
 /** Responds to `GET /metrics` on an address of its own. */
 export class MetricsServer {
@@ -16,7 +19,12 @@ export class MetricsServer {
 
   /** Starts listening. `metrics` returns the text for each request. Rejects with what `listen` reports. */
   static async open(host: string, port: number, metrics: () => string): Promise<MetricsServer> {
-    const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 5_000 }, (request, response) => {
+    const timeouts = {
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: checkIntervalMs,
+    };
+    const server = createServer(timeouts, (request, response) => {
       request.resume();
       const { method, url = '' } = request;
       const isRead = method === 'GET' || method === 'HEAD';
