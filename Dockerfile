@@ -17,7 +17,8 @@ USER 1000:1000
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["node", "-e", \
   "const { HOST, PORT, TLS_CERT } = process.env;\
-   const at = HOST.startsWith('unix:') ? { socketPath: HOST.slice(5) } : { host: '127.0.0.1', port: PORT || 8080 };\
+   const host = ['', '0.0.0.0', '::'].includes(HOST) ? '127.0.0.1' : HOST;\
+   const at = HOST.startsWith('unix:') ? { socketPath: HOST.slice(5) } : { host, port: PORT || 8080 };\
    const options = { ...at, path: '/healthz', rejectUnauthorized: false };\
    require(TLS_CERT ? 'https' : 'http').get(options, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1))"]
 # Node is the first process of the container and receives its signals.
