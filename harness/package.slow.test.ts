@@ -1,8 +1,8 @@
 /** The package that `npm pack` makes, as its users install it, and each bundle alone in a folder. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -49,12 +49,22 @@ describe('the package', () => {
     const commands = ['pet-store-service', 'petstore', 'petstore-conformance', 'petstore-limits'];
     assert.deepEqual(names('node_modules'), ['.bin', '.package-lock.json', 'pet-store-service']);
     assert.deepEqual(names('node_modules/.bin'), commands);
-    const content = ['CHANGELOG.md', 'LICENSE', 'README.md', 'deploy', 'dist', 'docs', 'package.json'];
-    assert.deepEqual(names('node_modules/pet-store-service'), content);
+    const texts = ['CHANGELOG.md', 'CONTRIBUTING.md', 'Dockerfile', 'LICENSE', 'README.md'];
+    assert.deepEqual(names('node_modules/pet-store-service'), [...texts, 'deploy', 'dist', 'docs', 'package.json']);
     assert.deepEqual(names('node_modules/pet-store-service/deploy'), readdirSync(join(root, 'deploy')).sort());
     const files = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' }).sort();
     assert.deepEqual(files, readdirSync(distFolder, { recursive: true, encoding: 'utf8' }).sort());
     assert.deepEqual(files.filter((file) => /\.ts$|\.test\.|^(testing|conformance|bench|harness)\b/.test(file)), []);
+  });
+
+  test('has every file that a relative link of its Markdown files names', () => {
+    const documents = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((name) => /\.md$/.test(name));
+    const links = documents.flatMap((name) => {
+      const targets = readFileSync(join(installed, name), 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g);
+      return [...targets].map(([, target]) => ({ name, target: target! }));
+    });
+    assert.ok(links.length > 50, `${links.length} links`);
+    assert.deepEqual(links.filter(({ name, target }) => !existsSync(join(installed, dirname(name), target))), []);
   });
 
   test('is smaller than 300 kB besides the two bundles', (t) => {
