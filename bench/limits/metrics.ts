@@ -1,8 +1,6 @@
 /** Everything that a run has measured, by names that never change and end in a unit: `exact.admitted_requests`. */
-import type { ScenarioResult } from './report.ts';
+import type { Metrics, ScenarioResult } from './report.ts';
 import { percentiles } from './responses.ts';
-
-export type Metrics = Readonly<Record<string, number>>;
 
 /** The metrics of all scenarios that have any. */
 export function metricsOf(results: readonly ScenarioResult[]): Metrics {

@@ -5,8 +5,9 @@ import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { flagError } from '../measure/command.ts';
 import { scenarios } from './scenarios.ts';
-import { thresholds, type Threshold, type Thresholds } from './thresholds.ts';
-import { operations, scenarioNames, type ScenarioName, type Settings } from './settings.ts';
+import {
+  operations, scenarioNames, thresholds, type ScenarioName, type Settings, type Threshold, type Thresholds,
+} from './settings.ts';
 
 export interface Options extends Settings {
   /** Absent: this project's own server. */

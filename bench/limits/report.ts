@@ -5,7 +5,6 @@
  * first request on each connection.
  */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
-import type { Metrics } from './metrics.ts';
 import type { Latency } from './responses.ts';
 import type { ScenarioName, Settings } from './settings.ts';
 
@@ -80,6 +79,9 @@ export interface BanSeen {
   readonly to: number;
 }
 
+/** All figures and latencies, by names that do not change: `exact.admitted_requests`. */
+export type Metrics = Readonly<Record<string, number>>;
+
 export interface LimitsReport {
   readonly format: 2;
   readonly bench: { readonly name: 'petstore-bench-limits'; readonly version: string; readonly node: string };
@@ -100,7 +102,6 @@ export interface LimitsReport {
   /** Why the run could not be finished. */
   readonly aborted?: string;
   readonly totals: Readonly<Record<Verdict, number>>;
-  /** All figures and latencies by names that do not change, such as `exact.admitted_requests`. */
   readonly metrics: Metrics;
   /** 0 if every demand was met, 1 if one was not, 2 if the server could not be tested to the end. */
   readonly exitCode: 0 | 1 | 2;

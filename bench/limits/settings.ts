@@ -1,6 +1,5 @@
 /** The settings of a run: which scenarios, what the key may send, and how strong the load is. */
 import type { KeyLimits } from '../measure/own-server.ts';
-import type { Thresholds } from './thresholds.ts';
 
 /** In the order in which they run: the scenarios that wait for the end of a window follow those that use it. */
 export const scenarioNames = ['exact', 'recovery', 'neighbour', 'refusal', 'strangers', 'boundary', 'ban'] as const;
@@ -9,6 +8,15 @@ export type ScenarioName = (typeof scenarioNames)[number];
 /** The operations that a load can consist of. */
 export const operations = ['listPets', 'getPet', 'listOrders', 'createPet'] as const;
 export type LoadOperation = (typeof operations)[number];
+
+/** The flags that limit the latencies of `neighbour` and `strangers`, each with the figure that it limits. */
+export const thresholds = {
+  'max-p50-ratio': 'p50_ratio',
+  'max-p99-ratio': 'p99_ratio',
+  'max-p99-ms': 'p99_beside_ms',
+} as const;
+export type Threshold = keyof typeof thresholds;
+export type Thresholds = Readonly<Partial<Record<Threshold, number>>>;
 
 export interface Settings {
   /** What the key may send. If absent, what the headers show. */

@@ -1,15 +1,7 @@
-/** The thresholds that the user may set for the latencies of `neighbour` and `strangers`. */
+/** Judges an outcome by the thresholds that the user may set for the latencies of `neighbour` and `strangers`. */
 import type { Figures, Outcome } from './report.ts';
 import { minRatioLatencies } from './responses.ts';
-
-/** The flags, each with the figure that it limits. */
-export const thresholds = {
-  'max-p50-ratio': 'p50_ratio',
-  'max-p99-ratio': 'p99_ratio',
-  'max-p99-ms': 'p99_beside_ms',
-} as const;
-export type Threshold = keyof typeof thresholds;
-export type Thresholds = Readonly<Partial<Record<Threshold, number>>>;
+import { thresholds, type Threshold, type Thresholds } from './settings.ts';
 
 /** An outcome after the thresholds: failed if a figure exceeds one, inconclusive if a figure is missing. */
 export function withThresholds(outcome: Outcome, given: Thresholds): Outcome {
