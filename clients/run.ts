@@ -63,7 +63,10 @@ const clients: readonly Client[] = [
     copies: [['clients/java/RoundTrip.java', `${built}/java/src/main/java/RoundTrip.java`]],
     build: [
       openApiGenerator('java', 'library=native,hideGenerationTimestamp=true'),
-      ['mvn', '--quiet', '--batch-mode', '-f', `${built}/java/pom.xml`, '-DskipTests', '-Dmaven.javadoc.skip=true', 'package'],
+      [
+        'mvn', '--quiet', '--batch-mode', '-f', `${built}/java/pom.xml`, '-DskipTests', '-Dmaven.javadoc.skip=true',
+        'package',
+      ],
     ],
     run: ['java', '-cp', `${built}/java/target/classes:${built}/java/target/lib/*`, 'RoundTrip'],
   },

@@ -181,7 +181,7 @@ test('files with similar names are ignored', { timeout: 120_000 }, async (t) => 
   assert.deepEqual(readdirSync(folder).sort(), [...strangers, 'lock.2'].sort());
 });
 
-test('a file or folder in place of a lock is refused, because it would hide the lock of a running server', async (t) => {
+test('a file or folder in place of a lock is refused, because it would hide that of a running server', async (t) => {
   const folder = temporaryFolder(t);
   await acquired(t, folder);
   for (const make of [(path: string) => writeFileSync(path, ''), mkdirSync]) {

@@ -3,9 +3,10 @@
  *
  * `Retry-After` and `Reset` are rounded up to whole seconds, by some servers twice, so each may be up to two seconds
  * late. An early retry that is admitted is a failure only if it was also before `Reset`: with a `Retry-After` that is
- * longer than necessary, nobody exceeds a limit. Nor is it a failure if some requests remain after it, but not all of the
- * limit: then they return one by one, as in a token bucket whose Retry-After says when it is full. There is only one early retry, because a server may ban for a third
- * refusal, and none if `Retry-After` is too short for it, as that of a token bucket is.
+ * longer than necessary, nobody exceeds a limit. Nor is it a failure if some requests remain after it, but not all of
+ * the limit: then they return one by one, as in a token bucket whose Retry-After says when it is full. There is only
+ * one early retry, because a server may ban for a third refusal, and none if `Retry-After` is too short for it, as that
+ * of a token bucket is.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { drainedCost, Violated, type ScenarioContext } from '../context.ts';
