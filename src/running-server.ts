@@ -32,7 +32,7 @@ const startGraceMs = 500;
 const loopback = /^(127\.|\[::ffff:7f[0-9a-f]{2}:|\[::1\]$)/;
 
 /** The counts before a server listens. */
-const noConnections: Listener['counts'] = { accepted: 0, refused: 0, failedHandshakes: 0 };
+const noConnections: Listener['counts'] = { accepted: 0, refused: 0, dropped: 0, failedHandshakes: 0 };
 
 /** What a server needs besides its configuration. */
 export interface ServerParts {
