@@ -17,7 +17,7 @@ export function statusLines(status: Status): string[] {
     ['connections', `${connections.open} of ${connections.limit}, ${connections.refused} refused, ` +
       `${connections.dropped} dropped`],
     ['requests', `${requests.minute} this minute, ${requests.day} this day (admitted, with a key)`],
-    ['log', droppedLogLines === 0 ? null : `${droppedLogLines} lines dropped, because its reader was slow`],
+    ['log', droppedLogLines === 0 ? null : `${droppedLogLines} lines are missing: its reader is slow, or its disk is full`],
     ['bans', bannedKeys === 0 ? null : `${bannedKeys} in force`],
   ];
   const lines = rows.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)} ${text}`]));

@@ -37,7 +37,7 @@ export async function statusOf({ sources, pets, keys, usage, ...server }: Server
     stoppingSince !== null ? ['stopping', stoppingSince] as const
     : files === null ? ['starting', startedAt] as const
     : [refusal === null ? 'ready' : 'creates-refused', files.creates.since] as const;
-  const { open, refused, dropped = 0 } = sources.connections();
+  const { open, refused, dropped } = sources.connections();
   return {
     state,
     reason: state === 'creates-refused' ? refusal : null,

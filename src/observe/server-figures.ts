@@ -11,8 +11,7 @@ export interface Sources {
     readonly open: number;
     readonly accepted: number;
     readonly refused: number;
-    /** None if it is absent. */
-    readonly dropped?: number;
+    readonly dropped: number;
     readonly failedHandshakes: number;
   };
   /** In milliseconds since the epoch; null without TLS. */
@@ -48,7 +47,7 @@ interface Files {
 export function writeServer(exposition: Exposition, sources: Sources): void {
   const gauge = (name: string, help: string, value: number): void => exposition.add('gauge', name, help, value);
   const counter = (name: string, help: string, value: number): void => exposition.add('counter', name, help, value);
-  const { open, accepted, refused, dropped = 0, failedHandshakes } = sources.connections();
+  const { open, accepted, refused, dropped, failedHandshakes } = sources.connections();
   gauge('petstore_connections', 'Open connections.', open);
   gauge('petstore_connections_limit', 'Connections served at a time: --max-connections.', sources.maxConnections);
   counter('petstore_connections_accepted_total', 'Connections that were accepted, refused ones included.', accepted);
@@ -68,7 +67,7 @@ export function writeServer(exposition: Exposition, sources: Sources): void {
   gauge('petstore_ready', 'Whether the animals have been read and creates are not refused.', Number(isReady));
   gauge('petstore_animals', 'Animals that can be listed.', sources.animals());
   gauge('petstore_orders', 'Orders that can be listed.', sources.orders());
-  counter('petstore_log_lines_dropped_total', 'Lines of the log that were dropped: its reader was slow.',
+  counter('petstore_log_lines_dropped_total', 'Lines of the log that were dropped or could not be written.',
     sources.droppedLogLines());
   if (files === null) return;
   const { journal, snapshot } = files;
