@@ -126,11 +126,14 @@ export function blockUntilReleased(
 
 // The client.
 
-/** The sockets at the server's end, by the port of the client: of TCP, and of TLS after the handshake. */
-const acceptedSockets = { tcp: new Map<number, WeakRef<Socket>>(), tls: new Map<number, WeakRef<Socket>>() };
+/**
+ * The sockets at the server's end, by both ports, because clients of other servers can have had the same one: of TCP,
+ * and of TLS after the handshake.
+ */
+const acceptedSockets = { tcp: new Map<string, WeakRef<Socket>>(), tls: new Map<string, WeakRef<Socket>>() };
 const onAccepted = new Set<() => void>();
 function accepted(kind: keyof typeof acceptedSockets, socket: Socket): void {
-  acceptedSockets[kind].set(socket.remotePort ?? 0, new WeakRef(socket));
+  acceptedSockets[kind].set(`${socket.localPort} ${socket.remotePort}`, new WeakRef(socket));
   for (const wake of onAccepted) wake();
   onAccepted.clear();
 }
@@ -153,12 +156,13 @@ export class Client {
   readonly socket: Socket;
   readonly #tcpSocket: Socket;
   #isHandshaking: boolean;
-  readonly #acceptedSockets: Map<number, WeakRef<Socket>>;
+  readonly #acceptedSockets: Map<string, WeakRef<Socket>>;
   #text = '';
   /** With fewer characters, the first response in the text is incomplete. */
   #needed = 0;
   #ended = false;
-  #port = 0;
+  /** The ports of the server and of the client. */
+  #ports = '';
   #accepted: Socket | null = null;
   #wake = (): void => {};
   /** The error that ended the connection; null if it was closed in order. */
@@ -177,7 +181,7 @@ export class Client {
       this.#wake();
     });
     this.socket.once('connect', () => {
-      this.#port = this.socket.localPort!;
+      this.#ports = `${port} ${this.socket.localPort}`;
       void this.serverSocket();
     });
     this.socket.on('error', (error) => (this.error = error));
@@ -249,8 +253,8 @@ export class Client {
   /** Returns the socket at the server's end of this connection, once the server has accepted it. */
   async serverSocket(): Promise<Socket> {
     if (this.socket.connecting) await waitForEvent(this.socket, 'connect');
-    while (!this.#acceptedSockets.has(this.#port)) await new Promise<void>((resolve) => onAccepted.add(resolve));
-    return (this.#accepted ??= this.#acceptedSockets.get(this.#port)!.deref()!);
+    while (!this.#acceptedSockets.has(this.#ports)) await new Promise<void>((resolve) => onAccepted.add(resolve));
+    return (this.#accepted ??= this.#acceptedSockets.get(this.#ports)!.deref()!);
   }
 
   /** Waits until the socket at the server's end is closed. */
