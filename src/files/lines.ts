@@ -40,7 +40,7 @@ export function sizeOf(path: string): number | undefined {
 
 /**
  * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk; then `onRead` is called
- * with the length of the chunk. At most a chunk and the longest line are in memory.
+ * with the length of the chunk, and before the first one with 0. At most a chunk and the longest line are in memory.
  * Rejects with OperatorError if the file cannot be read, and with what `visit` or `onRead` throws. With `onUnreadable`,
  * a page that the disk cannot read is reported, with the offsets of its start and its end, and read as zero bytes.
  */
@@ -73,6 +73,7 @@ export async function readLines(
     }
   };
   try {
+    onRead(0); // opening can take long, and the caller may want to end
     let buffer = Buffer.allocUnsafe(2 * chunkBytes);
     let kept = 0; // bytes at the start of the buffer, which belong to the next line
     let base = 0; // the offset of the buffer in the file
