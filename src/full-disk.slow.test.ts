@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { makeKey, petstore, startServer, type RunningServer } from '../harness/server.ts';
 import type { Status } from './control/status-client.ts';
@@ -21,10 +21,18 @@ async function idsIn({ address }: RunningServer, key: string): Promise<number[]>
   return ids;
 }
 
+/** Mounts a tmpfs with these options, and returns its path; null if this user cannot mount one: the test is skipped. */
+function mountTmpfs(t: TestContext, options: string): string | null {
+  const path = temporaryFolder(t);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path], { encoding: 'utf8' });
+  if (mounted.status === 0) return path;
+  t.skip(`a tmpfs cannot be mounted: ${mounted.stderr ?? mounted.error?.message}`);
+  return null;
+}
+
 test('on a full disk creates are 503 and reads continue; with room creates resume, and nothing is lost', async (t) => {
-  const mount = temporaryFolder(t);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', mount], { encoding: 'utf8' });
-  if (mounted.status !== 0) return t.skip(`a tmpfs cannot be mounted: ${mounted.stderr ?? mounted.error?.message}`);
+  const mount = mountTmpfs(t, 'size=2m');
+  if (mount === null) return;
   let server: RunningServer | null = null;
   try {
     const folder = join(mount, 'store');
@@ -79,10 +87,8 @@ test('on a full disk creates are 503 and reads continue; with room creates resum
 });
 
 test('without room for another file, commands still reach the server', async (t) => {
-  const mount = temporaryFolder(t);
-  const options = 'size=2m,nr_inodes=20';
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', mount], { encoding: 'utf8' });
-  if (mounted.status !== 0) return t.skip(`a tmpfs cannot be mounted: ${mounted.stderr ?? mounted.error?.message}`);
+  const mount = mountTmpfs(t, 'size=2m,nr_inodes=20');
+  if (mount === null) return;
   let server: RunningServer | null = null;
   try {
     const folder = join(mount, 'store');
