@@ -16,6 +16,7 @@ import type { ApiError } from '../domain/api-error.ts';
 import { headError } from './head.ts';
 import { newRequestId, sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
 import { maxRetainedBytes, Request, type Sender } from './request.ts';
+import type { Throttle, Throttled } from './throttle.ts';
 
 /** Handles the requests of a connection. */
 export interface Handler {
@@ -32,6 +33,9 @@ export interface ConnectionContext {
   readonly keepAlive: readonly string[];
   /** A clock that only goes forward, in milliseconds. */
   readonly monotonic: () => number;
+  readonly throttle: Throttle;
+  /** The maximum time to receive the head of a request. */
+  readonly headTimeoutMs: number;
   /** Whether the listener is stopping: each response is its connection's last. */
   stopping: boolean;
 }
@@ -43,7 +47,7 @@ const lingerBytes = 256 * 1024;
 /** How many idle timeouts a client has to read a response over TLS, because Node does not report its progress. */
 const maxTlsTimeouts = 5;
 
-export class Connection {
+export class Connection implements Throttled {
   readonly #socket: Socket;
   readonly #address: string;
   readonly #context: ConnectionContext;
@@ -63,22 +67,67 @@ export class Connection {
   #sending: ServerResponse | null = null;
   /** Over TLS: how many idle timeouts have passed since the response was written. */
   #timeouts = 0;
+  /** Whether the latest request had a valid key. */
+  #isTrusted = false;
+  /** Whether the throttle holds the connection. */
+  #isHeld = false;
+  /** Makes Node parse what is received; null when it does. */
+  #parse: (() => void) | null;
 
-  constructor(socket: Socket, context: ConnectionContext) {
+  /** `parse` makes Node parse what is received on the socket. It is called when the throttle admits the connection. */
+  constructor(socket: Socket, context: ConnectionContext, parse: () => void) {
     this.#socket = socket;
     this.#address = socket.remoteAddress ?? ''; // undefined if the socket is closed already
     this.#context = context;
+    this.#parse = parse;
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => (this.#waiting.length = 0)); // a slow handler may keep this connection in memory
-    // Node resumes the socket whenever it has parsed a message.
-    socket.on('resume', () => {
-      if (this.busy && (this.#isClosing || this.#sending !== null || this.#waiting.length > 0)) socket.pause();
+    socket.on('close', () => {
+      context.throttle.delete(this);
+      this.#waiting.length = 0; // a slow handler may keep this connection in memory
     });
+    if (context.throttle.add(this)) this.#begin();
+    else socket.setTimeout(context.headTimeoutMs).once('timeout', this.#expire);
+  }
+
+  /** Destroys a connection that the throttle has not admitted in time. */
+  readonly #expire = (): void => void this.#socket.destroy();
+
+  #begin(): void {
+    const socket = this.#socket;
+    socket.off('timeout', this.#expire); // Node sets another timeout
+    this.#parse?.();
+    this.#parse = null;
+    // Node resumes the socket whenever it has parsed a message. If `pause` is called after `resume` and before this
+    // event, Node reads although the socket is paused: only another pause after another event ends that.
+    socket.on('resume', () => {
+      if (!this.#mustPause) return;
+      if (socket.isPaused()) process.nextTick(() => this.#mustPause && socket.resume());
+      else socket.pause();
+    });
+  }
+
+  /** Whether nothing is to be read from the socket. */
+  get #mustPause(): boolean {
+    if (this.#isHeld) return true;
+    return this.busy && (this.#isClosing || this.#sending !== null || this.#waiting.length > 0);
   }
 
   /** Whether a request has no response yet, or one that is not sent yet. */
   get busy(): boolean {
-    return this.#isClosing ? !this.#socket.writableFinished : this.#handled !== null;
+    if (this.#isClosing) return !this.#socket.writableFinished;
+    return this.#handled !== null || this.#waiting.length > 0;
+  }
+
+  hold(): void {
+    this.#isHeld = true;
+    if (this.#parse === null) this.#socket.pause();
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    if (this.#parse !== null && !this.#isClosing) this.#begin();
+    else if (this.#handled === null && !this.#isClosing) this.#continue();
+    else if (!this.#mustPause) this.#socket.resume();
   }
 
   /** For a stop: resolves when the response under way is sent and, if it is the last, the socket is closed. */
@@ -87,7 +136,8 @@ export class Connection {
     const sending = this.#isClosing ? socket : this.#sending;
     if (sending !== null) await new Promise((resolve) => sending.once('close', resolve));
     // server.close() does not close a new connection, nor one whose request body is being discarded.
-    if (!this.busy && (socket.bytesRead === 0 || this.#latest?.complete === false)) socket.destroy();
+    const isUnread = this.#isHeld || socket.bytesRead === 0;
+    if (!this.busy && (isUnread || this.#latest?.complete === false)) socket.destroy();
   }
 
   /** Called after inactivity: the client is idle or does not read its response, or the handler is slow. */
@@ -102,17 +152,31 @@ export class Connection {
   /** Handles a request that Node reports, after those that wait already. */
   receive(message: IncomingMessage, response: ServerResponse): void {
     const socket = this.#socket;
-    if (++this.#unanswered > maxUnanswered) socket.destroy();
+    this.#spend();
+    if (++this.#unanswered > maxUnanswered) this.#destroy();
     if (socket.destroyed) return void message.resume();
     const request = new Request(message, response, this.#address);
     if (this.#isClosing) request.body?.discard(() => {}); // only counted: Node keeps it until the socket is closed
     else this.#latest = request.body === null ? null : request;
-    if (this.#handled === null && !this.#isClosing) return this.#handle(request, response, 0);
+    if (this.#handled === null && !this.#isClosing && !this.#isHeld) return this.#handle(request, response, 0);
     this.#waiting.push({ request, response, arrivedAt: this.#context.monotonic() });
     const handledBytes = this.#handled?.retainedBytes ?? 0;
     const retained = this.#waiting.reduce((sum, next) => sum + next.request.retainedBytes, handledBytes);
-    if (retained > maxRetainedBytes) socket.destroy();
+    if (retained > maxRetainedBytes) this.#destroy();
     else if (!this.#isClosing) socket.pause();
+  }
+
+  /** Informs the throttle that this connection takes time. It may hold the connection. */
+  #spend(): void {
+    if (this.#isTrusted) this.#context.throttle.interrupt();
+    else this.#context.throttle.spend();
+  }
+
+  /** Destroys the connection because the client sends too much. */
+  #destroy(): void {
+    if (this.#socket.destroyed) return;
+    this.#socket.destroy();
+    this.#context.throttle.flooded();
   }
 
   /** Handles an error that Node reports: in the body that is being received, or in the next head. */
@@ -136,7 +200,8 @@ export class Connection {
   #endAfterResponses(end: () => void): void {
     if (this.#isClosing) return;
     this.#end ??= end;
-    if (this.#handled === null || (this.#waiting.length === 0 && this.#sending?.socket)) this.#end();
+    const isIdle = this.#handled === null || this.#sending?.socket;
+    if (this.#waiting.length === 0 && isIdle) this.#end();
   }
 
   #handle(request: Request, response: ServerResponse, waitedMs: number): void {
@@ -152,7 +217,9 @@ export class Connection {
   #respond(reply: Reply, request: Request, response: ServerResponse, mustClose = false): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
-    const { stopping, keepAlive } = this.#context;
+    const { stopping, keepAlive, throttle } = this.#context;
+    const hasKey = typeof reply.about?.key === 'string';
+    if (hasKey !== this.#isTrusted) throttle.setTrusted(this, (this.#isTrusted = hasKey));
     const isLast = mustClose || stopping || !request.mayBeFollowed || request.body?.isDiscardable === false;
     const end = isLast ? () => this.#close() : this.#waiting.length === 0 ? this.#end : null;
     if (end !== null) {
@@ -161,12 +228,11 @@ export class Connection {
       sendReply(response, reply, request.id, isLast ? close : keepAlive, true);
       return end();
     }
-    request.body?.discard(() => socket.destroy());
+    request.body?.discard(() => this.#destroy());
     sendReply(response, reply, request.id, keepAlive);
     if (response.writableLength === 0) return this.#sent();
     this.#sending = response;
-    // Received bytes would restart the inactivity timeout. A 'resume' that Node has scheduled would undo a pause now.
-    setImmediate(() => this.#sending === response && socket.pause());
+    socket.pause(); // received bytes would restart the inactivity timeout
     response.once('finish', () => this.#sent());
   }
 
@@ -177,9 +243,15 @@ export class Connection {
     this.#timeouts = 0;
     if (!this.#socket.writable) return;
     if (this.#latest?.complete) this.#latest = null;
+    this.#handled = null;
+    if (this.#waiting.length > 0) this.#spend();
+    if (!this.#isHeld) this.#continue();
+  }
+
+  /** Begins the next request, or waits for one. */
+  #continue(): void {
     const next = this.#waiting.shift();
     if (this.#waiting.length === 0 && this.#socket.isPaused()) this.#socket.resume();
-    this.#handled = null;
     if (next === undefined) this.#end?.();
     else this.#handle(next.request, next.response, this.#context.monotonic() - next.arrivedAt);
   }
@@ -200,7 +272,7 @@ export class Connection {
           if (socket.bytesRead > limit) socket.destroy();
         });
       });
-      socket.resume();
+      if (!this.#isHeld) socket.resume();
     });
   }
 }

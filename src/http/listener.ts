@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
 import { maxHeadBytes, wireError } from './head.ts';
+import { Throttle, type Throttled } from './throttle.ts';
 
 export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   /** A host, or `unix:` and the path of a Unix socket. */
@@ -34,6 +35,8 @@ export interface CertificateInPem {
 
 /** TLS 1.0 and 1.1 are obsolete (RFC 8996). */
 const minVersion = 'TLSv1.2';
+/** What the server's part of a TLS handshake takes, about. */
+const handshakeMs = 1;
 /** This many connections over `maxConnections` receive a response; more are dropped without one. */
 const maxRefusedConnections = 1_000;
 
@@ -57,7 +60,8 @@ export class Listener {
     const { maxConnections, headTimeoutMs, idleTimeoutMs, monotonic } = options;
     this.#maxConnections = maxConnections;
     const keepAlive = ['Keep-Alive', `timeout=${idleTimeoutMs / 1000}`];
-    this.#context = { handler, keepAlive, monotonic, stopping: false };
+    const throttle = new Throttle(monotonic);
+    this.#context = { handler, keepAlive, monotonic, throttle, headTimeoutMs, stopping: false };
     const settings = {
       maxHeaderSize: maxHeadBytes,
       headersTimeout: headTimeoutMs,
@@ -80,11 +84,11 @@ export class Listener {
     (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 
     if (isTls) {
-      server.on('connection', (socket) => this.#handshakeBegan(socket));
+      this.#intercept('connection', (socket, handshake) => this.#accepted(socket, handshake));
       server.on('tlsClientError', () => this.counts.failedHandshakes++);
     }
     server.on('drop', () => this.counts.dropped++);
-    server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket));
+    this.#intercept(isTls ? 'secureConnection' : 'connection', (socket, parse) => this.#connected(socket, parse));
     server.on('timeout', (socket) => this.#connections.get(socket)?.timedOut());
     for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
       server.on(event, (message, response) => {
@@ -160,25 +164,51 @@ export class Listener {
     return allDone;
   }
 
-  #handshakeBegan(socket: Socket): void {
-    if (this.#context.stopping) return void socket.destroy();
-    const addresses = addressesOf(socket);
-    if (addresses === null) return; // its first read fails
-    this.#handshakes.set(addresses, socket);
-    socket.once('close', () => {
-      // After a reset, the client may have used its port again before this event.
-      if (this.#handshakes.get(addresses) === socket) this.#handshakes.delete(addresses);
+  /** Handles an event of a new socket in place of Node, which does so when the function `proceed` is called. */
+  #intercept(event: 'connection' | 'secureConnection', handle: (socket: Socket, proceed: () => void) => void): void {
+    const server = this.#server;
+    const listeners = server.listeners(event); // an event that is emitted explicitly has the same effect (node:http)
+    server.removeAllListeners(event);
+    server.on(event, (socket: Socket) => {
+      handle(socket, () => listeners.forEach((listener) => Reflect.apply(listener, server, [socket])));
     });
   }
 
-  #connected(socket: Socket): void {
+  /** A TCP connection for TLS: its handshake begins when the throttle permits it. */
+  #accepted(socket: Socket, handshake: () => void): void {
+    if (this.#context.stopping) return void socket.destroy();
+    const addresses = addressesOf(socket);
+    if (addresses === null) return handshake(); // it fails, because the client has reset the connection
+    this.#handshakes.set(addresses, socket);
+    const { throttle, headTimeoutMs } = this.#context;
+    const expire = (): void => void socket.destroy();
+    const waiting: Throttled = {
+      hold() {},
+      release() {
+        throttle.delete(waiting);
+        socket.off('timeout', expire).setTimeout(0);
+        handshake();
+        throttle.spend(handshakeMs);
+      },
+    };
+    socket.once('close', () => {
+      throttle.delete(waiting);
+      // After a reset, the client may have used its port again before this event.
+      if (this.#handshakes.get(addresses) === socket) this.#handshakes.delete(addresses);
+    });
+    socket.on('error', expire);
+    socket.setTimeout(headTimeoutMs).once('timeout', expire);
+    if (throttle.add(waiting)) waiting.release();
+  }
+
+  #connected(socket: Socket, parse: () => void): void {
     this.#handshakes.delete(addressesOf(socket) ?? '');
     // http.createServer sets it. As an option of https.createServer, it would also keep a connection whose client has
     // closed its side before the handshake is complete.
     socket.allowHalfOpen = true;
     if (this.#context.stopping) return void socket.destroy();
     this.counts.accepted++;
-    const connection = new Connection(socket, this.#context);
+    const connection = new Connection(socket, this.#context, parse);
     this.#connections.set(socket, connection);
     const isRefused = this.#connections.size - this.#refusedConnections > this.#maxConnections;
     if (isRefused) {
