@@ -15,7 +15,7 @@ const defaults: Config = {
   tls: null,
   folder: resolve('data/store'),
   basePath: '/v1',
-  maxConnections: 10_000,
+  maxConnections: null,
   trustedProxies: 0,
   logFormat: null,
   accessLog: false,

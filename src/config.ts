@@ -26,7 +26,7 @@ Runs the pet store server. Flags take precedence over environment variables.
   --base-path PATH       path of the operations;
                          must end in /v1             BASE_PATH         /v1
   --max-connections N    maximum number of
-                         connections                 MAX_CONNECTIONS   10000
+                         connections                 MAX_CONNECTIONS   10000 if the memory permits
   --trust-proxy N        number of trusted proxies
                          in front of the server      TRUST_PROXY       0
   --log-format FORMAT    text or json, on stderr     LOG_FORMAT        json; text on a terminal
@@ -89,7 +89,8 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     /** The files of the certificate; null: plain HTTP. */
     tls,
     basePath: basePathOf(...setting('base-path', 'BASE_PATH', '/v1')),
-    maxConnections: wholeNumber(...setting('max-connections', 'MAX_CONNECTIONS', '10000'), 1, 1_000_000),
+    /** null: as many as the memory permits, but at most 10,000. */
+    maxConnections: optional(setting('max-connections', 'MAX_CONNECTIONS', ''), 1, 1_000_000),
     /** The number of trusted proxies in front of the server. */
     trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
     /** null: text on a terminal, otherwise JSON. */
@@ -108,6 +109,10 @@ export function requestedLogFormat(args: readonly string[], environment: NodeJS.
   const flag = parseArgs({ args: [...args], options, strict: false }).values['log-format'];
   const value = typeof flag === 'string' ? flag : environment['LOG_FORMAT'];
   return value === 'text' || value === 'json' ? value : null;
+}
+
+function optional([name, value]: Setting, min: number, max: number): number | null {
+  return value === '' && name === 'MAX_CONNECTIONS' ? null : wholeNumber(name, value, min, max);
 }
 
 function logFormatOf(name: string, value: string): LogFormat | null {

@@ -1,4 +1,5 @@
 /** A server on a data folder: what it serves, and how it starts and stops. */
+import { getHeapStatistics } from 'node:v8';
 import type { ServedCertificate } from './certificate.ts';
 import type { Config } from './config.ts';
 import { respondToCommand, type Accounts } from './control/commands.ts';
@@ -8,6 +9,7 @@ import type { DataFolder } from './data-folder.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { requireParent } from './files/new-folder.ts';
 import { removeStaleSocket } from './files/stale-socket.ts';
+import { capacityOf, oldSpaceFor, type Capacity } from './http/capacity.ts';
 import type { Handler } from './http/connection.ts';
 import { Listener, socketPathIn } from './http/listener.ts';
 import { Exposition } from './observe/exposition.ts';
@@ -54,6 +56,7 @@ export class RunningServer {
   readonly #handler: Handler;
   readonly #accounts: Accounts;
   readonly #sources: Sources;
+  readonly #capacity: Capacity;
   readonly #start = new AbortController();
   #listener: Listener | null = null;
   #metricsServer: MetricsServer | null = null;
@@ -65,7 +68,8 @@ export class RunningServer {
     this.#config = config;
     this.#parts = parts;
     const { folder, page, serverLog } = parts;
-    const { basePath, trustedProxies, maxConnections } = config;
+    const { basePath, trustedProxies } = config;
+    this.#capacity = capacityOf(getHeapStatistics().heap_size_limit, config.maxConnections);
     const { keys, usage, pets, orders } = folder;
     const { limiter } = usage;
     const log = serverLog.event;
@@ -77,7 +81,7 @@ export class RunningServer {
     this.#handler = isObserved ? new Observed(service, observers) : service;
     this.#sources = {
       version: version(),
-      maxConnections,
+      maxConnections: this.#capacity.served,
       connections: () => ({ open: this.#listener?.connections ?? 0, ...(this.#listener?.counts ?? noConnections) }),
       certificateExpiresAt: () => parts.certificate?.current.expiresAt ?? null,
       keys: () => ({ banned: limiter.bannedKeys(Date.now()), bans: service.bans }),
@@ -105,6 +109,7 @@ export class RunningServer {
     this.#listener = await this.#openListener();
     this.address = this.#listener.address;
     this.#warnOfPlainHttp();
+    this.#warnOfSmallHeap();
     if (this.#metrics !== null) this.#metricsServer = await this.#serveMetrics(this.#metrics);
     this.#serveCommands(this.address);
     this.#loading = this.#parts.folder.load(this.#start.signal);
@@ -150,16 +155,17 @@ export class RunningServer {
   }
 
   async #openListener(): Promise<Listener> {
-    const { host, port, maxConnections } = this.#config;
-    const served = this.#parts.certificate;
+    const { host, port } = this.#config;
+    const { served: maxConnections, refused: maxRefused } = this.#capacity;
+    const { certificate } = this.#parts;
     const path = socketPathIn(host);
-    const limits = { maxConnections, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
-    const at = { host, port, certificate: served?.current ?? null, monotonic: () => performance.now() };
+    const limits = { maxConnections, maxRefused, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
+    const at = { host, port, certificate: certificate?.current ?? null, monotonic: () => performance.now() };
     if (path !== null) requireParent(path);
     try {
       if (path !== null) await removeStaleSocket(path);
       const listener = await Listener.open(this.#handler, { ...at, ...limits });
-      served?.follow((replacement) => listener.setCertificate(replacement));
+      certificate?.follow((replacement) => listener.setCertificate(replacement));
       return listener;
     } catch (error) {
       const advice = path === null
@@ -176,6 +182,16 @@ export class RunningServer {
     const advice = 'use --tls-cert and --tls-key, or listen on a loopback address behind a proxy with TLS';
     const problem = `clients send their keys unencrypted over the network to ${address}`;
     this.#parts.serverLog.event(`${problem}: ${advice}`, 'warn', { address });
+  }
+
+  /** Warns the operator if fewer connections are served than the configuration asks for. */
+  #warnOfSmallHeap(): void {
+    const { maxConnections } = this.#config;
+    const { served } = this.#capacity;
+    if (maxConnections === null || served === maxConnections) return;
+    const advice = `start Node with --max-old-space-size=${oldSpaceFor(maxConnections)}, or lower --max-connections`;
+    const problem = `the heap has room for ${served} connections, not for ${maxConnections}; further ones receive 503`;
+    this.#parts.serverLog.event(`${problem}: ${advice}`, 'warn', { served, maxConnections });
   }
 
   async #serveMetrics(metrics: Metrics): Promise<MetricsServer> {

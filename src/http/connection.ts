@@ -158,6 +158,7 @@ export class Connection implements Throttled {
     const request = new Request(message, response, this.#address);
     if (this.#isClosing) request.body?.discard(() => {}); // only counted: Node keeps it until the socket is closed
     else this.#latest = request.body === null ? null : request;
+    if (request.body !== null && !this.#isTrusted) message.on('data', () => this.#spend());
     if (this.#handled === null && !this.#isClosing && !this.#isHeld) return this.#handle(request, response, 0);
     this.#waiting.push({ request, response, arrivedAt: this.#context.monotonic() });
     const handledBytes = this.#handled?.retainedBytes ?? 0;

@@ -16,6 +16,8 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   readonly certificate?: CertificateInPem | null;
   /** Further connections receive 503 and are closed. */
   readonly maxConnections: number;
+  /** So many further connections; all others are closed without a response. */
+  readonly maxRefused: number;
   /** The maximum time to receive the head of a request, and before that for a TLS handshake. */
   readonly headTimeoutMs: number;
   /** The maximum time to receive a whole request, head and body. */
@@ -37,8 +39,6 @@ export interface CertificateInPem {
 const minVersion = 'TLSv1.2';
 /** What the server's part of a TLS handshake takes, about. */
 const handshakeMs = 1;
-/** This many connections over `maxConnections` receive a response; more are dropped without one. */
-const maxRefusedConnections = 1_000;
 
 /** The HTTP server: turns what arrives on sockets into requests for a handler. */
 export class Listener {
@@ -78,7 +78,7 @@ export class Listener {
     this.#server = server;
     this.#scheme = isTls ? 'https' : 'http';
     server.maxHeadersCount = 0; // unlimited: Node would silently drop the headers above a limit
-    server.maxConnections = maxConnections + maxRefusedConnections;
+    server.maxConnections = maxConnections + options.maxRefused;
     server.timeout = idleTimeoutMs;
     // Lets a client half-close its connection before it receives its response. Node documents no option for this.
     (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
