@@ -1,0 +1,101 @@
+/** Attacks a server without a key, and measures meanwhile how it responds to a client that has one. */
+import { fileURLToPath } from 'node:url';
+import type { Owner } from './owner.ts';
+import { Program } from './program.ts';
+
+/** What every connection of an attack sends: `text`, repeated to about 64 KB. */
+export interface Attack {
+  readonly name: string;
+  readonly text: string;
+  /** Whether the attacker reads the responses. */
+  readonly reads?: boolean;
+}
+
+const header = 'a:\r\n';
+const secret = `petstore_${'0'.repeat(36)}`;
+
+/** The attacks that are known: tiny requests, large heads, bodies, chunks, valid refusals and large responses. */
+export const attacks: readonly Attack[] = [
+  { name: 'tiny requests', text: 'GET / HTTP/1.1\r\nHost:\r\n\r\n' },
+  { name: 'tiny requests, read', text: 'GET / HTTP/1.1\r\nHost:\r\n\r\n', reads: true },
+  { name: 'HTTP/1.0', text: 'GET / HTTP/1.0\r\n\r\n' },
+  { name: 'malformed messages', text: 'A\r\n\r\n' },
+  { name: 'large heads', text: `GET / HTTP/1.1\r\nHost:\r\n${header.repeat(3_000)}\r\n` },
+  { name: 'requests with bodies', text: 'POST / HTTP/1.1\r\nHost:\r\nContent-Length:1\r\n\r\na' },
+  {
+    name: 'a body in tiny chunks',
+    text: `POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(10_000)}0\r\n\r\n`,
+  },
+  { name: 'invalid keys', text: `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n` },
+  { name: 'large responses', text: `GET /openapi.json HTTP/1.1\r\nHost:\r\nA:${'a'.repeat(3_000)}\r\n\r\n` },
+];
+
+const pieceBytes = 64 * 1024;
+
+/**
+ * Opens connections to a server and sends a piece of 64 KB on each.
+ *
+ * @param address of the server: `http://127.0.0.1:8080`
+ * @returns the attacker, which keeps the connections open until it is killed, when each was accepted or refused
+ * @throws NotStarted
+ */
+export async function attack(owner: Owner, address: string, { text, reads }: Attack, connections: number) {
+  const repeat = Math.max(1, Math.floor(pieceBytes / text.length));
+  const attacker = start(owner, 'attacker.mjs', address, { connections, text, repeat, reads: reads ?? false });
+  await attacker.printed(/opened\n/);
+  return attacker;
+}
+
+/** What a client measured: how many responses it received, and their latencies. */
+export interface Latencies {
+  readonly responses: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+/** A client with a key, whose connection is open. A request that fails, or has another status than 200, ends it. */
+export class SteadyClient {
+  readonly #program: Program;
+
+  private constructor(program: Program) {
+    this.#program = program;
+  }
+
+  /**
+   * Connects.
+   *
+   * @param secret of a key whose limits are high enough
+   * @param animals the ids from 1 to this one exist
+   * @throws NotStarted
+   */
+  static async connect(owner: Owner, address: string, secret: string, animals: number): Promise<SteadyClient> {
+    const program = start(owner, 'steady-client.mjs', address, { secret, animals });
+    await program.printed(/connected\n/);
+    program.stdout = '';
+    return new SteadyClient(program);
+  }
+
+  /** Sends requests one after the other until `end`. */
+  begin(): void {
+    this.#program.child.stdin.write('begin\n');
+  }
+
+  /**
+   * Ends that after so many further responses, and returns the latencies of all since `begin`.
+   *
+   * @throws NotStarted if a request has failed
+   */
+  async end(further: number): Promise<Latencies> {
+    this.#program.child.stdin.write(`end ${further}\n`);
+    const [line] = await this.#program.printed(/.+\n/);
+    this.#program.stdout = '';
+    return JSON.parse(line) as Latencies;
+  }
+}
+
+function start(owner: Owner, script: string, address: string, options: object): Program {
+  const { port, protocol } = new URL(address);
+  const argument = JSON.stringify({ port: Number(port), isTls: protocol === 'https:', ...options });
+  return new Program(owner, [process.execPath, fileURLToPath(new URL(script, import.meta.url)), argument]);
+}
