@@ -26,7 +26,8 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { isSame, statOf, type Identity } from '../files/identity.ts';
 import { syncFolder } from '../files/replace.ts';
-import { Channel, ConnectionClosedError, sendMessage } from './channel.ts';
+import { Channel, ConnectionClosedError, foreignSocket, sendMessage } from './channel.ts';
+import { name, oneOf, orNull, pid, record, time } from './shape.ts';
 
 /** How the holder of a lock identifies itself. */
 export interface Holder {
@@ -38,6 +39,8 @@ export interface Holder {
   readonly since: string;
 }
 
+const readHolder = record<Holder>({ kind: oneOf('server', 'command'), pid, address: orNull(name), since: time });
+
 /** The lock cannot be taken, because the file system is mounted read-only. */
 export class ReadOnlyError extends OperatorError {}
 
@@ -48,6 +51,7 @@ export interface Held {
 }
 
 const whoTimeoutMs = 2_000;
+const whoBytes = 4 * 1024;
 /** How often a holder is asked that closes the connection: one that ends may do so before it closes its socket. */
 const whoAttempts = 3;
 /** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
@@ -194,21 +198,21 @@ async function highestLock(folder: string): Promise<{ highest: number; socketPat
 
 /**
  * Returns the holder of a lock, null if it does not identify itself, or `dead` if no process listens on the socket.
- * Throws an OperatorError if this user may not connect.
+ * Throws an OperatorError if the socket belongs to another user, or this one may not connect.
  */
-async function holderOf(socketPath: string, attempts = whoAttempts): Promise<Holder | null | 'dead'> {
-  try {
-    const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
-    const isHolder = ['pid', 'kind', 'since'].every((name) => name in Object(response));
-    return isHolder ? (response as Holder) : null;
-  } catch (error) {
-    if (error instanceof ConnectionClosedError && attempts > 1) return holderOf(socketPath, attempts - 1);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EACCES') {
-      const advice = 'run this as the user of the server, and if no server is running, give that user all files there';
-      throw new OperatorError(`${socketPath} belongs to another user; ${advice}`);
+async function holderOf(socketPath: string): Promise<Holder | null | 'dead'> {
+  const deadline = performance.now() + whoTimeoutMs;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const leftMs = Math.max(1, deadline - performance.now());
+      return readHolder(await sendMessage(socketPath, { op: 'who' }, leftMs, whoBytes));
+    } catch (error) {
+      if (error instanceof ConnectionClosedError && attempt < whoAttempts) continue;
+      if (error instanceof OperatorError) throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EACCES') throw foreignSocket(socketPath);
+      return code === 'ECONNREFUSED' ? 'dead' : null;
     }
-    return code === 'ECONNREFUSED' ? 'dead' : null;
   }
 }
 
