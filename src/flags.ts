@@ -17,18 +17,45 @@ export function invalidValue(name: string, value: string, rule: string): Operato
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
+/**
+ * What no setting contains: control characters, separators of lines, characters that change the direction of a text, a
+ * byte order mark, lone surrogates, and U+FFFD, which Node puts in place of bytes that are not UTF-8.
+ */
+const notInSettings = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufeff\ufffd]/u;
+
+/**
+ * Returns the value of a setting: all flags, arguments and variables pass through here. One with the end of a line of
+ * Windows, for example, would silently name another folder. Throws an OperatorError.
+ */
+function checkedValue(name: string, value: string): string {
+  if (!notInSettings.test(value) && value.trim() === value) return value;
+  const rule = 'a text in UTF-8 without control characters and without white space at its ends';
+  throw invalidValue(name, value, rule);
+}
+
+/** Returns the value of an environment variable; '' if it is not set. Throws an OperatorError. */
+export function variable(environment: NodeJS.ProcessEnv, name: string): string {
+  return checkedValue(name, environment[name] ?? '');
+}
+
 /** Returns the result of `parseArgs`. Its errors become one line. */
 export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
+  let parsed: ReturnType<typeof parseArgs<Config>>;
   try {
-    return parseArgs(config);
+    parsed = parseArgs(config);
   } catch (error) {
     throw usageError((error as Error).message.split(/\.\s/)[0]!);
   }
+  for (const [name, value] of Object.entries(parsed.values)) {
+    if (typeof value === 'string') checkedValue(`--${name}`, value);
+  }
+  for (const value of parsed.positionals) checkedValue('an argument', value);
+  return parsed;
 }
 
 /** Returns the absolute path of the data folder. `flag` is the value of --data. */
 export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
-  const value = flag ?? (environment['DATA_DIR'] || defaultFolder);
+  const value = flag ?? (variable(environment, 'DATA_DIR') || defaultFolder);
   if (value !== '') return resolve(value);
   throw invalidValue('--data', value, 'a path');
 }
