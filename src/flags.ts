@@ -1,6 +1,7 @@
 /** Checks flags and environment variables, for both programs. All errors are OperatorErrors with exit code 2. */
 import { resolve } from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { readDateTime } from './domain/date-time.ts';
 import { OperatorError } from './domain/operator-error.ts';
 
 export const defaultFolder = 'data/store';
@@ -78,12 +79,9 @@ export function parseDuration(name: string, value: string): number {
 /** Returns a time: the start of a date in UTC, an RFC 3339 time, or a duration from `now`. All in milliseconds. */
 export function parseTime(name: string, value: string, now: number): number {
   if (/^[0-9]+[smhd]$/.test(value)) return now + parseDuration(name, value);
-  if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(value)) {
-    const date = value.slice(0, 10);
-    const midnight = Date.parse(`${date}T00:00:00Z`);
-    const time = value === date ? midnight : Date.parse(value);
-    // Date.parse reads 30 February as 2 March.
-    if (!Number.isNaN(midnight + time) && new Date(midnight).toISOString().startsWith(date)) return time;
-  }
+  const isDate = /^[0-9-]+$/.test(value);
+  const withSeconds = value.replace(/(T[0-9]{2}:[0-9]{2})(?=[Z+-])/, '$1:00');
+  const time = readDateTime(isDate ? `${value}T00:00:00Z` : withSeconds);
+  if (time !== null) return time;
   throw invalidValue(name, value, 'a date like 2027-01-31, a time like 2027-01-31T12:00:00Z or a duration like 90d');
 }

@@ -11,7 +11,6 @@ export type Reader<T> = (value: unknown) => T;
 const maxTextLength = 8 * 1024;
 /** A name contains nothing that moves the cursor of a terminal or ends a line. */
 const notInNames = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
-const timeForm = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Returns a reader of values of which `isValid` is true. */
 export function where<T>(isValid: (value: unknown) => value is T): Reader<T> {
@@ -34,7 +33,8 @@ export const name = where((value): value is string => {
 });
 /** A time as `Date.toISOString` writes it. */
 export const time = where((value): value is string => {
-  return typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value));
+  const at = typeof value === 'string' ? Date.parse(value) : NaN;
+  return !Number.isNaN(at) && new Date(at).toISOString() === value;
 });
 const text = where((value): value is string => typeof value === 'string' && value.length <= maxTextLength);
 /** A message for a person, as one line of visible characters. */
