@@ -62,7 +62,7 @@ async function serve(config: Config): Promise<void> {
     process.stdout.write(`petstore listening on ${server.address}\n${greeting}`);
     report(folder, server.address);
   } catch (error) {
-    await folder.lock.release(); // after responding to commands under way
+    await folder.lock.abandon(); // after responding to commands under way
     throw error;
   }
 }

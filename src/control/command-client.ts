@@ -88,9 +88,12 @@ export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T
     if (lock === null) return use.withoutLock!();
     if (lock instanceof FolderLock) {
       try {
-        return await use.withLock(lock);
-      } finally {
+        const result = await use.withLock(lock);
         await lock.release();
+        return result;
+      } catch (error) {
+        await lock.abandon();
+        throw error;
       }
     }
     const result = lock.holder?.kind === 'server' ? await use.withServer(lock) : undefined;

@@ -8,8 +8,8 @@ const firstLeap = Date.UTC(1972, 5, 30);
 
 /**
  * Returns the time of an RFC 3339 date-time (section 5.6) in milliseconds since the epoch; null if the text is none.
- * Its day must exist, and a second 60 must be one that can be a leap second (section 5.7 and appendix D): the last one of
- * June or December in UTC. It has the same time as the second after it.
+ * Its day must exist, and a second 60 must be one that can be a leap second (section 5.7 and appendix D): the last one
+ * of June or December in UTC. It has the same time as the second after it.
  */
 export function readDateTime(text: string): number | null {
   const match = form.exec(text);
