@@ -1,6 +1,22 @@
 // Makes one file of a program and its dependencies.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { build } from 'esbuild';
+import { build, transformSync } from 'esbuild';
+
+/** Refuses an old Node. */
+const versionCheck = transformSync(readFileSync('src/node-version.ts', 'utf8'), { loader: 'ts', format: 'esm' }).code;
+
+/**
+ * Makes an import of Node's modules one that old versions accept: a name that they do not have would be an error before
+ * the first line runs.
+ */
+function withLateNames(code) {
+  let number = 0;
+  return code.replace(/^import (?:(\w+), )?\{([^}]*)\} from "(node:[^"]+)";$/gm, (_, whole, names, module) => {
+    const space = `nodeModule${++number}`;
+    const members = `const {${names.replaceAll(' as ', ': ')}} = ${space};`;
+    return `import * as ${space} from "${module}"; ${members}${whole ? ` const ${whole} = ${space}.default;` : ''}`;
+  });
+}
 
 /** The end of the file has the licence of each dependency. */
 export async function bundle(program, outfile) {
@@ -13,8 +29,8 @@ export async function bundle(program, outfile) {
     metafile: true,
     platform: 'node',
     format: 'esm',
-    target: 'node20',
-    banner: { js: '#!/usr/bin/env node' },
+    target: 'node16.11', // so that older versions can read it, and refuse to run it
+    banner: { js: `#!/usr/bin/env node\n${versionCheck}` },
     define: { BUNDLE_VERSION: JSON.stringify(version) },
   });
   const folderOf = (file) => /^.*node_modules\/(@[^/]+\/)?[^/]+\//.exec(file)?.[0] ?? '';
@@ -22,5 +38,5 @@ export async function bundle(program, outfile) {
     const title = folder === '' ? name : folder.replace(/^.*node_modules\/|\/$/g, '');
     return `${title}\n\n${readFileSync(`${folder}LICENSE`, 'utf8').trim()}\n`;
   });
-  writeFileSync(outfile, `${outputFiles[0].text}/*\n${licences.join('\n')}*/\n`, { mode: 0o755 });
+  writeFileSync(outfile, `${withLateNames(outputFiles[0].text)}/*\n${licences.join('\n')}*/\n`, { mode: 0o755 });
 }

@@ -139,7 +139,7 @@ for (const running of [false, true]) {
       [1, /there is no key k9; "petstore keys list" shows all keys/, 'revoke', 'k9'],
       [1, /there is no key K1; /, 'rotate', 'K1'],
       [1, /there is no key __proto__; /, 'set-plan', '__proto__', 'pro'],
-      [1, /there is no key \\u\{1b\}\[2J\\u\{a\}x; /, 'revoke', '\u001b[2J\nx'],
+      [2, /an argument must be a text [^\n]+, not "\\u001b\[2J\\nx"/, 'revoke', '\u001b[2J\nx'],
       [1, /key k2 is revoked; create a new one with "petstore keys create"/, 'revoke', 'k2'],
       [1, /key k2 is revoked; create a new one with "petstore keys create"/, 'rotate', 'k2'],
       [2, /the plan must be one of free, pro, business, enterprise/, ...create, 'gold'],
@@ -152,12 +152,12 @@ for (const running of [false, true]) {
       [2, /the pro plan has fixed limits; /, 'set-plan', 'k1', 'pro', '--per-day', '5'],
       [
         2,
-        /--name must have 1 to 100 characters, at least one visible, and no control characters/,
+        /--name must be a text in UTF-8 without control characters/,
         'create', '--plan', 'pro', '--name', 'a\u001b[31m',
       ],
       [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name='],
-      [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', ' '],
-      [2, /--name must have 1 to 100/, 'create', '--plan', 'pro', '--name', 'a\u202eb'],
+      [2, /--name must be a text/, 'create', '--plan', 'pro', '--name', ' '],
+      [2, /--name must be a text/, 'create', '--plan', 'pro', '--name', 'a\u202eb'],
       [2, /--expires is in the past/, ...create, 'pro', '--expires', '2020-01-01'],
       [2, /--expires is in the past/, ...create, 'pro', '--expires', '0s'],
     ];
@@ -259,7 +259,7 @@ describe('with a running server, concurrently', { concurrency: true }, () => {
     await startServer(t, folder);
     const names = [
       'Zoë "the" <b>&\\\'', '🐕🐈‍⬛', 'שלום', '__proto__', '$(id) `id` %s', '--name', 'x'.repeat(100), '鰐'.repeat(100),
-      ' a ',
+      'a  b',
     ];
     for (const name of names) await issued(t, folder, 'create', `--name=${name}`, '--plan', 'free');
     assert.deepEqual((await listed(t, folder)).map((key) => key.name), names);
@@ -355,8 +355,8 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
       ...create, '--per-minute', '1', '--per-day', '9007199254740992',
     ],
     [
-      /--per-day must be a whole number from 1 to 9007199254740991, not "\\n5"/,
-      'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1', '--per-day', '\n5',
+      /--per-day must be a whole number from 1 to 9007199254740991, not "5 5"/,
+      'keys', 'set-plan', 'k1', 'enterprise', '--per-minute', '1', '--per-day', '5 5',
     ],
     [
       /--grace must be a duration like 90s, 30m, 24h or 7d, at most 100 years, not "1w"/,
@@ -435,14 +435,12 @@ test('an unusable folder or a damaged keys.json is one line that names it', asyn
   mkdirSync(newer);
   writeFileSync(join(newer, 'keys.json'), '{"format":"petstore-keys","version":3,"keys":[]}\n');
   const long = join(parent, 'l'.repeat(100));
-  const feed = join(parent, 'line\nfeed');
   const create = ['keys', 'create', '--name', 'a', '--plan', 'free'];
   for (const [folder, message] of [
     [file, 'file'],
     [bad, `${join(bad, 'keys.json')}, line 2: `],
     [newer, 'has version 3 of its format'],
     [long, 'bytes too long'],
-    [join(feed, 'x'.repeat(100)), 'line\\u{a}feed'],
   ] as const) {
     const { code, stdout, stderr } = await petstore(t, folder, ...create);
     assert.deepEqual([code, stdout], [1, '']);
@@ -450,7 +448,7 @@ test('an unusable folder or a damaged keys.json is one line that names it', asyn
     assert.ok(stderr.includes(message), stderr);
   }
   assert.deepEqual(readdirSync(bad).sort(), ['keys.json', 'lock.1']);
-  assert.match(await issued(t, feed, 'create', '--name', 'a', '--plan', 'free'), /^petstore_/);
+  assert.deepEqual(readdirSync(parent).sort(), ['bad', 'file', 'newer']);
 });
 
 /** Runs `petstore` where the sync of a folder fails. */

@@ -1,35 +1,11 @@
 #!/usr/bin/env node
 /** `petstore`: the command with which operators run the server and manage its data folder. */
-import { commands, options, type Flags } from './cli/commands.ts';
-import { help } from './cli/help.ts';
-import { printOutcome } from './cli/outcome.ts';
-import { parseFlags, usageError } from './flags.ts';
-import { runProgram, version } from './program.ts';
+import './node-version.ts';
+import { catchEarlySignals } from './early-signals.ts';
 
 if (process.argv[2] === 'serve') {
   // In this process, so that signals reach the server. It reads the flags after `serve`.
   process.argv.splice(2, 1);
-  await import('./server.ts');
-} else await runProgram(runCommand);
-
-async function runCommand(): Promise<void> {
-  const { values: flags, positionals } = parseFlags({ options, allowPositionals: true });
-  if (flags.help || process.argv.length === 2) return console.log(help);
-  if (flags.version) return console.log(version());
-  const words = positionals[0] === 'keys' ? 2 : 1;
-  const name = positionals.slice(0, words).join(' ');
-  const args = positionals.slice(words);
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (name === 'serve') throw usageError('serve must come before its flags');
-  if (command === undefined) throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}`);
-  for (const flag of Object.keys(flags) as (keyof Flags)[]) {
-    const isAccepted = flag === 'data' || flag === 'json' || command.flags.includes(flag);
-    if (!isAccepted) throw usageError(`${name} does not accept --${flag}`);
-  }
-  const required = command.args.filter((arg) => !arg.startsWith('['));
-  const most = command.args.at(-1)?.endsWith('…') ? Infinity : command.args.length;
-  if (args.length < required.length || args.length > most) {
-    throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}`);
-  }
-  printOutcome(await command.run(flags, ...args), flags.json ?? false);
-}
+  catchEarlySignals();
+  void import('./serve.ts');
+} else void import('./cli/run.ts');

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { TlsFiles } from './certificate.ts';
 import { maxSocketPathBytes } from './control/folder-lock.ts';
-import { dataFolder, defaultFolder, invalidValue, parseFlags, usageError, wholeNumber } from './flags.ts';
+import { dataFolder, defaultFolder, invalidValue, parseFlags, usageError, variable, wholeNumber } from './flags.ts';
 import { socketPathIn } from './http/listener.ts';
 import type { LogFormat } from './observe/line.ts';
 
@@ -69,9 +69,10 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   if (flags.help) return 'help';
   if (flags.version) return 'version';
   type Flag = Exclude<keyof typeof options, 'data' | 'access-log' | 'no-docs' | 'demo' | 'help' | 'version'>;
-  const setting = (flag: Flag, variable: string, fallback: string): [name: string, value: string] => {
+  const inVariable = (name: string, fallback: string): string => variable(environment, name) || fallback;
+  const setting = (flag: Flag, name: string, fallback: string): [name: string, value: string] => {
     const given = flags[flag];
-    return given === undefined ? [variable, environment[variable] || fallback] : [`--${flag}`, given];
+    return given === undefined ? [name, inVariable(name, fallback)] : [`--${flag}`, given];
   };
   const host = listenHostOf(...setting('host', 'HOST', '127.0.0.1'));
   const tls = tlsOf(setting('tls-cert', 'TLS_CERT', ''), setting('tls-key', 'TLS_KEY', ''));
@@ -95,9 +96,9 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
     /** null: text on a terminal, otherwise JSON. */
     logFormat: logFormatOf(...setting('log-format', 'LOG_FORMAT', '')),
-    accessLog: flags['access-log'] ?? isOn('ACCESS_LOG', environment['ACCESS_LOG'] || (flags.demo ? 'on' : 'off')),
+    accessLog: flags['access-log'] ?? isOn('ACCESS_LOG', inVariable('ACCESS_LOG', flags.demo ? 'on' : 'off')),
     /** Whether the server has the reference page. */
-    docs: !flags['no-docs'] && isOn('DOCS', environment['DOCS'] || 'on'),
+    docs: !flags['no-docs'] && isOn('DOCS', inVariable('DOCS', 'on')),
     /** Where the metrics are to be read; null: nowhere. */
     metrics: addressOf(...setting('metrics', 'METRICS', '')),
     demo: flags.demo ?? false,

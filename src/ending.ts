@@ -17,6 +17,11 @@ export class Ending {
     this.#deadlineMs = deadlineMs;
   }
 
+  /** Whether a signal has arrived that stops the server. */
+  get isStopping(): boolean {
+    return this.#stopping !== null;
+  }
+
   /** Ends the process with an exit code, when the log is written. */
   async exit(exitCode: number): Promise<never> {
     const isBlocked = await this.#log.flushed(logEndMs);

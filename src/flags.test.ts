@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { OperatorError } from './domain/operator-error.ts';
-import { parseDuration, parseTime } from './flags.ts';
+import { temporaryFolder } from '../harness/owner.ts';
+import { Program } from '../harness/program.ts';
+import { cliPath, serverPath } from '../harness/server.ts';
+import { options } from './cli/commands.ts';
+import { readConfig } from './config.ts';
+import { parseDuration, parseFlags, parseTime } from './flags.ts';
 import { anyCharacter } from './testing/strings.ts';
 
 process.env['TZ'] = 'Pacific/Auckland'; // must have no influence
@@ -80,4 +87,68 @@ test('parseTime reads the output of toISOString', () => {
       },
     ),
   );
+});
+
+/** Values that look like `good`, and mean something else. */
+const disguises = (good: string): string[] => [
+  `${good}\r`, `${good}\n`, `${good}\0`, `\t${good}`, `${good} `, ` ${good}`, `${good}\u00a0`, `\ufeff${good}`,
+  `${good}\u0085`, `${good}\u001b[m`, `${good}\u007f`, `${good}\u2028`, `${good}\u202e`, `${good}\ufffd`,
+  `${good}\ud800`, `\udc00${good}`, `${good[0]}\u0001${good.slice(1)}`,
+];
+const rule = 'a text in UTF-8 without control characters and without white space at its ends';
+
+function refusedAs(name: string, value: string): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof OperatorError, String(error));
+    assert.deepEqual([error.exitCode, error.message], [2, `${name} must be ${rule}, not ${JSON.stringify(value)}`]);
+    return true;
+  };
+}
+
+test('no variable that the server reads may have a control character or white space at its ends', () => {
+  const read: string[] = [];
+  readConfig([], new Proxy({}, { get: (_, name) => void read.push(String(name)) }));
+  assert.deepEqual([...new Set(read)].sort(), [
+    'ACCESS_LOG', 'BASE_PATH', 'DATA_DIR', 'DOCS', 'HOST', 'LOG_FORMAT', 'MAX_CONNECTIONS', 'METRICS', 'PORT',
+    'TLS_CERT', 'TLS_KEY', 'TRUST_PROXY',
+  ]);
+  for (const name of read) {
+    for (const value of disguises('1on')) {
+      assert.throws(() => readConfig([], { [name]: value }), refusedAs(name, value));
+    }
+  }
+});
+
+test('the same holds for all flags of both programs, and for the arguments of petstore', () => {
+  for (const value of disguises('store')) {
+    for (const [name, { type }] of Object.entries(options)) {
+      if (type !== 'string') continue;
+      const args = [`--${name}=${value}`];
+      assert.throws(() => parseFlags({ args, options, allowPositionals: true }), refusedAs(`--${name}`, value));
+    }
+    for (const flag of [
+      'host', 'port', 'data', 'tls-cert', 'tls-key', 'base-path', 'max-connections', 'trust-proxy', 'log-format',
+      'metrics',
+    ]) assert.throws(() => readConfig([`--${flag}=${value}`], {}), refusedAs(`--${flag}`, value));
+    for (const args of [['export', value], [value], ['keys', 'revoke', value], ['import', 'a', value]]) {
+      assert.throws(() => parseFlags({ args, options, allowPositionals: true }), refusedAs('an argument', value));
+    }
+  }
+});
+
+test('a variable with the end of a line of Windows is one line, and no folder is created', async (t) => {
+  const place = temporaryFolder(t);
+  const value = `${join(place, 'store')}\r`;
+  const create = [cliPath, 'keys', 'create', '--name', 'a', '--plan', 'free'];
+  for (const command of [[serverPath], create, [cliPath, 'status']]) {
+    const env = { DATA_DIR: value, PORT: '0', LOG_FORMAT: 'text' };
+    const { code, stdout, stderr } = await new Program(t, [process.execPath, ...command], env).ended;
+    const line = `petstore: DATA_DIR must be ${rule}, not ${JSON.stringify(value)}\n`;
+    assert.deepEqual([code, stdout, stderr], [2, '', line]);
+  }
+  const shell = `exec "$0" "$@" "$(printf 'st\\303re')"`; // not UTF-8
+  const command = ['sh', '-c', shell, process.execPath, cliPath, 'export', '--data'];
+  const { code, stderr } = await new Program(t, command).ended;
+  assert.deepEqual([code, stderr], [2, `petstore: --data must be ${rule}, not "st\ufffdre"\n`]);
+  assert.deepEqual(readdirSync(place), []);
 });

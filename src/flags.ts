@@ -1,6 +1,7 @@
 /** Checks flags and environment variables, for both programs. All errors are OperatorErrors with exit code 2. */
 import { resolve } from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { readDateTime } from './domain/date-time.ts';
 import { OperatorError } from './domain/operator-error.ts';
 
 export const defaultFolder = 'data/store';
@@ -17,18 +18,45 @@ export function invalidValue(name: string, value: string, rule: string): Operato
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
+/**
+ * What no setting contains: control characters, separators of lines, characters that change the direction of a text, a
+ * byte order mark, lone surrogates, and U+FFFD, which Node puts in place of bytes that are not UTF-8.
+ */
+const notInSettings = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufeff\ufffd]/u;
+
+/**
+ * Returns the value of a setting: all flags, arguments and variables pass through here. One with the end of a line of
+ * Windows, for example, would silently name another folder. Throws an OperatorError.
+ */
+function checkedValue(name: string, value: string): string {
+  if (!notInSettings.test(value) && value.trim() === value) return value;
+  const rule = 'a text in UTF-8 without control characters and without white space at its ends';
+  throw invalidValue(name, value, rule);
+}
+
+/** Returns the value of an environment variable; '' if it is not set. Throws an OperatorError. */
+export function variable(environment: NodeJS.ProcessEnv, name: string): string {
+  return checkedValue(name, environment[name] ?? '');
+}
+
 /** Returns the result of `parseArgs`. Its errors become one line. */
 export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
+  let parsed: ReturnType<typeof parseArgs<Config>>;
   try {
-    return parseArgs(config);
+    parsed = parseArgs(config);
   } catch (error) {
     throw usageError((error as Error).message.split(/\.\s/)[0]!);
   }
+  for (const [name, value] of Object.entries(parsed.values)) {
+    if (typeof value === 'string') checkedValue(`--${name}`, value);
+  }
+  for (const value of parsed.positionals) checkedValue('an argument', value);
+  return parsed;
 }
 
 /** Returns the absolute path of the data folder. `flag` is the value of --data. */
 export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
-  const value = flag ?? (environment['DATA_DIR'] || defaultFolder);
+  const value = flag ?? (variable(environment, 'DATA_DIR') || defaultFolder);
   if (value !== '') return resolve(value);
   throw invalidValue('--data', value, 'a path');
 }
@@ -51,12 +79,9 @@ export function parseDuration(name: string, value: string): number {
 /** Returns a time: the start of a date in UTC, an RFC 3339 time, or a duration from `now`. All in milliseconds. */
 export function parseTime(name: string, value: string, now: number): number {
   if (/^[0-9]+[smhd]$/.test(value)) return now + parseDuration(name, value);
-  if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(value)) {
-    const date = value.slice(0, 10);
-    const midnight = Date.parse(`${date}T00:00:00Z`);
-    const time = value === date ? midnight : Date.parse(value);
-    // Date.parse reads 30 February as 2 March.
-    if (!Number.isNaN(midnight + time) && new Date(midnight).toISOString().startsWith(date)) return time;
-  }
+  const isDate = /^[0-9-]+$/.test(value);
+  const withSeconds = value.replace(/(T[0-9]{2}:[0-9]{2})(?=[Z+-])/, '$1:00');
+  const time = readDateTime(isDate ? `${value}T00:00:00Z` : withSeconds);
+  if (time !== null) return time;
   throw invalidValue(name, value, 'a date like 2027-01-31, a time like 2027-01-31T12:00:00Z or a duration like 90d');
 }

@@ -8,7 +8,9 @@ import { statusOf } from './control/status.ts';
 import type { DataFolder } from './data-folder.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { requireParent } from './files/new-folder.ts';
-import { removeStaleSocket } from './files/stale-socket.ts';
+import {
+  nameSocket, removeNamedSocket, removeStaleSocket, temporarySocketPath, type NamedSocket,
+} from './files/stale-socket.ts';
 import { capacityOf, oldSpaceFor, type Capacity } from './http/capacity.ts';
 import type { Handler } from './http/connection.ts';
 import { Listener, socketPathIn } from './http/listener.ts';
@@ -59,6 +61,8 @@ export class RunningServer {
   readonly #capacity: Capacity;
   readonly #start = new AbortController();
   #listener: Listener | null = null;
+  /** null if it listens on a port. */
+  #socket: NamedSocket | null = null;
   #metricsServer: MetricsServer | null = null;
   #loading = Promise.resolve();
   #stoppingSince: number | null = null;
@@ -107,7 +111,7 @@ export class RunningServer {
   /** Listens, and serves the metrics if that is configured. Rejects with OperatorError. */
   async listen(): Promise<void> {
     this.#listener = await this.#openListener();
-    this.address = this.#listener.address;
+    this.address = this.#socket === null ? this.#listener.address : `unix:${this.#socket.path}`;
     this.#warnOfPlainHttp();
     this.#warnOfSmallHeap();
     if (this.#metrics !== null) this.#metricsServer = await this.#serveMetrics(this.#metrics);
@@ -138,6 +142,7 @@ export class RunningServer {
     const wasLoaded = folder.pets.progress === 100; // otherwise the files have everything
     const graceMs = wasLoaded ? stopGraceMs : startGraceMs;
     const completed = await this.#listener!.stop(graceMs);
+    if (this.#socket !== null) this.#removeSocket(this.#socket);
     this.#service.end();
     const problem = `stopped after ${graceMs / 1000} s although some requests had no response yet`;
     if (!completed) serverLog.event(problem, 'warn');
@@ -160,18 +165,34 @@ export class RunningServer {
     const { certificate } = this.#parts;
     const path = socketPathIn(host);
     const limits = { maxConnections, maxRefused, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
-    const at = { host, port, certificate: certificate?.current ?? null, monotonic: () => performance.now() };
+    const at = { port, certificate: certificate?.current ?? null, monotonic: () => performance.now() };
     if (path !== null) requireParent(path);
+    let temporary: string | null = null;
     try {
-      if (path !== null) await removeStaleSocket(path);
-      const listener = await Listener.open(this.#handler, { ...at, ...limits });
+      if (path !== null) {
+        await removeStaleSocket(path);
+        temporary = temporarySocketPath(path);
+      }
+      const listenAt = temporary === null ? host : `unix:${temporary}`;
+      const listener = await Listener.open(this.#handler, { ...at, ...limits, host: listenAt });
+      if (path !== null) this.#socket = await nameOf(listener, temporary!, path);
       certificate?.follow((replacement) => listener.setCertificate(replacement));
       return listener;
     } catch (error) {
       const advice = path === null
         ? 'choose an address of this machine with --host, or another port with --port (0 chooses a free one)'
         : 'choose another path with --host, at which there is nothing, in a folder in which this user may write';
-      throw new OperatorError(`cannot listen on ${path ?? `${host}, port ${port}`} (${messageOf(error)}): ${advice}`);
+      const reason = messageOf(error).replaceAll(temporary ?? host, path ?? host);
+      throw new OperatorError(`cannot listen on ${path ?? `${host}, port ${port}`} (${reason}): ${advice}`);
+    }
+  }
+
+  /** Removes the socket's path, so that clients see that no server listens. The next start would do it as well. */
+  #removeSocket(socket: NamedSocket): void {
+    try {
+      removeNamedSocket(socket);
+    } catch (error) {
+      this.#parts.serverLog.event(`cannot remove ${socket.path}: ${messageOf(error)}`, 'warn');
     }
   }
 
@@ -212,5 +233,16 @@ export class RunningServer {
       const advice = 'choose an address of this machine and a free port with --metrics';
       throw new OperatorError(`cannot serve metrics on ${host}, port ${port} (${messageOf(error)}): ${advice}`);
     }
+  }
+}
+
+/** Gives the socket of a listener its path. If that is taken, closes the listener, and rejects as `listen` would. */
+async function nameOf(listener: Listener, temporary: string, path: string): Promise<NamedSocket> {
+  try {
+    return nameSocket(temporary, path);
+  } catch (error) {
+    await listener.stop(0);
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw isTaken ? new Error(`EADDRINUSE: something else has the path ${path}`) : error;
   }
 }

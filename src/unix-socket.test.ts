@@ -1,6 +1,6 @@
 /** The built server on a Unix socket: `--host unix:PATH`. */
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
@@ -44,7 +44,7 @@ test('replaces the socket of a killed server, but no other file and no socket th
   ] as const) {
     const { code, stderr } = await runServer(t, temporaryFolder(t), ['--host', `unix:${join(place, name)}`]).ended;
     assert.equal(code, 1);
-    const line = `^petstore: cannot listen on ${join(place, name)} \\(listen ${reason}[^\n]+--host[^\n]+\n$`;
+    const line = `^petstore: cannot listen on ${join(place, name)} \\(${reason}[^\n]+--host[^\n]+\n$`;
     assert.match(stderr, new RegExp(line));
   }
   const { stderr: noFolder } = await runServer(t, temporaryFolder(t), ['--host', `unix:${place}/none/s`]).ended;
@@ -52,6 +52,46 @@ test('replaces the socket of a killed server, but no other file and no socket th
   assert.equal(lstatSync(join(place, 'file')).size, 4);
   assert.ok(lstatSync(join(place, 'link')).isSymbolicLink());
   assert.equal((await send(server.address, 'GET', '/healthz')).status, 200);
+});
+
+test('a server that stops removes its socket, and not what has its path meanwhile', async (t) => {
+  const place = temporaryFolder(t);
+  const path = join(place, 'http.sock');
+  const start = () => startServer(t, temporaryFolder(t), ['--host', `unix:${path}`]);
+  const first = await start();
+  assert.deepEqual(readdirSync(place), ['http.sock'], 'it has no other path');
+  rmSync(path);
+  const second = await start();
+  assert.equal((await first.stop()).code, 0);
+  assert.deepEqual(readdirSync(place), ['http.sock']);
+  assert.equal((await send(second.address, 'GET', '/healthz')).status, 200);
+
+  renameSync(path, join(place, 'moved'));
+  for (const make of [() => writeFileSync(path, 'text'), () => symlinkSync('moved', path), () => mkdirSync(path)]) {
+    rmSync(path, { recursive: true, force: true });
+    const other = await start();
+    rmSync(path);
+    make();
+    const { code, stderr } = await other.stop();
+    assert.deepEqual([code, stderr.includes('cannot remove')], [0, false]);
+    assert.deepEqual(readdirSync(place), ['http.sock', 'moved']);
+  }
+  assert.equal((await second.stop()).code, 0, 'it has no path any more');
+  assert.deepEqual(readdirSync(place), ['http.sock', 'moved']);
+});
+
+test('the path of a socket may have as many bytes as the system permits, however short its name', async (t) => {
+  const most = process.platform === 'linux' ? 107 : 103;
+  for (const name of ['a', 's', 'http.sock', 'é'.repeat(15)]) {
+    const place = temporaryFolder(t);
+    const folder = join(place, 'x'.repeat(most - Buffer.byteLength(join(place, '/', name)) - 1));
+    mkdirSync(folder);
+    const path = join(folder, name);
+    assert.equal(Buffer.byteLength(path), most);
+    const server = await startServer(t, temporaryFolder(t), ['--host', `unix:${path}`]);
+    assert.equal((await server.stop()).code, 0);
+    assert.deepEqual(readdirSync(folder), []);
+  }
 });
 
 test('clients of a socket share one limit, unless a trusted proxy names them', async (t) => {

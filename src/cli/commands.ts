@@ -1,12 +1,13 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
 import { NoResponseError, runCommand } from '../control/command-client.ts';
-import type { Command, CommandName, PlanRequest, Result } from '../control/commands.ts';
+import type { AccountCommandName, Command, PlanRequest, Result } from '../control/commands.ts';
 import { askStatus } from '../control/status-client.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import {
   dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
 } from '../flags.ts';
+import { warningOfOthers } from '../files/others.ts';
 import { newSecret } from '../keys/secret.ts';
 import { planOf } from '../limits/plans.ts';
 import { log } from '../program.ts';
@@ -189,11 +190,15 @@ async function withProgress<T>(label: string, work: (progress: Progress) => Prom
   }
 }
 
+/** Returns the data folder. Warns if other users can write to it. */
 function folderOf(flags: Flags): string {
-  return dataFolder(flags.data, process.env);
+  const folder = dataFolder(flags.data, process.env);
+  const warning = warningOfOthers(folder);
+  if (warning !== null) log(warning);
+  return folder;
 }
 
-function run<Op extends CommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
+function run<Op extends AccountCommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
   return runCommand(folderOf(flags), command, log);
 }
 

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { mock, test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { Channel, ConnectionClosedError, LineStream, receiveLines, sendMessage } from './channel.ts';
+import {
+  Channel, ConnectionClosedError, InvalidResponseError, LineStream, receiveLines, sendMessage,
+} from './channel.ts';
 
 const patienceMs = 30_000;
 
@@ -48,10 +50,12 @@ test('a message and its response can be any JSON value', async (t) => {
   }), { numRuns: 100 });
 });
 
-test('a response can have any length: ten thousand keys exceed a megabyte', async (t) => {
-  const long = Array.from({ length: 10_000 }, (_, i) => ({ id: `k${i}`, name: 'é'.repeat(150) }));
-  const { path } = await openChannel(t, async () => long);
-  assert.deepEqual(await sendMessage(path, { op: 'list' }, patienceMs), long);
+test('a line of a response has at most 256 KiB, or what the sender of the message permits', async (t) => {
+  const { path } = await openChannel(t, async (length) => 'x'.repeat(Number(length) - 2));
+  for (const [length, most] of [[262_144, undefined], [100, 100]] as const) {
+    assert.equal((await sendMessage(path, length, patienceMs, most) as string).length, length - 2);
+    await assert.rejects(sendMessage(path, length + 1, patienceMs, most), InvalidResponseError);
+  }
 });
 
 test('each of many concurrent messages receives its own response', async (t) => {
@@ -181,6 +185,36 @@ test('close() waits for responses under way, but not for idle connections', asyn
   await closed;
   assert.ok(Date.now() - start < 15_000, 'it waited for the one that is connected, and silent');
   if (!idle.closed) await once(idle.resume(), 'close');
+});
+
+test('a peer that completes no line, or sends lines too slowly, is waited for no longer than the limit', async (t) => {
+  const first = { count: 3 };
+  for (const [head, message] of [['', 'x'], [`${JSON.stringify(first)}\n`, 'y']]) {
+    const path = join(temporaryFolder(t), 'slow');
+    const dripping = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.write(head!);
+      const timer = setInterval(() => socket.write(message!), 5); // a timer restarted by each byte would never end
+      socket.once('close', () => clearInterval(timer));
+    }).listen(path);
+    t.after(() => dripping.close());
+    await once(dripping, 'listening');
+    const lines: string[] = [];
+    const received = receiveLines(path, null, 200, (bytes, start, end) => {
+      lines.push(bytes.toString('utf8', start, end));
+    });
+    await assert.rejects(received, /^Error: there was no response in time$/);
+    assert.deepEqual(lines, head === '' ? [] : [JSON.stringify(first)]);
+  }
+});
+
+test('a client that does not complete its message is disconnected, however often it sends a byte', async (t) => {
+  const { path, messages } = await openChannel(t, async () => null, 200);
+  const socket = connect(path).on('error', () => {});
+  const timer = setInterval(() => socket.write('x'), 5);
+  await new Promise((resolve) => socket.resume().once('close', resolve)); // `once` would reject because of a write
+  clearInterval(timer);
+  assert.deepEqual(messages, []);
 });
 
 /** A stream of `count` numbered lines. */

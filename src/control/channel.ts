@@ -1,20 +1,33 @@
 /** One message and one response, a JSON text and a line feed each, over a Unix socket (files.md, "lock.<n>"). */
 import { once } from 'node:events';
+import { lstatSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { OperatorError } from '../domain/operator-error.ts';
 
 const lineFeed = 0x0a;
-/** The maximum size of a message. Responses have no limit. */
+/** The maximum size of a message. */
 const maxMessageBytes = 64 * 1024;
-/** A connection without activity for this time is closed, so that it does not prevent the process from ending. */
+/** The maximum size of a line of a response: a key with 2,000 secrets fits, and an animal has 65 KiB. */
+const maxLineBytes = 256 * 1024;
+/** A message must arrive within this time, and then its connection may be without activity for this time. */
 const idleTimeoutMs = 30_000;
+/** The same while lines are sent: the receiver may have to wait for its disk. */
+const streamTimeoutMs = 600_000;
+/** While it waits for lines, a receiver must receive this much in its time limit. A channel sends 32 KiB at once. */
+const minProgressBytes = 64 * 1024;
+/** Further connections are closed at once. */
+const maxConnections = 256;
 /** After the channel is closed, open connections have this time to finish. */
 const closeTimeoutMs = 500;
 
 /** The other process closed the connection before its response was complete. It may have handled the message. */
 export class ConnectionClosedError extends Error {}
+
+/** The response is not one that this version expects. The message has no text of the other process. */
+export class InvalidResponseError extends Error {}
 
 /** A response that is followed by lines. `pieces` has whole lines, and is read as fast as the receiver takes them. */
 export class LineStream {
@@ -41,22 +54,28 @@ export class Channel {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  /** `respond` receives each message and returns its response, which may be a LineStream. It must not reject. */
+  /**
+   * `respond` receives each message and returns its response, which may be a LineStream. It must not reject. A
+   * connection is closed if its message does not arrive within `timeoutMs`, or its response is not read for as long.
+   */
   constructor(respond: (message: unknown) => Promise<unknown>, timeoutMs = idleTimeoutMs) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
       socket.on('error', () => socket.destroy());
       socket.setTimeout(timeoutMs, () => socket.destroy());
-      readMessage(socket, maxMessageBytes)
+      const timer = setTimeout(() => socket.destroy(), timeoutMs); // each byte restarts the timeout of the socket
+      readMessage(socket)
+        .finally(() => clearTimeout(timer))
         .then(respond)
         .then((reply) => {
           if (!(reply instanceof LineStream)) return void socket.end(`${JSON.stringify(reply)}\n`);
-          socket.setTimeout(0); // the receiver may have to wait for its disk
+          socket.setTimeout(streamTimeoutMs);
           return pipeline(Readable.from(reply.bytes()), socket);
         })
         .catch(() => socket.destroy());
     });
+    this.#server.maxConnections = maxConnections;
   }
 
   /** Listens on a socket that has mode 0600 from its first moment: `Server.listen` binds before it returns. */
@@ -78,70 +97,151 @@ export class Channel {
 }
 
 /**
- * Sends a message to the process that listens on a socket, and returns its response. Rejects with a system error if
- * the process cannot be reached (ECONNREFUSED: no process listens), with ConnectionClosedError, and with another Error
- * if nothing arrived for `timeoutMs` or the response is not JSON.
+ * Sends a message to the process that listens on a socket, and returns its response, which has at most `maxBytes`.
+ * Rejects as `receiveLines` does, and with ConnectionClosedError if there is no response.
  */
-export async function sendMessage(path: string, message: unknown, timeoutMs: number): Promise<unknown> {
-  const socket = connect(path);
-  try {
-    await once(socket, 'connect');
-    const timeout = new Promise<never>((_, reject) => {
-      socket.setTimeout(timeoutMs, () => reject(new Error('there was no response in time')));
-    });
-    socket.on('error', () => socket.destroy());
-    socket.write(`${JSON.stringify(message)}\n`);
-    return await Promise.race([readMessage(socket, Infinity), timeout]);
-  } finally {
-    socket.destroy();
-  }
+export async function sendMessage(
+  path: string, message: unknown, timeoutMs: number, maxBytes = maxLineBytes,
+): Promise<unknown> {
+  const received: unknown[] = [];
+  await receiveLines(path, message, timeoutMs, (bytes, start, end) => {
+    received.push(parseLine(bytes, start, end));
+    return false;
+  }, maxBytes);
+  if (received.length > 0) return received[0];
+  throw new ConnectionClosedError('the connection was closed without a response');
 }
 
 /**
  * Sends a message and passes each line of the response to `onLine`: the bytes from `start` to `end`, without the line
- * feed. Rejects as `sendMessage` does, and if `onLine` throws. The caller finds out whether all lines have arrived.
+ * feed. Ends the connection if that returns false. The caller finds out whether all lines have arrived.
+ *
+ * The other process may be any. So it must belong to this user or to root, a line has at most `maxBytes`, the first one
+ * must be complete within `timeoutMs`, and then 64 KiB must arrive in each `timeoutMs` that this process waits.
+ *
+ * Rejects with a system error if the message was not sent (ECONNREFUSED: no process listens), with OperatorError if the
+ * socket belongs to another user, with ConnectionClosedError, with InvalidResponseError if a line is too long, with
+ * another Error if a time limit is exceeded, and with what `onLine` throws.
  */
 export async function receiveLines(
   path: string,
   message: unknown,
   timeoutMs: number,
-  onLine: (bytes: Buffer, start: number, end: number) => void,
+  onLine: (bytes: Buffer, start: number, end: number) => boolean | void,
+  maxBytes = maxLineBytes,
 ): Promise<void> {
   const socket = connect(path);
+  const waiting = new WaitingTime(timeoutMs, () => socket.destroy(new Error('there was no response in time')));
+  const checkLength = (length: number): void => {
+    if (length > maxBytes) throw new InvalidResponseError('a line of the response is too long');
+  };
   try {
     await once(socket, 'connect');
-    const timedOut = new Error('the connection was idle for too long');
-    socket.setTimeout(timeoutMs, () => socket.destroy(timedOut));
+    requireOwner(path);
     socket.write(`${JSON.stringify(message)}\n`);
     let kept: Buffer = Buffer.alloc(0);
-    for await (const chunk of socket as AsyncIterable<Buffer>) {
+    for await (const chunk of chunksOf(socket)) {
+      waiting.pause(chunk.length);
       const bytes = kept.length === 0 ? chunk : Buffer.concat([kept, chunk]);
       let start = 0;
       for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {
-        onLine(bytes, start, end);
+        checkLength(end - start);
+        waiting.hasLine = true;
+        if (onLine(bytes, start, end) === false) return;
         start = end + 1;
       }
       kept = bytes.subarray(start);
-      socket.setTimeout(timeoutMs); // `onLine` may have waited for the disk
+      checkLength(kept.length);
+      waiting.resume(); // `onLine` may have waited for the disk
     }
   } finally {
+    waiting.pause(0);
     socket.destroy();
   }
 }
 
+/** Parses a line of a response. Throws InvalidResponseError. */
+export function parseLine(bytes: Buffer, start: number, end: number): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end));
+  } catch {
+    throw new InvalidResponseError('a line of the response is not JSON');
+  }
+}
+
+/** Returns the error for a socket of another user. */
+export function foreignSocket(path: string): OperatorError {
+  const advice = 'run this as the user of the server, and if no server is running, give that user all files there';
+  return new OperatorError(`${path} belongs to another user; ${advice}`);
+}
+
 /**
- * Returns the first message that arrives. Rejects with ConnectionClosedError if there is none, or if it is longer than
- * `maxBytes`, and with SyntaxError if it is not JSON.
+ * Throws OperatorError unless a socket to which this process has connected belongs to this user or to root: another
+ * user must not receive a secret. The owner of a socket is the user of the process that created it. Whoever can write
+ * to its folder can exchange it for a moment; only the mode of the folder protects from that.
  */
-async function readMessage(socket: Socket, maxBytes: number): Promise<unknown> {
+function requireOwner(path: string): void {
+  const found = lstatSync(path);
+  if (!found.isSocket()) throw new OperatorError(`${path} is not a socket; remove it`);
+  if (found.uid !== 0 && found.uid !== process.geteuid?.()) throw foreignSocket(path);
+}
+
+/** What a socket receives. A connection that is reset has only ended early. */
+async function* chunksOf(socket: Socket): AsyncGenerator<Buffer> {
+  try {
+    yield* socket as AsyncIterable<Buffer>;
+  } catch (error) {
+    if (!('syscall' in (error as Error))) throw error;
+    throw new ConnectionClosedError((error as Error).message);
+  }
+}
+
+/** Limits the time that a process waits for another one, without the time of its own work. */
+class WaitingTime {
+  readonly #limitMs: number;
+  readonly #expire: () => void;
+  #leftMs: number;
+  #since = 0;
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether a whole line has arrived. From then on, the limit is for each 64 KiB. */
+  hasLine = false;
+
+  constructor(limitMs: number, expire: () => void) {
+    this.#limitMs = limitMs;
+    this.#leftMs = limitMs;
+    this.#expire = expire;
+    this.resume();
+  }
+
+  /** Waits. */
+  resume(): void {
+    if (this.hasLine && this.#bytes >= minProgressBytes) {
+      this.#leftMs = this.#limitMs;
+      this.#bytes = 0;
+    }
+    this.#since = performance.now();
+    this.#timer = setTimeout(this.#expire, this.#leftMs);
+  }
+
+  /** So many bytes have arrived. */
+  pause(bytes: number): void {
+    clearTimeout(this.#timer);
+    this.#leftMs -= performance.now() - this.#since;
+    this.#bytes += bytes;
+  }
+}
+
+/** Returns the message of a connection. Rejects with ConnectionClosedError if there is none, and with SyntaxError. */
+async function readMessage(socket: Socket): Promise<unknown> {
   const line = await new Promise<string>((resolve, reject) => {
     let received = '';
     socket.setEncoding('utf8').on('data', (text: string) => {
       received += text;
-      if (socket.bytesRead > maxBytes) socket.destroy();
+      if (socket.bytesRead > maxMessageBytes) socket.destroy();
       else if (text.includes('\n')) resolve(received.slice(0, received.indexOf('\n')));
     });
-    socket.once('close', () => reject(new ConnectionClosedError('the connection was closed without a response')));
+    socket.once('close', () => reject(new ConnectionClosedError('the connection was closed without a message')));
   });
   return JSON.parse(line);
 }

@@ -4,13 +4,15 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
-import { ConnectionClosedError, sendMessage } from './channel.ts';
-import { execute, type Command, type CommandName, type CommandResponse, type Result } from './commands.ts';
+import { ConnectionClosedError, InvalidResponseError } from './channel.ts';
+import { execute, type AccountCommandName, type Command, type Result } from './commands.ts';
 import { describeHolder, FolderLock, holderIn, ReadOnlyError, type Held } from './folder-lock.ts';
+import { askCommand, type Response } from './responses.ts';
 
 /** How long a command waits for another command to release the folder, or for a server to start. */
 const lockTimeoutMs = 10_000;
-export const responseTimeoutMs = 30_000;
+/** How long a command waits for the response of a server: longer than it takes a server to find that its disk hangs. */
+export const responseTimeoutMs = 10_000;
 const retryMs = 20;
 
 /**
@@ -18,7 +20,7 @@ const retryMs = 20;
  * waiting for other commands, and executes it here. `log` receives a line if a damaged file was set aside.
  * Throws an OperatorError if the command fails.
  */
-export async function runCommand<Op extends CommandName>(
+export async function runCommand<Op extends AccountCommandName>(
   folder: string,
   command: Command<Op>,
   log: (line: string) => void,
@@ -54,7 +56,7 @@ export function noFolder(folder: string): string {
 }
 
 /** Returns the result in a response of a server. Throws the error in it as an OperatorError. */
-export function resultOf(response: CommandResponse): unknown {
+export function resultOf<T>(response: Exclude<Response<T>, null>): T {
   if ('error' in response) throw new OperatorError(response.error, response.exitCode);
   return response.result;
 }
@@ -86,9 +88,12 @@ export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T
     if (lock === null) return use.withoutLock!();
     if (lock instanceof FolderLock) {
       try {
-        return await use.withLock(lock);
-      } finally {
+        const result = await use.withLock(lock);
         await lock.release();
+        return result;
+      } catch (error) {
+        await lock.abandon();
+        throw error;
       }
     }
     const result = lock.holder?.kind === 'server' ? await use.withServer(lock) : undefined;
@@ -116,15 +121,31 @@ async function serverIn(folder: string): Promise<Held | null> {
  * Returns the response of the running server, or null if it is about to end, or has ended, and the command can be
  * repeated: it was not received, or it only reads.
  */
-async function serverResponse(held: Held, command: object, onlyReads: boolean): Promise<CommandResponse | null> {
+async function serverResponse(
+  held: Held, command: Parameters<typeof askCommand>[1], onlyReads: boolean,
+): Promise<Response<unknown>> {
   try {
-    return (await sendMessage(held.socketPath, command, responseTimeoutMs)) as CommandResponse | null;
+    const response = await askCommand(held.socketPath, command, responseTimeoutMs);
+    const sent = 'secret' in command ? command.secret : undefined;
+    const made = response !== null && 'result' in response ? (response.result as { secret?: unknown }).secret : sent;
+    if (sent === undefined || made === sent) return response;
+    throw new InvalidResponseError('the response has another secret');
   } catch (error) {
+    if (error instanceof OperatorError) throw error;
     if (error instanceof Error && 'syscall' in error) return null;
     if (onlyReads && error instanceof ConnectionClosedError) return null;
+    const server = `the server (process ${held.holder?.pid})`;
+    if (onlyReads) throw new OperatorError(`${server} ${problemOf(error)}`);
     const advice = 'check with "petstore keys list" or "petstore usage" whether the change was made';
-    throw new NoResponseError(`the server (process ${held.holder?.pid}) did not respond; ${advice}`);
+    throw new NoResponseError(`${server} ${problemOf(error)}; ${advice}`);
   }
+}
+
+/** Says what is wrong with the response of a server. */
+export function problemOf(error: unknown): string {
+  return error instanceof InvalidResponseError
+    ? 'sent a response that this program does not know, so it is another version, or another program'
+    : 'did not respond';
 }
 
 /**

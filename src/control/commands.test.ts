@@ -13,6 +13,7 @@ import { KeyRing } from '../keys/key-ring.ts';
 import { dyingServer } from '../testing/dying-server.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { LineStream } from './channel.ts';
 import { FolderLock } from './folder-lock.ts';
 import { runCommand } from './command-client.ts';
 import { execute, respondToCommand, type Accounts, type Command, type CommandName, type Result } from './commands.ts';
@@ -128,7 +129,9 @@ test('set-plan and revoke return the changed key', async (t) => {
 
 test('a response over the socket is a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'list' }), { result: { keys: [] } });
+  const list = await respondToCommand(accountsOf(ring), { op: 'list' });
+  assert.ok(list instanceof LineStream);
+  assert.deepEqual([list.response, ...list.pieces], [{ result: { count: 0 } }]);
   assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), {
     error: 'there is no key k9; "petstore keys list" shows all keys',
     exitCode: 1,
@@ -178,7 +181,7 @@ test('no message creates an invalid key, and each receives a response', async (t
     await run(ring, create('first'));
     for (const sent of messages) {
       const response = await respondToCommand(accountsOf(ring), JSON.parse(JSON.stringify(sent)));
-      if ('error' in response) {
+      if ('error' in response!) {
         refused++;
         assert.match(response.error, /^[^\n]+$/);
         assert.ok(response.exitCode === 1 || response.exitCode === 2);
@@ -192,7 +195,7 @@ test('no message creates an invalid key, and each receives a response', async (t
       assert.ok(expiresAt === null || Number.isInteger(expiresAt));
       assert.ok(secrets.every((secret) => secret.expiresAt === null || Number.isInteger(secret.expiresAt)));
     }
-    assert.ok('result' in (await respondToCommand(accountsOf(ring), { op: 'list' })));
+    assert.ok((await respondToCommand(accountsOf(ring), { op: 'list' })) instanceof LineStream);
     assert.deepEqual(readdirSync(folder), ['keys.json']);
   }), { numRuns: 150 });
   assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: too few of one kind`);
@@ -224,7 +227,7 @@ test('members of a wrong type are refused, and nothing changes', async (t) => {
     ]),
   ];
   for (const message of wrong) {
-    assert.ok('error' in (await respondToCommand(accountsOf(ring), message)), JSON.stringify(message));
+    assert.ok('error' in (await respondToCommand(accountsOf(ring), message))!, JSON.stringify(message));
   }
   assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
 });
@@ -252,7 +255,8 @@ test('if the server ends while it executes a command, the command is an error an
   const server = createServer((socket) => socket.setEncoding('utf8').once('data', (text: string) => {
     messages.push(text);
     if (text.includes('who')) {
-      socket.end(`${JSON.stringify({ kind: 'server', pid: 4711, address: null, since: '' })}\n`);
+      const since = '2026-11-21T12:00:00.000Z';
+      socket.end(`${JSON.stringify({ kind: 'server', pid: 4711, address: null, since })}\n`);
     } else {
       socket.destroy();
     }

@@ -14,6 +14,9 @@ import type { Window } from '../limits/windows.ts';
 import { LineStream } from './channel.ts';
 import type { Unread } from './contents.ts';
 
+/** Other requests are handled between two pieces of a response. */
+const itemsPerPiece = 100;
+
 /** The keys and the usage on which commands operate. */
 export interface Accounts {
   readonly keys: KeyRing;
@@ -105,6 +108,8 @@ const commands = {
 };
 
 export type CommandName = keyof typeof commands;
+/** The commands that a process without a server executes too. */
+export type AccountCommandName = Exclude<CommandName, 'contents' | 'status'>;
 /** A command as it is sent over the socket: its name and its parameters. */
 export type Command<Op extends CommandName> = { readonly op: Op } & Parameters<(typeof commands)[Op]>[1];
 /** The result of a command: the keys that it concerns, or their usage. */
@@ -114,21 +119,40 @@ export type CommandResponse = { readonly result: unknown } | { readonly error: s
 
 /** Executes a command and returns its result. Rejects with an OperatorError if it is unknown or fails. */
 export async function execute(accounts: Accounts, command: unknown, now: number): Promise<unknown> {
-  const op = (command as { op?: unknown } | null)?.op;
+  const { op, id = null } = Object(command) as { op?: unknown; id?: unknown };
+  check(id === null || typeof id === 'string', 'the id of a key must be a text'); // a deep array cannot be shown
   if (typeof op === 'string' && Object.hasOwn(commands, op)) {
     return commands[op as CommandName](accounts, command as never, now);
   }
   throw new OperatorError('the running server is another version and does not support this command; restart it');
 }
 
-/** Returns the response of a server to a message that arrived on the socket of the lock. Never rejects. */
-export async function respondToCommand(accounts: Accounts, command: unknown): Promise<CommandResponse | LineStream> {
+/**
+ * Returns the response of a server to a message that arrived on the socket of the lock. Keys and usages are sent as a
+ * line each, after their number. null: this process does not have that. Never rejects.
+ */
+export async function respondToCommand(
+  accounts: Accounts, command: unknown,
+): Promise<CommandResponse | LineStream | null> {
   try {
     const result = await execute(accounts, command, Date.now());
-    return result instanceof LineStream ? result : { result };
+    const { op } = command as { op: CommandName };
+    if (op === 'list') return lineStreamOf((result as Result<'list'>).keys);
+    if (op === 'usage') return lineStreamOf((result as Result<'usage'>).usages);
+    if (result instanceof LineStream) return result;
+    return result === undefined ? null : { result };
   } catch (error) {
     return { error: messageOf(error), exitCode: error instanceof OperatorError ? error.exitCode : 1 };
   }
+}
+
+function lineStreamOf(items: readonly object[]): LineStream {
+  const pieces = function* (): Generator<string> {
+    for (let start = 0; start < items.length; start += itemsPerPiece) {
+      yield items.slice(start, start + itemsPerPiece).map((item) => `${JSON.stringify(item)}\n`).join('');
+    }
+  };
+  return new LineStream({ result: { count: items.length } }, pieces());
 }
 
 /** What a change of a key returns. `unsynced` is why a power cut may undo it, or null. */

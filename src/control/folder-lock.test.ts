@@ -14,7 +14,8 @@ import { LockLostError } from '../files/errors.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { onFolderSync } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { sendMessage } from './channel.ts';
+import { petstore, runServer } from '../../harness/server.ts';
+import { Channel, sendMessage } from './channel.ts';
 import { FolderLock, type Held, type Holder } from './folder-lock.ts';
 
 const patienceMs = 30_000;
@@ -559,4 +560,144 @@ test('a folder that cannot be created or used is one line', async (t) => {
   });
   assert.deepEqual(readdirSync(held), []);
   assert.equal(existsSync(held), true);
+});
+
+test('what a killed process has left is removed by the next holder, and nothing of one that is starting', async (t) => {
+  const folder = temporaryFolder(t);
+  const die = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    fs.linkSync = () => process.kill(process.pid, 'SIGKILL');
+    syncBuiltinESMExports();
+    const { FolderLock } = await import(${JSON.stringify(builtLock)});
+    await FolderLock.acquire(process.argv[1], 'server');`;
+  for (let left = 1; left <= 2; left++) {
+    const dying = spawn(process.execPath, ['--input-type=module', '-e', die, folder], { stdio: 'inherit' });
+    assert.deepEqual(await once(dying, 'exit'), [null, 'SIGKILL']);
+    assert.equal(readdirSync(folder).filter((name) => name.startsWith('lock.new-')).length, left);
+  }
+  const starting = createServer().listen(join(folder, 'lock.new-0123456789ab'));
+  t.after(() => starting.close());
+  await once(starting, 'listening');
+  writeFileSync(join(folder, 'lock.new-ba9876543210'), 'not a socket');
+  await acquired(t, folder);
+  assert.deepEqual(readdirSync(folder).sort(), ['lock.1', 'lock.new-0123456789ab', 'lock.new-ba9876543210']);
+});
+
+test('a holder that fails removes the folders that it has made, if they are empty', async (t) => {
+  const parent = temporaryFolder(t);
+  const take = async (folder: string): Promise<FolderLock> => {
+    const lock = await FolderLock.acquire(folder, 'server');
+    assert.ok(lock instanceof FolderLock);
+    return lock;
+  };
+  await (await take(join(parent, 'a', 'b'))).abandon();
+  assert.deepEqual(readdirSync(parent), []);
+  mkdirSync(join(parent, 'a'));
+  await (await take(join(parent, 'a', 'b', 'c'))).abandon();
+  assert.deepEqual(readdirSync(parent, { recursive: true }), ['a']);
+  await (await take(join(parent, 'a'))).abandon();
+  assert.deepEqual(readdirSync(parent, { recursive: true }).sort(), ['a', 'a/lock.1'], 'it was there before');
+
+  for (const name of ['keys.json', 'lock.new-0123456789ab', 'lock.2']) {
+    const folder = join(parent, `with ${name}`);
+    const lock = await take(folder);
+    writeFileSync(join(folder, name), '');
+    await lock.abandon();
+    assert.deepEqual(readdirSync(folder).sort(), [name, 'lock.1'].sort());
+  }
+  const replaced = join(parent, 'replaced');
+  const lock = await take(replaced);
+  unlinkSync(join(replaced, 'lock.1'));
+  writeFileSync(join(replaced, 'lock.1'), '');
+  await lock.abandon();
+  assert.deepEqual(readdirSync(replaced), ['lock.1']);
+});
+
+test('of processes that take a new folder and fail at the same time, at most one holds it at any time', async (t) => {
+  const parent = temporaryFolder(t);
+  let [holders, taken] = [0, 0];
+  await Promise.all(Array.from({ length: 20 }, async () => {
+    for (let round = 0; round < 10; round++) {
+      const lock = await FolderLock.acquire(join(parent, 'new', 'store'), 'command').catch((error: unknown) => {
+        assert.match(String(error), /ENOENT/); // another one has removed the folder at this moment
+        return null;
+      });
+      if (!(lock instanceof FolderLock)) continue;
+      assert.equal(++holders, 1);
+      taken++;
+      await new Promise((resolve) => setImmediate(resolve));
+      holders--;
+      await lock.abandon();
+    }
+  }));
+  assert.ok(taken > 10, `${taken}`);
+});
+
+test('a server and a command that fail leave no new folder', async (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'new', 'store');
+  const port = createServer().listen(0, '127.0.0.1');
+  t.after(() => port.close());
+  await once(port, 'listening');
+  const { port: number } = port.address() as { port: number };
+  const missing = join(parent, 'none');
+  for (const run of [
+    () => runServer(t, folder, ['--port', String(number)]).ended,
+    () => runServer(t, folder, ['--host', `unix:${missing}/http.sock`]).ended,
+    () => petstore(t, folder, 'keys', 'create', '--name=', '--plan', 'free'),
+    () => petstore(t, folder, 'import', '--orders', missing),
+  ]) {
+    const { code, stderr } = await run();
+    assert.ok(code === 1 || code === 2, stderr);
+    assert.match(stderr, /^petstore: [^\n]+\n$/);
+    assert.deepEqual(readdirSync(parent), [], stderr);
+  }
+});
+
+test('a file system without sockets or hard links is named, and no temporary name is shown', async (t) => {
+  for (const code of ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES']) {
+    for (const syscall of ['link', 'listen'] as const) {
+      const folder = join(temporaryFolder(t), 'store');
+      const failure = (path: string): Error =>
+        Object.assign(new Error(`${code}: no, ${syscall} '${path}'`), { code, syscall });
+      if (syscall === 'link') {
+        const real = mock.method(fs, 'linkSync', (path: string) => {
+          throw failure(path);
+        });
+        syncBuiltinESMExports();
+        t.after(() => {
+          real.mock.restore();
+          syncBuiltinESMExports();
+        });
+      } else {
+        t.mock.method(Channel.prototype, 'listen', async (path: string) => {
+          throw failure(path);
+        });
+      }
+      const remedy = code === 'EACCES'
+        ? 'this user must be able to write there'
+        : 'its file system must have Unix sockets and hard links';
+      await assert.rejects(FolderLock.acquire(folder, 'server'), {
+        message: `cannot use the data folder ${folder}: ${code}: no, ${syscall} '${folder}'; ${remedy}; `
+          + 'choose another folder with --data',
+      });
+      assert.equal(existsSync(folder), false);
+      mock.restoreAll();
+      t.mock.restoreAll();
+      syncBuiltinESMExports();
+    }
+  }
+});
+
+test('a file in place of the folder, or above it, is named', async (t) => {
+  const file = join(temporaryFolder(t), 'file');
+  writeFileSync(file, '');
+  for (const folder of [file, join(file, 'below')]) {
+    const problem = `cannot use the data folder ${folder}: ${file} is not a folder; choose another with --data`;
+    await assert.rejects(FolderLock.acquire(folder, 'server'), { message: problem });
+    const create = await petstore(t, folder, 'keys', 'create', '--name', 'a', '--plan', 'free');
+    assert.deepEqual([create.code, create.stderr], [1, `petstore: ${problem}\n`]);
+  }
+  assert.equal((await petstore(t, file, 'status')).stderr.includes('is not a folder'), true);
 });

@@ -14,19 +14,23 @@
  *    since. But then a higher number exists, because the highest number is never removed. Withdraw and start again.
  * 5. Remove the lower numbers.
  *
- * A holder does not remove its own socket when it ends, because step 4 needs the highest number.
+ * A holder does not remove its own socket when it ends, because step 4 needs the highest number. The exception is
+ * lock.1 of a holder that has made the folder and failed: it is removed while it still accepts connections. No process
+ * has seen it refuse one then, so for all of them it is as if it had never been there.
  *
  * If somebody removes the socket of a running holder, another process can take the lock. So before each write, the
  * holder checks that its lock is still the file of that name.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { isSame, statOf, type Identity } from '../files/identity.ts';
 import { syncFolder } from '../files/replace.ts';
-import { Channel, ConnectionClosedError, sendMessage } from './channel.ts';
+import { removeStaleSocket } from '../files/stale-socket.ts';
+import { Channel, ConnectionClosedError, foreignSocket, sendMessage } from './channel.ts';
+import { name, oneOf, orNull, pid, record, time } from './shape.ts';
 
 /** How the holder of a lock identifies itself. */
 export interface Holder {
@@ -38,6 +42,8 @@ export interface Holder {
   readonly since: string;
 }
 
+const readHolder = record<Holder>({ kind: oneOf('server', 'command'), pid, address: orNull(name), since: time });
+
 /** The lock cannot be taken, because the file system is mounted read-only. */
 export class ReadOnlyError extends OperatorError {}
 
@@ -48,11 +54,15 @@ export interface Held {
 }
 
 const whoTimeoutMs = 2_000;
+const whoBytes = 4 * 1024;
 /** How often a holder is asked that closes the connection: one that ends may do so before it closes its socket. */
 const whoAttempts = 3;
 /** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
 export const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 const lockName = /^lock\.([1-9][0-9]{0,14})$/;
+const newLockName = /^lock\.new-[0-9a-f]{12}$/;
+/** What file systems without Unix sockets or hard links report (vfat, exFAT, some of the network). */
+const unsupported = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 /** Ignored: this user may not open the parent, or its file system is mounted read-only or cannot sync folders. */
 const unsyncable = ['EACCES', 'EPERM', 'EROFS', 'EINVAL'];
 const maxLockNumber = 999_999_999_999_999;
@@ -68,6 +78,8 @@ export class FolderLock {
   #respond = notServing;
   #onLost = (_reason: string): void => {};
   #path = '';
+  /** The folders that `acquire` has made, the innermost last. */
+  readonly #made: string[] = [];
   #identity: Identity | undefined;
   #lost = false;
 
@@ -86,19 +98,24 @@ export class FolderLock {
     }
     const lock = new FolderLock(kind);
     try {
-      await makeFolder(folder, kind === 'server');
+      await makeFolder(folder, kind === 'server', lock.#made);
       await lock.#channel.listen(own);
       lock.#identity = await statOf(own); // a link is the same file
       const held = await lock.#take(folder, own);
       if (held !== null) void lock.#channel.close();
+      else await removeDeadSockets(folder);
       return held ?? lock;
     } catch (error) {
-      void lock.#channel.close();
+      void lock.#channel.close(); // removes its temporary socket at once
+      removeEmptyFolders(lock.#made);
       if (error instanceof OperatorError) throw error;
+      const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+      const isUnsupported = unsupported.includes(code) && ['listen', 'link'].includes(syscall);
       const { message, remedy = 'this user must be able to write there' } = describeError(error);
-      const advice = `${remedy}; choose another folder with --data`;
-      const text = `cannot use the data folder ${folder}: ${message}; ${advice}`;
-      throw (error as NodeJS.ErrnoException).code === 'EROFS' ? new ReadOnlyError(text) : new OperatorError(text);
+      const advice = isUnsupported ? 'its file system must have Unix sockets and hard links' : remedy;
+      const problem = `cannot use the data folder ${folder}: ${message.replaceAll(own, folder)}`;
+      const text = `${problem}; ${advice}; choose another folder with --data`;
+      throw code === 'EROFS' ? new ReadOnlyError(text) : new OperatorError(text);
     }
   }
 
@@ -146,6 +163,24 @@ export class FolderLock {
     await this.#channel.close();
   }
 
+  /**
+   * Releases the folder after work that has failed. Removes the folders that `acquire` has made, if nothing is in them.
+   */
+  async abandon(): Promise<void> {
+    this.#respond = notServing;
+    await Promise.all(this.#pending);
+    const folder = dirname(this.#path);
+    const isFirst = this.#made.length > 0 && basename(this.#path) === 'lock.1';
+    try {
+      const isOnly = isFirst && readdirSync(folder).join() === 'lock.1';
+      if (isOnly && isSame(lstatSync(this.#path, { bigint: true }), this.#identity!)) {
+        rmSync(this.#path);
+        removeEmptyFolders(this.#made);
+      }
+    } catch {} // the error that the operator hears is the one before
+    await this.#channel.close();
+  }
+
   async #take(folder: string, own: string): Promise<Held | null> {
     for (;;) {
       const { highest, socketPath, held } = await highestLock(folder);
@@ -173,8 +208,22 @@ export class FolderLock {
   }
 }
 
+/** Removes the temporary sockets of killed processes. One of a process that starts now accepts connections, or soon. */
+async function removeDeadSockets(folder: string): Promise<void> {
+  const names = readdirSync(folder).filter((name) => newLockName.test(name));
+  await Promise.all(names.map((name) => removeStaleSocket(join(folder, name)).catch(() => {}))); // they do no harm
+}
+
+/** Removes folders, the last one first, as long as they are empty. */
+function removeEmptyFolders(folders: readonly string[]): void {
+  try {
+    for (const folder of [...folders].reverse()) rmdirSync(folder);
+  } catch {} // another process uses it already
+}
+
 /** Returns the process that holds the lock of a folder, or null. Rejects with OperatorError if that is not known. */
 export async function holderIn(folder: string): Promise<Held | null> {
+  requireDirectory(folder, folder);
   return (await highestLock(folder)).held;
 }
 
@@ -194,21 +243,21 @@ async function highestLock(folder: string): Promise<{ highest: number; socketPat
 
 /**
  * Returns the holder of a lock, null if it does not identify itself, or `dead` if no process listens on the socket.
- * Throws an OperatorError if this user may not connect.
+ * Throws an OperatorError if the socket belongs to another user, or this one may not connect.
  */
-async function holderOf(socketPath: string, attempts = whoAttempts): Promise<Holder | null | 'dead'> {
-  try {
-    const response = await sendMessage(socketPath, { op: 'who' }, whoTimeoutMs);
-    const isHolder = ['pid', 'kind', 'since'].every((name) => name in Object(response));
-    return isHolder ? (response as Holder) : null;
-  } catch (error) {
-    if (error instanceof ConnectionClosedError && attempts > 1) return holderOf(socketPath, attempts - 1);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EACCES') {
-      const advice = 'run this as the user of the server, and if no server is running, give that user all files there';
-      throw new OperatorError(`${socketPath} belongs to another user; ${advice}`);
+async function holderOf(socketPath: string): Promise<Holder | null | 'dead'> {
+  const deadline = performance.now() + whoTimeoutMs;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const leftMs = Math.max(1, deadline - performance.now());
+      return readHolder(await sendMessage(socketPath, { op: 'who' }, leftMs, whoBytes));
+    } catch (error) {
+      if (error instanceof ConnectionClosedError && attempt < whoAttempts) continue;
+      if (error instanceof OperatorError) throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EACCES') throw foreignSocket(socketPath);
+      return code === 'ECONNREFUSED' ? 'dead' : null;
     }
-    return code === 'ECONNREFUSED' ? 'dead' : null;
   }
 }
 
@@ -228,30 +277,32 @@ function lockNumbers(folder: string): number[] {
 }
 
 /**
- * Creates a folder and its missing parents, and syncs the entry of each in its parent. With `syncs`, it also syncs that
- * of the first one that exists: the process that created it may have been killed before it did. Rejects with the error
- * of the file system. `mkdirSync` with `recursive` would never return for a folder in /proc, where the system reports
- * ENOENT although the parent exists (Node 20 to 26).
+ * Creates a folder and its missing parents, adds them to `made`, and syncs the entry of each in its parent. With
+ * `syncs`, it also syncs that of the first one that exists: the process that created it may have been killed before it
+ * did. Rejects with the error of the file system. `mkdirSync` with `recursive` would never return for a folder in
+ * /proc, where the system reports ENOENT although the parent exists (Node 20 to 26).
  */
-async function makeFolder(folder: string, syncs: boolean): Promise<void> {
+async function makeFolder(folder: string, syncs: boolean, made: string[], inner = folder): Promise<void> {
   if (existsSync(folder)) {
+    requireDirectory(folder, inner);
     if (!syncs) return;
     return syncFolder(dirname(folder)).catch((error: NodeJS.ErrnoException) => {
       if (!unsyncable.includes(error.code ?? '')) throw error;
     });
   }
-  await makeFolder(dirname(folder), true);
+  await makeFolder(dirname(folder), true, made, inner);
   try {
     mkdirSync(folder, { mode: 0o700 });
+    made.push(folder);
   } catch (error) {
     if (!existsSync(folder)) throw error; // another process may have created it
   }
-  try {
-    await syncFolder(dirname(folder));
-  } catch (error) {
-    try {
-      rmdirSync(folder); // so that the next start tries again
-    } catch {} // another process uses it already
-    throw error;
-  }
+  await syncFolder(dirname(folder));
+}
+
+/** Throws OperatorError if there is something else than a folder at a path, which is `folder` or above it. */
+function requireDirectory(path: string, folder: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isDirectory()) return;
+  throw new OperatorError(`cannot use the data folder ${folder}: ${path} is not a folder; choose another with --data`);
 }

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
-import { ConnectionClosedError, sendMessage } from './channel.ts';
-import { noFolder, resultOf } from './command-client.ts';
-import type { CommandResponse } from './commands.ts';
+import { ConnectionClosedError, InvalidResponseError, sendMessage } from './channel.ts';
+import { noFolder, problemOf, resultOf } from './command-client.ts';
 import { describeHolder, holderIn, type Held } from './folder-lock.ts';
+import { readResponse, status as readStatus } from './responses.ts';
 import type { StatusReport } from './status.ts';
 
 /** Longer than it takes the server to notice that the disk hangs. */
@@ -65,15 +65,18 @@ async function ask(folder: string, held: Held): Promise<Status | NoStatus> {
   const starting: NoStatus = { state: 'starting', reason: `${server} does not respond to commands yet`, pid };
   let response;
   try {
-    response = (await sendMessage(held.socketPath, { op: 'status' }, responseTimeoutMs)) as CommandResponse | null;
+    response = readResponse(await sendMessage(held.socketPath, { op: 'status' }, responseTimeoutMs), readStatus);
   } catch (error) {
     if (error instanceof ConnectionClosedError || (error instanceof Error && 'syscall' in error)) return starting;
+    if (error instanceof OperatorError) throw error;
+    const reason = `${server} ${problemOf(error)}`;
+    if (error instanceof InvalidResponseError) return { state: 'unknown', reason, pid };
     return { state: 'unresponsive', reason: `${server} does not respond; it was suspended or hangs`, pid };
   }
   if (response === null && address === null) return starting;
   if (response === null) return { state: 'stopping', reason: `${server} is about to end`, pid };
   try {
-    const { connections, ...report } = resultOf(response) as StatusReport;
+    const { connections, ...report } = resultOf(response);
     return { ...report, disk: { freeBytes: await freeBytes(folder) }, connections };
   } catch (error) {
     return { state: 'unknown', reason: `${server}: ${messageOf(error)}`, pid };

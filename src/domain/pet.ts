@@ -59,6 +59,20 @@ export function petLine(id: number, pet: NewPet): string {
   return `{"id":${decimal(id)},"name":${name},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
 }
 
+const petHead = /^\{"id":[1-9]\d{0,14},"name":"/;
+const petTail = /^","categoryId":-?\d{1,19},"status":"[a-z]+"\}$/;
+const jsonCharacters = /[^"\\\x00-\x1f]*(?:\\(?:["\\bfnrt]|u[0-9a-f]{4})[^"\\\x00-\x1f]*)*/y;
+
+/** Whether the bytes of a text, one in each character, have the form of `petLine`. Faster than reading it. */
+export function isPetLine(text: string): boolean {
+  const head = petHead.exec(text);
+  if (head === null) return false;
+  jsonCharacters.lastIndex = head[0].length;
+  jsonCharacters.test(text);
+  const tail = text.slice(jsonCharacters.lastIndex);
+  return petTail.test(tail) && petStatuses.some((status) => tail.endsWith(`"${status}"}`));
+}
+
 /** Returns the status in the line of `petLine` from `start` to `end` of `bytes`; null if it is not such a line. */
 export function statusOfLine(bytes: Uint8Array, start = 0, end = bytes.length): PetStatus | null {
   // This runs for every animal at a start, so the bytes are compared in place, from the end, where the statuses differ.

@@ -1,6 +1,8 @@
+/** The path of a Unix socket: a process takes it if nothing is there, and removes it if it still has it. */
 import { randomBytes } from 'node:crypto';
 import { linkSync, lstatSync, renameSync, rmSync, type BigIntStats } from 'node:fs';
 import { connect } from 'node:net';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSame } from './identity.ts';
 
@@ -10,17 +12,60 @@ const listenTimeoutMs = 100;
 /**
  * Removes the socket of a killed process: one that refuses two connections, 0.1 s apart. Leaves every other file.
  * Rejects with the error of the file system.
+ */
+export async function removeStaleSocket(path: string): Promise<void> {
+  const found = socketAt(path);
+  if (found === null || !(await isRefused(path))) return;
+  await delay(listenTimeoutMs);
+  if (await isRefused(path)) removeSocket(path, found);
+}
+
+/** A listening socket that has its path. */
+export interface NamedSocket {
+  readonly path: string;
+  readonly state: BigIntStats;
+}
+
+/**
+ * Returns a path at which a socket can listen until `nameSocket` gives it its own. Node removes the path at which a
+ * server has begun to listen when that closes, whoever has it then, so it must not be the one that clients know. It is
+ * no longer than that one: the length is limited.
+ */
+export function temporarySocketPath(path: string): string {
+  const length = Math.min(Buffer.byteLength(basename(path)), 20);
+  const ending = length < 9 ? '' : '.tmp';
+  for (;;) {
+    const temporary = join(dirname(path), randomBytes(10).toString('hex').slice(0, length - ending.length) + ending);
+    if (temporary !== path && lstatSync(temporary, { throwIfNoEntry: false }) === undefined) return temporary;
+  }
+}
+
+/**
+ * Gives a socket that listens at a temporary path its own one. Throws the error of the file system: EEXIST if something
+ * has that path.
+ */
+export function nameSocket(temporary: string, path: string): NamedSocket {
+  const state = socketAt(temporary);
+  linkSync(temporary, path);
+  rmSync(temporary);
+  return { path, state: state! };
+}
+
+/** Removes the path of a socket, unless something else has it now. Throws the error of the file system. */
+export function removeNamedSocket({ path, state }: NamedSocket): void {
+  removeSocket(path, state);
+}
+
+/**
+ * Removes a socket, if it is this one.
  *
  * Of several processes that start at the same time, a slow one must not remove the new socket of a fast one. No system
  * call removes a file only if it is a certain one. So the file is renamed, and a new socket is linked to its path
  * again. If a third process binds the path between these two system calls, the link fails, and the new socket has lost
  * its path. The lock avoids this by using each path once, but clients know the path of this socket.
  */
-export async function removeStaleSocket(path: string): Promise<void> {
-  const found = socketAt(path);
-  if (found === null || !(await isRefused(path))) return;
-  await delay(listenTimeoutMs);
-  if (!(await isRefused(path)) || !isSameSocket(socketAt(path), found)) return;
+function removeSocket(path: string, found: BigIntStats): void {
+  if (!isSameSocket(socketAt(path), found)) return;
   const aside = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     renameSync(path, aside);

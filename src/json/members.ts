@@ -1,4 +1,5 @@
 /** Reads members of a record in a file of ours. Each function throws an Error that names the member and the rule. */
+import { readDateTime } from '../domain/date-time.ts';
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from './read.ts';
 
 /** A member that is an object. */
@@ -37,7 +38,14 @@ export function countMember(parent: JsonObject, name: string): number {
 
 /** A member that is a time (RFC 3339), in milliseconds since the epoch. */
 export function timeMember(parent: JsonObject, name: string): number {
-  const value = Date.parse(stringMember(parent, name));
-  if (Number.isNaN(value)) throw new Error(`"${name}" must be a time like 2026-01-31T12:00:00.000Z`);
+  const text = stringMember(parent, name);
+  const value = readDateTime(text) ?? isoTime(text);
+  if (value === null) throw new Error(`"${name}" must be a time like 2026-01-31T12:00:00.000Z`);
   return value;
+}
+
+/** The time of a text that `Date.toISOString` has written, also beyond the year 9999; null if it has not. */
+function isoTime(text: string): number | null {
+  const value = Date.parse(text);
+  return !Number.isNaN(value) && new Date(value).toISOString() === text ? value : null;
 }

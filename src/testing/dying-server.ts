@@ -13,7 +13,8 @@ export async function dyingServer(t: TestContext, folder: string, lastOp: string
   const server = createServer((socket) => socket.setEncoding('utf8').once('data', (text: string) => {
     const { op } = JSON.parse(text) as { op: string };
     received.push(op);
-    if (op !== lastOp) return void socket.end('{"kind":"server","pid":4711,"address":null,"since":""}\n');
+    const since = '2026-11-21T12:00:00.000Z';
+    if (op !== lastOp) return void socket.end(`{"kind":"server","pid":4711,"address":null,"since":"${since}"}\n`);
     server.close();
     socket.destroy();
   }));

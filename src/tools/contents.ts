@@ -1,16 +1,20 @@
+import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { receiveLines } from '../control/channel.ts';
-import type { RecordHead } from '../files/record-file.ts';
-import { requireFolder, responseTimeoutMs, resultOf, useFolder } from '../control/command-client.ts';
-import type { CommandResponse } from '../control/commands.ts';
+import { InvalidResponseError, parseLine, receiveLines } from '../control/channel.ts';
+import { problemOf, requireFolder, responseTimeoutMs, resultOf, useFolder } from '../control/command-client.ts';
 import type { ContentsHead, Unread } from '../control/contents.ts';
 import type { FolderLock, Held } from '../control/folder-lock.ts';
+import { contents as readHead, readResponse } from '../control/responses.ts';
 import { OperatorError } from '../domain/operator-error.ts';
-import { statusOfLine } from '../domain/pet.ts';
+import { isOrderLine } from '../domain/order.ts';
+import { isPetLine, statusOfLine } from '../domain/pet.ts';
+import type { RecordHead } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
+import { JsonObject, readJson } from '../json/read.ts';
 import { KeyRing } from '../keys/key-ring.ts';
-import { UsageFile } from '../limits/usage-file.ts';
+import { decodeKey } from '../keys/key.ts';
+import { decodeUsage, UsageFile } from '../limits/usage-file.ts';
 import { recoverJournal } from '../store/journal-recovery.ts';
 import { Journal, type JournalOptions } from '../store/journal.ts';
 import { LineTable } from '../store/line-table.ts';
@@ -35,6 +39,10 @@ interface Records {
 const comma = 0x2c;
 /** The time between two requests to a server that is still reading the animals. */
 const waitMs = 200;
+/** A server that reads its animals must have read another percent within this time: its disk may hang for minutes. */
+const progressTimeoutMs = 600_000;
+/** Keys, usages and orders are kept in memory. A million orders have about 100 MiB. */
+const maxKeptBytes = 1024 * 1024 * 1024;
 
 /** What `readContents` calls to report its progress. */
 export interface ReadProgress {
@@ -135,6 +143,8 @@ export function idOf(bytes: Uint8Array, start: number): number {
 async function awaitContents(
   held: Held, pets: PetSink | null, progress: ReadProgress,
 ): Promise<Contents | undefined> {
+  let most = -1;
+  let deadline = 0;
   for (let hasWaited = false; ; hasWaited = true) {
     const contents = await receiveContents(held, pets, progress.expect);
     if (contents === undefined && hasWaited) {
@@ -143,9 +153,35 @@ async function awaitContents(
       throw new OperatorError(`${server} stopped responding before it had read the animals; try again`);
     }
     if (contents === undefined || !('percent' in contents)) return contents;
+    if (contents.percent > most) deadline = performance.now() + progressTimeoutMs;
+    most = Math.max(most, contents.percent);
+    if (performance.now() > deadline) {
+      throw new OperatorError(`the server (process ${held.holder?.pid}) has read no more animals for 10 minutes`);
+    }
     progress.wait(contents.percent);
     await delay(waitMs);
   }
+}
+
+/** Whether a line of the contents is one of a key, of a usage, of an order, or of an animal. */
+const isLine: readonly ((bytes: Buffer, start: number, end: number) => boolean)[] = [
+  decodes(decodeKey),
+  decodes(decodeUsage),
+  (bytes, start, end) => isOrderLine(bytes.toString('latin1', start, end)),
+  (bytes, start, end) => isUtf8(bytes.subarray(start, end)) && isPetLine(bytes.toString('latin1', start, end)),
+];
+
+function decodes(decode: (record: JsonObject) => unknown): (bytes: Buffer, start: number, end: number) => boolean {
+  return (bytes, start, end) => {
+    try {
+      const record = readJson(bytes.subarray(start, end));
+      if (!(record instanceof JsonObject)) return false;
+      decode(record);
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** Resolves to undefined if the server does not respond to commands. */
@@ -154,30 +190,40 @@ async function receiveContents(
 ): Promise<Contents | Unread | undefined> {
   let head: ContentsHead | Unread | null | undefined;
   let received = 0;
+  let keptBytes = 0;
+  let previousId = 0;
   const kinds: [string[], string[], string[]] = [[], [], []];
   let ends: number[] = [];
   const onLine = (bytes: Buffer, start: number, end: number): void => {
     if (head === undefined) {
-      const response = JSON.parse(bytes.toString('utf8', start, end)) as CommandResponse | null;
-      head = response === null ? null : (resultOf(response) as ContentsHead | Unread);
+      const response = readResponse(parseLine(bytes, start, end), readHead);
+      head = response === null ? null : resultOf(response);
       if (head === null || 'percent' in head) return;
       let sum = 0;
       ends = head.lines.map((count) => (sum += count));
       return expect(head.lines[3]);
     }
-    const lineEnd = received < ends[1]! ? end : end - 1; // without the comma
     const kind = ends.findIndex((until) => received < until);
+    const lineEnd = kind < 2 ? end : end - 1; // without the comma
+    if (!(kind >= 0 && isLine[kind]!(bytes, start, lineEnd))) throw new InvalidResponseError('a line is invalid');
     received++;
-    if (kind < 3) return void kinds[kind]!.push(bytes.toString('utf8', start, lineEnd));
-    const status = statusOfLine(bytes, start, lineEnd);
-    if (status === null) throw new OperatorError('the running server is another version; restart it');
-    pets?.append(bytes, status, start, lineEnd);
+    if (kind < 3) {
+      keptBytes += lineEnd - start;
+      if (keptBytes > maxKeptBytes) throw new InvalidResponseError('the keys and orders are too long');
+      return void kinds[kind]!.push(bytes.toString('utf8', start, lineEnd));
+    }
+    const id = idOf(bytes, start);
+    if (id <= previousId) throw new InvalidResponseError('the animals are not in order');
+    previousId = id;
+    pets?.append(bytes, statusOfLine(bytes, start, lineEnd)!, start, lineEnd);
   };
   const pid = held.holder?.pid;
   try {
     await receiveLines(held.socketPath, { op: 'contents', pets: pets !== null }, responseTimeoutMs, onLine);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
+    const problem = `the server (process ${pid}) ${problemOf(error)}`;
+    if (error instanceof InvalidResponseError) throw new OperatorError(problem);
     if (head === undefined) return undefined; // nothing was received yet
     throw new OperatorError(`the server (process ${pid}) broke the connection: ${(error as Error).message}; try again`);
   }
