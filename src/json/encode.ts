@@ -5,7 +5,7 @@ const [quote, backslash, letterU] = [0x22, 0x5c, 0x75];
 
 /** Returns a string as JSON: what JSON.stringify returns, which takes 50 ns for each lone surrogate. */
 export function jsonString(text: string): string {
-  if (!/[\ud800-\udfff]/u.test(text)) return JSON.stringify(text); // nearly all; the pattern matches no pair
+  if (text.isWellFormed()) return JSON.stringify(text); // nearly all
   const units = new Uint16Array(6 * text.length + 2);
   let end = 0;
   units[end++] = quote;
