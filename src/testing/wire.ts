@@ -295,7 +295,7 @@ export class Client {
 
 function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: string, method: string): void {
   const id = headers.get('x-request-id') ?? '';
-  assert.match(id, /^[0-9a-z]{8,12}$/);
+  assert.match(id, /^\w[\w-]{11}$/);
   assert(!requestIds.has(id), 'every response has its own id');
   requestIds.add(id);
   assert.equal(headers.get('cache-control'), 'no-store');

@@ -110,7 +110,7 @@ function normalize(text: string): string[] {
 
 function shorten(original: string): string {
   const text = original.replace(/petstore_[0-9A-Za-z]{36}/g, '<key>').replace(goodbye, '<goodbye>')
-    .replace(/logged under (?:[0-9a-f]{16}-\d+|[0-9a-z]{8,12})\./, 'logged under ….');
+    .replace(/logged under (?:[0-9a-f]{16}-\d+|[\w-]{12})\./, 'logged under ….');
   if (text.length <= maxRecordedLength) return text;
   const hash = createHash('sha256').update(text, 'latin1').digest('hex').slice(0, 16);
   return `${text.slice(0, 150)}… (${text.length} characters, SHA-256 ${hash}…)`;
