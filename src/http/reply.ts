@@ -114,7 +114,7 @@ function piecesOf({ body }: Reply): readonly (string | Buffer)[] {
 
 function headersOf(reply: Reply, requestId: string, connection: readonly string[]): string[] {
   const { headers, limits, body, type = 'application/json' } = reply;
-  const all = ['X-Request-Id', requestId, 'Cache-Control', 'no-store'];
+  const all = ['X-Request-Id', requestId, 'Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'];
   if (limits) {
     all.push('X-RateLimit-Limit', String(limits.limit), 'X-RateLimit-Remaining', decimal(limits.remaining));
     all.push('X-RateLimit-Reset', String(limits.reset));

@@ -17,5 +17,7 @@ test('connections that send nothing are closed in less time than a scrape may ta
   await Promise.all(idle.map((socket) => once(socket, 'connect')));
   await once(connect(Number(port), '127.0.0.1').resume(), 'close'); // it is one too many
   assert.notEqual(await Promise.race([Promise.all(closed), scrapeTimeout]), 'too late');
-  assert.equal(await (await fetch(server.address)).text(), 'petstore_ready 1\n');
+  const scrape = await fetch(server.address);
+  assert.equal(await scrape.text(), 'petstore_ready 1\n');
+  assert.equal(scrape.headers.get('x-content-type-options'), 'nosniff');
 });

@@ -31,7 +31,12 @@ export class MetricsServer {
       const status = !/^\/metrics(\?|$)/.test(url) ? 404 : isRead ? 200 : 405;
       const body = status === 200 ? metrics() : `${status === 404 ? 'The metrics are at /metrics.' : 'Use GET.'}\n`;
       const type = status === 200 ? contentType : 'text/plain; charset=utf-8';
-      const headers = { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store' };
+      const headers = {
+        'Content-Type': type,
+        'Content-Length': Buffer.byteLength(body),
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+      };
       response.writeHead(status, status === 405 ? { ...headers, Allow: 'GET, HEAD' } : headers).end(body);
     });
     server.maxConnections = maxConnections;

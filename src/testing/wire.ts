@@ -299,6 +299,7 @@ function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: 
   assert(!requestIds.has(id), 'every response has its own id');
   requestIds.add(id);
   assert.equal(headers.get('cache-control'), 'no-store');
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
   assert.notEqual(headers.get('date'), undefined);
   if (status === 204) return assert(!headers.has('content-length') && !headers.has('content-type'));
   assert.equal(headers.get('content-type'), 'application/json');
