@@ -90,15 +90,15 @@ export function sendReply(
   }
 }
 
-/** Sends a reply to a message for which Node provides no `ServerResponse`. */
+/** Sends a reply to a message for which Node provides no `ServerResponse`. `isHead`: the body is left out. */
 export function sendReplyWithoutRequest(
-  socket: Socket, reply: Reply, id: string, connection: readonly string[],
+  socket: Socket, reply: Reply, id: string, connection: readonly string[], isHead = false,
 ): void {
   const headers = [...headersOf(reply, id, connection), 'Date', new Date().toUTCString()];
   let head = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`;
   for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
   socket.cork();
-  for (const piece of [`${head}\r\n`, ...piecesOf(reply)]) socket.write(piece, 'latin1');
+  for (const piece of [`${head}\r\n`, ...(isHead ? [] : piecesOf(reply))]) socket.write(piece, 'latin1');
   socket.uncork();
 }
 
