@@ -14,6 +14,7 @@ import {
 import { capacityOf, oldSpaceFor, type Capacity } from './http/capacity.ts';
 import type { Handler } from './http/connection.ts';
 import { Listener, socketPathIn } from './http/listener.ts';
+import { isLoopback } from './http/loopback.ts';
 import { Exposition } from './observe/exposition.ts';
 import { MetricsServer } from './observe/metrics-server.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -31,9 +32,6 @@ const idleTimeoutMs = 65_000;
 export const stopGraceMs = 10_000;
 /** The same if the animals have not been read: requests are only refused then. */
 const startGraceMs = 500;
-
-/** A loopback address as `URL` writes it: IPv4, the same as IPv6, or IPv6. */
-const loopback = /^(127\.|\[::ffff:7f[0-9a-f]{2}:|\[::1\]$)/;
 
 /** The counts before a server listens. */
 const noConnections: Listener['counts'] = { accepted: 0, refused: 0, dropped: 0, failedHandshakes: 0 };
@@ -199,7 +197,7 @@ export class RunningServer {
   /** Warns the operator if clients send their keys unencrypted over a network. */
   #warnOfPlainHttp(): void {
     const { address } = this;
-    if (!address.startsWith('http:') || loopback.test(new URL(address).hostname)) return;
+    if (!address.startsWith('http:') || isLoopback(new URL(address).host)) return;
     const advice = 'use --tls-cert and --tls-key, or listen on a loopback address behind a proxy with TLS';
     const problem = `clients send their keys unencrypted over the network to ${address}`;
     this.#parts.serverLog.event(`${problem}: ${advice}`, 'warn', { address });

@@ -14,7 +14,7 @@ function assertError(response: HttpResponse, status: number, code: string, about
   assert.equal(response.headers.get('content-type'), 'application/json');
 }
 
-test('every response has a unique X-Request-Id, no-store, and each X-RateLimit header once', async (t) => {
+test('every response has a unique X-Request-Id, no-store, nosniff, and each X-RateLimit header once', async (t) => {
   const { call } = await openService(t);
   const responses = await Promise.all([
     call('GET', '/v1/pets'),
@@ -28,6 +28,7 @@ test('every response has a unique X-Request-Id, no-store, and each X-RateLimit h
   assert.deepEqual(responses.map(({ status }) => status), [200, 201, 204, 401, 404, 405, 200]);
   for (const { headers } of responses) {
     assert.equal(headers.get('cache-control'), 'no-store');
+    assert.equal(headers.get('x-content-type-options'), 'nosniff');
     const names = [...headers.keys()].filter((name) => name.startsWith('x-ratelimit'));
     assert.deepEqual(names, ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
     assert.ok(headers.has('date'));

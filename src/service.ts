@@ -10,9 +10,10 @@ import type { Handler } from './http/connection.ts';
 import { isJsonInUtf8 } from './http/media-type.ts';
 import { emptyBody } from './http/body.ts';
 import { errorReply, type About, type Reply } from './http/reply.ts';
-import type { Request, Sender } from './http/request.ts';
+import { ListElement } from './http/list.ts';
+import { continueExpectation, type Request, type Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
-import { parseQuery } from './http/url.ts';
+import { checkQuery } from './http/url.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { Key } from './keys/key.ts';
 import type { LimitStatus } from './limits/limit-status.ts';
@@ -231,27 +232,24 @@ function checkHead(request: Request, route: Route<Operation> | null, operation: 
   if (route === null) throw new ApiError('not_found', 'There is nothing at this path.');
   const { allow } = route;
   if (operation === undefined) throw new ApiError('method_not_allowed', `This path has ${allow}.`, { allow });
-  if (hasOther(request.headers.expect, '100-continue')) {
+  if (continueExpectation.hasOthersIn(request.headers.expect)) {
     throw new ApiError('expectation_failed', 'The only expectation this server knows is 100-continue.');
   }
   if (operation.takesJson) checkContentType(request);
-  if (request.query.includes('%')) parseQuery(request.query); // checks the escapes of ignored parameters too
+  checkQuery(request.query);
   return operation;
 }
 
+const identity = new ListElement('identity');
+
 function checkContentType(request: Request): void {
   const { 'content-type': type, 'content-encoding': codings } = request.headers;
-  if (type === undefined || request.isRepeated('content-type') || !isJsonInUtf8(type)) {
+  if (type === undefined || !isJsonInUtf8(type) || request.isRepeated('content-type')) {
     throw new ApiError('unsupported_media_type', 'The Content-Type of the body must be application/json, in UTF-8.');
   }
-  if (hasOther(codings, 'identity')) {
+  if (identity.hasOthersIn(codings)) {
     throw new ApiError('unsupported_media_type', 'The body must have no Content-Encoding.');
   }
-}
-
-/** Whether a list (RFC 9110 section 5.6.1) has an element other than `known`, which may be in upper or lower case. */
-function hasOther(list: string | undefined, known: string): boolean {
-  return list !== undefined && list.toLowerCase().split(',').some((element) => !['', known].includes(element.trim()));
 }
 
 /** Whether a path is the base path or under it. Every such path requires a key, whether it exists or not. */

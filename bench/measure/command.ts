@@ -105,12 +105,12 @@ export function helpEnd(name: string): string {
 Exit code: 0 it was measured, 2 it could not be measured.`;
 }
 
-/** Runs a bench to the end of this process. The exit code is 0 if it was measured and 2 if not. */
+/** Runs a bench to the end of this process. The exit code is `process.exitCode` or 0 if it was measured, and 2 if not. */
 export async function runCommand(script: string, work: () => Promise<void>): Promise<never> {
   exitOnSignals();
   try {
     await work();
-    process.exit(0);
+    process.exit(); // with process.exitCode, or 0
   } catch (error) {
     endProgress();
     const expected = error instanceof UsageError || error instanceof NotStarted;

@@ -1,4 +1,5 @@
 import { decimal } from '../json/decimal.ts';
+import { jsonString } from '../json/encode.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
 import { ApiError } from './api-error.ts';
 import { int64OfJsonNumber } from './int64.ts';
@@ -54,8 +55,7 @@ export interface StoredPet {
 
 /** Returns a Pet as one line of JSON, its form in memory, on disk and in responses. `status` is the last member. */
 export function petLine(id: number, pet: NewPet): string {
-  // JSON.stringify escapes lone surrogates, so that they survive UTF-8.
-  const name = JSON.stringify(pet.name);
+  const name = jsonString(pet.name); // with escapes for lone surrogates, so that they survive UTF-8
   return `{"id":${decimal(id)},"name":${name},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
 }
 

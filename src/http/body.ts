@@ -12,6 +12,8 @@ export class Body {
   readonly #message: IncomingMessage;
   /** The value of Content-Length; null for a chunked body. */
   readonly #declaredBytes: number | null;
+  /** Whether the client may wait for a response to its `Expect` before it sends the body, or not send it at all. */
+  #isExpecting: boolean;
   #sendContinue: (() => void) | null;
   /** A buffer that begins with the received bytes; null if they are discarded. */
   #kept: Buffer | null = emptyBody;
@@ -25,6 +27,7 @@ export class Body {
   constructor(message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null) {
     this.#message = message;
     this.#declaredBytes = declaredBytes;
+    this.#isExpecting = message.headers.expect !== undefined; // whatever it expects
     this.#sendContinue = sendContinue;
     message.on('data', (piece: Buffer) => this.#receive(piece));
     message.on('end', () => this.#settle());
@@ -41,12 +44,12 @@ export class Body {
 
   /**
    * Whether the connection can be kept after the response: the body is chunked or at most 64 KiB of it are outstanding,
-   * the client does not wait for 100 Continue, and the body is not broken.
+   * the client sends it in any case, and the body is not broken.
    */
   get isDiscardable(): boolean {
     if (this.#message.complete) return true;
     const excess = this.#declaredBytes === null ? this.#receivedBytes : this.#declaredBytes - this.#receivedBytes;
-    return this.#error === null && this.#sendContinue === null && excess <= maxBodyBytes;
+    return this.#error === null && !this.#isExpecting && excess <= maxBodyBytes;
   }
 
   /**
@@ -64,6 +67,7 @@ export class Body {
         else {
           this.#sendContinue?.();
           this.#sendContinue = null;
+          this.#isExpecting = false;
         }
       };
       this.#settle();

@@ -1,8 +1,10 @@
 import { ApiError } from '../domain/api-error.ts';
-import { maxRetainedBytes, type Request } from './request.ts';
+import type { Request } from './request.ts';
 
 /** The maximum size of a request line and its headers together. */
 export const maxHeadBytes = 16 * 1024;
+/** The maximum number of header lines. */
+export const maxLines = 100;
 
 const nameCharacter = "[\\w.~!$&'()*+,;=-]";
 const registeredName = `${nameCharacter}*(?:%[0-9a-f]{2}${nameCharacter}*)*`;
@@ -13,7 +15,7 @@ const hostValue = new RegExp(`^(?:${registeredName}|${ipLiteral})(?::[0-9]*)?$`,
 const malformed = (what: string): ApiError => new ApiError('malformed_request', `The message has ${what}.`);
 const wrongVersion = () => new ApiError('http_version_not_supported', 'This server speaks HTTP/1.1 and HTTP/1.0.');
 const headTooLarge = (): ApiError =>
-  new ApiError('headers_too_large', `The head has more than ${maxHeadBytes} bytes, or too many lines.`);
+  new ApiError('headers_too_large', `The head has more than ${maxHeadBytes} bytes or ${maxLines} header lines.`);
 
 /**
  * Checks what Node's parser accepts although RFC 9112 (or decisions.md, "Order of checks" 1) does not.
@@ -22,7 +24,7 @@ const headTooLarge = (): ApiError =>
 export function headError(request: Request): ApiError | null {
   const { httpVersion, headers, method, path, query } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return wrongVersion();
-  if (request.headBytes > maxHeadBytes || request.retainedBytes > maxRetainedBytes) return headTooLarge();
+  if (request.headBytes > maxHeadBytes || request.lines > maxLines) return headTooLarge();
   const { host, 'transfer-encoding': coding } = headers;
   if (host === undefined && httpVersion === '1.1') return malformed('no Host header (RFC 9112, section 3.2)');
   const isHost = hostValue.test(host ?? '');

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo, Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
-import { maxHeadBytes, wireError } from './head.ts';
+import { maxHeadBytes, maxLines, wireError } from './head.ts';
 import { Throttle, type Throttled } from './throttle.ts';
 
 export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
@@ -77,7 +77,7 @@ export class Listener {
     const server = isTls ? createTlsServer({ ...settings, ...tlsSettings }) : createServer(settings);
     this.#server = server;
     this.#scheme = isTls ? 'https' : 'http';
-    server.maxHeadersCount = 0; // unlimited: Node would silently drop the headers above a limit
+    server.maxHeadersCount = maxLines + 1; // Node silently drops those above the limit; headError refuses so many
     server.maxConnections = maxConnections + options.maxRefused;
     server.timeout = idleTimeoutMs;
     // Lets a client half-close its connection before it receives its response. Node documents no option for this.

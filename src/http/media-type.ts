@@ -1,8 +1,10 @@
 const token = "[!#$%&'*+.^_`|~0-9a-z-]+";
-const mediaType = new RegExp(`^(${token}/${token})`, 'i');
-const quotedString = '"((?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*)"';
-/** `OWS ";" OWS [ parameter ]` (RFC 9110 section 5.6.6), at one place in the text. */
-const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(?:(${token})|${quotedString}))?`, 'iy');
+const quotedString = '"(?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
+/** The value of `charset`; a backslash may be before any character of a quoted string (RFC 9110 section 5.6.4). */
+const utf8 = `utf-8|"${[...'utf-8'].map((character) => `\\\\?${character}`).join('')}"`;
+const parameter = `(?:charset=(?:${utf8})|(?!charset=)${token}=(?:${token}|${quotedString}))`;
+/** The parameters are those of RFC 9110 section 5.6.6. No text matches in two ways, so the time is linear. */
+const jsonInUtf8 = new RegExp(`^application/json[ \\t]*(?:;[ \\t]*(?:${parameter}[ \\t]*)?)*$`, 'i');
 
 /** Whether an `Accept` header names `text/html` (RFC 9110 section 12.5.1), as browsers do when they open a page. */
 export function acceptsHtml(accept: string | undefined): boolean {
@@ -14,16 +16,5 @@ export function acceptsHtml(accept: string | undefined): boolean {
  * and quotes follow RFC 9110 section 8.3.1. A value that violates its grammar is refused.
  */
 export function isJsonInUtf8(contentType: string): boolean {
-  if (contentType === 'application/json') return true;
-  const type = mediaType.exec(contentType)?.[1];
-  if (type?.toLowerCase() !== 'application/json') return false;
-  parameter.lastIndex = type.length;
-  while (parameter.lastIndex < contentType.length) {
-    const match = parameter.exec(contentType);
-    if (match === null) return false;
-    const [, name, value, quoted] = match;
-    const text = value ?? quoted?.replace(/\\(.)/gs, '$1');
-    if (name?.toLowerCase() === 'charset' && text?.toLowerCase() !== 'utf-8') return false;
-  }
-  return true;
+  return contentType === 'application/json' || jsonInUtf8.test(contentType);
 }

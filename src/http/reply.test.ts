@@ -1,7 +1,19 @@
 /** Replies, as clients receive them. */
 import assert from 'node:assert/strict';
-import { get, json, startServer, test } from '../testing/wire.ts';
-import { bytesOf, type Reply } from './reply.ts';
+import { get, json, startServer, test, testOnce } from '../testing/wire.ts';
+import { bytesOf, newRequestId, type Reply } from './reply.ts';
+
+testOnce('an id has 12 random characters: it says nothing about the requests of others', async () => {
+  const ids = Array.from({ length: 5_000 }, newRequestId);
+  assert.equal(new Set(ids).size, ids.length);
+  for (const id of ids) assert.match(id, /^\w[\w-]{11}$/);
+  for (let at = 0; at < 12; at++) {
+    const counts = new Map<string, number>();
+    for (const id of ids) counts.set(id[at]!, (counts.get(id[at]!) ?? 0) + 1);
+    assert.equal(counts.size, at === 0 ? 63 : 64);
+    for (const count of counts.values()) assert.ok(count < 200, `${count} of 5,000`); // about 78 are expected
+  }
+});
 
 test('sends the Content-Length of GET in response to HEAD, and no body', async (t) => {
   const server = await startServer(t, async () => json('ä'.repeat(1_000)));

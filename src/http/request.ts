@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Body } from './body.ts';
+import { ListElement } from './list.ts';
 import { newRequestId } from './reply.ts';
 import { decodePath } from './url.ts';
 
@@ -8,6 +9,10 @@ export type Sender = Pick<Request, 'address' | 'headers' | 'id'>;
 
 /** The maximum memory of a connection's requests. Its total memory is below 300 KB (memory.slow.test.ts). */
 export const maxRetainedBytes = 220 * 1024;
+
+const close = new ListElement('close');
+/** The expectation that this server meets (RFC 9110 section 10.1.1). */
+export const continueExpectation = new ListElement('100-continue');
 
 /** One request. */
 export class Request {
@@ -24,6 +29,8 @@ export class Request {
   readonly query: string;
   /** By their names in lower case. The values of a repeated header are joined with commas. */
   readonly headers: IncomingHttpHeaders;
+  /** The number of header lines; of more than `maxLines`, Node may report fewer. */
+  readonly lines: number;
   /** The size of the request line and the headers, without optional white space. */
   readonly headBytes: number;
   /** null if the message announces none, or an empty one (RFC 9112 section 6.3). */
@@ -37,6 +44,7 @@ export class Request {
     this.httpVersion = httpVersion;
     this.method = method;
     this.headers = headers;
+    this.lines = rawHeaders.length / 2;
     this.#message = message;
     let headBytes = method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
     let headMemory = 1_600;
@@ -53,7 +61,7 @@ export class Request {
     this.query = mark < 0 ? '' : target.slice(mark + 1);
     const { 'content-length': length, 'transfer-encoding': coding, expect } = headers;
     const hasBody = coding !== undefined || (length !== undefined && !/^0+$/.test(length));
-    const isAwaited = httpVersion === '1.1' && hasToken(expect, '100-continue');
+    const isAwaited = httpVersion === '1.1' && continueExpectation.isIn(expect);
     const sendContinue = isAwaited ? () => response.writeContinue() : null;
     this.body = hasBody ? new Body(message, coding === undefined ? Number(length) : null, sendContinue) : null;
   }
@@ -73,18 +81,14 @@ export class Request {
     // Node's parser treats Proxy-Connection like Connection, and loses what follows a request with Upgrade in a chunk.
     const { connection, upgrade, 'proxy-connection': proxyConnection } = this.headers;
     if (this.httpVersion === '1.0' || upgrade !== undefined) return false;
-    return !hasToken(connection, 'close') && !hasToken(proxyConnection as string | undefined, 'close');
+    return !close.isIn(connection) && !close.isIn(proxyConnection as string | undefined);
   }
 
   /** Whether a header (`name` in lower case) is on more than one line. */
   isRepeated(name: string): boolean {
+    if (!String(this.headers[name] ?? '').includes(',')) return false; // Node joins them with a comma
     return this.#message.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length > 1;
   }
-}
-
-/** Whether a list (RFC 9110 section 5.6.1) has this element, in upper or lower case. */
-function hasToken(list: string | undefined, token: string): boolean {
-  return list !== undefined && list.toLowerCase().split(',').some((element) => element.trim() === token);
 }
 
 /**

@@ -84,6 +84,17 @@ test('no path, address or message can end a line, forge one or hide in it', () =
   }), { numRuns: 2_000 });
 });
 
+test('a long path is cut, after secrets were removed from it, so that a line stays short', () => {
+  const pathIn = (path: string): string => (JSON.parse(accessLine('json', { ...access, path })) as Access).path!;
+  assert.equal(pathIn('/-'.repeat(500)), '/-'.repeat(500));
+  assert.equal(pathIn('/-'.repeat(8_000)), `${'/-'.repeat(500)}...`);
+  const secret = newSecret();
+  const cut = pathIn(`${'/-'.repeat(490)}/${secret}/${secret}/end`); // it is cut within the first secret
+  assert.ok(!cut.includes(secret.slice(9, 12)) && cut.endsWith('...'), cut);
+  const long = { ...access, path: 'ä'.repeat(16_000) };
+  for (const format of ['text', 'json'] as const) assert.ok(accessLine(format, long).length < 6_300);
+});
+
 test('a secret in a path is not logged', () => {
   const secret = newSecret();
   for (const format of ['text', 'json'] as const) {

@@ -32,11 +32,14 @@ const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const notPlain = /[^ !#-[\]-~]/g;
 /**
  * A client may have put its secret into a path by mistake, also without the prefix or with an escaped one. Of the 36
- * characters after the prefix, 30 are random.
+ * characters after the prefix, 30 are random. A match begins where letters and digits do, so the time is linear.
  */
-const secretLike = new RegExp(`(?<=${secretPrefix})[0-9a-z]{20,}|[0-9a-z]{30,}`, 'gi');
+const secretLike = new RegExp(`(?<=${secretPrefix})[0-9a-z]{20,}|(?<![0-9a-z])[0-9a-z]{30,}`, 'gi');
 /** The length of a slash and the shortest match with its prefix. */
 const minSecretPath = 30;
+/** What replaces a secret, and the rest of a long path: it could be 16 KB, each byte with an escape. */
+const omitted = '...';
+const maxPathLength = 1_000;
 const isPlain = /^[ !#-[\]-~]*$/;
 
 /** Returns a text as a JSON string in ASCII, in which also quotes are escaped by their number. */
@@ -64,7 +67,7 @@ export function eventLine(
 export function accessLine(format: LogFormat, access: Access): string {
   const { time, id, key, method, path, status, bytes, address } = access;
   const ms = Math.round(access.ms * 100) / 100;
-  const shownPath = path === null ? null : quoted(withoutSecrets(path));
+  const shownPath = path === null ? null : quoted(pathText(path));
   const shownAddress = isPlain.test(address) && address !== '' ? address : '-'; // it is an IP address, or unknown
   if (format === 'text') {
     const what = `${method ?? '-'} ${shownPath ?? '-'} ${status} ${bytes} B ${ms} ms`;
@@ -76,8 +79,11 @@ export function accessLine(format: LogFormat, access: Access): string {
   return `{"time":"${isoTime(time)}","level":"info","message":"request","id":"${id}","key":${from},${what},${how}}\n`;
 }
 
-function withoutSecrets(path: string): string {
-  return path.length < minSecretPath ? path : path.replace(secretLike, '...');
+/** Returns a path without secrets, and at most `maxPathLength` characters of it. */
+function pathText(path: string): string {
+  if (path.length < minSecretPath) return path;
+  const shown = path.replace(secretLike, omitted); // before it is cut, because the rest of a secret looks like none
+  return shown.length <= maxPathLength ? shown : shown.slice(0, maxPathLength) + omitted;
 }
 
 function unicodeEscape(unit: string): string {

@@ -39,9 +39,7 @@ export function pageReply(html: string): Reply {
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ];
-  const headers = [
-    'Content-Security-Policy', policy.join('; '), 'X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer',
-  ];
+  const headers = ['Content-Security-Policy', policy.join('; '), 'Referrer-Policy', 'no-referrer'];
   return { status: 200, headers, type: 'text/html; charset=utf-8', body: [Buffer.from(html)] };
 }
 

@@ -9,7 +9,7 @@ const source = readFileSync(new URL('../operations/openapi.json', import.meta.ur
 const document = new OpenApiDocument(readJson(Buffer.from(source)));
 
 const commonHeaders = {
-  'x-request-id': '5f0c9a52-7b1e-4d0e-9c55-0d6c3a1f7e42', 'cache-control': 'no-store',
+  'x-request-id': '5f0c9a52-7b1e-4d0e-9c55-0d6c3a1f7e42', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff',
   'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1795262460',
 };
 const deprecated = {

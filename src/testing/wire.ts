@@ -295,10 +295,11 @@ export class Client {
 
 function checkFinal(status: number, headers: ReadonlyMap<string, string>, body: string, method: string): void {
   const id = headers.get('x-request-id') ?? '';
-  assert.match(id, /^[0-9a-z]{8,12}$/);
+  assert.match(id, /^\w[\w-]{11}$/);
   assert(!requestIds.has(id), 'every response has its own id');
   requestIds.add(id);
   assert.equal(headers.get('cache-control'), 'no-store');
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
   assert.notEqual(headers.get('date'), undefined);
   if (status === 204) return assert(!headers.has('content-length') && !headers.has('content-type'));
   assert.equal(headers.get('content-type'), 'application/json');

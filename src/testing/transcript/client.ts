@@ -91,6 +91,9 @@ const goodbyeResponse = new RegExp(`^${[
   'X-RateLimit-Limit: 60', 'X-RateLimit-Remaining: 60', 'X-RateLimit-Reset: \\d+', 'X-Request-Id: …', '', '',
 ].join('\n')}$`);
 
+/** Every final response has it, but none of version 0.1.0 did: records do not contain it. */
+const newHeader = 'X-Content-Type-Options: nosniff';
+
 /** Splits a stream of responses and normalizes each. Text that is not a response is kept as it is. */
 function normalize(text: string): string[] {
   const responses: string[] = [];
@@ -99,6 +102,9 @@ function normalize(text: string): string[] {
     if (headEnd < 0) return [...responses, rest];
     const [statusLine, ...lines] = rest.slice(0, headEnd).split('\r\n');
     const masked = lines.map((line) => line.replace(/^(Date|X-Request-Id): .+/, '$1: …')).sort();
+    const at = masked.indexOf(newHeader);
+    if (at >= 0) masked.splice(at, 1);
+    else if (!statusLine!.startsWith('HTTP/1.1 100 ')) masked.push(`<no ${newHeader}>`);
     const next = rest.indexOf('HTTP/1.1 ', headEnd + 4); // no response body contains this
     const body = rest.slice(headEnd + 4, next < 0 ? undefined : next);
     const response = [statusLine, ...masked, '', shorten(body)].join('\n');
@@ -110,7 +116,7 @@ function normalize(text: string): string[] {
 
 function shorten(original: string): string {
   const text = original.replace(/petstore_[0-9A-Za-z]{36}/g, '<key>').replace(goodbye, '<goodbye>')
-    .replace(/logged under (?:[0-9a-f]{16}-\d+|[0-9a-z]{8,12})\./, 'logged under ….');
+    .replace(/logged under (?:[0-9a-f]{16}-\d+|[\w-]{12})\./, 'logged under ….');
   if (text.length <= maxRecordedLength) return text;
   const hash = createHash('sha256').update(text, 'latin1').digest('hex').slice(0, 16);
   return `${text.slice(0, 150)}… (${text.length} characters, SHA-256 ${hash}…)`;

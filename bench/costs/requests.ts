@@ -1,0 +1,188 @@
+/**
+ * The dearest requests that are known, of each kind: what a client without a key can send in 16 KiB, and one with a key
+ * in a body of 64 KiB.
+ */
+import { bodies } from '../json/bodies.ts';
+
+/** One request. `Host` and `X-Forwarded-For` are added to it, and `Authorization` if it has a key. */
+export interface Kind {
+  /** What is special about it. */
+  readonly name: string;
+  readonly withKey: boolean;
+  /** Whether most of its cost is that of Node's parser. */
+  readonly isParsing?: true;
+  /** The request line and further header lines. */
+  readonly head: readonly string[];
+  readonly body: Buffer;
+}
+
+/** The most that one request without a key may have, and the body of one with a key. */
+const maxBytes = 16 * 1024;
+const maxBodyBytes = 64 * 1024;
+/** Room for the request line, and for the lines that are added. */
+const room = 300;
+
+/** As many copies of a text as fit. */
+const fill = (text: string, bytes = maxBytes - room): string => text.repeat(Math.floor(bytes / text.length));
+
+/** As many header lines as fit. */
+function lines(line: (index: number) => string, bytes = maxBytes - room): readonly string[] {
+  const all: string[] = [];
+  for (let length = 0; ;) {
+    const next = line(all.length);
+    length += next.length + 2;
+    if (length > bytes) return all;
+    all.push(next);
+  }
+}
+
+function kind(withKey: boolean, name: string, head: readonly string[], body: string | Buffer = ''): Kind {
+  return { name, withKey, head, body: Buffer.from(body as string, 'latin1') };
+}
+
+/** A GET of a path and query. */
+const get = (target: string): string => `GET ${target} HTTP/1.1`;
+const list = get('/v1/pets?limit=20');
+const create = 'POST /v1/pets HTTP/1.1';
+const json = 'Content-Type: application/json';
+const chunked = 'Transfer-Encoding: chunked';
+
+/** What each request without a key is compared with; the second one if the server closes its connection. */
+export const usual = kind(false, 'a 401', [list]);
+export const usualClosed = kind(false, 'a 401 that closes the connection', [list, 'Connection: close']);
+
+const pathUnits = [
+  '/%', '/%FF', '%FF', '/%41', '%41', 'a%41', '%C3%A4', '%F0%9F%90%95', '%2F', '/%2f', '%00', '%', '/', '/a', 'a', '"',
+  'ä', '/ä', `/${'a'.repeat(29)}`, `/petstore_${'a'.repeat(19)}`, '/petstore_', 'petstore_a',
+];
+const queryUnits = ['%', '&%41', '%41', '%C3%A4', 'a=&', '&', '=', 'limit=1&', '%41=%41&', 'a=%&'];
+/** Lists and other values of headers that the server reads. */
+const values: readonly [header: string, ...units: string[]][] = [
+  ['Accept', 'a', ',', ', ', 'text/html;', 'text/html;q=0,', ',text/html; q=0.000', ',\t'],
+  ['Authorization', 'a', 'Bearer ', ',', ' '],
+  ['Connection', 'a', ',', ', ', 'a,', 'close,', 'keep-alive, '],
+  ['Content-Length', '0'],
+  ['Content-Type', 'a', ';', '; a=b', ';charset=utf-8', ' ;', ';a="\\"'],
+  ['Cookie', 'a', 'a=b; '],
+  ['Expect', 'a', ',', ', ', '100-continue,', 'a,'],
+  ['Host', 'a', '%41', '%', 'a.', ':', '[', '[::', '0'],
+  ['Proxy-Connection', ',', 'close,'],
+  ['Transfer-Encoding', 'a', ',', 'chunked,', ', '],
+  ['X-Forwarded-For', 'a', ',', ', ', '1,', '[', '1.1.1.1,', '::1,', ' '],
+];
+/** Names of header lines. */
+const digits = (index: number): string => index.toString(36);
+const names: readonly [name: string, line: (index: number) => string][] = [
+  ['short ones', (index) => `${digits(index)}:`],
+  ['short ones with a value', (index) => `${digits(index)}: ${digits(index)}`],
+  ['one name', () => 'a:'],
+  ['one name of each case', (index) => `${index % 2 === 0 ? 'a' : 'A'}:b`],
+  ['Cookie', () => 'Cookie: a=b'],
+  ['Accept', () => 'Accept: a'],
+  ['Authorization', () => 'Authorization: a'],
+  ['Connection', () => 'Connection: a'],
+  ['Expect', () => 'Expect: a'],
+  ['Set-Cookie', () => 'Set-Cookie: a'],
+  ['X-Forwarded-For', () => 'X-Forwarded-For: a'],
+  ['__proto__', () => '__proto__: a'],
+  ['40 characters each', (index) => `${digits(index).padStart(40, 'a')}: b`],
+];
+const chunkUnits: readonly [name: string, unit: string][] = [
+  ['of 1 byte', '1\r\na\r\n'],
+  ['of 2 bytes', '2\r\naa\r\n'],
+  ['with an extension', '1;a\r\na\r\n'],
+  ['with a long extension', `1;a=${'b'.repeat(400)}\r\na\r\n`],
+];
+const chunks = (unit: string, bytes?: number, trailers = ''): string => `${fill(unit, bytes)}0\r\n${trailers}\r\n`;
+
+/** Below the base path, and outside it. */
+const places = ['/v1', ''];
+
+const withoutKey: readonly Kind[] = [
+  kind(false, 'a 401 with a body', [create, 'Content-Length: 2'], '{}'),
+  kind(false, 'a 401 with a chunked body', [create, chunked], '2\r\n{}\r\n0\r\n\r\n'),
+  ...pathUnits.flatMap((unit) => places.map((place) =>
+    kind(false, `path ${place}/ and ${unit}`, [get(`${place}/${fill(unit)}`)]))),
+  ...queryUnits.flatMap((unit) => ['/v1/pets', '/healthz'].map((path) =>
+    kind(false, `query of ${path}: ${unit}`, [get(`${path}?${fill(unit)}`)]))),
+  ...values.flatMap(([header, ...units]) => units.map((unit) =>
+    kind(false, `${header}: ${unit}`, [header === 'Accept' ? get('/') : list, `${header}: ${fill(unit)}`]))),
+  ...names.map(([name, line]) => kind(false, `many lines: ${name}`, [list, ...lines(line)])),
+  ...names.map(([name, line]) => kind(false, `99 lines: ${name}`, [list, ...lines(line).slice(0, 95)])),
+  ...chunkUnits.flatMap(([name, unit]) => [create, get('/healthz')].map((line): Kind =>
+    ({ ...kind(false, `chunks ${name} for ${line.slice(0, -9)}`, [line, chunked], chunks(unit)), isParsing: true }))),
+  kind(false, 'many trailers', [create, chunked], chunks('0', 0, 'a: b\r\n'.repeat(2_500))),
+  kind(false, 'a long trailer', [create, chunked], chunks('0', 0, `a: ${fill('b')}\r\n`)),
+  kind(false, 'a body', [create, `Content-Length: ${maxBytes - room}`], fill('a')),
+  ...['/docs', '/openapi.json', '/readyz', '/nowhere'].map((path) => kind(false, `GET ${path}`, [get(path)])),
+  kind(false, 'CONNECT', ['CONNECT a:1 HTTP/1.1']),
+  kind(false, 'OPTIONS', ['OPTIONS * HTTP/1.1']),
+  kind(false, 'another version', ['GET / HTTP/3.0']),
+  kind(false, 'an absolute URL', [get(`http://${fill('a')}/`)]),
+  kind(false, 'a long scheme', [get(fill('a'))]),
+];
+
+/** A NewPet whose name fills the body. */
+const petNamed = (unit: string): string => `{"name":"${fill(unit, maxBodyBytes - 100)}","categoryId":1}`;
+/** A create of a usual animal. */
+export const usualCreate = createOf('a create', JSON.stringify({ name: 'Rex', categoryId: 1 }));
+const petIn = (categoryId: string): string => `{"name":"a","categoryId":${categoryId}}`;
+const length = maxBodyBytes - 100;
+
+const pets: readonly [name: string, body: string][] = [
+  ...['a', '\\u0041', '\\u0000', '\\ud800', '\\n', '\\"', '\u00c3\u00a4', '\u00f0\u009f\u0090\u0095'].map(
+    (unit): [string, string] => [`a name of ${unit}`, petNamed(unit)]),
+  ['a number of 1', petIn(fill('1', length))],
+  ['a number 1000…e-64000', petIn(`1${fill('0', length - 10)}e-${length - 11}`)],
+  ['a number 0.000…1', petIn(`0.${fill('0', length - 10)}1`)],
+  ['a number 0.000…1e64000', petIn(`0.${fill('0', length - 20)}1e${length - 19}`)],
+  ['a number 0.000…', petIn(`0.${fill('0', length)}`)],
+  ['an exponent of 1', petIn(`1e${fill('1', length)}`)],
+  ['an exponent of 0', petIn(`1e${fill('0', length)}`)],
+  ['an exponent of -0', petIn(`1e-${fill('0', length)}`)],
+  ['a wrong status', `{"name":"a","categoryId":1,"status":"${fill('a', length)}"}`],
+  ['wrong members', `{"name":${'['.repeat(9_000)}${']'.repeat(9_000)},"categoryId":"${fill('a', 30_000)}"}`],
+  ['no required members', `{${Array.from({ length: 6_000 }, (_, index) => `"${digits(index)}":1`).join()}}`],
+];
+
+/** A create with a body, all at once or in chunks of this size. */
+function createOf(name: string, body: string | Buffer, chunkBytes?: number): Kind {
+  const bytes = Buffer.from(body as string, 'latin1');
+  if (chunkBytes === undefined) return kind(true, name, [create, json, `Content-Length: ${bytes.length}`], bytes);
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    const piece = bytes.subarray(at, at + chunkBytes);
+    pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));
+  }
+  return kind(true, name, [create, json, chunked], Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]));
+}
+
+const withKey: readonly Kind[] = [
+  ...bodies.map(({ name, bytes }) => createOf(`body: ${name}`, bytes)),
+  ...pets.map(([name, body]) => createOf(`pet: ${name}`, body)),
+  ...[1, 2, 16].map((bytes): Kind => {
+    const body = petNamed('a').slice(0, Math.floor((maxBodyBytes * bytes) / (bytes + 6)));
+    return { ...createOf(`chunks of ${bytes}`, body, bytes), isParsing: true };
+  }),
+  ...pathUnits.map((unit) => kind(true, `path ${unit}`, [get(`/v1/pets/${fill(unit)}`)])),
+  ...queryUnits.map((unit) => kind(true, `query: ${unit}`, [get(`/v1/pets?${fill(unit)}`)])),
+  ...values.filter(([header]) => header !== 'Authorization').flatMap(([header, ...units]) => units.map((unit) =>
+    kind(true, `${header}: ${unit}`, [create, ...(header === 'Content-Type' ? [] : [json]),
+      ...(header === 'Content-Length' ? [] : ['Content-Length: 2']),
+      `${header}: ${header === 'Content-Type' ? 'application/json' : ''}${fill(unit)}`], '{}'))),
+  ...['a', ',', ', ', 'identity,'].map((unit) => kind(true, `Content-Encoding: ${unit}`,
+    [create, json, `Content-Encoding: ${fill(unit)}`, 'Content-Length: 2'], '{}')),
+  ...names.filter(([name]) => name !== 'Authorization').map(([name, line]) =>
+    kind(true, `many lines: ${name}`, [list, ...lines(line)])),
+];
+
+/** All kinds of requests. */
+export const kinds: readonly Kind[] = [...withoutKey, ...withKey];
+/** Those whose path a log has to show. */
+export const logged: readonly Kind[] = withoutKey.filter(({ name }) => /^(path \/v1|X-Forwarded-For)/.test(name));
+
+/** An array of ordinary objects: reading it with `JSON.parse` is what a request with a key is compared with. */
+export const usualBody: Buffer = (() => {
+  const item = JSON.stringify({ name: 'Rex', categoryId: 1, status: 'available' });
+  return Buffer.from(`[${fill(`${item},`, maxBodyBytes - 2 - item.length)}${item}]`);
+})();
