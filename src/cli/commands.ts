@@ -4,6 +4,7 @@ import { NoResponseError, runCommand } from '../control/command-client.ts';
 import type { Command, CommandName, PlanRequest, Result } from '../control/commands.ts';
 import { askStatus } from '../control/status-client.ts';
 import { OperatorError } from '../domain/operator-error.ts';
+import { isStdout } from '../files/output.ts';
 import {
   dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
 } from '../flags.ts';
@@ -32,6 +33,7 @@ export const options = {
   grace: { type: 'string' },
   orders: { type: 'boolean' },
   format: { type: 'string' },
+  force: { type: 'boolean' },
   'keep-ids': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
@@ -62,7 +64,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   restore: { args: ['FROM'], flags: [], run: restoreBackup },
   verify: { args: [], flags: [], run: verifyFolder },
   salvage: { args: ['TO'], flags: [], run: salvageFolder },
-  export: { args: ['[FILE]'], flags: ['orders', 'format'], run: exportAll },
+  export: { args: ['[FILE]'], flags: ['orders', 'format', 'force'], run: exportAll },
   import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
 };
 
@@ -150,14 +152,14 @@ async function salvageFolder(flags: Flags, to: string): Promise<Outcome> {
 }
 
 async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
-  const { format = 'ndjson' } = flags;
+  const { format = 'ndjson', force = false } = flags;
   if (format !== 'ndjson' && format !== 'json') throw invalidValue('--format', format, 'ndjson or json');
   const folder = folderOf(flags);
-  const path = file === undefined ? null : resolve(file);
+  const path = file === undefined || isStdout(file) ? null : resolve(file);
   const what = flags.orders ? 'orders' : 'animals';
   if (flags.json && path === null) throw usageError(`export --json needs FILE, because stdout is for the ${what}`);
   const { count, unsynced } = await withProgress('export', (progress) => {
-    return exportRecords({ folder, what, format, path, log, progress });
+    return exportRecords({ folder, what, format, path, force, log, progress });
   });
   const note = `exported ${count} ${what}${path === null ? '' : ` to ${path}`}`;
   return { report: { path, what, count, unsynced }, note, unsynced };

@@ -77,7 +77,9 @@ for (const running of [false, true]) {
     assert.ok(Array.isArray(notes));
     const copied = await run('salvage', restored!, salvaged!);
     assert.deepEqual(copied, { path: salvaged, animals: 2, keys: 1, orders: 0, lost: [], unsynced: null });
-    assert.deepEqual(await run('export', folder, file), { path: file, what: 'animals', count: 2, unsynced: null });
+    assert.deepEqual(await run('export', folder, '--force', file), {
+      path: file, what: 'animals', count: 2, unsynced: null,
+    });
     assert.match(readFileSync(file, 'utf8'), /^\{"id":1,.*\n\{"id":2,.*\n$/);
     done.push('status'); // see status.test.ts
     assert.deepEqual(Object.keys(commands).filter((name) => !done.includes(name)), [], 'these were not tried');

@@ -26,6 +26,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { isSame, statOf, type Identity } from '../files/identity.ts';
 import { syncFolder } from '../files/replace.ts';
+import { refuseReserved } from '../files/reserved-names.ts';
 import { Channel, ConnectionClosedError, sendMessage } from './channel.ts';
 
 /** How the holder of a lock identifies itself. */
@@ -241,6 +242,7 @@ async function makeFolder(folder: string, syncs: boolean): Promise<void> {
     });
   }
   await makeFolder(dirname(folder), true);
+  refuseReserved(folder); // it may be in another data folder
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {

@@ -22,7 +22,7 @@ const silent = (line: string): never => assert.fail(line);
 const progress = new Progress('test');
 
 const exportTo = (folder: string, path: string, more: Partial<ExportOptions> = {}): Promise<Exported> =>
-  exportRecords({ folder, path, what: 'animals', format: 'ndjson', log: silent, progress, ...more });
+  exportRecords({ folder, path, what: 'animals', format: 'ndjson', force: true, log: silent, progress, ...more });
 
 async function exported(folder: string, more: Partial<ExportOptions> = {}): Promise<string> {
   const path = join(folder, '../exported');
