@@ -119,7 +119,8 @@ async function makeBackup(flags: Flags, to: string): Promise<Outcome> {
 
 async function restoreBackup(flags: Flags, from: string): Promise<Outcome> {
   const path = folderOf(flags);
-  const { sequence: lastRecord, createdAt, unsynced } = await restore(resolve(from), path);
+  const made = await withProgress('restore', (progress) => restore(resolve(from), path, progress));
+  const { sequence: lastRecord, createdAt, unsynced } = made;
   const note = `restored ${path} as it was at ${createdAt}, up to record ${lastRecord} of its journal`;
   return { report: { path, createdAt, lastRecord, unsynced }, note, unsynced };
 }
