@@ -171,13 +171,14 @@ async function importFiles(flags: Flags, ...files: string[]): Promise<Outcome> {
   const folder = folderOf(flags);
   const keepIds = flags['keep-ids'] ?? false;
   const paths = files.map((file) => resolve(file));
-  const { count, firstId, lastId, unsynced } = await withProgress('import', (progress) => {
+  const { count, firstId, lastId, warning, unsynced } = await withProgress('import', (progress) => {
     return work({ folder, paths, keepIds, now: Date.now, log, progress });
   });
   // An id of an order can exceed 2^53, beyond which many readers of JSON round numbers.
   const ids = count === 0 ? { firstId: null, lastId: null } : { firstId: `${firstId}`, lastId: `${lastId}` };
   return {
-    report: { path: folder, what, count, ...ids, unsynced },
+    report: { path: folder, what, count, ...ids, warning, unsynced },
+    warning,
     note: `imported ${count} ${what}${count === 0 ? '' : `, with ids from ${firstId} to ${lastId}`}`,
     unsynced,
   };

@@ -39,6 +39,7 @@ export interface RecordNumbers {
   readonly keyChanges: number;
 }
 const numberNames = ['durable', 'keyChanges'] as const;
+const maxNumber = 99_999_999_999_999;
 const noNumbers: RecordNumbers = { durable: 0, keyChanges: 0 };
 
 /** What a file states besides its records. */
@@ -160,6 +161,10 @@ function readHead(document: JsonObject, format: RecordFormat, bytes: Buffer): Re
   if (members.has('crc32') && bytes.toString('latin1', end) !== checksumPart(crc32(bytes, 0, end))) {
     throw new Error('the file does not match its "crc32" (if you edited the file on purpose, remove that member)');
   }
-  const number = (name: keyof RecordNumbers): number => (members.has(name) ? countMember(document, name) : 0);
+  const number = (name: keyof RecordNumbers): number => {
+    const value = members.has(name) ? countMember(document, name) : 0;
+    if (value <= maxNumber) return value;
+    throw new Error(`"${name}" may be ${maxNumber} at most`); // a larger one could become one that is not exact
+  };
   return { durable: number('durable'), keyChanges: number('keyChanges') };
 }

@@ -465,3 +465,17 @@ test('without the lock no change is made', async (t) => {
   assert.deepEqual([ring.keys, readFileSync(join(folder, 'keys.json'), 'utf8')], [keys, before]);
   assert.deepEqual(readdirSync(folder), ['keys.json']);
 });
+
+test('a key whose next id, and a number of changes whose next one, could not be read are refused', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'keys.json');
+  await new KeyRing(folder).create('a', pro, null, now);
+  const text = readFileSync(path, 'utf8').replace(/,"crc32".*/, '}');
+  writeFileSync(path, text.replace('"k1"', '"k999999999999999"'));
+  await assert.rejects(new KeyRing(folder).create('b', pro, null, now), {
+    message: `${path} has a key k999999999999999, and larger ids cannot be assigned; renumber it`,
+  });
+  assert.equal(new KeyRing(folder).keys.length, 1);
+  writeFileSync(path, text.replace('"keyChanges":1', `"keyChanges":${Number.MAX_SAFE_INTEGER}`));
+  assert.throws(() => new KeyRing(folder), /line 1: "keyChanges" may be 99999999999999 at most; correct the file/);
+});

@@ -16,6 +16,9 @@ interface KnownSecret {
 export const keysName = 'keys.json';
 export const keysFormat = { name: 'petstore-keys', member: 'keys' };
 
+/** The number in an id has at most 15 digits (docs/files.md). */
+const maxKeyNumber = 999_999_999_999_999;
+
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when the file has been replaced. */
 export class KeyRing {
   readonly #path: string;
@@ -104,6 +107,9 @@ export class KeyRing {
     const key = await this.#change(() => {
       // Keys are never removed, so no id is used twice.
       const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
+      if (highest >= maxKeyNumber) {
+        throw new OperatorError(`${this.#path} has a key k${highest}, and larger ids cannot be assigned; renumber it`);
+      }
       const id = `k${highest + 1}`;
       return { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [storedSecret(secret)] };
     });

@@ -24,7 +24,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { damaged } from '../files/errors.ts';
 import { readLines } from '../files/lines.ts';
-import { decodeLine } from './journal-format.ts';
+import { decodeLine, maxSequence } from './journal-format.ts';
 import { listSegments, segmentPath, type Segment, type TornEnd } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
@@ -106,6 +106,10 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
     segments.push({ first, bytes: intactBytes });
   }
   const end = Math.max(last, snapshotSequence);
+  if (end > maxSequence) {
+    const path = numbers.length === 0 || end > last ? `${folder}/pets.json` : segmentPath(folder, numbers.at(-1)!);
+    throw damaged(path, 1, `the number of a record is ${end}, but may be ${maxSequence} at most`);
+  }
   if (end < recorded) {
     const segment = last < snapshotSequence ? undefined : numbers.at(-1);
     throw missing(segment === undefined ? `${folder}/pets.json` : segmentPath(folder, segment), end, recorded);

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Program, type Ended } from '../../harness/program.ts';
-import { cliPath, petstore, startServer } from '../../harness/server.ts';
+import { cliPath, makeKey, petstore, startServer } from '../../harness/server.ts';
 
 const linesOf = (count: number): string =>
   Array.from({ length: count }, (_, i) => `{"id":${i + 1},"name":"n${i}","categoryId":1,"status":"sold"}\n`).join('');
@@ -187,4 +187,29 @@ test('an export to /dev/stdout writes to stdout: a pipe, a file or a file that i
   assert.equal(readFileSync(file, 'utf8'), linesOf(2).repeat(2));
   await shell('| cat > "$3"');
   assert.equal(readFileSync(file, 'utf8'), linesOf(2));
+});
+
+test('an import with the largest id warns, and the refusals of creates do not say to try again', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, file] = [join(parent, 'store'), join(parent, 'animals')];
+  writeFileSync(file, '{"id":999999999999999,"name":"Rex","categoryId":1}');
+  const { stderr } = await succeeded(petstore(t, folder, 'import', '--keep-ids', file));
+  const [note, warning = '', ...more] = stderr.split('\n');
+  assert.match(note!, /^imported 1 animals?, with ids from 9{15} to 9{15}$/);
+  assert.match(warning, /^petstore: the id 9{15} has been assigned, .* no animal can be added; export the animals, /);
+  assert.deepEqual(more, ['']);
+  const secret = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
+  const body = '{"name":"Mia","categoryId":1}';
+  const response = await fetch(`${server.address}/v1/pets`, { method: 'POST', headers, body });
+  const { code, message } = await response.json() as { code: string; message: string };
+  assert.deepEqual([response.status, code], [503, 'storage_unavailable']);
+  assert.equal(response.headers.get('Retry-After'), null);
+  assert.match(message, /^The animal could not be saved, and no later one can be: .* The operator of this service /);
+  assert.equal((await fetch(`${server.address}/v1/pets`, { headers })).status, 200);
+  assert.equal((await fetch(`${server.address}/readyz`)).status, 503);
+  const status = await succeeded(petstore(t, folder, 'status'));
+  assert.match(status.stdout, /^state +refusing creates since .*: the id 9{15} has been assigned/);
+  assert.match((await server.stop()).stderr, /^petstore: \S+store: the id 9{15} has been assigned/m);
 });

@@ -20,6 +20,7 @@ import { JsonObject, readJson, type JsonValue } from '../json/read.ts';
 import { quoted } from '../json/source.ts';
 import { keysName } from '../keys/key-ring.ts';
 import { usageName } from '../limits/usage-file.ts';
+import { maxSequence } from '../store/journal-format.ts';
 import { segmentPath } from '../store/journal-segment.ts';
 import { ordersName } from '../store/orders.ts';
 
@@ -98,7 +99,7 @@ function decode(document: JsonObject): Manifest {
   const store = stringMember(document, 'store');
   check(/^[0-9a-f]{32}$/.test(store), '"store" must be 32 hexadecimal digits');
   const sequence = countMember(document, 'sequence');
-  check(sequence < maxSequence, `"sequence" must be less than ${maxSequence}`);
+  check(sequence <= maxSequence, `"sequence" may be ${maxSequence} at most`);
   const createdAt = new Date(timeMember(document, 'createdAt')).toISOString();
   const files = new Map<string, FileRecord>();
   const expected = fileNames(sequence);
@@ -114,9 +115,6 @@ function decode(document: JsonObject): Manifest {
   for (const name of expected) check(files.has(name), `${name} is not listed`);
   return { store, sequence, createdAt, files: [...files.values()] };
 }
-
-/** The number of a segment has at most 15 digits. */
-const maxSequence = 999_999_999_999_999;
 
 function check(isValid: boolean, rule: string): void {
   if (!isValid) throw new Error(rule);

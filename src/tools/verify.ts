@@ -7,8 +7,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
-import { petLine, readNewPet } from '../domain/pet.ts';
+import { idWarning, petLine, readNewPet } from '../domain/pet.ts';
 import { DiskError, diskError } from '../files/errors.ts';
 import { readRecords } from '../files/record-file.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
@@ -188,6 +189,8 @@ async function addFindings(
     const animals = counted(count - inSnapshot, 'animal');
     content.push(`journal: ${counted(segments.length, 'segment')}, ${animals}, up to record ${last}`);
     counts.lastRecord = last;
+    const warning = idWarning(Math.max(snapshot?.lastId ?? 0, previous));
+    if (warning !== null) notes.push(warning);
     counts.animals = snapshot === undefined ? null : count;
     if (torn === null) return;
     const cause = 'a crash cut it off, or a server is writing it';
@@ -196,10 +199,6 @@ async function addFindings(
   if (manifest !== null && store !== undefined) {
     await check(() => checkContent(folder, manifest, store, counts.lastRecord));
   }
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** The line that the program writes for the animal in a line; null if there is none. */
