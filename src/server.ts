@@ -5,6 +5,7 @@ import { ServedCertificate } from './certificate.ts';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { readSamples, startDemo } from './demo.ts';
+import { counted } from './domain/counted.ts';
 import { Ending } from './ending.ts';
 import { isActive } from './keys/key.ts';
 import { ServerLog } from './observe/server-log.ts';
@@ -57,7 +58,7 @@ async function serve(config: Config): Promise<void> {
 /** Logs what the folder has. */
 function report({ path, pets, keys }: DataFolder, address: string): void {
   const animals = pets.table.count;
-  log(`${animals} animals in ${path}`, 'info', { animals, folder: path, address });
+  log(`${counted(animals, 'animal')} in ${path}`, 'info', { animals, folder: path, address });
   if (keys.keys.some((key) => isActive(key, Date.now()))) return;
   const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
   const command = `node ${cli} keys create --name me --plan free --data ${shellWord(path)}`;

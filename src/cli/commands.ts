@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { NoResponseError, runCommand } from '../control/command-client.ts';
 import type { Command, CommandName, PlanRequest, Result } from '../control/commands.ts';
 import { askStatus } from '../control/status-client.ts';
+import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { isStdout } from '../files/output.ts';
 import {
@@ -113,7 +114,7 @@ async function showUsage(flags: Flags, id?: string): Promise<Outcome> {
 async function makeBackup(flags: Flags, to: string): Promise<Outcome> {
   const path = resolve(to);
   const made = await withProgress('backup', (progress) => backUp(folderOf(flags), path, log, progress));
-  const note = `wrote a backup with ${made.animals} animals to ${path}`;
+  const note = `wrote a backup with ${counted(made.animals, 'animal')} to ${path}`;
   return { report: { path, ...made }, note, unsynced: made.unsynced };
 }
 
@@ -146,7 +147,7 @@ async function salvageFolder(flags: Flags, to: string): Promise<Outcome> {
   const { animals, keys, orders, lost, unsynced } = await salvage(folderOf(flags), path);
   return {
     report: { path, animals, keys, orders, lost, unsynced },
-    note: `copied ${animals} animals, ${keys} keys and ${orders} orders to ${path}`,
+    note: `copied ${counted(animals, 'animal')}, ${counted(keys, 'key')} and ${counted(orders, 'order')} to ${path}`,
     problems: lost.map((line) => `lost: ${line}`),
     unsynced,
   };
@@ -162,7 +163,7 @@ async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
   const { count, unsynced } = await withProgress('export', (progress) => {
     return exportRecords({ folder, what, format, path, force, log, progress });
   });
-  const note = `exported ${count} ${what}${path === null ? '' : ` to ${path}`}`;
+  const note = `exported ${counted(count, what.slice(0, -1))}${path === null ? '' : ` to ${path}`}`;
   return { report: { path, what, count, unsynced }, note, unsynced };
 }
 
@@ -179,9 +180,15 @@ async function importFiles(flags: Flags, ...files: string[]): Promise<Outcome> {
   return {
     report: { path: folder, what, count, ...ids, warning, unsynced },
     warning,
-    note: `imported ${count} ${what}${count === 0 ? '' : `, with ids from ${firstId} to ${lastId}`}`,
+    note: `imported ${counted(count, what.slice(0, -1))}${idsText(count, firstId, lastId)}`,
     unsynced,
   };
+}
+
+/** The ids of what was imported, for a sentence. */
+function idsText(count: number, firstId: bigint | number, lastId: bigint | number): string {
+  if (count === 0) return '';
+  return count === 1 ? `, with the id ${firstId}` : `, with ids from ${firstId} to ${lastId}`;
 }
 
 async function withProgress<T>(label: string, work: (progress: Progress) => Promise<T>): Promise<T> {

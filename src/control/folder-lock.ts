@@ -22,6 +22,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { isSame, statOf, type Identity } from '../files/identity.ts';
@@ -82,7 +83,7 @@ export class FolderLock {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
     if (excess > 0) {
-      const problem = `the data folder's path is ${excess} bytes too long for the lock's socket`;
+      const problem = `the data folder's path is ${counted(excess, 'byte')} too long for the lock's socket`;
       throw new OperatorError(`${problem}: ${folder}; choose a shorter one with --data`);
     }
     const lock = new FolderLock(kind);

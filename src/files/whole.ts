@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { counted } from '../domain/counted.ts';
 import { DamagedFileError, diskError } from './errors.ts';
 import { sizeOf } from './lines.ts';
 
@@ -10,7 +11,7 @@ export function readWhole(path: string, maxBytes: number): Buffer | undefined {
   const size = sizeOf(path);
   if (size === undefined) return undefined;
   if (size > maxBytes) {
-    throw new DamagedFileError(path, 1, `the file has ${size} bytes, but may have ${maxBytes} at most`);
+    throw new DamagedFileError(path, 1, `the file has ${counted(size, 'byte')}, but may have ${maxBytes} at most`);
   }
   try {
     return readFileSync(path);

@@ -256,14 +256,14 @@ test('a missing or old file is refused if more changes are recorded', async (t) 
   assert.deepEqual([ring.changes, changed], [2, 2]);
   new KeyRing(folder).checkChanges(2);
   const advice = 'restore it from a backup, or remove usage.json to go on without the later changes';
-  const refused = (changes: number) => ({
-    message: `${file} is missing or an old copy: ${changes} changes were made to it, but 2 according to usage.json; ` +
+  const refused = (changes: string) => ({
+    message: `${file} is missing or an old copy: ${changes} made to it, but 2 according to usage.json; ` +
       `nothing was changed; ${advice}`,
   });
   writeFileSync(file, old);
-  assert.throws(() => new KeyRing(folder).checkChanges(2), refused(1));
+  assert.throws(() => new KeyRing(folder).checkChanges(2), refused('1 change was'));
   rmSync(file);
-  assert.throws(() => new KeyRing(folder).checkChanges(2), refused(0));
+  assert.throws(() => new KeyRing(folder).checkChanges(2), refused('0 changes were'));
 });
 
 /** The text of a file without its checksum, as if an operator had edited it. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { unsyncedReason } from '../files/errors.ts';
 import { readRecords, writeRecords, type RecordHead } from '../files/record-file.ts';
@@ -71,7 +72,8 @@ export class KeyRing {
   /** Throws an OperatorError if the last `recorded` changes of the keys are not in the file. */
   checkChanges(recorded: number): void {
     if (this.#changes >= recorded) return;
-    const problem = `${this.#path} is missing or an old copy: ${this.#changes} changes were made to it`;
+    const changes = counted(this.#changes, 'change was', 'changes were');
+    const problem = `${this.#path} is missing or an old copy: ${changes} made to it`;
     const advice = 'restore it from a backup, or remove usage.json to go on without the later changes';
     throw new OperatorError(`${problem}, but ${recorded} according to usage.json; nothing was changed; ${advice}`);
   }

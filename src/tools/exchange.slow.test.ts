@@ -195,7 +195,7 @@ test('an import with the largest id warns, and the refusals of creates do not sa
   writeFileSync(file, '{"id":999999999999999,"name":"Rex","categoryId":1}');
   const { stderr } = await succeeded(petstore(t, folder, 'import', '--keep-ids', file));
   const [note, warning = '', ...more] = stderr.split('\n');
-  assert.match(note!, /^imported 1 animals?, with ids from 9{15} to 9{15}$/);
+  assert.equal(note, 'imported 1 animal, with the id 999999999999999');
   assert.match(warning, /^petstore: the id 9{15} has been assigned, .* no animal can be added; export the animals, /);
   assert.deepEqual(more, ['']);
   const secret = await makeKey(t, folder);

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { readChunks } from '../files/chunks.ts';
 import { crc32 } from '../files/crc32.ts';
@@ -131,13 +132,15 @@ export function checkLength(folder: string, { name, bytes }: FileRecord): void {
   }
   if (found === undefined) throw broken(path, 'it is missing');
   if (!found.isFile()) throw broken(path, 'it is a link, or not a regular file');
-  if (found.size !== bytes) throw broken(path, `it has ${found.size} bytes, but should have ${bytes}`);
+  if (found.size !== bytes) throw broken(path, `it has ${counted(found.size, 'byte')}, but should have ${bytes}`);
 }
 
 /** Throws an OperatorError that names `path` if a file in `folder` is not as the manifest says. */
 export function compareFile(folder: string, expected: FileRecord, path = join(folder, expected.name)): void {
   const { bytes, sha256 } = describeFile(folder, expected.name);
-  if (bytes !== expected.bytes) throw broken(path, `it has ${bytes} bytes, but should have ${expected.bytes}`);
+  if (bytes !== expected.bytes) {
+    throw broken(path, `it has ${counted(bytes, 'byte')}, but should have ${expected.bytes}`);
+  }
   if (sha256 !== expected.sha256) throw broken(path, `its SHA-256 is not the one in ${manifestName}`);
 }
 

@@ -87,7 +87,8 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
   if (manifest !== null && findings.damage.length + findings.unreadable.length === 0) {
     await tryIn(findings, () => {
       for (const expected of manifest.files) compareFile(folder, expected);
-      findings.content.push(`${manifestName}: all ${manifest.files.length} files are as it says`);
+      const files = counted(manifest.files.length, 'file is', 'files are');
+      findings.content.push(`${manifestName}: all ${files} as it says`);
     });
   }
   for (const name of names) {
