@@ -93,14 +93,23 @@ async function readCertificate(files: TlsFiles): Promise<Certificate> {
   throw new OperatorError(`${files.cert} is invalid: its expiry time cannot be read; use another certificate`);
 }
 
-/** Reads a regular file. Others are refused: opening a FIFO waits for a writer. Rejects with OperatorError. */
+/** A certificate with its chain has a few KB. */
+const maxPemBytes = 1024 * 1024;
+
+/**
+ * Reads a regular file of at most 1 MiB. Others are refused: opening a FIFO waits for a writer. Rejects with
+ * OperatorError.
+ */
 async function readPem(path: string, rule: string): Promise<Buffer> {
+  let problem;
   try {
-    if ((await stat(path)).isFile()) return await readFile(path);
+    const stats = await stat(path);
+    if (stats.isFile() && stats.size <= maxPemBytes) return await readFile(path);
+    problem = stats.isFile() ? `it has more than ${maxPemBytes} bytes` : 'it is not a regular file';
   } catch (error) {
     throw diskError('read', path, error);
   }
-  throw new OperatorError(`cannot read ${path}: it is not a regular file; ${rule}`);
+  throw new OperatorError(`cannot read ${path}: ${problem}; ${rule}`);
 }
 
 /** Returns what `parse` returns. If it throws, the file is invalid. */

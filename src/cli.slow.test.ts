@@ -1,7 +1,9 @@
 /** The command `petstore` as a process, with and without a running server. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -477,7 +479,7 @@ test('a new folder or file is kept if its name cannot be synced, and the command
   await succeeded(petstore(t, folder, 'backup', good));
   for (const [name, done, made, ...args] of [
     ['backup', 'wrote a backup with 0 animals to', 'folder was created', '--data', folder],
-    ['salvage', 'copied 0 animals, 1 keys and 0 orders to', 'folder was created', '--data', folder],
+    ['salvage', 'copied 0 animals, 1 key and 0 orders to', 'folder was created', '--data', folder],
     ['export', 'exported 0 animals to', 'file was replaced', '--data', folder],
     ['restore', 'restored', 'folder was created'],
   ]) {
@@ -565,4 +567,36 @@ test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {
   assert.match((await succeeded(run('create', '--name', 'with space', '--plan', 'pro'))).stdout, secretLine);
   assert.equal((JSON.parse((await succeeded(run('list', '--json'))).stdout) as KeyReport[])[0]?.name, 'with space');
   assert.equal(statSync(cliPath).mode & 0o111, 0o111);
+});
+
+test('if the current folder was removed, every command and the server say so in one line', async (t) => {
+  const parent = temporaryFolder(t);
+  const commands = [
+    'status', 'keys list', 'usage', 'backup x', 'restore x', 'verify', 'salvage x', 'export x', 'import x',
+  ];
+  for (const [index, command] of [...commands, 'serve --log-format text'].entries()) {
+    const gone = join(parent, `${index}`);
+    mkdirSync(gone);
+    const script = 'cd "$0" && rmdir "$0" && exec "$@"';
+    const run = ['sh', '-c', script, gone, process.execPath, cliPath, ...command.split(' ')];
+    const { code, stderr } = await new Program(t, run).ended;
+    const line = 'petstore: the current folder does not exist any more; change to another one\n';
+    assert.deepEqual([code, stderr], [1, line], command);
+  }
+});
+
+test('if the data folder is a file or a loop of links, every command says which path to check', async (t) => {
+  const parent = temporaryFolder(t);
+  const [file, loop] = [join(parent, 'file'), join(parent, 'loop')];
+  writeFileSync(file, '');
+  symlinkSync(loop, loop);
+  const commands = [['status'], ['keys', 'list'], ['usage'], ['verify'], ['backup', join(parent, 'x')], ['export']];
+  for (const path of [file, loop, join(file, 'below'), join(parent, 'x'.repeat(300))]) {
+    for (const command of commands) {
+      const { code, stderr } = await petstore(t, path, ...command);
+      assert.match(stderr, /^petstore: [^\n]+; (check the path|choose a shorter path|name the folder)[^\n]*\n$/);
+      assert.ok(stderr.includes(path), stderr);
+      assert.equal(code, command[0] === 'verify' ? 2 : 1);
+    }
+  }
 });

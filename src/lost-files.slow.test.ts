@@ -186,7 +186,7 @@ test('a start and the commands refuse a FIFO in place of a file at once, and nam
     const salvaged = await petstore(t, folder, 'salvage', join(folder, '..', 'salvaged'));
     assert.equal(salvaged.code, 1);
     assert.ok(salvaged.stderr.includes(line.replace('cannot', 'lost: cannot')), salvaged.stderr);
-    assert.match(salvaged.stderr, name === 'pets.json' ? /copied 0 animals, 1 keys/ : /copied 2 animals/);
+    assert.match(salvaged.stderr, name === 'pets.json' ? /copied 0 animals, 1 key and/ : /copied 2 animals/);
   }
   makePipe(join(backup, 'keys.json'));
   const restored = await petstore(t, join(temporaryFolder(t), 'new'), 'restore', backup);

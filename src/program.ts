@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Log } from './domain/log.ts';
 import { OperatorError } from './domain/operator-error.ts';
+import { describeError, systemError } from './files/errors.ts';
 import { eventLine } from './observe/line.ts';
 
 /** Clears the line of a terminal, in which there may be a progress bar. */
@@ -31,16 +32,18 @@ export async function runProgram(
   main: () => Promise<void>, logError = log, end: (exitCode: number) => unknown = process.exit,
 ): Promise<void> {
   process.stdout.on('error', (error) => {
-    logError(`cannot write to stdout: ${error.message}`, 'error');
+    const { message, remedy } = describeError(error);
+    logError(`cannot write to stdout: ${message}${remedy === undefined ? '' : `; ${remedy}`}`, 'error');
     end(1);
   });
   process.stderr.on('error', () => {}); // the reader of the log has closed it
   try {
     await main();
   } catch (error) {
-    const system = error instanceof Error && 'syscall' in error;
-    if (!(error instanceof OperatorError) && !system) throw error;
-    logError(error.message, 'error');
-    end(error instanceof OperatorError ? error.exitCode : 1);
+    const isSystem = error instanceof Error && 'syscall' in error;
+    if (!(error instanceof OperatorError) && !isSystem) throw error;
+    const { message, exitCode } = systemError(error);
+    logError(message, 'error');
+    end(exitCode);
   }
 }

@@ -6,6 +6,7 @@ import { readConfig, requestedLogFormat, serverHelp, type Config } from './confi
 import { DataFolder } from './data-folder.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { handOverSignals } from './early-signals.ts';
+import { counted } from './domain/counted.ts';
 import { Ending } from './ending.ts';
 import { isActive } from './keys/key.ts';
 import { ServerLog } from './observe/server-log.ts';
@@ -70,7 +71,7 @@ async function serve(config: Config): Promise<void> {
 /** Logs what the folder has. */
 function report({ path, pets, keys }: DataFolder, address: string): void {
   const animals = pets.table.count;
-  log(`${animals} animals in ${path}`, 'info', { animals, folder: path, address });
+  log(`${counted(animals, 'animal')} in ${path}`, 'info', { animals, folder: path, address });
   if (keys.keys.some((key) => isActive(key, Date.now()))) return;
   const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
   const command = `node ${cli} keys create --name me --plan free --data ${shellWord(path)}`;

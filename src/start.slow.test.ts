@@ -144,7 +144,7 @@ test('while the animals are read, backup and export wait, verify and salvage wor
   assert.deepEqual([verified.code, verified.stderr], [0, '']);
   assert.match(verified.stdout, new RegExp(`^pets\\.json: ${animals} animals`, 'm'));
   const salvaged = await petstore(t, folder, 'salvage', join(parent, 'salvaged'));
-  assert.deepEqual([salvaged.code, salvaged.stderr.split(' keys')[0]], [0, `copied ${animals} animals, 1`]);
+  assert.deepEqual([salvaged.code, salvaged.stderr.split(' key')[0]], [0, `copied ${animals} animals, 1`]);
 
   assert.equal(server.stdout, '', 'the animals are still being read');
   assert.ok([first, second, exported].every((path) => !existsSync(path!)));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
@@ -103,12 +103,14 @@ test('refuses to start without a valid pair of files, in one line', async (t) =>
   const encrypted = createPrivateKey(first.key).export(
     { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' }).toString();
   mkdirSync(join(folder, 'folder'));
+  truncateSync(file('huge', ''), 2 ** 40);
   const fifo = await new Program(t, ['mkfifo', join(folder, 'fifo')]).ended;
   assert.equal(fifo.code, 0);
   const cases: [cert: string, key: string, message: RegExp][] = [
     [join(folder, 'none.pem'), key, /cannot read \S+none\.pem: ENOENT: /],
     [cert, join(folder, 'none.pem'), /cannot read \S+none\.pem: ENOENT: /],
     [join(folder, 'folder'), key, /cannot read \S+folder: it is not a regular file; it must contain the certificate /],
+    [join(folder, 'huge'), key, /cannot read \S+huge: it has more than 1048576 bytes; it must contain the cert/],
     [cert, join(folder, 'fifo'), /cannot read \S+fifo: it is not a regular file; it must contain the private key /],
     [garbage, key, /garbage\.pem is invalid \(.+\): it must contain the certificate of the server, /],
     [cert, garbage, /garbage\.pem is invalid \(.+\): it must contain the private key /],

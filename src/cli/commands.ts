@@ -3,7 +3,9 @@ import { resolve } from 'node:path';
 import { NoResponseError, runCommand } from '../control/command-client.ts';
 import type { AccountCommandName, Command, PlanRequest, Result } from '../control/commands.ts';
 import { askStatus } from '../control/status-client.ts';
+import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
+import { isStdout } from '../files/output.ts';
 import {
   dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
 } from '../flags.ts';
@@ -33,6 +35,7 @@ export const options = {
   grace: { type: 'string' },
   orders: { type: 'boolean' },
   format: { type: 'string' },
+  force: { type: 'boolean' },
   'keep-ids': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
@@ -63,7 +66,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   restore: { args: ['FROM'], flags: [], run: restoreBackup },
   verify: { args: [], flags: [], run: verifyFolder },
   salvage: { args: ['TO'], flags: [], run: salvageFolder },
-  export: { args: ['[FILE]'], flags: ['orders', 'format'], run: exportAll },
+  export: { args: ['[FILE]'], flags: ['orders', 'format', 'force'], run: exportAll },
   import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
 };
 
@@ -112,13 +115,14 @@ async function showUsage(flags: Flags, id?: string): Promise<Outcome> {
 async function makeBackup(flags: Flags, to: string): Promise<Outcome> {
   const path = resolve(to);
   const made = await withProgress('backup', (progress) => backUp(folderOf(flags), path, log, progress));
-  const note = `wrote a backup with ${made.animals} animals to ${path}`;
+  const note = `wrote a backup with ${counted(made.animals, 'animal')} to ${path}`;
   return { report: { path, ...made }, note, unsynced: made.unsynced };
 }
 
 async function restoreBackup(flags: Flags, from: string): Promise<Outcome> {
   const path = folderOf(flags);
-  const { sequence: lastRecord, createdAt, unsynced } = await restore(resolve(from), path);
+  const made = await withProgress('restore', (progress) => restore(resolve(from), path, progress));
+  const { sequence: lastRecord, createdAt, unsynced } = made;
   const note = `restored ${path} as it was at ${createdAt}, up to record ${lastRecord} of its journal`;
   return { report: { path, createdAt, lastRecord, unsynced }, note, unsynced };
 }
@@ -144,23 +148,23 @@ async function salvageFolder(flags: Flags, to: string): Promise<Outcome> {
   const { animals, keys, orders, lost, unsynced } = await salvage(folderOf(flags), path);
   return {
     report: { path, animals, keys, orders, lost, unsynced },
-    note: `copied ${animals} animals, ${keys} keys and ${orders} orders to ${path}`,
+    note: `copied ${counted(animals, 'animal')}, ${counted(keys, 'key')} and ${counted(orders, 'order')} to ${path}`,
     problems: lost.map((line) => `lost: ${line}`),
     unsynced,
   };
 }
 
 async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
-  const { format = 'ndjson' } = flags;
+  const { format = 'ndjson', force = false } = flags;
   if (format !== 'ndjson' && format !== 'json') throw invalidValue('--format', format, 'ndjson or json');
   const folder = folderOf(flags);
-  const path = file === undefined ? null : resolve(file);
+  const path = file === undefined || isStdout(file) ? null : resolve(file);
   const what = flags.orders ? 'orders' : 'animals';
   if (flags.json && path === null) throw usageError(`export --json needs FILE, because stdout is for the ${what}`);
   const { count, unsynced } = await withProgress('export', (progress) => {
-    return exportRecords({ folder, what, format, path, log, progress });
+    return exportRecords({ folder, what, format, path, force, log, progress });
   });
-  const note = `exported ${count} ${what}${path === null ? '' : ` to ${path}`}`;
+  const note = `exported ${counted(count, what.slice(0, -1))}${path === null ? '' : ` to ${path}`}`;
   return { report: { path, what, count, unsynced }, note, unsynced };
 }
 
@@ -169,16 +173,23 @@ async function importFiles(flags: Flags, ...files: string[]): Promise<Outcome> {
   const folder = folderOf(flags);
   const keepIds = flags['keep-ids'] ?? false;
   const paths = files.map((file) => resolve(file));
-  const { count, firstId, lastId, unsynced } = await withProgress('import', (progress) => {
+  const { count, firstId, lastId, warning, unsynced } = await withProgress('import', (progress) => {
     return work({ folder, paths, keepIds, now: Date.now, log, progress });
   });
   // An id of an order can exceed 2^53, beyond which many readers of JSON round numbers.
   const ids = count === 0 ? { firstId: null, lastId: null } : { firstId: `${firstId}`, lastId: `${lastId}` };
   return {
-    report: { path: folder, what, count, ...ids, unsynced },
-    note: `imported ${count} ${what}${count === 0 ? '' : `, with ids from ${firstId} to ${lastId}`}`,
+    report: { path: folder, what, count, ...ids, warning, unsynced },
+    warning,
+    note: `imported ${counted(count, what.slice(0, -1))}${idsText(count, firstId, lastId)}`,
     unsynced,
   };
+}
+
+/** The ids of what was imported, for a sentence. */
+function idsText(count: number, firstId: bigint | number, lastId: bigint | number): string {
+  if (count === 0) return '';
+  return count === 1 ? `, with the id ${firstId}` : `, with ids from ${firstId} to ${lastId}`;
 }
 
 async function withProgress<T>(label: string, work: (progress: Progress) => Promise<T>): Promise<T> {

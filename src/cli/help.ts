@@ -28,6 +28,7 @@ Runs the pet store server, and manages its data folder, whether the server runs 
                                          one, and name what was lost
   export [FILE] [--orders]             write all animals, or all orders, to FILE or stdout
        [--format ndjson|json]            one on each line (the default), or a JSON array
+       [--force]                         replace FILE if it exists
   import FILE… [--orders]              add animals, or orders, from files in either format;
        [--keep-ids]                      all or none; new ids unless --keep-ids is given;
                                          the server must be stopped

@@ -28,7 +28,7 @@ const members: Readonly<Record<string, string>> = {
   verify: 'path intact counters keys orders animals segments lastRecord notes damage unreadable',
   salvage: 'path animals keys orders lost unsynced',
   export: 'path what count unsynced',
-  import: 'path what count firstId lastId unsynced',
+  import: 'path what count firstId lastId warning unsynced',
 };
 const key = 'id name plan perMinute perDay state createdAt expiresAt secrets';
 const usage = 'id name plan minute day ban';
@@ -49,7 +49,9 @@ for (const running of [false, true]) {
       return result;
     };
     const imported = await run('import', folder, file);
-    assert.deepEqual(imported, { path: folder, what: 'animals', count: 2, firstId: '1', lastId: '2', unsynced: null });
+    assert.deepEqual(imported, {
+      path: folder, what: 'animals', count: 2, firstId: '1', lastId: '2', warning: null, unsynced: null,
+    });
     if (running) await startServer(t, folder);
 
     const { secret } = await run('keys create', folder, '--name', 'a', '--plan', 'pro');
@@ -77,7 +79,9 @@ for (const running of [false, true]) {
     assert.ok(Array.isArray(notes));
     const copied = await run('salvage', restored!, salvaged!);
     assert.deepEqual(copied, { path: salvaged, animals: 2, keys: 1, orders: 0, lost: [], unsynced: null });
-    assert.deepEqual(await run('export', folder, file), { path: file, what: 'animals', count: 2, unsynced: null });
+    assert.deepEqual(await run('export', folder, '--force', file), {
+      path: file, what: 'animals', count: 2, unsynced: null,
+    });
     assert.match(readFileSync(file, 'utf8'), /^\{"id":1,.*\n\{"id":2,.*\n$/);
     done.push('status'); // see status.test.ts
     assert.deepEqual(Object.keys(commands).filter((name) => !done.includes(name)), [], 'these were not tried');
@@ -91,9 +95,11 @@ test('problems are in the JSON text and on stderr; an error is only one line on 
   writeFileSync(file, '{"id":7,"name":"Rex","categoryId":1}\n');
   await json(t, folder, [0, 0], 'import', '--keep-ids', file);
   writeFileSync(file, '{"id":9223372036854775807,"petId":1,"quantity":1,"status":"placed","complete":false}\n');
-  const orders = await json(t, folder, [0, 0], 'import', '--orders', '--keep-ids', file);
+  const orders = await json(t, folder, [0, 1], 'import', '--orders', '--keep-ids', file);
   const id = '9223372036854775807';
-  assert.deepEqual(orders, { path: folder, what: 'orders', count: 1, firstId: id, lastId: id, unsynced: null });
+  const { warning, ...rest } = orders;
+  assert.deepEqual(rest, { path: folder, what: 'orders', count: 1, firstId: id, lastId: id, unsynced: null });
+  assert.match(String(warning), /^ids end at 9223372036854775807, so only 0 orders can be imported /);
   writeFileSync(file, '');
   const none = await json(t, folder, [0, 0], 'import', file);
   assert.deepEqual([none['count'], none['firstId'], none['lastId']], [0, null, null]);

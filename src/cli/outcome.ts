@@ -12,6 +12,8 @@ export interface Outcome {
   readonly hasSecret?: boolean;
   /** What is wrong, one line each: for stderr, in both forms. */
   readonly problems?: readonly string[];
+  /** What the operator should know about what was done, in one line for stderr, in both forms; null if nothing. */
+  readonly warning?: string | null;
   /** One line for stderr that says what was done, without --json. */
   readonly note?: string;
   /** Why a power cut may undo what was done, in one line for stderr, in both forms; null if it is on disk. */
@@ -22,14 +24,15 @@ export interface Outcome {
 
 /** Prints the outcome of a command, and sets the exit code of the process. */
 export function printOutcome(outcome: Outcome, asJson: boolean): void {
-  const { report, text = [], hasSecret = false, problems = [], note, unsynced = null, exitCode } = outcome;
+  const { report, text = [], hasSecret = false, problems = [], note, warning = null, unsynced = null } = outcome;
   const lines = asJson ? [JSON.stringify(report, null, 2)] : text;
   const isLost = hasSecret && !writeSecret(lines);
   if (!hasSecret) for (const line of lines) console.log(line);
   for (const problem of problems) log(problem);
   if (!asJson && note !== undefined) console.error(note);
+  if (warning !== null) log(warning, 'warn');
   if (unsynced !== null) log(unsynced);
-  process.exitCode = exitCode ?? (problems.length > 0 || unsynced !== null || isLost ? 1 : 0);
+  process.exitCode = outcome.exitCode ?? (problems.length > 0 || unsynced !== null || isLost ? 1 : 0);
 }
 
 /** Writes lines with a secret to stdout or, if that fails, to stderr. Returns whether stdout has them. */

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../domain/operator-error.ts';
+import { diskError } from '../files/errors.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
@@ -47,7 +48,16 @@ export async function runCommand<Op extends AccountCommandName>(
 
 /** Throws an OperatorError if there is no such data folder. */
 export function requireFolder(folder: string): void {
-  if (!existsSync(folder)) throw new OperatorError(noFolder(folder));
+  if (!folderExists(folder)) throw new OperatorError(noFolder(folder));
+}
+
+/** Whether there is a file or a folder of this name. Throws OperatorError if that cannot be found out. */
+export function folderExists(folder: string): boolean {
+  try {
+    return statSync(folder, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw diskError('read', folder, error);
+  }
 }
 
 /** Returns the message for a data folder that does not exist. */

@@ -9,6 +9,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, mock, test, type TestContext } from 'node:test';
+import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { LockLostError } from '../files/errors.ts';
 import { onSync } from '../testing/file-handle.ts';
@@ -477,7 +478,7 @@ test(
           assert.ok(error instanceof OperatorError);
           assert.equal(
             error.message,
-            `the data folder's path is ${excess} bytes too long for the lock's socket: ${tooLong}; `
+            `the data folder's path is ${counted(excess, 'byte')} too long for the lock's socket: ${tooLong}; `
               + 'choose a shorter one with --data',
           );
           return true;

@@ -24,10 +24,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { isSame, statOf, type Identity } from '../files/identity.ts';
 import { syncFolder } from '../files/replace.ts';
+import { refuseReserved } from '../files/reserved-names.ts';
 import { removeStaleSocket } from '../files/stale-socket.ts';
 import { Channel, ConnectionClosedError, foreignSocket, sendMessage } from './channel.ts';
 import { name, oneOf, orNull, pid, record, time } from './shape.ts';
@@ -93,7 +95,7 @@ export class FolderLock {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
     if (excess > 0) {
-      const problem = `the data folder's path is ${excess} bytes too long for the lock's socket`;
+      const problem = `the data folder's path is ${counted(excess, 'byte')} too long for the lock's socket`;
       throw new OperatorError(`${problem}: ${folder}; choose a shorter one with --data`);
     }
     const lock = new FolderLock(kind);
@@ -291,6 +293,7 @@ async function makeFolder(folder: string, syncs: boolean, made: string[], inner 
     });
   }
   await makeFolder(dirname(folder), true, made, inner);
+  refuseReserved(folder); // it may be in another data folder
   try {
     mkdirSync(folder, { mode: 0o700 });
     made.push(folder);

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
+import { systemError } from '../files/errors.ts';
 import { ConnectionClosedError, InvalidResponseError, sendMessage } from './channel.ts';
-import { noFolder, problemOf, resultOf } from './command-client.ts';
+import { folderExists, noFolder, problemOf, resultOf } from './command-client.ts';
 import { describeHolder, holderIn, type Held } from './folder-lock.ts';
 import { readResponse, status as readStatus } from './responses.ts';
 import type { StatusReport } from './status.ts';
@@ -31,8 +31,8 @@ export interface NoStatus {
  * the operator can correct: it becomes the reason in the result.
  */
 export async function askStatus(folder: string): Promise<Status | NoStatus> {
-  if (!existsSync(folder)) return { state: 'stopped', reason: noFolder(folder), pid: null };
   try {
+    if (!folderExists(folder)) return { state: 'stopped', reason: noFolder(folder), pid: null };
     for (const deadline = Date.now() + startTimeoutMs; ; await delay(retryMs)) {
       const held = await holderIn(folder);
       if (held?.holder?.kind !== 'server') return withoutServer(folder, held);
@@ -43,7 +43,7 @@ export async function askStatus(folder: string): Promise<Status | NoStatus> {
   } catch (error) {
     const isExpected = error instanceof OperatorError || (error instanceof Error && 'syscall' in error);
     if (!isExpected) throw error;
-    return { state: 'unknown', reason: messageOf(error), pid: null };
+    return { state: 'unknown', reason: systemError(error).message, pid: null };
   }
 }
 

@@ -2,14 +2,26 @@ import { decimal } from '../json/decimal.ts';
 import { jsonString } from '../json/encode.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
 import { ApiError } from './api-error.ts';
+import { counted } from './counted.ts';
 import { int64OfJsonNumber } from './int64.ts';
 
 /** PetStatus (specification.md section 2). */
 export const petStatuses = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof petStatuses)[number];
 
-/** Numbers of at most 15 digits can be read back from the snapshot. */
+/** Integers of at most 15 digits are exact as JavaScript numbers, and the files have no longer ones. */
 export const maxPetId = 999_999_999_999_999;
+/** The operator is warned if fewer ids are left. No shop gets there by creates: only an import can keep such ids. */
+const fewIds = 1_000_000;
+
+/** Returns what the operator should know if few or no ids are larger than the last one; null otherwise. */
+export function idWarning(lastId: number): string | null {
+  const left = maxPetId - lastId;
+  if (left >= fewIds) return null;
+  const effect = left <= 0 ? 'no animal can be added' : `only ${counted(left, 'animal')} can be added`;
+  const advice = 'export the animals, and import them without --keep-ids into a new data folder';
+  return `the id ${lastId} has been assigned, and ids end at ${maxPetId}, so ${effect}; ${advice}`;
+}
 
 /** A NewPet with its status. `categoryId` is an int64; `name` may contain any UTF-16, lone surrogates included. */
 export interface NewPet {

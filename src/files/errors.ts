@@ -11,6 +11,9 @@ const remedies: Readonly<Record<string, string>> = {
   EIO: 'the disk may be failing: the log of the machine says more',
   ENOENT: 'check the path',
   ENOTDIR: 'check the path',
+  EISDIR: 'check the path',
+  ELOOP: 'check the path',
+  ENAMETOOLONG: 'choose a shorter path',
 };
 const otherRemedies = {
   read: "the server's user must be able to read it",
@@ -25,6 +28,17 @@ export function diskError(doing: 'read' | 'write', path: string, error: unknown)
   if (error instanceof OperatorError) return error;
   const { message, remedy = otherRemedies[doing] } = describeError(error);
   return new DiskError(`cannot ${doing} ${path}: ${message}; ${remedy}`);
+}
+
+/** Returns the error for the operator if the system reports one that no caller has described. */
+export function systemError(error: unknown): OperatorError {
+  if (error instanceof OperatorError) return error;
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  if (syscall === 'uv_cwd') {
+    return new OperatorError('the current folder does not exist any more; change to another one');
+  }
+  const { message, remedy = 'the user of this process must be permitted to do that' } = describeError(error);
+  return new OperatorError(`cannot use ${path ?? 'the system'}: ${message}; ${remedy}`);
 }
 
 /** Returns the message of an error of the file system, and what the operator can do about it, if its code says that. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
@@ -133,4 +133,24 @@ test('pages that cannot be read are zero bytes, and are reported; all others are
   for (const page of pages) content.fill(0, page * pageBytes, endOf(page));
   assert.deepEqual(reported, pages.map((page) => [page * pageBytes, endOf(page)]));
   assert.ok(Buffer.concat(found).equals(content));
+});
+
+test('a line without an end is refused before it fills the memory, or visited in parts', async (t) => {
+  const path = join(temporaryFolder(t), 'file');
+  writeFileSync(path, 'first\n');
+  truncateSync(path, 2 ** 40);
+  await assert.rejects(read(path), {
+    message: `${path}, line 2: the line has more than 16777216 bytes; nothing was changed; restore the data folder ` +
+      'from a backup',
+  });
+  truncateSync(path, 40e6);
+  appendFileSync(path, '\nlast\n');
+  const lengths: [number: number, length: number, complete: boolean][] = [];
+  await readLines(path, ({ start, end, number, complete }) => {
+    lengths.push([number, end - start, complete]);
+  }, undefined, () => assert.fail('every page can be read'));
+  assert.equal(lengths.slice(1, -1).reduce((sum, [, length]) => sum + length, 0), 40e6 - 6);
+  assert.ok(lengths.every(([, length]) => length < 17e6 + 256 * 1024));
+  const [first, second] = lengths;
+  assert.deepEqual([first, second![0], second![2], lengths.at(-1)], [[1, 5, true], 2, false, [3, 4, true]]);
 });

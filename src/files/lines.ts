@@ -1,12 +1,14 @@
 import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { DiskError, diskError } from './errors.ts';
+import { damaged, DiskError, diskError } from './errors.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
 const chunkBytes = 256 * 1024;
 /** The kernel reads whole pages, so a page with a sector that the disk cannot read is lost as a whole. */
 const pageBytes = 4096;
 const lineFeed = 0x0a;
+/** Far more than any line has: an animal has 64 KiB, and the reserved space of the journal 256 KiB. */
+const maxLineBytes = 16 * 1024 * 1024;
 
 /** A line: `bytes` from `start` to `end`, without its line feed. The buffer is reused for the following lines. */
 export interface Line {
@@ -41,8 +43,9 @@ export function sizeOf(path: string): number | undefined {
 /**
  * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk; then `onRead` is called
  * with the length of the chunk, and before the first one with 0. At most a chunk and the longest line are in memory.
- * Rejects with OperatorError if the file cannot be read, and with what `visit` or `onRead` throws. With `onUnreadable`,
- * a page that the disk cannot read is reported, with the offsets of its start and its end, and read as zero bytes.
+ * Rejects with OperatorError if the file cannot be read or a line has more than 16 MiB, and with what `visit` or
+ * `onRead` throws. With `onUnreadable`, a page that the disk cannot read is reported, with the offsets of its start and
+ * its end, and read as zero bytes; and a longer line is visited in parts.
  */
 export async function readLines(
   path: string,
@@ -91,6 +94,11 @@ export async function readLines(
       if (bytesRead === 0) {
         if (kept > 0) visit({ bytes: buffer, start: 0, end: kept, number: ++number, offset: base, complete: false });
         return;
+      }
+      if (filled - start > maxLineBytes) {
+        if (onUnreadable === undefined) throw damaged(path, number + 1, `the line has more than ${maxLineBytes} bytes`);
+        visit({ bytes: buffer, start, end: filled, number: number + 1, offset: base + start, complete: false });
+        start = filled;
       }
       base += start;
       kept = filled - start;

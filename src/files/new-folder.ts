@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { diskError, UnsyncedError, unsyncedReason } from './errors.ts';
 import { syncFolder, syncName } from './replace.ts';
+import { refuseReserved } from './reserved-names.ts';
 
 /** A result, with the reason why a power cut may undo it; null if it is on disk. */
 export type Made<T> = T & { readonly unsynced: string | null };
@@ -41,7 +42,10 @@ export async function createFolder<T extends object>(
   return { ...result, unsynced: await unsyncedReason(syncName(path, 'the folder was created')) };
 }
 
-/** Throws OperatorError if there is no folder in which a file or folder of this path can be made. */
+/**
+ * Throws OperatorError if there is no folder in which a file, a folder or a socket of this path can be made, or if that
+ * is a data folder which reserves the name.
+ */
 export function requireParent(path: string): void {
   const parent = dirname(path);
   let isFolder = false;
@@ -54,4 +58,5 @@ export function requireParent(path: string): void {
     if (code !== 'ENOTDIR') throw diskError('write', path, error);
   }
   if (!isFolder) throw new OperatorError(`cannot write ${path}: ${parent} is not a folder; choose another path`);
+  refuseReserved(path);
 }

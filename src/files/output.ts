@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync, fstatSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync,
+} from 'node:fs';
 import { OperatorError } from '../domain/operator-error.ts';
 import { diskError } from './errors.ts';
+import { isSame } from './identity.ts';
 import { requireParent } from './new-folder.ts';
 import { syncName } from './replace.ts';
+import { refuseReserved } from './reserved-names.ts';
+import { hasHead } from './store-id.ts';
 
 const bufferBytes = 1024 * 1024;
 
@@ -35,21 +40,35 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
 }
 
+/** Whether a path such as /dev/stdout leads to the file, the pipe or the device that is this program's stdout. */
+export function isStdout(path: string): boolean {
+  try {
+    return isSame(statSync(path, { bigint: true }), fstatSync(1, { bigint: true }));
+  } catch {
+    return false; // there is no such file, or stdout is closed
+  }
+}
+
+/** Paths of descriptors that are open already: of a file that the shell has just created. */
+const descriptorPath = /^\/(dev\/(fd\/|std)|proc\/)/;
+
 /**
  * A file, with mode 0600, that a command writes in one go: it appears, or replaces the one of its name, complete or not
  * at all. The methods throw OperatorError.
  */
 export class OutputFile {
-  #path: string;
+  readonly #given: string;
+  readonly #replaces: boolean;
+  readonly #path: string;
   readonly #temporary: string;
   readonly #descriptor: number;
 
-  constructor(path: string) {
+  /** `replaces`: whether the file may exist already. A file of a data folder is never replaced. */
+  constructor(path: string, replaces: boolean) {
+    this.#given = path;
+    this.#replaces = replaces || descriptorPath.test(path);
     this.#path = path;
-    requireParent(path);
-    const found = this.#try(() => statSync(path, { throwIfNoEntry: false }));
-    if (found?.isFile() === false) throw new OperatorError(`${path} is not a regular file; name another one`);
-    if (found !== undefined) this.#path = this.#try(() => realpathSync(path)); // a link is kept
+    this.#path = this.#checkedPath();
     // Two commands may write the same file at the same time.
     this.#temporary = `${this.#path}.tmp-${randomBytes(4).toString('hex')}`;
     this.#descriptor = this.#try(() => openSync(this.#temporary, 'wx', 0o600));
@@ -61,6 +80,7 @@ export class OutputFile {
 
   /** Gives the file its name. It is on disk then. Rejects with UnsyncedError if only the name may not be. */
   async commit(): Promise<void> {
+    this.#checkedPath(); // writing can take long
     this.#try(() => {
       fsyncSync(this.#descriptor);
       closeSync(this.#descriptor);
@@ -72,6 +92,21 @@ export class OutputFile {
   /** Removes what was written. */
   discard(): void {
     rmSync(this.#temporary, { force: true });
+  }
+
+  /** The path of the file to create or replace: a link is kept. Throws OperatorError if it must not be written. */
+  #checkedPath(): string {
+    const given = this.#given;
+    requireParent(given);
+    const found = this.#try(() => statSync(given, { throwIfNoEntry: false }));
+    if (found === undefined) return given;
+    if (!found.isFile()) throw new OperatorError(`${given} is not a regular file; name another one`);
+    const path = this.#try(() => realpathSync(given));
+    refuseReserved(path);
+    // Links and mounts can give any name to a file of a data folder.
+    if (hasHead(path)) throw new OperatorError(`${given} is a file of a data folder or a backup; name another one`);
+    if (!this.#replaces) throw new OperatorError(`${given} exists; name another file, or replace it with --force`);
+    return path;
   }
 
   #try<T>(work: () => T): T {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
@@ -90,4 +90,14 @@ test('an error of the file system names the file', (t) => {
       );
     },
   );
+});
+
+test('a file that is too large is refused without reading it', (t) => {
+  const path = join(temporaryFolder(t), 'file.json');
+  writeFileSync(path, '[]');
+  truncateSync(path, 2 ** 40);
+  assert.throws(() => readRecords(path, { name: 'any', member: 'any', mayBeBare: true }, () => assert.fail()), {
+    message: `${path}, line 1: the file has 1099511627776 bytes, but may have 268435456 at most; ` +
+      'correct the file, or restore it from a backup',
+  });
 });

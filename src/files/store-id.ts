@@ -5,7 +5,7 @@
  *     "format":"petstore-keys","version":2,"store":"5f0c9b6e…"
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../domain/operator-error.ts';
 import { DiskError, diskError } from './errors.ts';
@@ -53,6 +53,15 @@ export function refuseNewerFormats(folder: string): void {
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
     }
+  }
+}
+
+/** Whether this is a regular file with a head: one of a data folder or a backup. Throws OperatorError. */
+export function hasHead(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true && headPattern.test(headOf(path));
+  } catch (error) {
+    throw diskError('read', path, error);
   }
 }
 

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { ApiError } from '../domain/api-error.ts';
+import { counted } from '../domain/counted.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
 import { maxHeadBytes, maxLines, wireError } from './head.ts';
 import { Throttle, type Throttled } from './throttle.ts';
@@ -220,7 +221,7 @@ export class Listener {
       if (isRefused) this.#refusedConnections -= 1;
     });
     if (!isRefused) return;
-    const message = `This server serves ${this.#maxConnections} connections at a time.`;
+    const message = `This server serves ${counted(this.#maxConnections, 'connection')} at a time.`;
     connection.refuse(new ApiError('too_many_connections', message, { retryAfterSeconds: 1 }));
   }
 }

@@ -1,6 +1,6 @@
 /** Reads members of a record in a file of ours. Each function throws an Error that names the member and the rule. */
 import { readDateTime } from '../domain/date-time.ts';
-import { JsonArray, JsonNumber, JsonObject, type JsonValue } from './read.ts';
+import { JsonArray, JsonNumber, JsonObject } from './read.ts';
 
 /** A member that is an object. */
 export function objectMember(parent: JsonObject, name: string): JsonObject {
@@ -10,10 +10,10 @@ export function objectMember(parent: JsonObject, name: string): JsonObject {
 }
 
 /** A member that is an array. */
-export function arrayMember(parent: JsonObject, name: string): readonly JsonValue[] {
+export function arrayMember(parent: JsonObject, name: string): JsonArray {
   const value = parent.get(name);
   if (!(value instanceof JsonArray)) throw new Error(`"${name}" must be an array`);
-  return value.items;
+  return value;
 }
 
 /** A member that is a string. */

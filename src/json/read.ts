@@ -12,7 +12,7 @@
  * The invariants.
  * - The accepted texts are those of RFC 8259, and so those of JSON.parse, except for what JSON.parse does not see or
  *   refuse: invalid UTF-8 (section 8.1), a byte order mark (8.1), a name given twice in one object (4).
- * - The offset only grows, and the stack of open arrays and objects is an array: the time is linear, at any depth.
+ * - The offset only grows, and the stack of open arrays and objects is in the tape: the time is linear, at any depth.
  */
 import { quote, Source, space } from './source.ts';
 import { nameCells, Tape } from './tape.ts';
@@ -41,12 +41,15 @@ export class JsonArray {
 
   /** Its elements, made anew by each call. */
   get items(): JsonValue[] {
+    return [...this.each()];
+  }
+
+  /** Yields its elements, each of which is made when it is asked for: 100 million may not fit into memory. */
+  *each(): Generator<JsonValue, void, void> {
     const { cells } = this.#tape;
-    const items: JsonValue[] = [];
     for (let at = this.#index + 2; at < cells[this.#index + 1]!; at = nextIndex(this.#tape, at)) {
-      items.push(valueAt(this.#tape, at));
+      yield valueAt(this.#tape, at);
     }
-    return items;
   }
 }
 
@@ -100,11 +103,12 @@ const [openBracket, openBrace, closeBrace, comma, colon] = [0x5b, 0x7b, 0x7d, 0x
 function scan(tape: Tape): void {
   const { source } = tape;
   const { bytes } = source;
-  /** The index of the innermost open array or object, or -1, and the byte that ends it. */
+  /**
+   * The index of the innermost open array or object, or -1, and the byte that ends it. Its second cell is the index of
+   * the one around it.
+   */
   let container = -1;
   let close = 0;
-  /** The indexes of those around it. */
-  const outer: number[] = [];
   let at = 0;
   for (;;) {
     // A value begins.
@@ -112,8 +116,7 @@ function scan(tape: Tape): void {
     const byte = bytes[at]!;
     const value = tape.add(at);
     if (byte === openBracket || byte === openBrace) {
-      tape.add(0);
-      outer.push(container);
+      tape.add(container);
       container = value;
       close = byte + 2;
       at = source.endOfRun(space, at + 1);
@@ -144,8 +147,9 @@ function scan(tape: Tape): void {
       }
       if (end !== close) source.failExpected(close === closeBrace ? '"," or "}"' : '"," or "]"', at);
       at += 1;
+      const outer = tape.cells[container + 1]!;
       tape.cells[container + 1] = tape.length;
-      container = outer.pop()!;
+      container = outer;
       if (container >= 0) close = bytes[tape.cells[container]!]! + 2;
     }
   }

@@ -256,14 +256,14 @@ test('a missing or old file is refused if more changes are recorded', async (t) 
   assert.deepEqual([ring.changes, changed], [2, 2]);
   new KeyRing(folder).checkChanges(2);
   const advice = 'restore it from a backup, or remove usage.json to go on without the later changes';
-  const refused = (changes: number) => ({
-    message: `${file} is missing or an old copy: ${changes} changes were made to it, but 2 according to usage.json; ` +
+  const refused = (changes: string) => ({
+    message: `${file} is missing or an old copy: ${changes} made to it, but 2 according to usage.json; ` +
       `nothing was changed; ${advice}`,
   });
   writeFileSync(file, old);
-  assert.throws(() => new KeyRing(folder).checkChanges(2), refused(1));
+  assert.throws(() => new KeyRing(folder).checkChanges(2), refused('1 change was'));
   rmSync(file);
-  assert.throws(() => new KeyRing(folder).checkChanges(2), refused(0));
+  assert.throws(() => new KeyRing(folder).checkChanges(2), refused('0 changes were'));
 });
 
 /** The text of a file without its checksum, as if an operator had edited it. */
@@ -464,4 +464,18 @@ test('without the lock no change is made', async (t) => {
   await assert.rejects(ring.revoke('k1', now), { message: 'the lock is lost' });
   assert.deepEqual([ring.keys, readFileSync(join(folder, 'keys.json'), 'utf8')], [keys, before]);
   assert.deepEqual(readdirSync(folder), ['keys.json']);
+});
+
+test('a key whose next id, and a number of changes whose next one, could not be read are refused', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'keys.json');
+  await new KeyRing(folder).create('a', pro, null, now);
+  const text = readFileSync(path, 'utf8').replace(/,"crc32".*/, '}');
+  writeFileSync(path, text.replace('"k1"', '"k999999999999999"'));
+  await assert.rejects(new KeyRing(folder).create('b', pro, null, now), {
+    message: `${path} has a key k999999999999999, and larger ids cannot be assigned; renumber it`,
+  });
+  assert.equal(new KeyRing(folder).keys.length, 1);
+  writeFileSync(path, text.replace('"keyChanges":1', `"keyChanges":${Number.MAX_SAFE_INTEGER}`));
+  assert.throws(() => new KeyRing(folder), /line 1: "keyChanges" may be 99999999999999 at most; correct the file/);
 });

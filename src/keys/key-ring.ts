@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { unsyncedReason } from '../files/errors.ts';
 import { readRecords, writeRecords, type RecordHead } from '../files/record-file.ts';
@@ -15,6 +16,9 @@ interface KnownSecret {
 
 export const keysName = 'keys.json';
 export const keysFormat = { name: 'petstore-keys', member: 'keys' };
+
+/** The number in an id has at most 15 digits (docs/files.md). */
+const maxKeyNumber = 999_999_999_999_999;
 
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when the file has been replaced. */
 export class KeyRing {
@@ -68,7 +72,8 @@ export class KeyRing {
   /** Throws an OperatorError if the last `recorded` changes of the keys are not in the file. */
   checkChanges(recorded: number): void {
     if (this.#changes >= recorded) return;
-    const problem = `${this.#path} is missing or an old copy: ${this.#changes} changes were made to it`;
+    const changes = counted(this.#changes, 'change was', 'changes were');
+    const problem = `${this.#path} is missing or an old copy: ${changes} made to it`;
     const advice = 'restore it from a backup, or remove usage.json to go on without the later changes';
     throw new OperatorError(`${problem}, but ${recorded} according to usage.json; nothing was changed; ${advice}`);
   }
@@ -104,6 +109,9 @@ export class KeyRing {
     const key = await this.#change(() => {
       // Keys are never removed, so no id is used twice.
       const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
+      if (highest >= maxKeyNumber) {
+        throw new OperatorError(`${this.#path} has a key k${highest}, and larger ids cannot be assigned; renumber it`);
+      }
       const id = `k${highest + 1}`;
       return { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [storedSecret(secret)] };
     });

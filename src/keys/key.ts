@@ -50,7 +50,7 @@ export function decodeKey(record: JsonObject): Key {
     createdAt: timeMember(record, 'createdAt'),
     expiresAt: optionalTime(record, 'expiresAt'),
     revokedAt: optionalTime(record, 'revokedAt'),
-    secrets: arrayMember(record, 'secrets').map((secret) => {
+    secrets: arrayMember(record, 'secrets').items.map((secret) => {
       if (!(secret instanceof JsonObject)) throw new Error('"secrets" must contain objects');
       const sha256 = stringMember(secret, 'sha256');
       if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error('"sha256" must be 64 hexadecimal digits');

@@ -1,3 +1,4 @@
+import { counted } from '../domain/counted.ts';
 import type { Level, Log, LogFields } from '../domain/log.ts';
 
 const minuteMs = 60_000;
@@ -32,6 +33,7 @@ export class EventQuota {
   #endMinute(kind: string): void {
     const more = (this.#counts.get(kind) ?? 0) - maxPerMinute;
     this.#counts.delete(kind);
-    if (more > 0) this.#log(`${more} more responses with ${kind} within a minute`, 'warn', { code: kind, more });
+    const responses = counted(more, 'more response');
+    if (more > 0) this.#log(`${responses} with ${kind} within a minute`, 'warn', { code: kind, more });
   }
 }

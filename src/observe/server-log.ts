@@ -1,3 +1,4 @@
+import { counted } from '../domain/counted.ts';
 import type { Log } from '../domain/log.ts';
 import { accessLine, eventLine, type Access, type LogFormat } from './line.ts';
 import { LineBuffer, type Sink } from './line-buffer.ts';
@@ -20,7 +21,8 @@ export class ServerLog {
     this.#lines = new LineBuffer(sink, {
       lineOf: (item) => this.#start + (typeof item === 'string' ? item : accessLine(format, item)),
       droppedLine: (count) => {
-        const message = `${count} lines of this log are missing here, because its reader was too slow`;
+        const lines = counted(count, 'line of this log is', 'lines of this log are');
+        const message = `${lines} missing here, because its reader was too slow`;
         return this.#start + eventLine(format, now(), 'warn', message, { lines: count });
       },
     });

@@ -4,6 +4,12 @@ import { crc32, crcHex } from '../files/crc32.ts';
 import { headMembers } from '../files/store-id.ts';
 import { decimal } from '../json/decimal.ts';
 
+/**
+ * A folder with a larger number is refused when it is opened: the next numbers could have 16 digits, which no start
+ * could read. Nobody gets there: 100,000 animals a second take 300 years.
+ */
+export const maxSequence = 999_999_000_000_000;
+
 const headPattern = /^\{"seq":([0-9]{1,15}),"durable":([0-9]{1,15})(,"pet":)?/;
 /** An upper bound: a head with two numbers of 15 digits has 54 bytes. */
 const maxHeadBytes = 60;

@@ -24,7 +24,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
 import { damaged } from '../files/errors.ts';
 import { readLines } from '../files/lines.ts';
-import { decodeLine } from './journal-format.ts';
+import { decodeLine, maxSequence } from './journal-format.ts';
 import { listSegments, segmentPath, type Segment, type TornEnd } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
@@ -72,7 +72,7 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
     if (first !== last + 1) throw gap(path, first, last, index === 0 ? null : numbers[index - 1]!);
     let intactBytes = 0; // the length of the good lines
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
-    const tornBytes: Buffer[] = []; // that line and all after it
+    let tornEnd = 0; // where it ends, and all after it but zeros
     let durable = -1;
     await readLines(path, (line) => {
       const { bytes, start, number, offset, complete } = line;
@@ -95,17 +95,21 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
         return;
       }
       tornLine ||= number;
-      tornBytes.push(Buffer.from(bytes.subarray(start, complete ? end + 1 : end)));
+      tornEnd = offset + (complete ? end + 1 : end) - start;
       // Look for proof that the torn line had been synced.
       const proven = tornLine === 1 || index < numbers.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, recorded, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
     }, onRead);
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
-    if (tornLine > 0) torn = { path, line: tornLine, bytes: tornBytes, offset: intactBytes, record: last };
+    if (tornLine > 0) torn = { path, line: tornLine, offset: intactBytes, end: tornEnd, record: last };
     segments.push({ first, bytes: intactBytes });
   }
   const end = Math.max(last, snapshotSequence);
+  if (end > maxSequence) {
+    const path = numbers.length === 0 || end > last ? `${folder}/pets.json` : segmentPath(folder, numbers.at(-1)!);
+    throw damaged(path, 1, `the number of a record is ${end}, but may be ${maxSequence} at most`);
+  }
   if (end < recorded) {
     const segment = last < snapshotSequence ? undefined : numbers.at(-1);
     throw missing(segment === undefined ? `${folder}/pets.json` : segmentPath(folder, segment), end, recorded);

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import type { Log } from '../domain/log.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { asideName } from '../files/aside.ts';
+import { readChunks } from '../files/chunks.ts';
 import { diskError, LockLostError } from '../files/errors.ts';
 import { rename, replaceFile, rm, syncFolder, truncate } from '../files/replace.ts';
 import { encodeMarker } from './journal-format.ts';
@@ -19,10 +20,10 @@ export interface TornEnd {
   readonly path: string;
   /** The number of the first line that is not good. */
   readonly line: number;
-  /** That line and all after it. */
-  readonly bytes: readonly Buffer[];
   /** The length of the lines before it. */
   readonly offset: number;
+  /** Where its bytes end: after them there are only zeros. */
+  readonly end: number;
   /** The number of the last record before it. */
   readonly record: number;
 }
@@ -85,12 +86,12 @@ export async function removeSegment(folder: string, first: number, checkLock: ()
 
 /** Moves a torn end to a file of its own, and logs that. Rejects with the error of the disk or of `checkLock`. */
 export async function setTornEndAside(
-  { path, line, bytes, offset, record }: TornEnd,
+  { path, line, offset, end, record }: TornEnd,
   log: Log,
   checkLock: () => Promise<void>,
 ): Promise<void> {
   const aside = await asideName(path, 'torn');
-  await replaceFile(aside, bytes, checkLock);
+  await replaceFile(aside, readChunks(path, offset, end), checkLock);
   await checkLock();
   await truncate(path, offset);
   const kept = `if that was a crash, no client had received a response to it; it is kept as ${aside}`;

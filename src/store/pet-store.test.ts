@@ -19,6 +19,7 @@ import { ApiError } from '../domain/api-error.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { maxPetId, petLine, petStatuses, type NewPet } from '../domain/pet.ts';
 import { AppendFile } from '../files/append-file.ts';
+import { storeIdOf } from '../files/store-id.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { encodeMarker, encodeRecords } from './journal-format.ts';
@@ -207,6 +208,45 @@ test('a disk that cannot be written is noticed without a create, by one probe in
   await ask(3);
   assert.equal(sync.mock.callCount(), 1);
   await store.close();
+});
+
+test('if no id is left, creates are refused for good, and the log says what to do', async (t) => {
+  const folder = temporaryFolder(t);
+  const table = new LineTable();
+  table.append(Buffer.from('{"id":999999999999998,"name":"","categoryId":1,"status":"sold"}'), 'sold');
+  const state = { store: storeIdOf(folder), sequence: 1, lastId: 999_999_999_999_998 };
+  await writeSnapshot(join(folder, 'pets.json'), table, state);
+  const { store, logged } = await openStore(folder);
+  const warnings = (): string[] => logged.filter((line) => line.includes('ids end at 999999999999999'));
+  assert.match(warnings().join(), /^[^,]*: the id 9{14}8 has been assigned, .*, so only 1 animal can be added; /);
+  assert.equal((await store.create(rex)).id, 999_999_999_999_999);
+  assert.match(warnings()[1] ?? '', /, so no animal can be added; export the animals, and import them without /);
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await assert.rejects(store.create(rex), (error: ApiError) => {
+      assert.deepEqual([error.code, error.retryAfterSeconds], ['storage_unavailable', undefined]);
+      assert.match(error.message, /no later one can be: .*The operator of this service can export the animals, /);
+      return true;
+    });
+    assert.equal(await store.writable(), false);
+  }
+  assert.match(store.figures?.creates.refusal ?? '', /no animal can be added/);
+  const before = logged.length;
+  await store.close();
+  const again = await openStore(folder);
+  assert.match(again.logged.join(), /no animal can be added/);
+  await again.store.close();
+  assert.equal(logged.length, before);
+});
+
+test('a folder is refused if the numbers of its next records could not be read', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'pets.json');
+  await writeSnapshot(path, new LineTable(), { store: storeIdOf(folder), sequence: 999_999_999_999_999, lastId: 0 });
+  await assert.rejects(openStore(folder), (error: Error) => {
+    assert.match(error.message, /pets\.json, line 1: the number of a record is 9{15}, but may be 9{6}0{9} at most; /);
+    return error instanceof OperatorError;
+  });
+  assert.deepEqual(readdirSync(folder), ['pets.json']);
 });
 
 test('the first create that succeeds after a failure is logged', async (t) => {

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { ApiError } from '../domain/api-error.ts';
 import type { Log } from '../domain/log.ts';
 import { messageOf } from '../domain/operator-error.ts';
-import { maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
+import { idWarning, maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { statOf } from '../files/identity.ts';
 import { sizeOf } from '../files/lines.ts';
@@ -28,6 +28,9 @@ export interface PetStoreOptions {
   /** A journal of up to this length is not replaced by a snapshot. */
   readonly minJournalBytes?: number;
 }
+
+const noIdsLeft = `The animal could not be saved, and no later one can be: all ids up to ${maxPetId} have been ` +
+  'assigned. The operator of this service can export the animals, and import them with new ids into a new data folder.';
 
 /** A probe takes a sync of the disk, so that nobody can have one for each request. */
 const probeIntervalMs = 5_000;
@@ -117,18 +120,20 @@ export class PetStore {
     this.#lastId = Math.max(lastId, Number(table.lastId ?? 0));
     this.#since = Date.now();
     this.#progress = 100;
+    this.#warnOfIds();
   }
 
   /**
    * Adds an animal. Resolves when it is on disk.
-   * Rejects with ApiError `storage_unavailable` if the write or the sync fails; its id is not used again.
+   * Rejects with ApiError `storage_unavailable` if the write or the sync fails; its id is not used again. It does so,
+   * without a time after which to try again, if no id is left.
    */
   async create(pet: NewPet): Promise<StoredPet> {
-    const isFull = this.#lastId === maxPetId;
-    const id = isFull ? maxPetId : ++this.#lastId;
+    if (this.#lastId >= maxPetId) throw new ApiError('storage_unavailable', noIdsLeft);
+    const id = ++this.#lastId;
+    if (id === maxPetId) this.#warnOfIds();
     const stored = { id, line: petLine(id, pet), status: pet.status };
     try {
-      if (isFull) throw new Error(`all ids up to ${maxPetId} have been assigned`);
       await this.#journal.append(stored);
     } catch (error) {
       this.#noteFailed(error);
@@ -160,7 +165,7 @@ export class PetStore {
     }
     void this.#replaceIfLost();
     await this.#probed;
-    return this.#failure === null && this.#journal.stalled === null;
+    return this.#refusal === null;
   }
 
   /**
@@ -179,7 +184,7 @@ export class PetStore {
     const [failed, lastMs, writtenAt] = [this.#snapshotFailures, this.#snapshotMs, this.#snapshotAt];
     return {
       /** Why creates are refused, or null; and since when that is so. */
-      creates: { refusal: this.#failure ?? stalled?.message ?? null, since: this.#since },
+      creates: { refusal: this.#refusal, since: this.#since },
       journal: { bytes, durable, failures, lastSyncMs, lastSyncAt, isStalled: stalled !== null },
       snapshot: { bytes: this.#snapshot.bytes, failures: failed, lastMs, writtenAt },
     };
@@ -190,6 +195,17 @@ export class PetStore {
     this.#closing = true;
     await this.#writing;
     await this.#journal.close();
+  }
+
+  /** Why creates are refused, or null. */
+  get #refusal(): string | null {
+    const full = this.#lastId >= maxPetId ? idWarning(this.#lastId) : null;
+    return this.#failure ?? this.#journal.stalled?.message ?? full;
+  }
+
+  #warnOfIds(): void {
+    const warning = idWarning(this.#lastId);
+    if (warning !== null) this.#log(`${this.#folder}: ${warning}`, 'warn');
   }
 
   /** Whether somebody has removed the snapshot. The journal does not have its animals. */

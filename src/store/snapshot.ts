@@ -44,6 +44,8 @@ export type SnapshotTable = Pick<LineTable, 'count' | 'pieces'>;
 /** Limits how long the event loop is blocked: the checksums of a piece are computed in one turn. */
 const pieceBytes = 32 * 1024;
 const checksumBytes = 4;
+/** The room for checksums at first; it grows. */
+const firstRoomBytes = 64 * 1024;
 /** The checksums in one string: 64. */
 const stringBytes = 64 * checksumBytes;
 const petsEnd = '],"crc32":[';
@@ -144,8 +146,8 @@ function* readDocument(
   const head = headPattern.exec(textOf(headLine));
   if (head === null) throw damaged(path, 1, 'this is not the first line of a snapshot');
   const count = Number(head[3]);
-  // Nothing relies on the count before its checksum was compared. The line of an animal has at least 16 bytes.
-  const room = Buffer.allocUnsafeSlow(Math.ceil(size / 4));
+  // Nothing relies on the count before its checksum was compared, nor on the size: the file may have holes.
+  let room = Buffer.allocUnsafeSlow(firstRoomBytes);
   room.writeUInt32BE(crc32(headLine.bytes, headLine.start, headLine.end));
   let rows = 0;
   let line = yield;
@@ -157,6 +159,7 @@ function* readDocument(
     if (status === null) throw damaged(path, number, 'this is not the line of an animal');
     if (hasLongId(bytes, start)) throw damaged(path, number, 'the id has more than 15 digits');
     table.append(bytes, status, start, petEnd);
+    if (checksumBytes * (rows + 2) > room.length) room = Buffer.concat([room], 2 * room.length);
     room.writeUInt32BE(crc32(bytes, start, petEnd), checksumBytes * ++rows);
   }
   if (textOf(line) !== petsEnd) {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
@@ -13,6 +16,7 @@ import { onSync } from '../testing/file-handle.ts';
 import { newPet, openStores, order, serve } from '../testing/stores.ts';
 import { backUp, restore } from './backup.ts';
 import { Progress } from './progress.ts';
+import { verify } from './verify.ts';
 
 const silent = (line: string): never => assert.fail(line);
 const make = (folder: string, to: string) => backUp(folder, to, silent, new Progress('backup'));
@@ -215,22 +219,131 @@ test('a backup with any byte changed, removed or added, or a file missing, is no
   await assert.rejects(restore(from, to), /backup\.json has version 2, but this program supports version 1; use a n/);
 });
 
-test('a forged manifest is refused, and nothing outside of the new folder is written', async (t) => {
+/** Anything that JSON can have in place of another value. */
+const values = [
+  'null', 'true', '0', '-1', '1.5', '1e999', '9007199254740993', '""', '"\\u0000"', '"a\\nb"', '[]', '{}', '[[]]',
+  '['.repeat(20_000) + ']'.repeat(20_000), `"${'x'.repeat(20_000)}"`,
+];
+const names = [
+  '../victim', '/etc/passwd', '..', '.', '', 'keys.json/', './keys.json', 'KEYS.JSON', 'keys.json\\u0000', 'note',
+  'lock.1', 'backup.json', 'pets.5.journal', 'pets.json.tmp',
+];
+
+test('a forged manifest is one line, by restore and by verify, and nothing is created', async (t) => {
   const parent = temporaryFolder(t);
-  const [from, to] = [join(parent, 'backup'), join(parent, 'restored')];
-  mkdirSync(from);
+  const [folder, from, to] = [join(parent, 'store'), join(parent, 'backup'), join(parent, 'restored')];
+  await storeIn(folder);
+  await make(folder, from);
   writeFileSync(join(parent, 'victim'), 'old');
-  const sha256 = createHash('sha256').update('old').digest('hex');
-  const forge = (rest: string): void => {
-    const text = `{"format":"petstore-backup","version":1${rest}`;
-    writeFileSync(join(from, 'backup.json'), `${text},"crc32":"${crcHex(crc32(Buffer.from(text)))}"}\n`);
+  writeFileSync(join(from, 'note'), '');
+  const path = join(from, 'backup.json');
+  const sound = readFileSync(path, 'utf8').replace(/,"crc32".*\n$/, '');
+  const isRefused = async (text: string, expected = /^[^\n]*backup\.json is damaged: [^\n]+; use another backup$/) => {
+    writeFileSync(path, `${text},"crc32":"${crcHex(crc32(Buffer.from(text)))}"}\n`);
+    const what = text.slice(0, 200);
+    await assert.rejects(restore(from, to), (error: Error) => {
+      return error instanceof OperatorError && error.exitCode === 1 && expected.test(error.message);
+    }, what);
+    assert.deepEqual(readdirSync(parent).sort(), ['backup', 'store', 'victim'], what);
+    const { damage } = await verify(from, new Progress('verify'));
+    assert.ok(damage.some((line) => expected.test(line)), what);
   };
-  const outside = `,"files":[{"name":"../victim","bytes":3,"sha256":"${sha256}"}]`;
-  for (const rest of ['', ',"files":5', ',"files":[null]', outside]) {
-    forge(rest);
-    await assert.rejects(restore(from, to), /backup\.json is damaged: it is not the manifest of a backup/, rest);
-    assert.deepEqual(readdirSync(parent).sort(), ['backup', 'victim']);
+  const members = ['format', 'version', 'store', 'sequence', 'createdAt'].map((name) => [name, /[^,]+/] as const);
+  const inFiles = [['name', /"[^"]*"/], ['bytes', /[0-9]+/], ['sha256', /"[^"]*"/]] as const;
+  for (const [name, value] of [...members, ...inFiles]) {
+    const member = new RegExp(`("${name}":)${value.source}`);
+    assert.match(sound, member);
+    for (const other of values) {
+      const text = sound.replace(member, (_, before: string) => before + other);
+      const isLength = name === 'bytes' && other === '0';
+      if (isLength) await isRefused(text, /keys\.json is damaged: it has [0-9]+ bytes, but should have 0; use another/);
+      else await isRefused(text);
+    }
+    await isRefused(sound.replace(new RegExp(`${member.source},?`), ''));
   }
-  forge(`,"files":[{"name":"gone","bytes":3,"sha256":"${sha256}"}]`);
-  await assert.rejects(restore(from, to), /gone is damaged: it is missing; use another backup/);
+  const [head, list = ''] = sound.split(/(?<="files":)/);
+  for (const other of values) await isRefused(`${head}${other}`);
+  for (const other of values) await isRefused(`${head}[${other}]`);
+  for (const name of names) await isRefused(sound.replace('"keys.json"', `"${name}"`));
+  const files = list.slice(2, -2).split(',\n');
+  assert.equal(files.length, 5);
+  for (const [index, file] of files.entries()) {
+    await isRefused(`${head}[${files.toSpliced(index, 1).join()}]`);
+    await isRefused(`${head}[${[...files, file].join()}]`);
+    await isRefused(`${head}[${files.toSpliced(index, 1, files[(index + 1) % 5]!).join()}]`);
+  }
+  const long = `${head}[${Array(10_000).fill(files[0]).join()}]`;
+  await isRefused(long, /^\S+backup\.json, line 1: the file has [0-9]+ bytes/);
+  await isRefused(sound.replace(/"store":"./, (text) => text.slice(0, -1) + (text.endsWith('0') ? '1' : '0')));
+  assert.equal(readFileSync(join(parent, 'victim'), 'utf8'), 'old');
+});
+
+test('a backup with links, FIFOs, devices or endless files is refused without reading them', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, from, to] = [join(parent, 'store'), join(parent, 'backup'), join(parent, 'restored')];
+  await storeIn(folder);
+  await make(folder, from);
+  const manifest = readFileSync(join(from, 'backup.json'), 'utf8');
+  const isRefused = async (name: string): Promise<void> => {
+    await assert.rejects(restore(from, to), (error: Error) => {
+      return error instanceof OperatorError && error.message.includes(name) && !error.message.includes('\n');
+    }, name);
+    assert.deepEqual(readdirSync(parent).sort(), ['aside', 'backup', 'store']);
+    const { damage, unreadable } = await verify(from, new Progress('verify'));
+    assert.ok([...damage, ...unreadable].some((line) => line.includes(name)), name);
+  };
+  for (const name of readdirSync(from)) {
+    const [path, aside] = [join(from, name), join(parent, 'aside')];
+    renameSync(path, aside);
+    for (const target of ['/dev/zero', '/dev/null', '/proc/self/mem', aside, path, join(parent, 'none')]) {
+      symlinkSync(target, path);
+      if (target !== aside || name !== 'backup.json') await isRefused(name);
+      rmSync(path);
+    }
+    execFileSync('mkfifo', [path]);
+    await isRefused(name);
+    rmSync(path);
+    mkdirSync(path);
+    await isRefused(name);
+    rmSync(path, { recursive: true });
+    // A file with a hole: its length in the manifest is right. It begins as the sound one does.
+    for (const beginning of [readFileSync(aside), '']) {
+      writeFileSync(path, beginning);
+      truncateSync(path, 2 ** 40);
+      const entry = new RegExp(`("name":"${name.replaceAll('.', '\\.')}","bytes":)[0-9]+`);
+      const text = manifest.replace(entry, `$1${2 ** 40}`).replace(/,"crc32".*\n$/, '');
+      if (name !== 'backup.json') writeManifest(from, text);
+      await isRefused(name);
+    }
+    renameSync(aside, path);
+    writeFileSync(join(from, 'backup.json'), manifest);
+  }
+});
+
+function writeManifest(folder: string, text: string): void {
+  writeFileSync(join(folder, 'backup.json'), `${text},"crc32":"${crcHex(crc32(Buffer.from(text)))}"}\n`);
+}
+
+test('a backup whose files are as its manifest says, but would be refused at a start, is not restored', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, from, to] = [join(parent, 'store'), join(parent, 'backup'), join(parent, 'restored')];
+  await storeIn(folder);
+  await make(folder, from);
+  const manifest = readFileSync(join(from, 'backup.json'), 'utf8').replace(/,"crc32".*\n$/, '');
+  for (const name of readdirSync(from).filter((one) => one !== 'backup.json')) {
+    const path = join(from, name);
+    const sound = readFileSync(path);
+    for (const content of ['', '{}', '[{},{},{}]', `${'['.repeat(100_000)}`, sound.subarray(0, -9), 'x'.repeat(20e6)]) {
+      writeFileSync(path, content);
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const entry = new RegExp(`("name":"${name.replaceAll('.', '\\.')}","bytes":)[0-9]+,"sha256":"[^"]*"`);
+      writeManifest(from, manifest.replace(entry, `$1${content.length},"sha256":"${sha256}"`));
+      await assert.rejects(restore(from, to), (error: Error) => {
+        const problem = `cannot restore ${from}, use another backup: `;
+        return error instanceof OperatorError && error.message.startsWith(problem);
+      }, `${name}: ${content.slice(0, 20).toString()}`);
+      assert.deepEqual(readdirSync(parent).sort(), ['backup', 'store']);
+    }
+    writeFileSync(path, sound);
+  }
 });

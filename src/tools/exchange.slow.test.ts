@@ -1,13 +1,13 @@
 /** `petstore export` and `import` as processes. */
 import assert from 'node:assert/strict';
 import {
-  closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync,
+  closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync, writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { Program, type Ended } from '../../harness/program.ts';
-import { cliPath, petstore, startServer } from '../../harness/server.ts';
+import { cliPath, makeKey, petstore, startServer } from '../../harness/server.ts';
 
 const linesOf = (count: number): string =>
   Array.from({ length: count }, (_, i) => `{"id":${i + 1},"name":"n${i}","categoryId":1,"status":"sold"}\n`).join('');
@@ -83,9 +83,9 @@ test('an import and an export need little memory, however many animals there are
     'import with the ids': await peakOf(t, join(parent, 'other'), 'import', '--keep-ids', array),
   };
   const server = await startServer(t, many);
-  peaks['export of a server'] = await peakOf(t, many, 'export', file);
+  peaks['export of a server'] = await peakOf(t, many, 'export', '--force', file);
   await server.stop();
-  const { stderr } = await succeeded(petstore(t, one, 'export', file));
+  const { stderr } = await succeeded(petstore(t, one, 'export', '--force', file));
   assert.equal(stderr, `exported ${count + 1} animals to ${file}\n`);
   const texts = Object.entries(peaks).map(([what, peak]) => `${what}: ${peak.toFixed()}`);
   t.diagnostic(`MiB for a file of ${fileMiB.toFixed()}: one animal: ${least.toFixed()}, ${texts.join(', ')}`);
@@ -127,4 +127,89 @@ test('a running server exports, refuses imports in one line, and what was export
   const missing = await petstore(t, join(parent, 'none'), 'export');
   assert.equal(missing.code, 1);
   assert.equal(existsSync(join(parent, 'none')), false);
+});
+
+test('no command destroys a file of a data folder, and an existing file is replaced only with --force', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, other, file] = [join(parent, 'store'), join(parent, 'other'), join(parent, 'animals')];
+  const [link, backup] = [join(parent, 'link'), join(parent, 'backup')];
+  const server = await startServer(t, folder, ['--demo']);
+  await succeeded(petstore(t, other, 'keys', 'create', '--name', 'a', '--plan', 'free'));
+  await succeeded(petstore(t, folder, 'backup', backup));
+  symlinkSync(join(other, 'keys.json'), link);
+  const before = [other, backup].map((one) => readFileSync(join(one, 'keys.json'), 'utf8'));
+  const refusals: [path: string, ...command: string[]][] = [
+    [join(other, 'lock.9'), 'backup'], [join(other, 'pets.json'), 'salvage'],
+    [join(other, 'usage.json'), 'export', '--force'], [join(folder, 'keys.json'), 'export', '--force'],
+    [join(backup, 'backup.json'), 'export', '--force', '--orders'], [join(backup, 'keys.json'), 'export'],
+  ];
+  for (const [path, ...command] of refusals) {
+    const { code, stderr } = await petstore(t, folder, ...command, path);
+    const place = dirname(path);
+    const message = `cannot write ${path}: the data folder ${place} reserves this name; choose another path`;
+    assert.deepEqual([code, stderr], [1, `petstore: ${message}\n`]);
+  }
+  for (const [command, target, name] of [
+    [['export', '--force', link], folder, 'keys.json'],
+    [['restore', backup], join(other, 'lock.9'), 'lock.9'],
+    [['keys', 'create', '--name', 'a', '--plan', 'free'], join(other, 'pets.json/x'), 'pets.json'],
+    [['serve', '--log-format', 'text', '--host', `unix:${join(other, 'lock.7')}`], join(parent, 'new'), 'lock.7'],
+  ] as const) {
+    const { code, stdout, stderr } = await petstore(t, target, ...command);
+    assert.deepEqual([code, stdout], [1, ''], command.join(' '));
+    const message = `cannot write ${join(other, name)}: the data folder ${other} reserves this name`;
+    assert.equal(stderr.split('\n').at(-2), `petstore: ${message}; choose another path`);
+  }
+  assert.deepEqual([other, backup].map((one) => readFileSync(join(one, 'keys.json'), 'utf8')), before);
+  assert.deepEqual(readdirSync(other).filter((name) => /lock\.[79]|pets|usage|tmp/.test(name)), []);
+
+  await succeeded(petstore(t, folder, 'export', file));
+  const again = await petstore(t, folder, 'export', file);
+  const exists = `petstore: ${file} exists; name another file, or replace it with --force\n`;
+  assert.deepEqual([again.code, again.stderr], [1, exists]);
+  await succeeded(petstore(t, folder, 'export', '--force', file));
+  await server.stop();
+});
+
+test('an export to /dev/stdout writes to stdout: a pipe, a file or a file that is appended to', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, file] = [join(parent, 'store'), join(parent, 'out')];
+  writeFileSync(join(parent, 'animals'), linesOf(2));
+  await succeeded(petstore(t, folder, 'import', join(parent, 'animals')));
+  const shell = (redirection: string): Promise<Ended> => {
+    const script = `"$0" "$1" export /dev/stdout --data "$2" ${redirection}`;
+    return succeeded(new Program(t, ['sh', '-c', script, process.execPath, cliPath, folder, file]).ended);
+  };
+  assert.deepEqual(await shell(''), { code: 0, stdout: linesOf(2), stderr: 'exported 2 animals\n' });
+  await shell('> "$3"');
+  assert.equal(readFileSync(file, 'utf8'), linesOf(2));
+  await shell('>> "$3"');
+  assert.equal(readFileSync(file, 'utf8'), linesOf(2).repeat(2));
+  await shell('| cat > "$3"');
+  assert.equal(readFileSync(file, 'utf8'), linesOf(2));
+});
+
+test('an import with the largest id warns, and the refusals of creates do not say to try again', async (t) => {
+  const parent = temporaryFolder(t);
+  const [folder, file] = [join(parent, 'store'), join(parent, 'animals')];
+  writeFileSync(file, '{"id":999999999999999,"name":"Rex","categoryId":1}');
+  const { stderr } = await succeeded(petstore(t, folder, 'import', '--keep-ids', file));
+  const [note, warning = '', ...more] = stderr.split('\n');
+  assert.equal(note, 'imported 1 animal, with the id 999999999999999');
+  assert.match(warning, /^petstore: the id 9{15} has been assigned, .* no animal can be added; export the animals, /);
+  assert.deepEqual(more, ['']);
+  const secret = await makeKey(t, folder);
+  const server = await startServer(t, folder);
+  const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
+  const body = '{"name":"Mia","categoryId":1}';
+  const response = await fetch(`${server.address}/v1/pets`, { method: 'POST', headers, body });
+  const { code, message } = await response.json() as { code: string; message: string };
+  assert.deepEqual([response.status, code], [503, 'storage_unavailable']);
+  assert.equal(response.headers.get('Retry-After'), null);
+  assert.match(message, /^The animal could not be saved, and no later one can be: .* The operator of this service /);
+  assert.equal((await fetch(`${server.address}/v1/pets`, { headers })).status, 200);
+  assert.equal((await fetch(`${server.address}/readyz`)).status, 503);
+  const status = await succeeded(petstore(t, folder, 'status'));
+  assert.match(status.stdout, /^state +refusing creates since .*: the id 9{15} has been assigned/);
+  assert.match((await server.stop()).stderr, /^petstore: \S+store: the id 9{15} has been assigned/m);
 });

@@ -17,12 +17,13 @@ import { exportRecords, type Exported, type ExportOptions } from './export.ts';
 import { importOrders, importPets, type Imported } from './import.ts';
 import { Progress } from './progress.ts';
 import { readValues } from './values.ts';
+import { verify } from './verify.ts';
 
 const silent = (line: string): never => assert.fail(line);
 const progress = new Progress('test');
 
 const exportTo = (folder: string, path: string, more: Partial<ExportOptions> = {}): Promise<Exported> =>
-  exportRecords({ folder, path, what: 'animals', format: 'ndjson', log: silent, progress, ...more });
+  exportRecords({ folder, path, what: 'animals', format: 'ndjson', force: true, log: silent, progress, ...more });
 
 async function exported(folder: string, more: Partial<ExportOptions> = {}): Promise<string> {
   const path = join(folder, '../exported');
@@ -40,7 +41,7 @@ function imported(
 }
 
 function added(count: number, firstId: bigint | number, lastId: bigint | number): Imported {
-  return { count, firstId, lastId, unsynced: null };
+  return { count, firstId, lastId, warning: null, unsynced: null };
 }
 
 /** A folder with three animals and an order. */
@@ -97,7 +98,7 @@ test('an import whose folder cannot be synced was made, and says that a power cu
   const { unsynced, ...rest } = await imported(folder, '{"name":"Mia","categoryId":1}', false, importPets, log);
   assert.deepEqual(logged, []);
   assert.deepEqual(readdirSync(folder).filter((name) => name.endsWith('.journal')), ['pets.1.journal']); // still needed
-  assert.deepEqual(rest, { count: 1, firstId: 4, lastId: 4 });
+  assert.deepEqual(rest, { count: 1, firstId: 4, lastId: 4, warning: null });
   assert.match(unsynced ?? '', /^cannot sync the folder of .*pets\.json: EIO.* a power cut may undo that/);
   const order = '{"petId":1,"quantity":1,"status":"placed","complete":false}';
   failures = 1;
@@ -206,6 +207,32 @@ test('an import with one wrong line changes nothing, and names the line, the fie
   }
   await imported(folder, good.replace('10', '999999999999999'), true);
   await assert.rejects(imported(folder, good), /line 1: all ids up to 999999999999999 have been assigned/);
+});
+
+test('an import after which few ids or none are left says so', async (t) => {
+  const parent = temporaryFolder(t);
+  let number = 0;
+  const warningOf = async (text: string, work = importPets): Promise<string | null> =>
+    (await imported(join(parent, `${++number}`), text, true, work)).warning;
+  const pet = (id: string): string => `{"id":${id},"name":"Rex","categoryId":1}`;
+  const last = (id: string): string => `the id ${id} has been assigned, and ids end at 999999999999999, so `;
+  const advice = 'export the animals, and import them without --keep-ids into a new data folder';
+  assert.equal(await warningOf(pet('999999998999999')), null);
+  for (const [id, effect] of [
+    ['999999999000000', 'only 999999 animals can be added'], ['999999999999998', 'only 1 animal can be added'],
+    ['999999999999999', 'no animal can be added'],
+  ] as const) {
+    assert.equal(await warningOf(`${pet('1')}\n${pet(id)}`), `${last(id)}${effect}; ${advice}`);
+    const { notes, damage } = await verify(join(parent, `${number}`), progress);
+    assert.deepEqual([notes, damage], [[`${last(id)}${effect}; ${advice}`], []]);
+  }
+  // The advice is right: the animals get new ids.
+  const text = await exported(join(parent, `${number}`));
+  assert.deepEqual(await imported(join(parent, 'new'), text), added(2, 1, 2));
+
+  const withId = (id: bigint): string => order.replace(/"id":[0-9]+/, `"id":${id}`);
+  assert.equal(await warningOf(withId(2n ** 63n - 1_000_001n), importOrders), null);
+  assert.match(await warningOf(withId(2n ** 63n - 1n), importOrders) ?? '', /, so only 0 orders can be imported /);
 });
 
 test('an import lets the event loop turn, so that its lock can say which process holds the folder', async (t) => {

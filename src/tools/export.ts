@@ -12,6 +12,8 @@ export interface ExportOptions {
   readonly format: 'ndjson' | 'json';
   /** The file to write; null for stdout. */
   readonly path: string | null;
+  /** Whether the file is replaced if it exists. */
+  readonly force: boolean;
   readonly log: (line: string) => void;
   readonly progress: Progress;
 }
@@ -25,8 +27,8 @@ export interface Exported {
 
 /** Exports in ascending order of the ids. Rejects with OperatorError. A file is complete or unchanged. */
 export async function exportRecords(options: ExportOptions): Promise<Exported> {
-  const { folder, what, format, path, log, progress } = options;
-  const file = path === null ? null : new OutputFile(path);
+  const { folder, what, format, path, force, log, progress } = options;
+  const file = path === null ? null : new OutputFile(path, force);
   // Writes to stdout are synchronous (Node's documentation of process I/O), so nothing piles up in memory.
   const buffer = new ByteBuffer((bytes) => {
     if (file === null) process.stdout.write(Buffer.from(bytes));

@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { useFolder } from '../control/command-client.ts';
 import { describeHolder, type FolderLock } from '../control/folder-lock.ts';
+import { counted } from '../domain/counted.ts';
 import { int64OfJsonNumber } from '../domain/int64.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { orderLine, readOrder, type Order } from '../domain/order.ts';
-import { maxPetId, petLine, readNewPet, type StoredPet } from '../domain/pet.ts';
+import { idWarning, maxPetId, petLine, readNewPet, type StoredPet } from '../domain/pet.ts';
 import { diskError, unsyncedReason } from '../files/errors.ts';
 import { Spool } from '../files/spool.ts';
 import { storeIdOf } from '../files/store-id.ts';
@@ -42,6 +43,8 @@ export interface Imported {
   readonly count: number;
   readonly firstId: bigint | number;
   readonly lastId: bigint | number;
+  /** What the operator should know about the ids that are left; null if there are enough. */
+  readonly warning: string | null;
   /** Why a power cut may undo the import; null if it is on disk. */
   readonly unsynced: string | null;
 }
@@ -125,7 +128,7 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
         ], log);
       }
     }
-    return { count, firstId, lastId: largest, unsynced };
+    return { count, firstId, lastId: largest, warning: idWarning(Math.max(lastId, largest)), unsynced };
   } finally {
     spool.close();
   }
@@ -165,10 +168,16 @@ export async function addOrders(options: ImportOptions, lock: Lock): Promise<Imp
     const sorted = [...lines].sort(([a], [b]) => ascending(a, b)).map(([, line]) => line);
     unsynced = await unsyncedReason(writeOrders(folder, storeIdOf(folder), sorted, () => lock.check()));
   }
-  return { count: ids.length, firstId: ids[0] ?? 0, lastId: ids.at(-1) ?? 0, unsynced };
+  const largest = ids.at(-1) ?? 0n;
+  const left = maxInt64 - (largest > nextId ? largest : nextId - 1n);
+  const effect = `ids end at ${maxInt64}, so only ${counted(left, 'order')} can be imported without --keep-ids`;
+  const warning = left >= fewOrderIds ? null : `${effect}; give the orders smaller ids`;
+  return { count: ids.length, firstId: ids[0] ?? 0, lastId: largest, warning, unsynced };
 }
 
 const maxInt64 = 2n ** 63n - 1n;
+/** A warning is due if fewer ids are left for orders. */
+const fewOrderIds = 1_000_000n;
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function withStoppedFolder<T>({ folder }: ImportOptions, work: (lock: FolderLock) => Promise<T>): Promise<T> {

@@ -8,6 +8,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { orderLine, readOrder } from '../domain/order.ts';
 import { hasLongId, maxPetId, petLine, readNewPet, statusOfLine, type PetStatus } from '../domain/pet.ts';
@@ -92,7 +93,8 @@ export async function salvage(folder: string, to: string): Promise<Made<Salvaged
     for (const record of inJournal) if (record > inSnapshot) found++;
     const missingRecords = Math.max(0, sequence - found);
     if (missingRecords > 0) {
-      lost.push(`${missingRecords} of the records ${inSnapshot + 1} to ${sequence} are missing in the journal`);
+      const records = `of the records ${inSnapshot + 1} to ${sequence}`;
+      lost.push(`${counted(missingRecords, `${records} is`, `${records} are`)} missing in the journal`);
     }
     const keysMissing = keys.keyChanges < usage.keyChanges && !lost.some((line) => line.includes(keysName));
     if (keysMissing) lost.push(`${join(folder, keysName)} is missing or an old copy: later changes of keys are lost`);
@@ -224,7 +226,8 @@ async function salvageSnapshot(
     }
   });
   if (!isCutOff) return;
-  lost.push(`the end of ${path}; ${unverified} animals of it are kept although their checksums are missing`);
+  const kept = counted(unverified, 'animal of it is', 'animals of it are');
+  lost.push(`the end of ${path}; ${kept} kept although their checksums are missing`);
 }
 
 /** Adds the animals of a segment of the journal. */
@@ -299,6 +302,6 @@ function rangesOf(ids: readonly number[], last: number): string {
     if (id > next) ranges.push(id === next + 1 ? `${next}` : `${next}-${id - 1}`);
     next = id + 1;
   }
-  const more = ranges.length > maxRanges ? ` and ${ranges.length - maxRanges} more ranges` : '';
+  const more = ranges.length > maxRanges ? ` and ${counted(ranges.length - maxRanges, 'more range')}` : '';
   return ranges.slice(0, maxRanges).join(', ') + more;
 }

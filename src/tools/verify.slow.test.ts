@@ -34,7 +34,7 @@ test('verify has the exit code 0, 1 or 2, and salvage copies what it can', async
   const salvaged = await petstore(t, folder, 'salvage', to);
   assert.equal(salvaged.code, 1);
   assert.match(salvaged.stderr, /^petstore: lost: animal 1: \S+pets\.json, line 2 is damaged\n/);
-  assert.match(salvaged.stderr, /copied 31 animals, 1 keys and \d+ orders to \S+salvaged\n$/);
+  assert.match(salvaged.stderr, /copied 31 animals, 1 key and \d+ orders to \S+salvaged\n$/);
   assert.equal((await petstore(t, to, 'verify')).code, 0);
   const missing = await petstore(t, join(parent, 'none'), 'verify');
   assert.deepEqual([missing.code, missing.stdout], [2, '']);

@@ -7,8 +7,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
+import { counted } from '../domain/counted.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
-import { petLine, readNewPet } from '../domain/pet.ts';
+import { idWarning, petLine, readNewPet } from '../domain/pet.ts';
 import { DiskError, diskError } from '../files/errors.ts';
 import { readRecords } from '../files/record-file.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
@@ -19,8 +20,8 @@ import { recoverJournal } from '../store/journal-recovery.ts';
 import { listSegments } from '../store/journal-segment.ts';
 import { ordersName } from '../store/orders.ts';
 import { readSnapshot } from '../store/snapshot.ts';
-import { checkBackup, manifestName } from './backup.ts';
 import { idOf, orderLines, type PetSink } from './contents.ts';
+import { checkContent, checkLength, compareFile, manifestName, readManifest, type Manifest } from './manifest.ts';
 import type { Progress } from './progress.ts';
 
 /** What was found. Each string in a list is one line. */
@@ -37,6 +38,9 @@ export interface Findings {
   readonly unreadable: string[];
 }
 
+/** How many wrong lines are listed, and how much of each. All lines of a file can be wrong. */
+const maxDamage = 1000;
+const shownLength = 1000;
 const maxAttempts = 5;
 const retryMs = 300;
 const known = /^(lock\.|(keys|orders|pets|usage)\.json$|pets\.[1-9][0-9]{0,14}\.journal$|backup\.json$)/;
@@ -55,32 +59,76 @@ export async function verify(folder: string, progress: Progress): Promise<Findin
 
 /** Changes whenever a file in the folder does. Throws OperatorError. */
 function stateOf(folder: string): string {
+  return namesIn(folder).filter((name) => known.test(name)).map((name) => {
+    try {
+      const { ino, size, mtimeNs } = statSync(join(folder, name), { bigint: true });
+      return `${name} ${ino} ${size} ${mtimeNs}`;
+    } catch {
+      return name; // reading it says why
+    }
+  }).join('\n');
+}
+
+/** Returns the names of all files, sorted. Throws OperatorError. */
+function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => known.test(name)).map((name) => {
-      const stats = statSync(join(folder, name), { bigint: true, throwIfNoEntry: false });
-      return `${name} ${stats?.ino} ${stats?.size} ${stats?.mtimeNs}`;
-    }).join('\n');
+    return readdirSync(folder).sort();
   } catch (error) {
     throw diskError('read', folder, error);
   }
 }
 
 async function verifyOnce(folder: string, progress: Progress): Promise<Findings> {
-  const counts: Findings['counts'] = {
-    counters: null, keys: null, orders: null, animals: null, segments: null, lastRecord: null,
-  };
-  const findings: Findings = { content: [], counts, notes: [], damage: [], unreadable: [] };
-  const { content, notes, damage, unreadable } = findings;
-  const names = readdirSync(folder);
-  const check = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof OperatorError)) throw error;
-      (error instanceof DiskError ? unreadable : damage).push(messageOf(error));
-      return undefined;
-    }
-  };
+  const names = namesIn(folder);
+  const findings = newFindings();
+  const manifest = (names.includes(manifestName) && (await tryIn(findings, () => readManifest(folder)))) || null;
+  await addFindings(findings, folder, names, manifest, progress);
+  // A forged manifest can be right about files that have any length, so they are read only if they are sound.
+  if (manifest !== null && findings.damage.length + findings.unreadable.length === 0) {
+    await tryIn(findings, () => {
+      for (const expected of manifest.files) compareFile(folder, expected);
+      const files = counted(manifest.files.length, 'file is', 'files are');
+      findings.content.push(`${manifestName}: all ${files} as it says`);
+    });
+  }
+  for (const name of names) {
+    if (kept.test(name)) findings.notes.push(`${name} was set aside`);
+    else if (name.endsWith('.tmp')) {
+      findings.notes.push(`${name} is being written, or was left by a process that was killed`);
+    } else if (!known.test(name)) findings.notes.push(`${name} is not a file of the store`);
+  }
+  return findings;
+}
+
+/** Verifies the files of a backup, except for their checksums in the manifest. */
+export async function verifyFiles(folder: string, manifest: Manifest, progress: Progress): Promise<Findings> {
+  const findings = newFindings();
+  await addFindings(findings, folder, namesIn(folder), manifest, progress);
+  return findings;
+}
+
+function newFindings(): Findings {
+  const counts = { counters: null, keys: null, orders: null, animals: null, segments: null, lastRecord: null };
+  return { content: [], counts, notes: [], damage: [], unreadable: [] };
+}
+
+/** Returns the result of `work`; if that throws an OperatorError, adds it to the findings, and returns undefined. */
+async function tryIn<T>({ damage, unreadable }: Findings, work: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    (error instanceof DiskError ? unreadable : damage).push(messageOf(error));
+    return undefined;
+  }
+}
+
+/** Adds what is found in the files. `manifest` is that of a backup; null for a data folder. */
+async function addFindings(
+  findings: Findings, folder: string, names: readonly string[], manifest: Manifest | null, progress: Progress,
+): Promise<void> {
+  const { content, counts, notes, damage } = findings;
+  const check = <T>(work: () => T | Promise<T>): Promise<T | undefined> => tryIn(findings, work);
   const add = (name: string, count: number, what: string, more = ''): void => {
     const found = names.includes(name);
     content.push(found ? `${name}: ${counted(count, what)}${more}` : `${name} does not exist: no ${what}s`);
@@ -90,12 +138,13 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     add(name, count, what);
   };
 
+  for (const expected of manifest?.files ?? []) await check(() => checkLength(folder, expected));
   const isSupported = await check(() => {
     refuseNewerFormats(folder);
     return true;
   });
-  if (isSupported === undefined) return findings; // this program cannot tell what is wrong with a newer file
-  await check(() => storeIdOf(folder));
+  if (isSupported === undefined) return; // this program cannot tell what is wrong with a newer file
+  const store = await check(() => storeIdOf(folder));
   const usage = await check(() => readRecords(join(folder, usageName), usageFormat, decodeUsage));
   if (usage !== undefined) list(usageName, usage.records.length, 'counter');
   await check(() => {
@@ -107,12 +156,16 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
 
   let previous = 0;
   let count = 0;
+  const report = (problem: string): void => {
+    if (damage.length >= maxDamage) throw new OperatorError(`${folder} has more damage, which is not listed`);
+    damage.push(problem);
+  };
   const table: PetSink = {
     append(bytes, _status, start = 0, end = bytes.length) {
       const line = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
       const id = idOf(bytes, start);
-      if (line !== canonical(line, id)) damage.push(`animal ${id}: this is not its line: ${line}`);
-      if (id <= previous) damage.push(`animal ${id}: its id is not greater than ${previous}, the one before`);
+      if (line !== canonical(line, id)) report(`animal ${id}: this is not its line: ${line.slice(0, shownLength)}`);
+      if (id <= previous) report(`animal ${id}: its id is not greater than ${previous}, the one before`);
       previous = id;
       count++;
       progress.add(1);
@@ -137,25 +190,16 @@ async function verifyOnce(folder: string, progress: Progress): Promise<Findings>
     const animals = counted(count - inSnapshot, 'animal');
     content.push(`journal: ${counted(segments.length, 'segment')}, ${animals}, up to record ${last}`);
     counts.lastRecord = last;
+    const warning = idWarning(Math.max(snapshot?.lastId ?? 0, previous));
+    if (warning !== null) notes.push(warning);
     counts.animals = snapshot === undefined ? null : count;
     if (torn === null) return;
     const cause = 'a crash cut it off, or a server is writing it';
     notes.push(`the end of pets.${segments.at(-1)}.journal is incomplete: ${cause}; the next start sets it aside`);
   });
-  if (names.includes(manifestName)) {
-    await check(() => content.push(`${manifestName}: all ${checkBackup(folder)} files are as it says`));
+  if (manifest !== null && store !== undefined) {
+    await check(() => checkContent(folder, manifest, store, counts.lastRecord));
   }
-
-  for (const name of names.sort()) {
-    if (kept.test(name)) notes.push(`${name} was set aside`);
-    else if (name.endsWith('.tmp')) notes.push(`${name} is being written, or was left by a process that was killed`);
-    else if (!known.test(name)) notes.push(`${name} is not a file of the store`);
-  }
-  return findings;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** The line that the program writes for the animal in a line; null if there is none. */
