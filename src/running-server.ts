@@ -6,6 +6,7 @@ import { respondToCommand, type Accounts } from './control/commands.ts';
 import { contentsOf } from './control/contents.ts';
 import { statusOf } from './control/status.ts';
 import type { DataFolder } from './data-folder.ts';
+import { counted } from './domain/counted.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { requireParent } from './files/new-folder.ts';
 import {
@@ -209,7 +210,8 @@ export class RunningServer {
     const { served } = this.#capacity;
     if (maxConnections === null || served === maxConnections) return;
     const advice = `start Node with --max-old-space-size=${oldSpaceFor(maxConnections)}, or lower --max-connections`;
-    const problem = `the heap has room for ${served} connections, not for ${maxConnections}; further ones receive 503`;
+    const room = counted(served, 'connection');
+    const problem = `the heap has room for ${room}, not for ${maxConnections}; further ones receive 503`;
     this.#parts.serverLog.event(`${problem}: ${advice}`, 'warn', { served, maxConnections });
   }
 
