@@ -1,7 +1,11 @@
 /** Attacks a server without a key, and measures meanwhile how it responds to a client that has one. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Owner } from './owner.ts';
+import { certificateFlags, makeCertificate } from './certificates.ts';
+import { temporaryFolder, type Owner } from './owner.ts';
 import { Program } from './program.ts';
+import { makeKey, serverPath, startServer, type RunningServer } from './server.ts';
 
 /** What every connection of an attack sends: `text`, repeated to about 64 KB. */
 export interface Attack {
@@ -39,7 +43,7 @@ const pieceBytes = 64 * 1024;
  * @returns the attacker, which keeps the connections open until it is killed, when each was accepted or refused
  * @throws NotStarted
  */
-export async function attack(owner: Owner, address: string, { text, reads }: Attack, connections: number) {
+async function attack(owner: Owner, address: string, { text, reads }: Attack, connections: number) {
   const repeat = Math.max(1, Math.floor(pieceBytes / text.length));
   const attacker = start(owner, 'attacker.mjs', address, { connections, text, repeat, reads: reads ?? false });
   await attacker.printed(/opened\n/);
@@ -55,7 +59,7 @@ export interface Latencies {
 }
 
 /** A client with a key, whose connection is open. A request that fails, or has another status than 200, ends it. */
-export class SteadyClient {
+class SteadyClient {
   readonly #program: Program;
 
   private constructor(program: Program) {
@@ -91,6 +95,60 @@ export class SteadyClient {
     const [line] = await this.#program.printed(/.+\n/);
     this.#program.stdout = '';
     return JSON.parse(line) as Latencies;
+  }
+}
+
+/** A server with sample animals, and a client with a key whose limits it does not reach. */
+export class Overload {
+  readonly server: RunningServer;
+  readonly #owner: Owner;
+  readonly #client: SteadyClient;
+
+  private constructor(owner: Owner, server: RunningServer, client: SteadyClient) {
+    this.#owner = owner;
+    this.server = server;
+    this.#client = client;
+  }
+
+  /**
+   * Starts the built server with a heap of this size (in MiB; null: the default size) and connects the client.
+   *
+   * @throws NotStarted
+   */
+  static async start(owner: Owner, scheme: 'http' | 'https', heapMb: number | null): Promise<Overload> {
+    const folder = temporaryFolder(owner);
+    const store = join(folder, 'store');
+    const command = [process.execPath, ...(heapMb === null ? [] : [`--max-old-space-size=${heapMb}`]), serverPath];
+    const tls = scheme === 'https' ? certificateFlags(folder, makeCertificate()) : [];
+    const server = await startServer(owner, store, ['--demo', ...tls], command, { ACCESS_LOG: 'off' });
+    const limits = ['--per-minute', '1000000000', '--per-day', '1000000000'];
+    const secret = await makeKey(owner, store, 'enterprise', ...limits);
+    return new Overload(owner, server, await SteadyClient.connect(owner, server.address, secret, 32));
+  }
+
+  /** Lets the client send so many requests while nobody attacks. */
+  async idle(responses: number): Promise<Latencies> {
+    this.#client.begin();
+    return this.#client.end(responses);
+  }
+
+  /**
+   * Attacks until the client has so many responses since all connections of the attacker were accepted or refused.
+   *
+   * @throws NotStarted if a response was wrong or missing, or if the server has ended
+   */
+  async survive(kind: Attack, connections: number, responses: number): Promise<Latencies> {
+    this.#client.begin();
+    const attacker = await attack(this.#owner, this.server.address, kind, connections);
+    const latencies = await this.#client.end(responses);
+    await attacker.kill();
+    return latencies;
+  }
+
+  /** The memory of the server in bytes; 0 where the system does not tell. */
+  get residentBytes(): number {
+    const file = `/proc/${this.server.child.pid}/status`;
+    return existsSync(file) ? 1024 * Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(file, 'utf8'))![1]) : 0;
   }
 }
 

@@ -336,3 +336,29 @@ testOverTls('a connection that its client resets before it is accepted does not 
   }
   assert.equal(most, 0);
 });
+
+test('serves clients with a key while requests without one rest, and these afterwards, in their order', async (t) => {
+  let now = 0;
+  const about = { operation: null, key: 'k1', unauthenticated: null, refusedBy: null };
+  const server = await startServer(t, ({ path }) => {
+    if (path === '/slow') now += 5;
+    return path === '/key' ? { ...json(path), about } : json(path);
+  }, { monotonic: () => now });
+  const trusted = await server.connect().send(get('/key'));
+  await trusted.response();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const first = await server.connect().send(get('/slow'), get('/next'));
+  assert.equal((await first.response()).body, '"/slow"');
+  const second = server.connect();
+  void second.send(get('/new')); // over TLS, it is sent after the handshake, which does not begin yet
+  for (let i = 0; i < 20; i += 1) {
+    await trusted.send(get('/key'));
+    assert.equal((await trusted.response()).body, '"/key"');
+  }
+  assert.deepEqual(server.calls.filter((call) => call !== 'GET /key'), ['GET /slow']);
+  assert.deepEqual([first.unreadBytes, second.unreadBytes], [0, 0]);
+  t.mock.timers.tick(40);
+  assert.equal((await first.response()).body, '"/next"');
+  assert.equal((await second.response()).body, '"/new"');
+  t.mock.timers.reset();
+});

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import test, { type TestContext } from 'node:test';
+import { Throttle, type Throttled } from './throttle.ts';
+
+/** Resolves in the next turn of the event loop, after what was scheduled for the end of this one. */
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A throttle with a clock and timers that stand still. */
+function setUp(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const clock = { ms: 0 };
+  const throttle = new Throttle(() => clock.ms);
+  const held = new Set<string>();
+  const events: string[] = [];
+  const connection = (name: string): Throttled => ({
+    hold() {
+      held.add(name);
+    },
+    release() {
+      held.delete(name);
+      events.push(name);
+    },
+  });
+  return {
+    throttle,
+    held,
+    events,
+    clock,
+    /** Adds connections that are not trusted. */
+    add(...names: string[]): Throttled[] {
+      const added = names.map(connection);
+      for (const each of added) throttle.add(each);
+      return added;
+    },
+    /** Lets a connection that is not trusted take so many milliseconds of this turn. */
+    take(ms: number): void {
+      throttle.spend();
+      clock.ms += ms;
+      throttle.spend();
+    },
+    /** Ends this turn and the next, so that a rest begins. */
+    async turns(): Promise<void> {
+      await endOfTurn();
+      await endOfTurn();
+    },
+  };
+}
+
+test('holds the connections that are not trusted when they have taken more than 4 ms of a turn', async (t) => {
+  const { throttle, held, add, take, turns } = setUp(t);
+  const [, , c] = add('a', 'b', 'c');
+  throttle.setTrusted(c!, true);
+  take(4);
+  assert.deepEqual([...held], []);
+  take(0.1);
+  assert.deepEqual([...held], ['a', 'b']);
+  await turns();
+  assert.deepEqual([...held], ['a', 'b']);
+});
+
+test('does not add up the time of several turns', async (t) => {
+  const { held, add, take, turns } = setUp(t);
+  add('a');
+  for (let i = 0; i < 10; i += 1) {
+    take(3);
+    await turns();
+  }
+  assert.deepEqual([...held], []);
+});
+
+test('does not count the time of trusted connections', (t) => {
+  const { throttle, clock, held, add } = setUp(t);
+  add('a');
+  for (let i = 0; i < 10; i += 1) {
+    throttle.spend();
+    throttle.interrupt();
+    clock.ms += 5;
+  }
+  assert.deepEqual([...held], []);
+});
+
+test('counts what is announced', (t) => {
+  const { throttle, held, add } = setUp(t);
+  add('a');
+  throttle.spend(4.1);
+  assert.deepEqual([...held], ['a']);
+});
+
+test('releases connections in the order of their arrival after eight times as long as the turn took', async (t) => {
+  const { throttle, held, events, add, take, turns } = setUp(t);
+  add('a', 'b');
+  throttle.interrupt();
+  take(5);
+  add('c');
+  await turns();
+  add('d');
+  t.mock.timers.tick(39);
+  assert.deepEqual([...held], ['a', 'b', 'c', 'd']);
+  t.mock.timers.tick(1);
+  assert.deepEqual(events, ['a', 'b', 'c', 'd']);
+  add('e');
+  assert.deepEqual([...held], []);
+});
+
+test('does not rest if no trusted connection has had a request in the last second', async (t) => {
+  const { throttle, clock, events, add, take, turns } = setUp(t);
+  add('a');
+  take(5);
+  await turns();
+  t.mock.timers.tick(1); // timers fire after 1 ms at the earliest
+  assert.deepEqual(events, ['a']);
+  throttle.interrupt();
+  take(5);
+  await turns();
+  t.mock.timers.tick(39);
+  assert.deepEqual(events, ['a']);
+  t.mock.timers.tick(1);
+  clock.ms += 1_000;
+  take(5);
+  await turns();
+  t.mock.timers.tick(1);
+  assert.deepEqual(events, ['a', 'a', 'a']);
+});
+
+test('releases 16 connections in each turn, and holds the rest again if these take too long', async (t) => {
+  const { throttle, held, events, add, take, turns } = setUp(t);
+  const names = Array.from({ length: 40 }, (_, i) => `${i}`);
+  add(...names);
+  throttle.interrupt();
+  take(5);
+  await turns();
+  t.mock.timers.tick(40);
+  assert.deepEqual(events, names.slice(0, 16));
+  await endOfTurn();
+  assert.deepEqual(events, names.slice(0, 32));
+  throttle.interrupt();
+  take(5);
+  await turns();
+  assert.deepEqual(events, names.slice(0, 32));
+  assert.equal(held.size, 40);
+  t.mock.timers.tick(40);
+  await turns();
+  await turns();
+  assert.deepEqual(events.slice(32), names);
+});
+
+test('when a connection is destroyed, holds the trusted ones until the turn has ended', async (t) => {
+  const { throttle, held, add } = setUp(t);
+  const [a, b] = add('a', 'b', 'c');
+  throttle.setTrusted(b!, true);
+  throttle.delete(a!);
+  throttle.flooded();
+  assert.deepEqual([...held], ['b', 'c']);
+  await endOfTurn();
+  assert.deepEqual([...held], ['c']);
+});
+
+test('releases a held connection when its request turns out to have a valid key', async (t) => {
+  const { throttle, held, add, take } = setUp(t);
+  const [a] = add('a', 'b');
+  take(5);
+  throttle.setTrusted(a!, true);
+  assert.deepEqual([...held], ['b']);
+  throttle.setTrusted(a!, false);
+  assert.deepEqual([...held], ['b', 'a']);
+});
