@@ -1,6 +1,7 @@
 /** The files of deploy/, with systemd's and nginx's own programs. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { ClientRequest } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -101,13 +102,18 @@ class Nginx {
     }
   }
 
+  /** Begins a request on a connection of its own. */
+  begin(path: string, options: RequestOptions): ClientRequest {
+    return request({
+      host: '127.0.0.1', port: this.#port, path, agent: false, ca: this.#certificate, servername: 'shop.example',
+      ...options, headers: { Host: 'shop.example', ...options.headers },
+    });
+  }
+
   /** Sends a request on a connection of its own. */
   async send(path: string, options: RequestOptions & { readonly body?: string } = {}): Promise<Response> {
     const { body, ...others } = options;
-    const sent = request({
-      host: '127.0.0.1', port: this.#port, path, agent: false, ca: this.#certificate, servername: 'shop.example',
-      ...others, headers: { Host: 'shop.example', ...others.headers },
-    });
+    const sent = this.begin(path, others);
     sent.end(body);
     const [response] = await once(sent, 'response');
     return { status: response.statusCode, headers: response.headers, body: await text(response) };
@@ -175,6 +181,23 @@ test('through nginx, requests without a key are limited by the address of the cl
   assert.equal(response.status, 429);
   assert.ok(count > 60 && count <= 200, `${count} requests`);
   assert.equal((await nginx.send('/v1/pets', { localAddress: '127.0.0.2' })).status, 401);
+});
+
+test('nginx serves 100 requests of one address at a time', async (t) => {
+  if (await isMissing(t, 'nginx') || await isMissing(t, 'openssl')) return;
+  const server = await startServer(t, temporaryFolder(t));
+  const nginx = await Nginx.start(t, server.address);
+  const statuses: unknown[] = [];
+  await new Promise<void>((resolve) => {
+    for (let i = 0; i < 110; i += 1) {
+      // nginx counts a request as soon as it has the head, and waits for the body.
+      const begun = nginx.begin('/v1/pets', { method: 'POST', headers: { 'Content-Length': '1' } });
+      t.after(() => begun.destroy());
+      begun.on('error', () => {}).flushHeaders();
+      begun.on('response', ({ statusCode }) => void (statuses.push(statusCode) === 10 && resolve()));
+    }
+  });
+  assert.deepEqual(statuses, Array(10).fill(503));
 });
 
 test('through nginx, the server can listen on a Unix socket', async (t) => {
