@@ -1,11 +1,12 @@
 /**
- * Attacks a server without a key: opens connections, sends the same piece on each, and reads nothing unless `reads`.
+ * Attacks a server without a key: opens connections and sends the same piece on each, with `repeats` over and over. It
+ * reads nothing unless `reads`.
  * Prints `opened` when every connection has been accepted or closed. Runs until it is killed.
  */
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-const { port, isTls, connections, text, repeat, reads } = JSON.parse(process.argv[2]);
+const { port, isTls, connections, text, repeat, reads, repeats } = JSON.parse(process.argv[2]);
 const piece = Buffer.from(text.repeat(repeat), 'latin1');
 /** More at a time would overflow the queue of the kernel, which delays a connection by seconds. */
 const maxAtOnce = 500;
@@ -34,6 +35,7 @@ function open() {
   socket.on('error', () => {}); // the server may destroy it
   tcp.on('close', opened);
   socket.write(piece);
+  if (repeats) socket.on('drain', () => socket.write(piece));
   if (reads) socket.resume();
   else socket.pause();
 }

@@ -13,6 +13,8 @@ export interface Attack {
   readonly text: string;
   /** Whether the attacker reads the responses. */
   readonly reads?: boolean;
+  /** Whether it sends the piece again whenever the last one is sent. */
+  readonly repeats?: boolean;
 }
 
 const header = 'a:\r\n';
@@ -31,6 +33,8 @@ export const attacks: readonly Attack[] = [
     text: `POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(10_000)}0\r\n\r\n`,
   },
   { name: 'invalid keys', text: `GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n` },
+  { name: 'requests without a pause', text: 'GET / HTTP/1.1\r\nHost:\r\n\r\n', reads: true, repeats: true },
+  { name: 'unread responses', text: 'GET /openapi.json HTTP/1.1\r\nHost:\r\n\r\n', repeats: true },
   { name: 'large responses', text: `GET /openapi.json HTTP/1.1\r\nHost:\r\nA:${'a'.repeat(3_000)}\r\n\r\n` },
 ];
 
@@ -43,9 +47,10 @@ const pieceBytes = 64 * 1024;
  * @returns the attacker, which keeps the connections open until it is killed, when each was accepted or refused
  * @throws NotStarted
  */
-async function attack(owner: Owner, address: string, { text, reads }: Attack, connections: number) {
-  const repeat = Math.max(1, Math.floor(pieceBytes / text.length));
-  const attacker = start(owner, 'attacker.mjs', address, { connections, text, repeat, reads: reads ?? false });
+async function attack(owner: Owner, address: string, kind: Attack, connections: number): Promise<Program> {
+  const { text, reads = false, repeats = false } = kind;
+  const repeat = repeats ? 100 : Math.max(1, Math.floor(pieceBytes / text.length)); // so many are not too many requests
+  const attacker = start(owner, 'attacker.mjs', address, { connections, text, repeat, reads, repeats });
   await attacker.printed(/opened\n/);
   return attacker;
 }

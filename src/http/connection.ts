@@ -71,6 +71,8 @@ export class Connection implements Throttled {
   #isTrusted = false;
   /** Whether the throttle holds the connection. */
   #isHeld = false;
+  /** Whether we have paused the socket since its last event `resume`. */
+  #hasPaused = false;
   /** Makes Node parse what is received; null when it does. */
   #parse: (() => void) | null;
 
@@ -97,13 +99,20 @@ export class Connection implements Throttled {
     socket.off('timeout', this.#expire); // Node sets another timeout
     this.#parse?.();
     this.#parse = null;
-    // Node resumes the socket whenever it has parsed a message. If `pause` is called after `resume` and before this
-    // event, Node reads although the socket is paused: only another pause after another event ends that.
     socket.on('resume', () => {
       if (!this.#mustPause) return;
-      if (socket.isPaused()) process.nextTick(() => this.#mustPause && socket.resume());
-      else socket.pause();
+      if (!socket.isPaused()) return this.#pause(); // Node resumes the socket whenever it has parsed a message
+      // Either Node has paused it, or we have after it had called `resume`: then it reads although it is paused, and only
+      // another pause after another event ends that.
+      if (!this.#hasPaused) return;
+      this.#hasPaused = false;
+      process.nextTick(() => this.#mustPause && socket.resume());
     });
+  }
+
+  #pause(): void {
+    this.#hasPaused = true;
+    this.#socket.pause();
   }
 
   /** Whether nothing is to be read from the socket. */
@@ -120,7 +129,7 @@ export class Connection implements Throttled {
 
   hold(): void {
     this.#isHeld = true;
-    if (this.#parse === null) this.#socket.pause();
+    if (this.#parse === null) this.#pause();
   }
 
   release(): void {
@@ -164,13 +173,13 @@ export class Connection implements Throttled {
     const handledBytes = this.#handled?.retainedBytes ?? 0;
     const retained = this.#waiting.reduce((sum, next) => sum + next.request.retainedBytes, handledBytes);
     if (retained > maxRetainedBytes) this.#destroy();
-    else if (!this.#isClosing) socket.pause();
+    else if (!this.#isClosing) this.#pause();
   }
 
   /** Informs the throttle that this connection takes time. It may hold the connection. */
   #spend(): void {
     if (this.#isTrusted) this.#context.throttle.interrupt();
-    else this.#context.throttle.spend();
+    else this.#context.throttle.spend(this);
   }
 
   /** Destroys the connection because the client sends too much. */
@@ -233,7 +242,7 @@ export class Connection implements Throttled {
     sendReply(response, reply, request.id, keepAlive);
     if (response.writableLength === 0) return this.#sent();
     this.#sending = response;
-    socket.pause(); // received bytes would restart the inactivity timeout
+    this.#pause(); // received bytes would restart the inactivity timeout
     response.once('finish', () => this.#sent());
   }
 

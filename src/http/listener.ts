@@ -186,10 +186,10 @@ export class Listener {
     const waiting: Throttled = {
       hold() {},
       release() {
-        throttle.delete(waiting);
         socket.off('timeout', expire).setTimeout(0);
         handshake();
-        throttle.spend(handshakeMs);
+        throttle.spend(waiting, handshakeMs);
+        throttle.delete(waiting);
       },
     };
     socket.once('close', () => {

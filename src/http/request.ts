@@ -48,10 +48,9 @@ export class Request {
     this.#message = message;
     let headBytes = method.length + url.length + ' HTTP/1.1\r\n'.length + 1;
     let headMemory = 1_600;
-    const [longText, shortText] = rawHeaders.length > 200 ? [64, 25] : [32, 8]; // of many lines, some repeat a name
     for (const text of rawHeaders) {
       headBytes += text.length + 2; // followed by ": " or CRLF
-      headMemory += text.length > 1 ? longText : shortText; // V8 shares strings of one character
+      headMemory += text.length > 1 ? 32 : 8; // V8 shares strings of one character
     }
     this.headBytes = headBytes;
     this.#headMemory = headMemory;

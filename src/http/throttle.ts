@@ -5,15 +5,16 @@
  * end even if the connection is destroyed meanwhile. A chunk of 2,400 requests takes more than 10 ms, and up to 3 MB
  * until the turn has ended. If hundreds of connections send such chunks, a turn takes seconds and exhausts the memory.
  *
- * The idea. A connection is trusted if its latest request had a valid key. When the other connections have taken 5 ms
+ * The idea. A connection is trusted if its latest request had a valid key. When the other connections have taken 2 ms
  * of a turn, they are held: nothing is read from them, and none of their requests begins. After a rest, which is a
- * multiple of the time that they took, they are released in the order in which they arrived, a few in each turn. New
- * connections are held behind them. When a connection is destroyed because it sends too much, the trusted ones are held
- * too until the turn has ended.
+ * multiple of the time that they took, they are released, a few in each turn: first those that have taken no time yet,
+ * the newest first, so that a new client does not wait behind all attackers; then the others, in the order in which they
+ * were held. When a connection is destroyed because it sends too much, the trusted ones are held too until the turn has
+ * ended.
  *
  * The invariants.
- * - While a connection is in the queue, all connections that are not trusted are in it, except those that were released
- *   since the last rest.
+ * - Each connection is in one of the sets. While one is held, all that are not trusted are, except those that were
+ *   released since the last rest.
  * - A turn reads no further chunk after one that made a connection exceed its bounds.
  */
 
@@ -26,7 +27,7 @@ export interface Throttled {
 }
 
 /** How much of a turn the connections that are not trusted may take. */
-const maxTurnMs = 4;
+const maxTurnMs = 2;
 /** How many times as long as such a turn they rest, if a trusted connection had a request in the last second. */
 const restFactor = 8;
 const trustedForMs = 1_000;
@@ -36,10 +37,12 @@ const maxReleased = 16;
 export class Throttle {
   readonly #monotonic: () => number;
   readonly #trusted = new Set<Throttled>();
-  /** The connections that are neither trusted nor held. */
-  readonly #open = new Set<Throttled>();
-  /** The connections that are held, in the order in which they will be released. */
-  #queue = new Set<Throttled>();
+  /** The connections that are neither trusted nor held: those that have taken no time yet, and the others. */
+  readonly #new = new Set<Throttled>();
+  readonly #used = new Set<Throttled>();
+  /** The same of those that are held. */
+  readonly #heldNew = new Set<Throttled>();
+  readonly #heldUsed = new Set<Throttled>();
   /** How much of this turn the connections that are not trusted have taken. */
   #spentMs = 0;
   /** When one of them last began something; null if a trusted one has done so since. */
@@ -59,24 +62,23 @@ export class Throttle {
     this.#monotonic = monotonic;
   }
 
-  /** Adds a connection that is not trusted. Holds it if others are held, and returns whether it does not. */
+  /** Adds a connection that has taken no time yet. Holds it if others are held, and returns whether it does not. */
   add(connection: Throttled): boolean {
-    const isOpen = !this.#isResting && this.#queue.size === 0;
-    (isOpen ? this.#open : this.#queue).add(connection);
-    if (!isOpen) connection.hold();
-    return isOpen;
+    return this.#admit(connection, this.#new, this.#heldNew);
   }
 
   /** Removes a closed connection. */
   delete(connection: Throttled): void {
-    for (const connections of [this.#trusted, this.#open, this.#queue]) connections.delete(connection);
+    for (const connections of [this.#trusted, this.#new, this.#used, this.#heldNew, this.#heldUsed]) {
+      connections.delete(connection);
+    }
   }
 
   /** Called when it turns out whether the latest request of a connection had a valid key, if that has changed. */
   setTrusted(connection: Throttled, isTrusted: boolean): void {
-    const wasHeld = this.#queue.has(connection);
+    const wasHeld = this.#heldNew.has(connection) || this.#heldUsed.has(connection);
     this.delete(connection);
-    if (!isTrusted) return void this.add(connection);
+    if (!isTrusted) return void this.#admit(connection, this.#used, this.#heldUsed);
     this.#trusted.add(connection);
     if (wasHeld) connection.release();
   }
@@ -85,7 +87,8 @@ export class Throttle {
    * Called before a connection that is not trusted begins something. It may be held then, and must wait. `ms` is added
    * for time that passes later.
    */
-  spend(ms = 0): void {
+  spend(connection: Throttled, ms = 0): void {
+    if (this.#new.delete(connection)) this.#used.add(connection);
     const now = this.#monotonic();
     if (this.#lastAt !== null) this.#spentMs += now - this.#lastAt;
     this.#spentMs += ms;
@@ -128,12 +131,23 @@ export class Throttle {
     for (const connection of this.#trusted) connection.release();
   }
 
+  #admit(connection: Throttled, open: Set<Throttled>, held: Set<Throttled>): boolean {
+    const isOpen = !this.#isResting && this.#heldNew.size + this.#heldUsed.size === 0;
+    (isOpen ? open : held).add(connection);
+    if (!isOpen) connection.hold();
+    return isOpen;
+  }
+
   #rest(): void {
     if (this.#isResting) return;
     this.#isResting = true;
-    for (const connection of this.#open) connection.hold();
-    this.#queue = new Set([...this.#open, ...this.#queue]);
-    this.#open.clear();
+    for (const [open, held] of [[this.#new, this.#heldNew], [this.#used, this.#heldUsed]] as const) {
+      for (const connection of open) {
+        held.add(connection);
+        connection.hold();
+      }
+      open.clear();
+    }
   }
 
   #beginRest(beganAt: number): void {
@@ -150,16 +164,16 @@ export class Throttle {
     this.#releaseSome();
   }
 
-  /** Releases the first connections of the queue, and the next ones in the next turn. */
+  /** Releases some connections, and the next ones in the next turn. */
   #releaseSome(): void {
-    if (this.#isResting) return; // one that was released has taken too long already
     let count = 0;
-    for (const connection of this.#queue) {
-      if (this.#isResting || ++count > maxReleased) break;
-      this.#queue.delete(connection);
-      this.#open.add(connection);
+    for (const connection of [...[...this.#heldNew].reverse(), ...this.#heldUsed]) {
+      if (this.#isResting) return; // one that was released has taken too long already
+      if (++count > maxReleased) break;
+      if (this.#heldNew.delete(connection)) this.#new.add(connection);
+      else if (this.#heldUsed.delete(connection)) this.#used.add(connection);
       connection.release();
     }
-    if (this.#queue.size > 0) setImmediate(() => this.#releaseSome());
+    if (this.#heldNew.size + this.#heldUsed.size > 0) setImmediate(() => this.#releaseSome());
   }
 }
