@@ -21,7 +21,7 @@ test('a quick run measures every kind of requests, judges none, and leaves nothi
   }
   for (const [baseline, max] of Object.entries(maxRatios)) {
     const count = written.results.filter((one) => one.baseline === baseline).length;
-    assert.match(stdout, new RegExp(`^\\| the dearest of ${count} kinds .* ${baseline}, µs \\|`, 'm'));
+    assert.match(stdout, new RegExp(`^\\| the most expensive of ${count} kinds .* ${baseline}, µs \\|`, 'm'));
     assert.match(stdout, new RegExp(`^At most \\S+ times ${baseline}; ${max} times are allowed\\.$`, 'm'));
   }
   assert.deepEqual(readdirSync(temporary).filter((name) => name.startsWith('petstore-')), []);

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:costs`: the CPU time of the dearest requests that are known, as ratios to usual ones. Exit code 1 if
+ * `npm run bench:costs`: the CPU time of the most expensive requests that are known, as ratios to usual ones. Exit code 1 if
  * one of them costs more than decisions.md, "The cost of a request", allows.
  */
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ const flags = {
 
 const help = `Usage: npm run bench:costs [-- --quick]
 
-Sends the dearest requests that are known, of each kind, to this project's own server, and compares the CPU time of its
+Sends the most expensive requests that are known, of each kind, to this project's own server, and compares the CPU time of its
 process: without a key with a 401, with a key with JSON.parse of a usual body of 64 KiB, and bodies of many chunks with
 what bare node:http needs to read them. About two minutes.
 
@@ -77,7 +77,7 @@ await runCommand('bench:costs', async () => {
   const baselines = Object.keys(maxRatios) as Baseline[];
   console.log([
     ...baselines.map((baseline) => table(
-      [`the dearest of ${of(baseline).length} kinds`, 'status', 'CPU, µs', `${baseline}, µs`, 'ratio'],
+      [`the most expensive of ${of(baseline).length} kinds`, 'status', 'CPU, µs', `${baseline}, µs`, 'ratio'],
       of(baseline).slice(0, shown).map((one) => [
         shortened(one.name), String(one.status), one.cpu.toFixed(0), one.compared.toFixed(0), ratioText(one.ratio),
       ]))),

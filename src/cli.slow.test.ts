@@ -580,7 +580,7 @@ test('if the current folder was removed, every command and the server say so in 
     const script = 'cd "$0" && rmdir "$0" && exec "$@"';
     const run = ['sh', '-c', script, gone, process.execPath, cliPath, ...command.split(' ')];
     const { code, stderr } = await new Program(t, run).ended;
-    const line = 'petstore: the current folder does not exist any more; change to another one\n';
+    const line = 'petstore: the current folder no longer exists; change to another one\n';
     assert.deepEqual([code, stderr], [1, line], command);
   }
 });

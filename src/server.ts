@@ -1,4 +1,4 @@
-/** `node dist/server.js`. The server itself is loaded when its signals are handled. */
+/** `node dist/server.js`. Installs the signal handlers, then loads the server. */
 import './node-version.ts';
 import { catchEarlySignals } from './early-signals.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The dearest requests that are known, of each kind: what a client without a key can send in 16 KiB, and one with a key
+ * The most expensive requests that are known, of each kind: what a client without a key can send in 16 KiB, and one with a key
  * in a body of 64 KiB.
  */
 import { bodies } from '../json/bodies.ts';

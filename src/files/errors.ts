@@ -35,7 +35,7 @@ export function systemError(error: unknown): OperatorError {
   if (error instanceof OperatorError) return error;
   const { syscall, path } = error as NodeJS.ErrnoException;
   if (syscall === 'uv_cwd') {
-    return new OperatorError('the current folder does not exist any more; change to another one');
+    return new OperatorError('the current folder no longer exists; change to another one');
   }
   const { message, remedy = 'the user of this process must be permitted to do that' } = describeError(error);
   return new OperatorError(`cannot use ${path ?? 'the system'}: ${message}; ${remedy}`);

@@ -22,6 +22,7 @@ export class Body {
   /** Settles what `read` returned, if the body is complete or refused. */
   #settle = (): void => {};
   #onExcess = (): void => {};
+  #onPiece = (): void => {};
 
   /** `sendContinue` requests the body with `100 Continue`; null if the client does not wait for that. */
   constructor(message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null) {
@@ -74,10 +75,14 @@ export class Body {
     });
   }
 
-  /** Discards the whole body. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB. */
-  discard(onExcess: () => void): void {
+  /**
+   * Discards the whole body. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB, and `onPiece` for
+   * each piece of any body.
+   */
+  discard(onExcess: () => void, onPiece = (): void => {}): void {
     this.#kept = null;
     this.#onExcess = onExcess;
+    this.#onPiece = onPiece;
   }
 
   /** Marks the body as broken: the rest will not arrive. */
@@ -89,6 +94,7 @@ export class Body {
 
   #receive(piece: Buffer): void {
     this.#receivedBytes += piece.length;
+    this.#onPiece();
     if (this.#receivedBytes > maxBodyBytes) {
       this.#kept = null;
       this.#settle();

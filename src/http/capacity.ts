@@ -1,15 +1,15 @@
-/** How many connections a server accepts: so few that none of them can exhaust its memory, whatever they send. */
+/** How many connections a server accepts: few enough that together they cannot exhaust its memory, whatever they send. */
 
 /** What one connection retains at most, over TLS too, besides the response being written (memory.slow.test.ts). */
 const connectionBytes = 360_000;
 /** Half of the heap is for connections. The rest is for keys, orders, and the requests under way. */
 const heapBytesPerConnection = 2 * connectionBytes;
-/** For each connection that is refused with a response, ten are served. */
+/** If the heap decides, ten connections are served for each one that is refused with a response. */
 const servedPerRefused = 10;
 const maxRefused = 1_000;
 const defaultServed = 10_000;
 
-/** How many connections are served, and how many more receive a 503. All others are closed without a response. */
+/** How many connections are served, and how many more can receive a 503 at a time. All others are closed without a response. */
 export interface Capacity {
   readonly served: number;
   readonly refused: number;

@@ -53,6 +53,8 @@ export class Connection implements Throttled {
   readonly #context: ConnectionContext;
   /** The request that is being handled or whose response is being sent; null if the connection is idle. */
   #handled: Request | null = null;
+  /** Of the bytes that the socket receives, so many are read at most, once our side is closed. */
+  #lingerUntil = Infinity;
   /** Whether the last response has been written. */
   #isClosing = false;
   /** The requests that wait for their turn. */
@@ -165,7 +167,8 @@ export class Connection implements Throttled {
     if (++this.#unanswered > maxUnanswered) this.#destroy();
     if (socket.destroyed) return void message.resume();
     const request = new Request(message, response, this.#address);
-    if (this.#isClosing) request.body?.discard(() => {}); // only counted: Node keeps it until the socket is closed
+    // Only counted: Node keeps it until the socket is closed.
+    if (this.#isClosing) request.body?.discard(() => {}, () => this.#discarded());
     else this.#latest = request.body === null ? null : request;
     if (request.body !== null && !this.#isTrusted) message.on('data', () => this.#spend());
     if (this.#handled === null && !this.#isClosing && !this.#isHeld) return this.#handle(request, response, 0);
@@ -182,6 +185,11 @@ export class Connection implements Throttled {
     else this.#context.throttle.spend(this);
   }
 
+  /** Called for what arrives after our side was closed. Destroys the connection when that is too much. */
+  #discarded(): void {
+    if (this.#socket.bytesRead > this.#lingerUntil) this.#socket.destroy();
+  }
+
   /** Destroys the connection because the client sends too much. */
   #destroy(): void {
     if (this.#socket.destroyed) return;
@@ -191,6 +199,7 @@ export class Connection implements Throttled {
 
   /** Handles an error that Node reports: in the body that is being received, or in the next head. */
   fail(error: ApiError): void {
+    if (this.#isClosing) return this.#discarded();
     const latest = this.#latest;
     if (latest === null || latest.complete) return this.refuse(error, {}, true);
     latest.body?.fail(error);
@@ -271,17 +280,13 @@ export class Connection implements Throttled {
     const socket = this.#socket;
     this.#isClosing = true;
     this.#waiting.length = 0;
-    this.#latest?.body?.discard(() => {});
+    this.#latest?.body?.discard(() => {}, () => this.#discarded());
     socket.pause();
     socket.end(() => {
-      const limit = socket.bytesRead + lingerBytes;
+      this.#lingerUntil = socket.bytesRead + lingerBytes;
       setTimeout(() => socket.destroy(), lingerMs).unref();
-      // Node's listener for 'resume' restarts reading. A listener for 'data' that was added earlier would prevent that.
-      socket.once('resume', () => {
-        socket.on('data', () => {
-          if (socket.bytesRead > limit) socket.destroy();
-        });
-      });
+      // A listener for 'data' on a socket that Node parses would bypass Node's own pauses.
+      if (this.#parse !== null) socket.on('data', () => this.#discarded());
       if (!this.#isHeld) socket.resume();
     });
   }

@@ -17,7 +17,7 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   readonly certificate?: CertificateInPem | null;
   /** Further connections receive 503 and are closed. */
   readonly maxConnections: number;
-  /** So many further connections; all others are closed without a response. */
+  /** The maximum number of open connections that receive this 503. Further ones are closed without a response. */
   readonly maxRefused: number;
   /** The maximum time to receive the head of a request, and before that for a TLS handshake. */
   readonly headTimeoutMs: number;
@@ -38,7 +38,7 @@ export interface CertificateInPem {
 
 /** TLS 1.0 and 1.1 are obsolete (RFC 8996). */
 const minVersion = 'TLSv1.2';
-/** What the server's part of a TLS handshake takes, about. */
+/** Approximate CPU time of the server's part of a TLS handshake. */
 const handshakeMs = 1;
 
 /** The HTTP server: turns what arrives on sockets into requests for a handler. */

@@ -6,8 +6,7 @@
  * until the turn has ended. If hundreds of connections send such chunks, a turn takes seconds and exhausts the memory.
  *
  * The idea. A connection is trusted if its latest request had a valid key. When the other connections have taken 2 ms
- * of a turn, they are held: nothing is read from them, and none of their requests begins. After a rest, which is a
- * multiple of the time that they took, they are released, a few in each turn: first those that have taken no time yet,
+ * of a turn, they are held: nothing is read from them, and none of their requests begins. After a rest, which is a multiple of the time that the turn took, they are released, a few in each turn: first those that have taken no time yet,
  * the newest first, so that a new client does not wait behind all attackers; then the others, in the order in which they
  * were held. When a connection is destroyed because it sends too much, the trusted ones are held too until the turn has
  * ended.
@@ -62,7 +61,7 @@ export class Throttle {
     this.#monotonic = monotonic;
   }
 
-  /** Adds a connection that has taken no time yet. Holds it if others are held, and returns whether it does not. */
+  /** Adds a connection that has taken no time yet. If others are held, holds it and returns false; otherwise returns true. */
   add(connection: Throttled): boolean {
     return this.#admit(connection, this.#new, this.#heldNew);
   }
@@ -97,7 +96,7 @@ export class Throttle {
     if (this.#spentMs > maxTurnMs) this.#rest();
   }
 
-  /** Called before a trusted connection begins something: that is not to be counted as time of the others. */
+  /** Called before a trusted connection begins something, so that its time is not counted as time of the others. */
   interrupt(): void {
     this.#lastAt = null;
     this.#isTrustedActive = true;
