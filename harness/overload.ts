@@ -103,14 +103,19 @@ class SteadyClient {
   }
 }
 
+/** The ids from 1 to this one are those of sample animals. */
+const animals = 32;
+
 /** A server with sample animals, and a client with a key whose limits it does not reach. */
 export class Overload {
   readonly server: RunningServer;
   readonly #owner: Owner;
+  readonly #secret: string;
   readonly #client: SteadyClient;
 
-  private constructor(owner: Owner, server: RunningServer, client: SteadyClient) {
+  private constructor(owner: Owner, server: RunningServer, secret: string, client: SteadyClient) {
     this.#owner = owner;
+    this.#secret = secret;
     this.server = server;
     this.#client = client;
   }
@@ -128,7 +133,7 @@ export class Overload {
     const server = await startServer(owner, store, ['--demo', ...tls], command, { ACCESS_LOG: 'off' });
     const limits = ['--per-minute', '1000000000', '--per-day', '1000000000'];
     const secret = await makeKey(owner, store, 'enterprise', ...limits);
-    return new Overload(owner, server, await SteadyClient.connect(owner, server.address, secret, 32));
+    return new Overload(owner, server, secret, await SteadyClient.connect(owner, server.address, secret, animals));
   }
 
   /** Lets the client send so many requests while nobody attacks. */
@@ -140,11 +145,17 @@ export class Overload {
   /**
    * Attacks until the client has so many responses since all connections of the attacker were accepted or refused.
    *
+   * @param newcomer whether another client with a key must be able to connect meanwhile
    * @throws NotStarted if a response was wrong or missing, or if the server has ended
    */
-  async survive(kind: Attack, connections: number, responses: number): Promise<Latencies> {
+  async survive(kind: Attack, connections: number, responses: number, newcomer = false): Promise<Latencies> {
     this.#client.begin();
     const attacker = await attack(this.#owner, this.server.address, kind, connections);
+    if (newcomer) {
+      const other = await SteadyClient.connect(this.#owner, this.server.address, this.#secret, animals);
+      other.begin();
+      await other.end(1);
+    }
     const latencies = await this.#client.end(responses);
     await attacker.kill();
     return latencies;

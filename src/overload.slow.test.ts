@@ -6,8 +6,10 @@ import { attacks, Overload, type Attack } from '../harness/overload.ts';
 const responses = 10_000;
 
 /** Attacks, and returns the memory of the server. */
-async function survive(t: TestContext, overload: Overload, kind: Attack, connections: number): Promise<number> {
-  const latencies = await overload.survive(kind, connections, responses);
+async function survive(
+  t: TestContext, overload: Overload, kind: Attack, connections: number, newcomer = false,
+): Promise<number> {
+  const latencies = await overload.survive(kind, connections, responses, newcomer);
   const { residentBytes } = overload;
   t.diagnostic(`${kind.name}: ${JSON.stringify(latencies)}, ${(residentBytes / 1e6).toFixed(0)} MB`);
   return residentBytes;
@@ -28,9 +30,12 @@ for (const scheme of ['http', 'https'] as const) {
     });
   }
 
-  test(`survives an attack of each kind, ${scheme}`, { timeout: 600_000 }, async (t) => {
+  test(`survives an attack of each kind, and serves a new client, ${scheme}`, { timeout: 600_000 }, async (t) => {
     const overload = await Overload.start(t, scheme, 256);
-    for (const kind of attacks.slice(1)) await survive(t, overload, kind, 1_100);
+    for (const kind of attacks.slice(1)) {
+      await survive(t, overload, kind, 1_100);
+      await survive(t, overload, kind, 300, true); // fewer than are served
+    }
     const { code, stderr } = await overload.server.stop();
     assert.equal(code, 0, stderr);
   });

@@ -109,11 +109,12 @@ export class RunningServer {
 
   /** Listens, and serves the metrics if that is configured. Rejects with OperatorError. */
   async listen(): Promise<void> {
+    // First, because a failure after the listener has a Unix socket would leave that behind.
+    if (this.#metrics !== null) this.#metricsServer = await this.#serveMetrics(this.#metrics);
     this.#listener = await this.#openListener();
     this.address = this.#socket === null ? this.#listener.address : `unix:${this.#socket.path}`;
     this.#warnOfPlainHttp();
     this.#warnOfSmallHeap();
-    if (this.#metrics !== null) this.#metricsServer = await this.#serveMetrics(this.#metrics);
     this.#serveCommands(this.address);
     this.#loading = this.#parts.folder.load(this.#start.signal);
   }

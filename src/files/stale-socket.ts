@@ -34,10 +34,7 @@ export interface NamedSocket {
 export function temporarySocketPath(path: string): string {
   const length = Math.min(Buffer.byteLength(basename(path)), 20);
   const ending = length < 9 ? '' : '.tmp';
-  for (;;) {
-    const temporary = join(dirname(path), randomBytes(10).toString('hex').slice(0, length - ending.length) + ending);
-    if (temporary !== path && lstatSync(temporary, { throwIfNoEntry: false }) === undefined) return temporary;
-  }
+  return join(dirname(path), randomBytes(10).toString('hex').slice(0, length - ending.length) + ending);
 }
 
 /**

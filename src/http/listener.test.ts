@@ -357,7 +357,7 @@ test('serves clients with a key while requests without one rest, and these after
   }
   assert.deepEqual(server.calls.filter((call) => call !== 'GET /key'), ['GET /slow']);
   assert.deepEqual([first.unreadBytes, second.unreadBytes], [0, 0]);
-  t.mock.timers.tick(40);
+  t.mock.timers.tick(50);
   assert.equal((await first.response()).body, '"/next"');
   assert.equal((await second.response()).body, '"/new"');
   t.mock.timers.reset();

@@ -87,7 +87,7 @@ test('counts what is announced', (t) => {
   assert.deepEqual([...held], ['a']);
 });
 
-test('releases new connections, the newest first, and then the others, after eight times the time of the turn', async (t) => {
+test('releases new connections, the newest first, and then the others, after ten times the time of the turn', async (t) => {
   const { throttle, held, events, add, take, turns } = setUp(t);
   const [a, b] = add('a', 'b', 'c');
   throttle.interrupt();
@@ -97,7 +97,7 @@ test('releases new connections, the newest first, and then the others, after eig
   add('d');
   await turns();
   add('e');
-  t.mock.timers.tick(39);
+  t.mock.timers.tick(49);
   assert.deepEqual([...held].sort(), ['a', 'b', 'c', 'd', 'e']);
   t.mock.timers.tick(1);
   assert.deepEqual(events, ['e', 'd', 'c', 'a', 'b']);
@@ -115,7 +115,7 @@ test('does not rest if no trusted connection has had a request in the last secon
   throttle.interrupt();
   take(5);
   await turns();
-  t.mock.timers.tick(39);
+  t.mock.timers.tick(49);
   assert.deepEqual(events, ['a']);
   t.mock.timers.tick(1);
   clock.ms += 1_000;
@@ -132,7 +132,7 @@ test('releases 16 connections in each turn, and holds the rest again if these ta
   throttle.interrupt();
   take(5);
   await turns();
-  t.mock.timers.tick(40);
+  t.mock.timers.tick(50);
   assert.deepEqual(events, names.slice(0, 16));
   await endOfTurn();
   assert.deepEqual(events, names.slice(0, 32));
@@ -141,7 +141,7 @@ test('releases 16 connections in each turn, and holds the rest again if these ta
   await turns();
   assert.deepEqual(events, names.slice(0, 32));
   assert.equal(held.size, 40);
-  t.mock.timers.tick(40);
+  t.mock.timers.tick(50);
   await turns();
   await turns();
   assert.deepEqual(events.slice(32).sort(), names.sort());
@@ -166,4 +166,15 @@ test('releases a held connection when its request turns out to have a valid key'
   assert.deepEqual([...held], ['b']);
   throttle.setTrusted(a!, false);
   assert.deepEqual([...held], ['b', 'a']);
+});
+
+test('does not rest longer because of work for trusted connections in the same turn', async (t) => {
+  const { throttle, clock, events, add, take, turns } = setUp(t);
+  add('a');
+  take(3);
+  throttle.interrupt();
+  clock.ms += 100;
+  await turns();
+  t.mock.timers.tick(10 * 4 * 3);
+  assert.deepEqual(events, ['a']);
 });

@@ -28,7 +28,9 @@ export interface Throttled {
 /** How much of a turn the connections that are not trusted may take. */
 const maxTurnMs = 2;
 /** How many times as long as such a turn they rest, if a trusted connection had a request in the last second. */
-const restFactor = 8;
+const restFactor = 10;
+/** To parse what they sent and then to close their sockets takes Node up to so many times what is measured. */
+const maxClosing = 4;
 const trustedForMs = 1_000;
 /** How many of them are released in one turn. */
 const maxReleased = 16;
@@ -119,9 +121,9 @@ export class Throttle {
   }
 
   #endTurn(): void {
-    const beganAt = this.#beganAt;
+    const [beganAt, spentMs] = [this.#beganAt, this.#spentMs];
     // Node closes destroyed sockets at the end of the turn, after this.
-    if (this.#isResting && this.#timer === undefined) setImmediate(() => this.#beginRest(beganAt));
+    if (this.#isResting && this.#timer === undefined) setImmediate(() => this.#beginRest(beganAt, spentMs));
     this.#spentMs = 0;
     this.#lastAt = null;
     this.#isInTurn = false;
@@ -149,12 +151,13 @@ export class Throttle {
     }
   }
 
-  #beginRest(beganAt: number): void {
+  #beginRest(beganAt: number, spentMs: number): void {
     const now = this.#monotonic();
+    const tookMs = Math.min(now - beganAt, maxClosing * spentMs); // the rest of the turn may be work for trusted ones
     if (this.#isTrustedActive) this.#trustedAt = now;
     this.#isTrustedActive = false;
     const isNeeded = now - this.#trustedAt < trustedForMs;
-    this.#timer = setTimeout(() => this.#endRest(), isNeeded ? (now - beganAt) * restFactor : 0).unref();
+    this.#timer = setTimeout(() => this.#endRest(), isNeeded ? tookMs * restFactor : 0).unref();
   }
 
   #endRest(): void {
