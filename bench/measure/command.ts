@@ -17,10 +17,10 @@ import { endProgress } from './progress.ts';
  */
 export type Machine = ReturnType<typeof machine>;
 
-/** Describes this machine, and keeps this process, the load generator, to cores of its own. */
-export function machine() {
+/** Describes this machine, and unless `pins` is false keeps this process, the load generator, to cores of its own. */
+export function machine(pins = true) {
   const cores = availableParallelism(); // before this process is limited to some of them
-  pinGenerator();
+  if (pins) pinGenerator();
   const [, program = '', ...args] = process.argv;
   const script = process.env['npm_lifecycle_event'] ?? '';
   // npm passes its variables on to every process that its script starts.
