@@ -21,8 +21,10 @@ for (const scheme of ['http', 'https'] as const) {
     test(`survives ten attacks in a row, ${scheme}, a heap of ${heap}`, { timeout: 600_000 }, async (t) => {
       const overload = await Overload.start(t, scheme, heapMb);
       const resident: number[] = [];
-      for (let i = 1; i <= 10; i += 1) {
-        resident.push(await survive(t, overload, attacks[0]!, i % 2 === 0 ? 11_000 : 1_100));
+      // Four more come first, because the heap grows for some seconds until V8 has found its size.
+      for (let i = -3; i <= 10; i += 1) {
+        const bytes = await survive(t, overload, attacks[0]!, i % 2 === 0 ? 11_000 : 1_100);
+        if (i > 0) resident.push(bytes);
       }
       assert(resident[9]! <= 1.2 * resident[1]!, `bytes after each attack: ${resident.join(', ')}`);
       const { code, stderr } = await overload.server.stop();
