@@ -147,7 +147,7 @@ export class Connection implements Throttled {
     const sending = this.#isClosing ? socket : this.#sending;
     if (sending !== null) await new Promise((resolve) => sending.once('close', resolve));
     // server.close() does not close a new connection, nor one whose request body is being discarded.
-    const isUnread = this.#isHeld || socket.bytesRead === 0;
+    const isUnread = this.#parse !== null || socket.bytesRead === 0;
     if (!this.busy && (isUnread || this.#latest?.complete === false)) socket.destroy();
   }
 
