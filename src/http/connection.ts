@@ -90,15 +90,18 @@ export class Connection implements Throttled {
       this.#waiting.length = 0; // a slow handler may keep this connection in memory
     });
     if (context.throttle.add(this)) this.#begin();
-    else socket.setTimeout(context.headTimeoutMs).once('timeout', this.#expire);
+    else socket.setTimeout(context.headTimeoutMs).on('timeout', this.#expire).on('end', this.#endUnparsed);
   }
 
   /** Destroys a connection that the throttle has not admitted in time. */
   readonly #expire = (): void => void this.#socket.destroy();
 
+  /** Closes such a connection if the client has closed it without sending anything. Node's parser would miss the event. */
+  readonly #endUnparsed = (): void => void this.#socket.end();
+
   #begin(): void {
     const socket = this.#socket;
-    socket.off('timeout', this.#expire); // Node sets another timeout
+    socket.off('timeout', this.#expire).off('end', this.#endUnparsed); // Node adds its own listeners
     this.#parse?.();
     this.#parse = null;
     socket.on('resume', () => {

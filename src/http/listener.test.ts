@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import {
   assertEchoed, assertRefused, blockUntilReleased, echo, get, json, kib, post, respond401, settle,
-  startServer, test, testOverTls, waitForEvent, type TestServer,
+  startServer, test, testOnce, testOverTls, waitForEvent, type TestServer,
 } from '../testing/wire.ts';
 
 test('has an address once it is open, and fails to open on an address in use', async (t) => {
@@ -367,5 +367,21 @@ test('serves clients with a key while requests without one rest, and these after
   }
   assert.equal((await first.response()).body, '"/next"');
   assert.equal((await second.response()).body, '"/new"');
+  t.mock.timers.reset();
+});
+
+testOnce('closes a held connection whose client closes it without a request', async (t) => {
+  let now = 0;
+  const server = await startServer(t, async () => json((now += 5)), { monotonic: () => now });
+  t.mock.timers.enable({ apis: ['setTimeout'] }); // a rest does not end
+  await (await server.connect().send(get('/slow'), get('/next'))).response();
+  await server.connect().finish().ended();
+  t.mock.timers.reset();
+});
+
+testOverTls('closes a held connection whose client closes it without a request, over TLS', async (t) => {
+  const server = await startServer(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] }); // the rest after the handshake does not end
+  await server.connect().finish().ended();
   t.mock.timers.reset();
 });
