@@ -195,8 +195,13 @@ export class Connection implements Throttled {
 
   /** Destroys the connection because the client sends too much. */
   #destroy(): void {
-    if (this.#socket.destroyed) return;
-    this.#socket.destroy();
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    // Node makes an error for each of its requests when it is closed: thousands, and their stacks take most of the time.
+    const { stackTraceLimit } = Error;
+    socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
+    socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
+    socket.destroy();
     this.#context.throttle.flooded();
   }
 
