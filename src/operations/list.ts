@@ -1,7 +1,6 @@
 /** What the lists of animals and orders share: the parameters and the link to the next page. */
 import { ApiError } from '../domain/api-error.ts';
 import { int64OfUrl } from '../domain/int64.ts';
-import type { Reply } from '../http/reply.ts';
 import { parseQuery, type Parameters } from '../http/url.ts';
 import type { Page, PageQuery } from '../store/line-table.ts';
 import type { Call, Operation } from './operation.ts';
@@ -11,40 +10,23 @@ const minLimit = 1;
 const maxLimit = 100;
 const defaultLimit = 20;
 
-/** Bounds of the cache of first pages, and of a query in it. */
-const maxCachedPages = 100;
-const maxCachedQueryLength = 100;
-
 /**
  * Returns an operation that lists records by `limit`, `status` and `after`. `path` is its path for links; `statuses`
  * are the values of its filter.
- *
- * It caches first pages, which most clients request, by the query as it was sent: those that are not large and that are
- * followed by another page. They never change, because records are only added at the end.
  */
 export function listOperation(
   name: string, path: string, statuses: readonly string[], page: (query: PageQuery) => Page,
 ): Operation {
-  const firstPages = new Map<string, Reply>();
   return {
     name,
     takesJson: false,
     begin({ query }: Call) {
-      const known = firstPages.get(query);
-      if (known !== undefined) return () => known;
       const parameters = parseQuery(query);
       const status = statusOf(parameters, statuses);
       const pageQuery = { limit: limitOf(parameters), after: afterOf(parameters), status };
       return () => {
         const { body, next } = page(pageQuery);
-        if (next === null) return { status: 200, headers: [], body };
-        const reply = { status: 200, headers: ['Link', nextLink(path, pageQuery, next)], body };
-        const isSmall = typeof body === 'string' && query.length <= maxCachedQueryLength;
-        if (pageQuery.after === undefined && isSmall) {
-          if (firstPages.size >= maxCachedPages) firstPages.clear();
-          firstPages.set(query, reply);
-        }
-        return reply;
+        return { status: 200, headers: next === null ? [] : ['Link', nextLink(path, pageQuery, next)], body };
       };
     },
   };
