@@ -150,8 +150,13 @@ test('while the animals are read, backup and export wait, verify and salvage wor
   assert.ok([first, second, exported].every((path) => !existsSync(path!)));
   rmSync(slow);
   const [backup, file] = await Promise.all(waiting);
-  assert.deepEqual([backup!.code, backup!.stderr], [0, `wrote a backup with ${animals} animals to ${first}\n`]);
-  assert.deepEqual([file!.code, file!.stderr], [0, `exported ${animals} animals to ${exported}\n`]);
+  const waited = /^petstore: (?:backup|export): waiting for the server, which is reading the animals: \d+ %\n/gm;
+  for (const [ended, message] of [
+    [backup!, `wrote a backup with ${animals} animals to ${first}\n`],
+    [file!, `exported ${animals} animals to ${exported}\n`],
+  ] as const) {
+    assert.deepEqual([ended.code, ended.stderr.replace(waited, '')], [0, message]); // a busy machine makes it wait longer
+  }
   assert.deepEqual([(await toStdout).code, (await toStdout).stdout], [0, '[]\n']);
   assert.equal(readFileSync(exported!, 'utf8').split('\n').length, animals + 1);
   if (shown !== null) assert.equal((await shown.ended).code, 0);
