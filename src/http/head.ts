@@ -12,6 +12,9 @@ const ipLiteral = `\\[(?:[0-9a-f:.]+|v[0-9a-f]+\\.(?:${nameCharacter}|:)+)\\]`;
 /** `uri-host [ ":" port ]` (RFC 9112 section 3.2, RFC 3986 section 3.2.2), or nothing. */
 const hostValue = new RegExp(`^(?:${registeredName}|${ipLiteral})(?::[0-9]*)?$`, 'i');
 
+/** The last `Host` that was valid: that of nearly all requests. */
+let lastHost: string | undefined = '';
+
 const malformed = (what: string): ApiError => new ApiError('malformed_request', `The message has ${what}.`);
 const wrongVersion = () => new ApiError('http_version_not_supported', 'This server speaks HTTP/1.1 and HTTP/1.0.');
 const headTooLarge = (): ApiError =>
@@ -27,8 +30,10 @@ export function headError(request: Request): ApiError | null {
   if (request.headBytes > maxHeadBytes || request.lines > maxLines) return headTooLarge();
   const { host, 'transfer-encoding': coding } = headers;
   if (host === undefined && httpVersion === '1.1') return malformed('no Host header (RFC 9112, section 3.2)');
-  const isHost = hostValue.test(host ?? '');
-  if (!isHost) return malformed('a Host header that does not name one host (RFC 9112, section 3.2)');
+  if (host !== lastHost && !hostValue.test(host ?? '')) {
+    return malformed('a Host header that does not name one host (RFC 9112, section 3.2)');
+  }
+  lastHost = host;
   if (coding !== undefined) {
     if (httpVersion === '1.0') return malformed('Transfer-Encoding in an HTTP/1.0 message (RFC 9112, section 6.1)');
     if (!/^[ \t,]*chunked[ \t,]*$/i.test(coding)) return malformed('a Transfer-Encoding other than chunked');

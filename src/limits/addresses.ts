@@ -15,19 +15,26 @@ export class AddressCounts {
 
   /** Returns the status of a network without counting a request. */
   status(network: string, time: number): LimitStatus {
-    if (this.#minute.roll(time)) this.#remaining.clear();
-    const remaining = this.#remaining.get(network) ?? perMinute;
-    return { window: 'minute', limit: perMinute, remaining, reset: this.#minute.end / 1000, refusedBy: null };
+    return this.#status(this.#remainingFor(network, time), null);
   }
 
   /** Admits and counts a request from a network, or refuses it. */
   admit(network: string, time: number): LimitStatus {
-    const status = this.status(network, time);
-    const remaining = Math.max(0, status.remaining - 1);
+    const before = this.#remainingFor(network, time);
+    const remaining = Math.max(0, before - 1);
     this.#remaining.delete(network); // it moves to the end
     this.#remaining.set(network, remaining);
     if (this.#remaining.size > maxNetworks) this.#remaining.delete(this.#remaining.keys().next().value!);
-    return { ...status, remaining, refusedBy: status.remaining === 0 ? 'window' : null };
+    return this.#status(remaining, before === 0 ? 'window' : null);
+  }
+
+  #remainingFor(network: string, time: number): number {
+    if (this.#minute.roll(time)) this.#remaining.clear();
+    return this.#remaining.get(network) ?? perMinute;
+  }
+
+  #status(remaining: number, refusedBy: 'window' | null): LimitStatus {
+    return { window: 'minute', limit: perMinute, remaining, reset: this.#minute.end / 1000, refusedBy };
   }
 }
 

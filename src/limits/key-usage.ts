@@ -33,29 +33,30 @@ export class KeyUsage {
   admit(limits: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     this.roll(time);
     const { minute, day } = this;
-    const status = this.status(limits);
     if (this.bannedUntil(time) === null) {
-      if (status.remaining > 0) {
+      if (minute.used < limits.perMinute && day.used < limits.perDay) {
         minute.used += 1;
         day.used += 1;
         // An exhausted window has room again only after a change of plan. The client does not know when the new limit
         // is reached, so its first refusal then starts a new grace time.
         minute.firstRefusedAt = null;
         day.firstRefusedAt = null;
-        return { ...status, remaining: status.remaining - 1 };
+        return this.status(limits);
       }
       if (minute.used >= limits.perMinute) minute.firstRefusedAt ??= time;
       if (day.used >= limits.perDay) day.firstRefusedAt ??= time;
       // If both windows are exhausted, the status names the end of the day, so the day's first refusal counts.
-      if (arrivedAt - this[status.window].firstRefusedAt! > graceMs) {
+      const exhausted = day.used >= limits.perDay ? day : minute;
+      if (arrivedAt - exhausted.firstRefusedAt! > graceMs) {
         this.refusals += 1;
         if (this.refusals >= Math.max(limits.perMinute, minRefusals)) this.ban = nextBan(this.ban, time);
       }
     }
     const bannedUntil = this.bannedUntil(time);
-    if (bannedUntil === null) return { ...status, refusedBy: 'window' };
+    if (bannedUntil === null) return this.status(limits, 'window');
+    const status = this.status(limits, 'ban');
     const exhaustedUntil = status.remaining === 0 ? status.reset : 0;
-    return { ...status, remaining: 0, reset: Math.max(bannedUntil / 1000, exhaustedUntil), refusedBy: 'ban' };
+    return { ...status, remaining: 0, reset: Math.max(bannedUntil / 1000, exhaustedUntil) };
   }
 
   /** Lifts the ban in force and forgets it and the refusals that led to it. Returns whether there was a ban. */
@@ -69,15 +70,15 @@ export class KeyUsage {
   }
 
   /**
-   * Returns the status before another request is counted. If a window is exhausted, it names the exhausted window that
+   * Returns the status of what is counted, after the request was admitted or was `refusedBy` something. If a window is exhausted, it names the exhausted window that
    * ends last: the day never ends before the minute.
    */
-  status({ perMinute, perDay }: PlanLimits): LimitStatus {
+  status({ perMinute, perDay }: PlanLimits, refusedBy: LimitStatus['refusedBy'] = null): LimitStatus {
     const { minute, day } = this;
     const minuteLeft = Math.max(0, perMinute - minute.used);
     const dayLeft = Math.max(0, perDay - day.used);
     return minuteLeft < dayLeft
-      ? { window: 'minute', limit: perMinute, remaining: minuteLeft, reset: minute.end / 1000, refusedBy: null }
-      : { window: 'day', limit: perDay, remaining: dayLeft, reset: day.end / 1000, refusedBy: null };
+      ? { window: 'minute', limit: perMinute, remaining: minuteLeft, reset: minute.end / 1000, refusedBy }
+      : { window: 'day', limit: perDay, remaining: dayLeft, reset: day.end / 1000, refusedBy };
   }
 }

@@ -37,6 +37,7 @@ export class Window {
   roll(time: number): boolean {
     // After a large step back within the same day, this time is in the future and would excuse refusals for hours.
     if (this.firstRefusedAt !== null && this.firstRefusedAt - time > maxSmallStepMs) this.firstRefusedAt = null;
+    if (time >= this.start && time < this.end) return false;
     const start = Math.floor(time / this.lengthMs) * this.lengthMs;
     if (start <= this.start && this.start - time <= maxSmallStepMs) return false;
     this.start = start;

@@ -46,11 +46,9 @@ function limitOf(query: Parameters): number {
   throw new ApiError('invalid_parameter', `limit must be an integer from ${minLimit} to ${maxLimit}.`);
 }
 
-function afterOf(query: Parameters): bigint | undefined {
+function afterOf(query: Parameters): string | undefined {
   const text = single(query, 'after');
-  if (text === undefined) return undefined;
-  const after = int64OfUrl(text);
-  if (after !== null) return after;
+  if (text === undefined || int64OfUrl(text) !== null) return text;
   throw new ApiError('invalid_parameter', 'after must be an int64: the id after which the page begins.');
 }
 
@@ -61,7 +59,11 @@ function statusOf(query: Parameters, statuses: readonly string[]): string | unde
 }
 
 function single(query: Parameters, name: string): string | undefined {
-  const [first, second] = query.filter(([other]) => other === name);
-  if (second !== undefined) throw new ApiError('invalid_parameter', `${name} must not be given more than once.`);
-  return first?.[1];
+  let found: string | undefined;
+  for (const [other, value] of query) {
+    if (other !== name) continue;
+    if (found !== undefined) throw new ApiError('invalid_parameter', `${name} must not be given more than once.`);
+    found = value;
+  }
+  return found;
 }

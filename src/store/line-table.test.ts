@@ -31,7 +31,7 @@ function tableOf(rows: readonly Row[]): LineTable {
 /** Returns the same page, made from a plain array. */
 function pageOf(rows: readonly Row[], { limit, after, status }: PageQuery): { body: string; next: string | null } {
   const all = rows.filter(
-    (row) => (after === undefined || row.id > after) && (status === undefined || row.status === status),
+    (row) => (after === undefined || row.id > BigInt(after)) && (status === undefined || row.status === status),
   );
   const page = all.slice(0, limit);
   return {
@@ -74,7 +74,7 @@ test('pages and single records are those of a plain array', () => {
     fc.record({
       rows: fc.constant(rows),
       limit: fc.constantFrom(1, 2, 3, 5, 8, 20, 45),
-      after: fc.option(near(rows), { nil: undefined }),
+      after: fc.option(near(rows).map(String), { nil: undefined }),
       status: fc.constantFrom(undefined, ...statuses, 'none'),
       id: near(rows),
     }),
@@ -107,7 +107,7 @@ test('following `next` returns every record once, in order', () => {
         const table = tableOf(rows);
         const seen: bigint[] = [];
         for (let after: string | null | undefined; after !== null;) {
-          const page = table.page({ limit, after: after === undefined ? after : BigInt(after), status });
+          const page = table.page({ limit, after, status });
           const records = JSON.parse(
             bytesOfBody(page.body)
               .toString('latin1')
@@ -157,7 +157,7 @@ test('records may be at the ends of blocks, and longer than a block', () => {
       (rows, limit, count, enoughBytes) => {
         const table = tableOf(rows);
         checkPage(rows, table, { limit, after: undefined, status: undefined });
-        checkPage(rows, table, { limit, after: BigInt(3 * count - 5), status: undefined });
+        checkPage(rows, table, { limit, after: String(3 * count - 5), status: undefined });
         for (const status of statuses) checkPage(rows, table, { limit, after: undefined, status });
         for (const { id, line } of rows) assert.equal(table.get(String(id)), bytesOf(line));
         checkPieces(rows, table, Math.min(count, rows.length), enoughBytes);
@@ -248,7 +248,7 @@ test('a page costs the same work in a table 64 times as large, except for a few 
       for (const kind of ['dense', 'sparse'] as const) {
         const work = ({ [kind]: table, count }: typeof small): number => {
           const row = (count * where) / 4n;
-          const after = where === 0n ? undefined : kind === 'dense' ? row : 7n * row - 999n;
+          const after = where === 0n ? undefined : String(kind === 'dense' ? row : 7n * row - 999n);
           return steps(t, () => table.page({ limit: 20, after, status }));
         };
         const [before, now] = [work(small), work(large)];

@@ -21,8 +21,8 @@ import { firstIndex, Uint32Column } from './column.ts';
 export interface PageQuery {
   /** The largest number of records on the page, at least 1. */
   readonly limit: number;
-  /** The page begins after this id; undefined: with the first record. */
-  readonly after: bigint | undefined;
+  /** The page begins after this id, an int64 in decimal; undefined: with the first record. */
+  readonly after: string | undefined;
   /** Only records with this status; undefined: all records. */
   readonly status: string | undefined;
 }
@@ -98,12 +98,11 @@ export class LineTable {
   get(id: string): string | null {
     // If no id was skipped, the record is in the row id - 1. Comparing its digits is faster than making a BigInt.
     const row = Number(id) - 1;
-    const line = row >= 0 && row < this.count ? this.#lineAt(row) : '';
-    if (line.startsWith(id, idPrefix.length) && line[idPrefix.length + id.length] === ',') return line;
+    if (this.#hasId(row, id)) return this.#lineAt(row);
     const value = int64OfUrl(id);
     if (value === null) return null;
-    const found = this.#rowAfter(value) - 1;
-    return found >= 0 && this.#idAt(found) === value ? this.#lineAt(found) : null;
+    const found = firstIndex(this.count, (row) => this.#idAt(row) >= value);
+    return found < this.count && this.#idAt(found) === value ? this.#lineAt(found) : null;
   }
 
   /** Returns a page, in ascending order of id. The cost depends on the size of the page, not on that of the table. */
@@ -131,13 +130,46 @@ export class LineTable {
    */
   #pageOf(first: number, limit: number, length: number, rowAt: (entry: number) => number): Page {
     const end = Math.min(first + limit, length);
-    const body = bodyOf(this.#slices(first, end, rowAt, Infinity));
-    return { body, next: end < length ? this.#digitsAt(rowAt(end - 1)) : null };
+    const next = end < length ? this.#digitsAt(rowAt(end - 1)) : null;
+    if (first >= end) return { body: '[]', next };
+    const row = rowAt(first);
+    const lastRow = rowAt(end - 1);
+    const block = this.#blockOf(row);
+    if (lastRow - row === end - 1 - first && this.#blockOf(lastRow) === block) { // the usual case without a filter
+      const start = this.#offsets.at(row);
+      const stop = this.#endOf(lastRow, block) - separator.length;
+      if (stop - start <= textBytes.length) return { body: `[${block.bytes.toString('latin1', start, stop)}]`, next };
+    }
+    let size = 1; // after the bracket
+    this.#forRanges(first, end, rowAt, Infinity, (bytes, from, to) => {
+      if (size + to - from <= textBytes.length) bytes.copy(textBytes, size, from, to);
+      size += to - from;
+    });
+    if (size > textBytes.length) {
+      const slices = this.#slices(first, end, rowAt, Infinity);
+      const last = slices.pop()!.subarray(0, -separator.length);
+      return { body: [openBracket, ...slices, last, closeBracket], next };
+    }
+    const bracket = size - separator.length; // in place of the last separator
+    textBytes[bracket] = closeBracket[0]!;
+    return { body: textBytes.toString('latin1', 0, bracket + 1), next };
   }
 
-  /** Returns the lines of the entries from `first` to `end`. Consecutive rows of a block share a slice of it. */
+  /** Returns the lines of the entries from `first` to `end`, as slices of blocks. */
   #slices(first: number, end: number, rowAt: (entry: number) => number, enoughBytes: number): Buffer[] {
     const slices: Buffer[] = [];
+    this.#forRanges(first, end, rowAt, enoughBytes, (bytes, from, to) => slices.push(bytes.subarray(from, to)));
+    return slices;
+  }
+
+  /**
+   * Calls `take` with each range of bytes that the lines of the entries from `first` to `end` are in. Consecutive rows
+   * of a block share one, until it has `enoughBytes`.
+   */
+  #forRanges(
+    first: number, end: number, rowAt: (entry: number) => number, enoughBytes: number,
+    take: (bytes: Buffer, from: number, to: number) => void,
+  ): void {
     for (let entry = first; entry < end; ) {
       let row = rowAt(entry++);
       const block = this.#blockOf(row);
@@ -147,16 +179,25 @@ export class LineTable {
         if (next === 0 || next - start >= enoughBytes) break; // it is in the next block, or the slice is long enough
         row++;
       }
-      slices.push(block.bytes.subarray(start, this.#endOf(row, block)));
+      take(block.bytes, start, this.#endOf(row, block));
     }
-    return slices;
   }
 
   /** Returns the first row whose id is larger than `id`; the number of rows if there is none. */
-  #rowAfter(id: bigint): number {
+  #rowAfter(id: string): number {
     const row = Number(id) - 1; // which has this id if no id was skipped
-    if (row >= 0 && row < this.count && this.#idAt(row) === id) return row + 1;
-    return firstIndex(this.count, (row) => this.#idAt(row) > id);
+    if (this.#hasId(row, id)) return row + 1;
+    const value = BigInt(id);
+    return firstIndex(this.count, (row) => this.#idAt(row) > value);
+  }
+
+  /** Whether there is such a row, and its id is this text. */
+  #hasId(row: number, id: string): boolean {
+    if (!(row >= 0 && row < this.count)) return false;
+    const { bytes } = this.#blockOf(row);
+    const start = this.#offsets.at(row) + idPrefix.length;
+    for (let i = 0; i < id.length; i++) if (bytes[start + i] !== id.charCodeAt(i)) return false;
+    return bytes[start + id.length] === comma;
   }
 
   #lineAt(row: number): string {
@@ -186,16 +227,11 @@ export class LineTable {
   }
 }
 
-/** Up to this size, one copy is faster than several writes. Above it, copies for slow readers would fill the memory. */
-const maxTextBytes = 16 * 1024;
 const openBracket = Buffer.from('[');
 const closeBracket = Buffer.from(']');
-
-/** Returns the lines in `slices` as a JSON array: in brackets, and without the last separator. */
-function bodyOf(slices: Buffer[]): string | readonly Buffer[] {
-  const last = slices.pop();
-  if (last === undefined) return '[]';
-  const pieces = [openBracket, ...slices, last.subarray(0, -separator.length), closeBracket];
-  const size = pieces.reduce((sum, { length }) => sum + length, 0);
-  return size > maxTextBytes ? pieces : Buffer.concat(pieces, size).toString('latin1');
-}
+/**
+ * Where a page is put together that has room in it: one copy is then faster than several writes. Copies of larger pages
+ * for slow readers would fill the memory.
+ */
+const textBytes = Buffer.allocUnsafeSlow(16 * 1024);
+textBytes[0] = openBracket[0]!;
