@@ -38,13 +38,18 @@ test('a minute that begins up to 60 s in the future stays in force', () => {
 test('10,000 addresses are remembered; the one unused for longest is forgotten first', () => {
   const counts = new AddressCounts();
   const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
-  const use = (n: number): number => counts.admit(address(n), noon).remaining;
-  for (let n = 0; n < 10_000; n += 1) use(n);
-  assert.equal(use(0), 58); // now 1 has been unused for longest
-  assert.equal(use(10_000), 59); // 1 is forgotten
-  assert.equal(use(0), 57);
-  assert.equal(use(2), 58);
-  assert.equal(use(1), 59);
+  for (const time of [noon, noon + minute, noon + 5 * minute]) {
+    const use = (n: number): number => counts.admit(address(n), time).remaining;
+    for (let n = 0; n < 10_000; n += 1) use(n);
+    assert.equal(use(0), 58); // now 1 has been unused for longest
+    assert.equal(use(10_000), 59); // 1 is forgotten
+    assert.equal(use(0), 57);
+    assert.equal(use(2), 58);
+    assert.equal(use(1), 59);
+    for (let n = 20_000; n < 60_000; n += 1) assert.equal(use(n), 59);
+    assert.equal(use(50_001), 58);
+    assert.equal(use(49_999), 59);
+  }
 });
 
 test('an IPv4 address is counted by itself, an IPv6 address by its /64', () => {

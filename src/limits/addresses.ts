@@ -12,6 +12,11 @@ export class AddressCounts {
   readonly #minute = new Window(minuteMs);
   /** How many requests remain for each network. They are in the order of last use. */
   readonly #remaining = new Map<string, number>();
+  /**
+   * Goes through the networks in that order, once. A new iterator for each network would pass the places of all those
+   * that were removed before.
+   */
+  readonly #oldest = this.#remaining.keys();
 
   /** Returns the status of a network without counting a request. */
   status(network: string, time: number): LimitStatus {
@@ -24,7 +29,7 @@ export class AddressCounts {
     const remaining = Math.max(0, before - 1);
     this.#remaining.delete(network); // it moves to the end
     this.#remaining.set(network, remaining);
-    if (this.#remaining.size > maxNetworks) this.#remaining.delete(this.#remaining.keys().next().value!);
+    if (this.#remaining.size > maxNetworks) this.#remaining.delete(this.#oldest.next().value!);
     return this.#status(remaining, before === 0 ? 'window' : null);
   }
 
