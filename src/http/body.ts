@@ -31,10 +31,9 @@ export class Body {
     this.#isExpecting = message.headers.expect !== undefined; // whatever it expects
     this.#sendContinue = sendContinue;
     message.on('data', (piece: Buffer) => this.#receive(piece));
-    message.on('end', () => this.#settle());
-    message.on('end', () => (message.rawTrailers.length = 0)); // nobody reads them, and they may take much memory
-    message.on('close', () => {
-      if (!message.complete) this.fail(new ApiError('malformed_request', 'The connection closed within the body.'));
+    message.on('end', () => {
+      message.rawTrailers.length = 0; // nobody reads them, and they may take much memory
+      this.#settle();
     });
   }
 
@@ -83,6 +82,11 @@ export class Body {
     this.#kept = null;
     this.#onExcess = onExcess;
     this.#onPiece = onPiece;
+  }
+
+  /** Called when the connection is closed. */
+  closed(): void {
+    if (!this.#message.complete) this.fail(new ApiError('malformed_request', 'The connection closed within the body.'));
   }
 
   /** Marks the body as broken: the rest will not arrive. */

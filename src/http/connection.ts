@@ -87,6 +87,7 @@ export class Connection implements Throttled {
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       context.throttle.delete(this);
+      this.#latest?.body?.closed();
       this.#waiting.length = 0; // a slow handler may keep this connection in memory
     });
     if (context.throttle.add(this)) this.#begin();

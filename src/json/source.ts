@@ -55,7 +55,7 @@ export class Source {
   readonly length: number;
   /** The text in UTF-8, followed by some 0: each token ends before, and several bytes may be read at once. */
   readonly bytes: Buffer;
-  readonly #view: DataView;
+  #lazyView: DataView | null = null;
   readonly #isAscii: boolean;
   #lazyText: string | null = null;
 
@@ -63,21 +63,24 @@ export class Source {
   constructor(input: Uint8Array) {
     this.length = input.length;
     this.bytes = Buffer.concat([input, sentinel]);
-    this.#view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length);
     this.#isAscii = isAscii(input);
     if (!isUtf8(input)) this.fail('invalid UTF-8', firstInvalid(this.bytes));
     if (input[0] === 0xef && input[1] === 0xbb && input[2] === 0xbf) this.fail('byte order mark', 0);
+  }
+
+  get #view(): DataView {
+    return (this.#lazyView ??= new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length));
   }
 
   /** The offset after a run, which may be empty, of bytes of a set. */
   endOfRun(set: ByteSet, start: number): number {
     const { bytes } = this;
     const { pairs } = set;
-    const view = this.#view;
     for (let at = start; ; ) {
       for (const end = at + maxSingleBytes; at < end; at += 1) {
         if (set.bytes[bytes[at]!] === 0) return at;
       }
+      const view = this.#view;
       for (; ; at += 8) {
         const low = view.getInt32(at, true);
         const high = view.getInt32(at + 4, true);
