@@ -45,7 +45,7 @@ await runCommand('bench', async () => {
   const file = resultsFile(name);
   const here = machine();
   progress(`filling a data folder for ${ours}`);
-  const own = await ownTargets(!given.peers);
+  const own = await ownTargets({ isObserved: !given.peers });
   if (given.peers) progress('installing the peers, if they are not');
   const targets = [...own, ...(given.peers ? peers(installPeers()) : [])];
   const experiments = (given.peers ? [...reads, ...creates] : workloads).flatMap((workload) =>

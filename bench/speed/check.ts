@@ -1,7 +1,8 @@
 /** Measures a target, and checks that its responses are correct: otherwise the figures would be worthless. */
 import { isDeepStrictEqual } from 'node:util';
 import { animal } from '../measure/animal.mjs';
-import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
+import { measureBursts, type Bursts, type BurstSample } from '../measure/bursts.ts';
+import { measureLoad, warmUp, type Duration, type LoadOptions, type Sample } from '../measure/load.ts';
 import { loadOf, newAnimal, send, sendOne, type Response, type Session } from './session.ts';
 import { knownId, type Workload } from './workloads.ts';
 
@@ -23,9 +24,7 @@ export async function measureTarget(session: Session, workload: Workload, durati
 }
 
 async function measure(session: Session, workload: Workload, duration: Duration): Promise<Sample> {
-  if (workload.key === 'spent') await sendOne(session, workload); // uses up its day
-  const { body } = await check(session, workload);
-  const load = { ...loadOf(session, workload), ...(workload.isFixed && { expectedBody: body }) };
+  const load = await checkedLoad(session, workload);
   const perSecond = await warmUp(load, duration);
   const mustKeep = workload.method === 'POST' && session.isRecorded !== true;
   const before = mustKeep ? await createOne(session, workload) : 0;
@@ -35,6 +34,34 @@ async function measure(session: Session, workload: Workload, duration: Duration)
   if (mustKeep) await checkKept(session, workload, before, sample.requests);
   await check(session, workload);
   return sample;
+}
+
+/**
+ * Measures running targets by bursts under a workload: their responses are checked before and after. All are stopped.
+ *
+ * @throws Error that states which response was wrong, or how a target ended
+ */
+export async function measureTargets(
+  sessions: readonly Session[], workload: Workload, bursts: Bursts,
+): Promise<readonly BurstSample[]> {
+  try {
+    const servers = [];
+    for (const session of sessions) {
+      servers.push({ process: session.process, load: await checkedLoad(session, workload) });
+    }
+    const samples = await measureBursts(servers, bursts);
+    for (const session of sessions) await check(session, workload);
+    return samples;
+  } finally {
+    for (const { process } of sessions) await process.stop();
+  }
+}
+
+/** The load of a workload, after the target has responded correctly to one request of it. */
+async function checkedLoad(session: Session, workload: Workload): Promise<LoadOptions> {
+  if (workload.key === 'spent') await sendOne(session, workload); // uses up its day
+  const { body } = await check(session, workload);
+  return { ...loadOf(session, workload), ...(workload.isFixed && { expectedBody: body }) };
 }
 
 /**

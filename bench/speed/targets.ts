@@ -1,11 +1,12 @@
 /** The targets that the speed bench compares: our own server, the baseline, and the peers of ../peers/. */
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
 import { NotStarted } from '../../harness/program.ts';
+import { distFolder } from '../../harness/server.ts';
 import type { KeyLimits } from '../measure/own-server.ts';
-import { copyOf, filledFolder, makeLimitedKey, startOwnServer, unlimited } from '../measure/own-server.ts';
+import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from '../measure/own-server.ts';
 import { nodeCommand, ServerProcess } from '../measure/server-process.ts';
 import { check } from './check.ts';
 import { sendOne, type Response, type Session } from './session.ts';
@@ -37,20 +38,25 @@ const peersFolder = new URL('../peers/', import.meta.url);
 const onePerDay: KeyLimits = { perMinute: unlimited.perMinute, perDay: 1 };
 
 /**
- * The baseline and our own server, if `isObserved` also with a log and metrics: all return the same bytes.
+ * The baseline and our own server: all return the same bytes. If `isObserved`, also our server with a log and metrics;
+ * `builds` are the folders of other builds of it.
  *
  * @throws NotStarted if our own server is not built
  */
-export async function ownTargets(isObserved: boolean): Promise<readonly Target[]> {
+export async function ownTargets(
+  { isObserved = false, builds = [] }: { readonly isObserved?: boolean; readonly builds?: readonly string[] },
+): Promise<readonly Target[]> {
   const withObserved = isObserved ? Object.entries(observed) : [];
   const [folder] = await filledFolder(animals);
   const [key, spentKey] = [await makeLimitedKey(folder, unlimited), await makeLimitedKey(folder, onePerDay)];
-  const start = async (...flags: readonly string[]): Promise<Session> =>
-    ({ ...(await startOwnServer(copyOf(folder), '--trust-proxy', '1', ...flags)), key, spentKey });
+  const startOf = async (dist: string, ...flags: readonly string[]): Promise<Session> =>
+    ({ ...(await startBuild(dist, copyOf(folder), ['--trust-proxy', '1', ...flags])), key, spentKey });
+  const start = (...flags: readonly string[]) => startOf(distFolder, ...flags);
   return [
     { name: baseline, workloads, start: async (workload) => startBaseline(await start(), workload) },
     { name: ours, workloads: [...reads, ...creates], start: () => start() },
     ...withObserved.map(([name, flags]) => ({ name, workloads: [list], start: () => start(...flags) })),
+    ...builds.map((dist) => ({ name: dist, workloads: [...reads, ...creates], start: () => startOf(resolve(dist)) })),
   ];
 }
 
