@@ -32,7 +32,7 @@ test('a run compares the server with bare node:http and another build, and leave
 test('an unknown workload and a folder without a build are reported in one line', async (t) => {
   const results = temporaryFolder(t);
   for (const [flags, message] of [
-    [['--workload', 'all'], /^bench:bursts: --workload must be list or get[^\n]*\n$/],
+    [['--workload', 'all'], /^bench:bursts: --workload must be list or status or get[^\n]*\n$/],
     [['--quick', '--build', '/nowhere'], /\nbench:bursts: \/nowhere\/server\.js does not exist[^\n]*\n$/],
   ] as const) {
     const command = [process.execPath, '--import', 'tsx', 'bench/bursts.ts', ...flags];

@@ -1,4 +1,4 @@
-/** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with bare `node:http` and other builds. */
+/** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with that of other servers. */
 import { integer, oneOf } from '../conformance/options.ts';
 import type { Bursts, BurstSample } from './measure/bursts.ts';
 import {
@@ -31,7 +31,8 @@ About a minute for each workload. Judge by the first and the third column: Linux
 user and system by few samples.
 
   --build DIR      compare also the build in this folder: the dist/ of another worktree; can be repeated
-  --workload NAME  measure only this workload; can be repeated: ${ids.join(', ')}
+  --workload NAME  measure only this workload; can be repeated:
+                   ${ids.join(', ')}
   --processes N    fresh processes of each server (default ${flags.processes.default})
   --quick          one short run that shows that everything works; its figures are worth little
   --help

@@ -25,7 +25,7 @@ const help = `Usage: npm run bench [-- --quick]
        npm run bench:peers [-- --quick | --readme]
 
 Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic: about
-two minutes. With the peers also with servers that one could use instead: fastify and express with SQLite; fastify,
+three minutes. With the peers also with servers that one could use instead: fastify and express with SQLite; fastify,
 hono, polka, node:http and Go in memory: about fifteen minutes, and the first run installs them. bench/peers/ shows how
 each is set up. Judge by the ratios of user CPU per request: requests per second vary with the load of the
 machine.

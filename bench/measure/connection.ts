@@ -9,6 +9,8 @@ export interface Received {
   readonly closes: boolean;
 }
 
+const timeoutMs = 30_000;
+
 export class Connection {
   readonly #socket: Socket;
   #text = '';
@@ -18,6 +20,7 @@ export class Connection {
   /** Connects to a port of 127.0.0.1. */
   constructor(port: number) {
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
+    this.#socket.setTimeout(timeoutMs, () => this.#socket.destroy());
     this.#socket.setEncoding('latin1').on('data', (text: string) => {
       this.#text += text;
       this.#wake();
@@ -37,11 +40,12 @@ export class Connection {
     for (;;) {
       const headEnd = this.#text.indexOf('\r\n\r\n') + 4;
       const head = this.#text.slice(0, headEnd);
-      const [, length = 0] = /\r\nContent-Length: (\d+)\r\n/.exec(head) ?? [];
+      const [, length = 0] = /\r\nContent-Length: (\d+)\r\n/i.exec(head) ?? [];
       if (head.startsWith('HTTP/1.1 100 ')) {
         this.#text = this.#text.slice(headEnd);
         continue;
       }
+      if (head.includes('\r\nTransfer-Encoding: ')) throw new Error('a response without Content-Length');
       if (headEnd > 4 && this.#text.length >= headEnd + Number(length)) {
         const body = this.#text.slice(headEnd);
         return { status: Number(head.split(' ', 2)[1]), body, closes: head.includes('\r\nConnection: close\r\n') };
