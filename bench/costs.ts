@@ -2,7 +2,6 @@
  * `npm run bench:costs`: the CPU time of the most expensive requests that are known, as ratios to usual ones. Exit code 1 if
  * one of them costs more than decisions.md, "The cost of a request", allows.
  */
-import { fileURLToPath } from 'node:url';
 import { Experiment, maxRatios, type Baseline, type Measured } from './costs/experiment.ts';
 import { cost } from './costs/measure.ts';
 import { kinds, logged, usual } from './costs/requests.ts';
@@ -11,7 +10,7 @@ import {
 } from './measure/command.ts';
 import { filledFolder, makeLimitedKey, startOwnServer, unlimited } from './measure/own-server.ts';
 import { endProgress, progress } from './measure/progress.ts';
-import { nodeCommand, ServerProcess } from './measure/server-process.ts';
+import { startBaseline } from './speed/targets.ts';
 import { ratioText, table } from './table.ts';
 
 const flags = {
@@ -46,9 +45,8 @@ await runCommand('bench:costs', async () => {
   const { process: quiet } = await startOwnServer(folder, ...proxied);
   const [loggingFolder] = await filledFolder(100);
   const { process: logging } = await startOwnServer(loggingFolder, ...proxied, '--access-log', '--log-format', 'json');
-  const bare = await ServerProcess.start(nodeCommand(fileURLToPath(new URL('speed/baseline.mjs', import.meta.url))), {
-    BENCH_RESPONSE: JSON.stringify({ status: 401, headers: [], body: '{}' }),
-  });
+  const refusal = { method: 'GET', path: '/', status: 401, headers: ['Content-Length', '2'], body: '{}' };
+  const bare = await startBaseline([refusal]);
   const targets = {
     quiet: { process: quiet, key, logDelayMs: 0 },
     logging: { process: logging, key: '', logDelayMs },

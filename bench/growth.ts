@@ -2,26 +2,27 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { integer } from '../conformance/options.ts';
-import { pageKinds, pathOf, petsOn, type PageQuery } from './growth/pages.ts';
+import { pageKinds } from './growth/pages.ts';
 import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/snapshot.ts';
 import { animal } from './measure/animal.mjs';
+import { Client, type LoadRequest } from './measure/client.ts';
 import {
   helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { figures, ratioColumn, resultTable, runExperiments, spread, spreadText } from './measure/experiments.ts';
-import { measureLoad, warmUp, type LoadOptions, type Sample } from './measure/load.ts';
+import { measureLoad, warmUp, type Sample } from './measure/load.ts';
 import type { OwnServer } from './measure/own-server.ts';
 import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn } from './measure/own-server.ts';
+import { pathOf, petsOn, type PageQuery } from './measure/pages.ts';
 import { endProgress, progress } from './measure/progress.ts';
-import { send } from './speed/session.ts';
 import { table } from './table.ts';
 
 const smallAnimals = 1_000;
 /** The snapshot of more animals is longer than the longest string that `JSON.parse` can read. */
 const maxAnimals = 5_000_000;
 const connections = 16;
-/** How many random pages are requested in turn, and how many pages of each kind are checked. */
-const [pathCount, checkedPages] = [1_000, 10];
+/** How many random pages are requested in turn. */
+const pageCount = 1_000;
 
 const flags = {
   animals: { type: 'string', default: '1000000' },
@@ -77,7 +78,7 @@ await runCommand('bench:growth', async () => {
     progress(`JSON.parse of a snapshot and a snapshot under load, ${i} of ${settings.processes}`);
     const parse = new URL('growth/parse.mjs', import.meta.url);
     parses.push(JSON.parse(await runNode(parse, join(large.folder, 'pets.json'))) as Parse);
-    const create = (server: OwnServer) => measureSnapshot(server, createOf(beforeSnapshot, server));
+    const create = (server: OwnServer) => measureSnapshot(server, createsOf(beforeSnapshot, server));
     snapshots.push(await withServerOn(beforeSnapshot.folder, create));
   }
   endProgress();
@@ -100,9 +101,13 @@ await runCommand('bench:growth', async () => {
 
   async function measure(workload: string, stock: Stock, server: OwnServer): Promise<Sample> {
     const page = Object.entries(pageKinds).find(([name]) => name === workload)?.[1];
-    const load = page === undefined ? createOf(stock, server) : await pagesOf(page, stock, server);
-    const perSecond = await warmUp(load, settings);
-    return measureLoad(server.process, load, Math.round(perSecond * settings.seconds));
+    const client = page === undefined ? createsOf(stock, server) : pagesOf(page, stock, server);
+    try {
+      const perSecond = await warmUp(client, settings);
+      return await measureLoad(server.process, client, Math.round(perSecond * settings.seconds));
+    } finally {
+      client.close();
+    }
   }
 });
 
@@ -111,24 +116,23 @@ async function stockOf(folder: string, animals: number): Promise<Stock> {
   return { name: `${count(animals)} animals`, folder, animals, headers };
 }
 
-/** A load of creates. */
-function createOf({ headers }: Stock, { baseUrl }: OwnServer): LoadOptions {
-  const create = { method: 'POST', body: JSON.stringify(animal(1)), connections, status: 201 } as const;
-  return { url: `${baseUrl}/pets`, headers: { ...headers, 'Content-Type': 'application/json' }, ...create };
+/** A client that creates animals. */
+function createsOf({ headers }: Stock, { baseUrl }: OwnServer): Client {
+  const create: LoadRequest = {
+    ...{ method: 'POST', path: '/v1/pets', headers: { ...headers, 'Content-Type': 'application/json' } },
+    ...{ body: JSON.stringify(animal(1)), status: 201, isRight: () => true },
+  };
+  return new Client(baseUrl, [create], connections);
 }
 
-type Query = (animals: number) => PageQuery;
-
-/** A load of pages of one kind, some of which are checked. */
-async function pagesOf(query: Query, { animals, headers }: Stock, { baseUrl }: OwnServer): Promise<LoadOptions> {
-  for (let i = 0; i < checkedPages; i++) {
+/** A client that requests pages of one kind. */
+function pagesOf(query: (animals: number) => PageQuery, { animals, headers }: Stock, { baseUrl }: OwnServer): Client {
+  const requests = Array.from({ length: pageCount }, () => {
     const page = query(animals);
-    const { status, body } = await send(baseUrl + pathOf(page), { headers });
-    const right = status === 200 && isDeepStrictEqual(JSON.parse(body), petsOn(page, animals));
-    if (!right) throw new Error(`${pathOf(page)} returned ${status}: ${body}`);
-  }
-  const requests = Array.from({ length: pathCount }, () => ({ path: `/v1${pathOf(query(animals))}` }));
-  return { url: baseUrl, headers, connections, requests, status: 200 };
+    const isRight = (body: unknown): boolean => isDeepStrictEqual(body, petsOn(page, animals));
+    return { method: 'GET' as const, path: `/v1${pathOf(page)}`, headers, status: 200, isRight };
+  });
+  return new Client(baseUrl, requests, connections);
 }
 
 function periods(snapshots: readonly Snapshot[], figure: 'stall' | 'slowest'): readonly string[] {

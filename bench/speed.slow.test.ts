@@ -45,11 +45,11 @@ describe('npm run bench', () => {
       readonly results: readonly Result[];
     };
     const measured = written.results.map(({ workload, target, samples }) => `${workload} ${target} ${samples.length}`);
-    const expected = ['list of 20', 'get', '401', '429', 'create, 64 connections'].flatMap((title) => [
+    const expected = ['list', 'list by status', 'get', '401', '429', 'create, 64 connections'].flatMap((title) => [
       `${title} node:http 1`,
       `${title} petstore 1`,
     ]);
-    expected.push('list of 20 petstore with access log 1', 'list of 20 petstore with metrics 1');
+    expected.push('list petstore with access log 1', 'list petstore with metrics 1');
     assert.deepEqual([...measured].sort(), expected.sort(), JSON.stringify(written.results));
     assert.ok(
       written.results.every(({ samples }) => samples.every(({ requests, resident }) => requests > 0 && resident > 1e6)),
@@ -58,7 +58,7 @@ describe('npm run bench', () => {
     assert.match(stdout, /^Median \(minimum–maximum\) of fresh processes of each target: 1\./m);
     assert.match(stdout, /^A quick run: its figures only show that the bench works\.$/m);
     assert.doesNotMatch(stdout, /NaN/);
-    assert.match(stdout, /^\| list of 20: petstore +\|/m);
+    assert.match(stdout, /^\| list: petstore +\|/m);
     assert.match(stdout, /^User CPU of a list .*: petstore with access log \d.*, petstore with metrics \d.*\.$/m);
     assert.ok(stdout.includes(join(results, 'speed.json')));
     assert.match(stderr, /filling a data folder for petstore\n[^]*process 1 of 1/);

@@ -25,7 +25,7 @@ const help = `Usage: npm run bench [-- --quick]
        npm run bench:peers [-- --quick | --readme]
 
 Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic: about
-two minutes. With the peers also with servers that one could use instead: fastify and express with SQLite; fastify,
+three minutes. With the peers also with servers that one could use instead: fastify and express with SQLite; fastify,
 hono, polka, node:http and Go in memory: about fifteen minutes, and the first run installs them. bench/peers/ shows how
 each is set up. Judge by the ratios of user CPU per request: requests per second vary with the load of the
 machine.
@@ -45,7 +45,7 @@ await runCommand('bench', async () => {
   const file = resultsFile(name);
   const here = machine();
   progress(`filling a data folder for ${ours}`);
-  const own = await ownTargets(!given.peers);
+  const own = await ownTargets({ isObserved: !given.peers });
   if (given.peers) progress('installing the peers, if they are not');
   const targets = [...own, ...(given.peers ? peers(installPeers()) : [])];
   const experiments = (given.peers ? [...reads, ...creates] : workloads).flatMap((workload) =>

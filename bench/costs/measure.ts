@@ -1,6 +1,6 @@
 /** Measures what a request costs a server: the CPU time of its process, user and system. */
-import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '../measure/connection.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import type { Kind } from './requests.ts';
 
@@ -35,48 +35,6 @@ function bytesOf({ withKey, head, body }: Kind, key: string): Buffer {
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
 }
 
-/** One connection. */
-class Connection {
-  readonly socket: Socket;
-  #text = '';
-  #isEnded = false;
-  #wake = (): void => {};
-
-  constructor(port: number) {
-    this.socket = connect({ host: '127.0.0.1', port, noDelay: true });
-    this.socket.setEncoding('latin1').on('data', (text: string) => {
-      this.#text += text;
-      this.#wake();
-    });
-    for (const event of ['error', 'end', 'close']) {
-      this.socket.on(event, () => {
-        this.#isEnded = true;
-        this.#wake();
-      });
-    }
-  }
-
-  /** Sends a request, and resolves to its response. Rejects if there is none. */
-  async exchange(bytes: Buffer): Promise<Omit<Cost, 'cpu'>> {
-    this.#text = '';
-    this.socket.write(bytes);
-    for (;;) {
-      const headEnd = this.#text.indexOf('\r\n\r\n') + 4;
-      const head = this.#text.slice(0, headEnd);
-      const [, length = 0] = /\r\nContent-Length: (\d+)\r\n/.exec(head) ?? [];
-      if (head.startsWith('HTTP/1.1 100 ')) {
-        this.#text = this.#text.slice(headEnd);
-        continue;
-      }
-      if (headEnd > 4 && this.#text.length >= headEnd + Number(length)) {
-        return { status: Number(head.split(' ', 2)[1]), closes: head.includes('\r\nConnection: close\r\n') };
-      }
-      if (this.#isEnded) throw new Error(`no response, but ${JSON.stringify(this.#text.slice(0, 100))}`);
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
-}
-
 const probe = Buffer.from('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n');
 
 /** Measures requests of a kind, each on a connection of its own, which is open and known to the server before. */
@@ -86,10 +44,12 @@ export async function cost({ process, key, logDelayMs }: Target, kind: Kind, req
   await Promise.all(connections.map((connection) => connection.exchange(probe)));
   const messages = connections.map(() => bytesOf(kind, key));
   const before = await process.usage();
-  let last: Omit<Cost, 'cpu'> = { status: 0, closes: false };
-  for (const [index, connection] of connections.entries()) last = await connection.exchange(messages[index]!);
+  let [status, closes] = [0, false];
+  for (const [index, connection] of connections.entries()) {
+    ({ status, closes } = await connection.exchange(messages[index]!));
+  }
   if (logDelayMs > 0) await sleep(logDelayMs);
   const after = await process.usage();
-  for (const { socket } of connections) socket.destroy();
-  return { ...last, cpu: (after.user + after.system - before.user - before.system) / requests };
+  for (const connection of connections) connection.close();
+  return { status, closes, cpu: (after.user + after.system - before.user - before.system) / requests };
 }

@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { load, type LoadOptions } from '../measure/load.ts';
+import type { Client } from '../measure/client.ts';
 import { filledFolder, type OwnServer } from '../measure/own-server.ts';
 
 /** The longest delay of the event loop, and the longest time from a request to its response, in milliseconds. */
@@ -31,20 +31,24 @@ export async function folderBeforeSnapshot(animals: number): Promise<readonly [f
   return filledFolder(Math.round(shareInSnapshot * animals), spareBytes);
 }
 
-/** Measures one snapshot of a fresh server on a copy of that folder, by a load of creates. */
-export async function measureSnapshot({ folder, process }: OwnServer, options: LoadOptions): Promise<Snapshot> {
+/** Measures one snapshot of a fresh server on a copy of that folder, with a client that creates. Closes the client. */
+export async function measureSnapshot({ folder, process }: OwnServer, client: Client): Promise<Snapshot> {
   const snapshots = new Set<number>();
   const measure = async (): Promise<Period> => {
     await process.usage('watch');
-    const { latencies } = await load(options, creates);
+    const { latencies } = await client.send(creates);
     const { stallMs = NaN } = await process.usage();
     snapshots.add(statSync(join(folder, 'pets.json')).ino);
     return { stall: stallMs, slowest: Math.max(...latencies) };
   };
   snapshots.add(statSync(join(folder, 'pets.json')).ino);
-  const during = await measure();
-  if (snapshots.size !== 2) throw new Error('no snapshot was written where one was due');
-  const without = await measure();
-  if (snapshots.size !== 2) throw new Error('a second snapshot was written');
-  return { during, without };
+  try {
+    const during = await measure();
+    if (snapshots.size !== 2) throw new Error('no snapshot was written where one was due');
+    const without = await measure();
+    if (snapshots.size !== 2) throw new Error('a second snapshot was written');
+    return { during, without };
+  } finally {
+    client.close();
+  }
 }

@@ -1,2 +1,8 @@
 /** Types of animal.mjs. */
-export function animal(id: number): { readonly name: string; readonly categoryId: number; readonly status: string };
+export interface Animal {
+  readonly name: string;
+  readonly categoryId: number;
+  readonly status: string;
+}
+
+export function animal(id: number): Animal;

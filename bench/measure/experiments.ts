@@ -11,9 +11,10 @@ export interface Experiment {
   readonly measure: () => Promise<Sample>;
 }
 
-export interface Result extends Omit<Experiment, 'measure'> {
+/** `F`: the names of its figures. */
+export interface Result<F extends string = keyof Sample> extends Omit<Experiment, 'measure'> {
   /** One for each process; none if there was a problem. */
-  readonly samples: readonly Sample[];
+  readonly samples: readonly Readonly<Record<F, number>>[];
   readonly problem?: string;
 }
 
@@ -54,51 +55,58 @@ export function spreadText({ min, median, max }: ReturnType<typeof spread>, text
   return Number.isFinite(median) ? `${text(median)} (${text(min)}–${text(max)})` : '–';
 }
 
-type Figure = keyof Sample;
-
 /**
  * A figure of one target divided by that of another, process by process in the order of the run: `0.93 (0.91–0.97)`.
  */
-export function ratioOf(one: Result | undefined, other: Result | undefined, figure: Figure): string {
+export function ratioOf<F extends string>(
+  one: Result<F> | undefined, other: Result<F> | undefined, figure: F,
+): string {
   if (one === undefined || other === undefined || one === other) return '–';
   return spreadText(spread(one.samples.map((sample, i) => sample[figure] / (other.samples[i]?.[figure] ?? NaN))));
 }
 
 /** A column of the table: a figure, possibly divided by that of another target under the same workload. */
-export interface Column {
+export interface Column<F extends string> {
   readonly title: string;
-  readonly cell: (result: Result, of: (target: string) => Result | undefined) => string;
+  readonly cell: (result: Result<F>, of: (target: string) => Result<F> | undefined) => string;
 }
 
-/** The columns with the figures themselves. */
-export const figures: readonly Column[] = ([
-  ['user CPU, µs', 'userCpu', 1, 1],
-  ['system CPU, µs', 'systemCpu', 1, 1],
-  ['requests/s', 'perSecond', 0, 1],
-  ['p50, ms', 'p50', 2, 1],
-  ['p99, ms', 'p99', 1, 1],
-  ['memory, MB', 'resident', 0, 1e6],
-  ['start, ms', 'startMs', 0, 1],
-  ['start, CPU ms', 'startCpuMs', 0, 1],
-] as const).map(([title, figure, digits, unit]) => {
+/** A column with a figure in a unit. */
+export function figureColumn<F extends string>(title: string, figure: F, digits: number, unit = 1): Column<F> {
   const text = (value: number) => value.toFixed(digits);
   return { title, cell: ({ samples }) => spreadText(spread(samples.map((sample) => sample[figure] / unit)), text) };
-});
+}
+
+/** The columns with the figures of a load. */
+export const figures: readonly Column<keyof Sample>[] = [
+  figureColumn('user CPU, µs', 'userCpu', 1),
+  figureColumn('system CPU, µs', 'systemCpu', 1),
+  figureColumn('requests/s', 'perSecond', 0),
+  figureColumn('p50, ms', 'p50', 2),
+  figureColumn('p99, ms', 'p99', 1),
+  figureColumn('memory, MB', 'resident', 0, 1e6),
+  figureColumn('start, ms', 'startMs', 0),
+  figureColumn('start, CPU ms', 'startCpuMs', 0),
+];
 
 /** A column with a ratio: each target against `baseline`, or, with `inverse`, `baseline` against each target. */
-export function ratioColumn(title: string, figure: Figure, baseline: string, inverse = false): Column {
-  const cell: Column['cell'] = (result, of) =>
+export function ratioColumn<F extends string>(
+  title: string, figure: F, baseline: string, inverse = false,
+): Column<F> {
+  const cell: Column<F>['cell'] = (result, of) =>
     inverse ? ratioOf(of(baseline), result, figure) : ratioOf(result, of(baseline), figure);
   return { title, cell };
 }
 
 /** Finds the result of a target under a workload. */
-export function find(results: readonly Result[], workload: string, target: string): Result | undefined {
+export function find<F extends string>(
+  results: readonly Result<F>[], workload: string, target: string,
+): Result<F> | undefined {
   return results.find((result) => result.workload === workload && result.target === target);
 }
 
 /** The table of all figures, and below it why some are missing. */
-export function resultTable(results: readonly Result[], columns: readonly Column[]): string {
+export function resultTable<F extends string>(results: readonly Result<F>[], columns: readonly Column<F>[]): string {
   const reasons = [...new Set(results.flatMap(({ problem }) => problem ?? []))];
   const rows = results.map((result) => {
     const { workload, target, problem } = result;

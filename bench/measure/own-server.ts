@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
 import { outputOf, Program } from '../../harness/program.ts';
-import { built, distFolder, makeKey, runServer, serverPath } from '../../harness/server.ts';
+import { built, distFolder, makeKey, runServer } from '../../harness/server.ts';
 import { nodeCommand, ServerProcess } from './server-process.ts';
 
 /** The limits of a key: those of its plan, or these. */
@@ -65,8 +65,17 @@ export interface OwnServer {
  *
  * @throws NotStarted
  */
-export async function startOwnServer(folder: string, ...flags: readonly string[]): Promise<OwnServer> {
-  const program = runServer(thisProcess, folder, flags, nodeCommand(built(serverPath)));
+export function startOwnServer(folder: string, ...flags: readonly string[]): Promise<OwnServer> {
+  return startBuild(distFolder, folder, flags);
+}
+
+/**
+ * Starts the server of a build, its folder `dist`, as `startOwnServer` does.
+ *
+ * @throws NotStarted
+ */
+export async function startBuild(dist: string, folder: string, flags: readonly string[]): Promise<OwnServer> {
+  const program = runServer(thisProcess, folder, flags, nodeCommand(built(join(dist, 'server.js'))));
   const process = await ServerProcess.watch(program);
   return { process, folder, baseUrl: `${process.address}/v1` };
 }

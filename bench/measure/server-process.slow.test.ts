@@ -1,26 +1,39 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../harness/owner.ts';
 import { NotStarted } from '../../harness/program.ts';
-import { load } from './load.ts';
+import { Client } from './client.ts';
 import { nodeCommand, ServerProcess } from './server-process.ts';
 
 const baseline = fileURLToPath(new URL('../speed/baseline.mjs', import.meta.url));
-const env = { BENCH_RESPONSE: '{"status":200,"headers":[],"body":"{}"}' };
+
+/** The variables of a baseline with these responses. */
+function responses(t: TestContext, text = '[{"method":"GET","path":"/","status":200,"headers":["Content-Length","2"],"body":"{}"}]') {
+  const file = join(temporaryFolder(t), 'responses.json');
+  writeFileSync(file, text);
+  return { BENCH_RESPONSES: file };
+}
+
+const clientOf = ({ address }: ServerProcess): Client =>
+  new Client(address, [{ method: 'GET', path: '/', headers: {}, status: 200, isRight: () => true }], 2);
 
 describe('a server process', () => {
-  it('reports what it has used, and that it has ended', async () => {
-    const server = await ServerProcess.start(nodeCommand(baseline), env);
+  it('reports what it has used, and that it has ended', async (t) => {
+    const server = await ServerProcess.start(nodeCommand(baseline), responses(t));
     const { user, resident } = await server.usage();
     assert.ok(user > 1_000 && resident > 1e6);
     await server.stop();
     await assert.rejects(server.usage(), /the server ended while it was measured \(exit code 0\)/);
-    await assert.rejects(load({ url: server.address, connections: 2, status: 200 }, 2), /received: 2 missing$/);
+    await assert.rejects(clientOf(server).send(2), /received: no response/);
   });
 
-  it('that ends under load reports the signal, or the exit code and the last error', async () => {
+  it('that ends under load reports the signal, or the exit code and the last error', async (t) => {
+    const env = responses(t);
     const killed = await ServerProcess.start(nodeCommand(baseline), env);
-    const task = killed.during(load({ url: killed.address, connections: 2, status: 200 }, 1e9));
+    const task = killed.during(clientOf(killed).send(1e9));
     process.kill(killed.pid, 'SIGKILL');
     await assert.rejects(task, /^Error: the server ended while it was measured \(SIGKILL\)$/);
     // It exits at the second line on stdin; the first is sent at the start.
@@ -31,16 +44,16 @@ describe('a server process', () => {
       [node, '--import', `data:text/javascript,${encodeURIComponent(fails)}`, ...args],
       env,
     );
-    const under = failing.during(load({ url: failing.address, connections: 2, status: 200 }, 1e9));
+    const under = failing.during(clientOf(failing).send(1e9));
     await assert.rejects(
       Promise.all([under, failing.usage().catch(() => {})]),
       /measured \(exit code 3; Error: the disk is full\)$/,
     );
   });
 
-  it('that cannot start reports the reason', async () => {
+  it('that cannot start reports the reason', async (t) => {
     const why = (error: Error) => error instanceof NotStarted && /^SyntaxError: .* not valid JSON$/.test(error.message);
-    await assert.rejects(ServerProcess.start(nodeCommand(baseline)), why);
+    await assert.rejects(ServerProcess.start(nodeCommand(baseline), responses(t, 'no')), why);
     await assert.rejects(ServerProcess.start(['/no/such/program']), NotStarted);
   });
 });

@@ -1,6 +1,8 @@
 // What the peers share: the variables that the bench sets, the first animals, and the parts of the interface that
 // belong to no framework.
 
+import { readFileSync } from 'node:fs';
+
 /** The folder for a peer's files, which exists: BENCH_DATA. */
 export const folder = process.env.BENCH_DATA;
 
@@ -16,12 +18,9 @@ export const perMinuteWithoutKey = 60;
 export const basePath = '/v1';
 export const maxBodyBytes = 64 * 1024;
 
-/** The animals that a peer starts with: BENCH_PETS of them. */
+/** The animals that a peer starts with, by ascending id: the JSON file BENCH_PETS. */
 export function firstPets() {
-  return Array.from({ length: Number(process.env.BENCH_PETS ?? 0) }, (_, i) => {
-    const id = i + 1;
-    return { id, name: `Animal ${id}`, categoryId: 1 + (id % 10), status: ['sold', 'available', 'pending'][id % 3] };
-  });
+  return JSON.parse(readFileSync(process.env.BENCH_PETS, 'utf8'));
 }
 
 // JSON schemas, the form in which fastify takes a description of an interface. express gets the same ones, compiled by

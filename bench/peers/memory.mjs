@@ -7,15 +7,28 @@ import {
 /** The first animals, with ids 1, 2, 3, … in order. */
 export function openMemoryPets() {
   const pets = firstPets();
+  const ofStatus = (status) => pets.filter((pet) => pet.status === status);
+  const byStatus = new Map(['available', 'pending', 'sold'].map((status) => [status, ofStatus(status)]));
   return {
     page({ limit, after = 0, status }) {
-      const all = status === undefined ? pets : pets.filter((pet) => pet.id <= after || pet.status === status);
-      const rest = all.slice(after, after + limit + 1);
-      return { pets: rest.slice(0, limit), more: rest.length > limit };
+      const all = status === undefined ? pets : byStatus.get(status);
+      const from = status === undefined ? Math.max(0, after) : firstAfter(all, after);
+      return { pets: all.slice(from, from + limit), more: all.length > from + limit };
     },
     get: (id) => pets[id - 1],
     close: () => {},
   };
+}
+
+/** The index of the first animal with an id above `after`. */
+function firstAfter(pets, after) {
+  let [low, high] = [0, pets.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (pets[middle].id > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Counters of one kind of window, by key or client address. */

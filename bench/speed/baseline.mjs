@@ -1,14 +1,24 @@
-// The baseline: bare node:http that sends one recorded response to every request, without any logic.
-// BENCH_RESPONSE: {"status","headers","body"} in JSON, headers as name, value, name, value.
+// The baseline: bare node:http that sends recorded responses without any logic. BENCH_RESPONSES is a file of them in
+// JSON: [{"method","path","status","headers","body"}], headers as name, value, name, value. The responses to the same
+// method and path are sent in turn. A request that was not recorded gets the first response.
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-const { status, headers, body } = JSON.parse(process.env.BENCH_RESPONSE);
-const bytes = Buffer.from(body);
+const recorded = new Map();
+for (const { method, path, body, ...head } of JSON.parse(readFileSync(process.env.BENCH_RESPONSES, 'utf8'))) {
+  const responses = recorded.get(method + path) ?? [];
+  // The fastest way: Node sends such a string in one piece with the head.
+  recorded.set(method + path, [...responses, { ...head, bytes: Buffer.from(body).toString('latin1') }]);
+}
+const [first] = recorded.values();
+let next = 0;
 const keepAliveTimeout = 65_000; // as in our server, because the header Keep-Alive shows it
 const server = createServer({ keepAliveTimeout }, (request, response) => {
+  const responses = recorded.get(request.method + request.url) ?? first;
+  const { status, headers, bytes } = responses[next++ % responses.length];
   const respond = () => {
     response.writeHead(status, headers);
-    response.end(bytes);
+    response.end(bytes, 'latin1');
   };
   if (request.method === 'POST') request.resume().on('end', respond);
   else respond();

@@ -1,124 +1,77 @@
-/** Measures a target, and checks that its responses are correct: otherwise the figures would be worthless. */
-import { isDeepStrictEqual } from 'node:util';
-import { animal } from '../measure/animal.mjs';
+/** Measures targets. Every response must be right: otherwise the figures would be worthless. */
+import { measureBursts, type Bursts, type BurstSample } from '../measure/bursts.ts';
+import { Client } from '../measure/client.ts';
 import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
-import { loadOf, newAnimal, send, sendOne, type Response, type Session } from './session.ts';
-import { knownId, type Workload } from './workloads.ts';
+import { requestsOf, responsesTo, type Created, type Session } from './session.ts';
+import type { Workload } from './workloads.ts';
 
-/** How many of the animals that a load has created are read back. */
-const samples = 10;
+/** How many of the animals that a target has created are read back. */
+const samples = 50;
 
 /**
- * Measures a running target under a workload: its responses are checked, it is warmed up, measured, checked again and
- * stopped.
+ * Measures a running target under a workload, after it was warmed up, and stops it.
  *
  * @throws Error that states which response was wrong, or how the target ended
  */
 export async function measureTarget(session: Session, workload: Workload, duration: Duration): Promise<Sample> {
   try {
-    return await session.process.during(measure(session, workload, duration));
+    return await session.process.during(withClients([session], workload, async ([client]) => {
+      const perSecond = await warmUp(client!, duration);
+      // The first tenth of the latencies is excluded, so each connection sends several requests.
+      const amount = Math.max(3 * workload.connections, Math.round(perSecond * duration.seconds));
+      return measureLoad(session.process, client!, amount);
+    }));
   } finally {
     await session.process.stop();
   }
 }
 
-async function measure(session: Session, workload: Workload, duration: Duration): Promise<Sample> {
-  if (workload.key === 'spent') await sendOne(session, workload); // uses up its day
-  const { body } = await check(session, workload);
-  const load = { ...loadOf(session, workload), ...(workload.isFixed && { expectedBody: body }) };
-  const perSecond = await warmUp(load, duration);
-  const mustKeep = workload.method === 'POST' && session.isRecorded !== true;
-  const before = mustKeep ? await createOne(session, workload) : 0;
-  // The first latency of each connection is excluded, so each sends at least three requests.
-  const amount = Math.max(3 * load.connections, Math.round(perSecond * duration.seconds));
-  const sample = await measureLoad(session.process, load, amount);
-  if (mustKeep) await checkKept(session, workload, before, sample.requests);
-  await check(session, workload);
-  return sample;
-}
-
 /**
- * Sends one request of a workload, checks the status and the animals in the response and returns it.
+ * Measures running targets by bursts under a workload, and stops them.
  *
- * @throws Error that says what is wrong
+ * @throws Error that states which response was wrong, or how a target ended
  */
-export async function check(session: Session, workload: Workload): Promise<Response> {
-  const response = await sendChecked(session, workload);
-  if (session.isRecorded === true) return response;
-  if (workload.status === 200) {
-    const page = Array.from({ length: 20 }, (_, i) => ({ id: i + 1, ...animal(i + 1) }));
-    const isList = workload.path.includes('limit=');
-    mustEqual(response, isList ? page : { id: knownId, ...animal(knownId) }, nameOf(workload));
-  }
-  if (workload.status === 201) await checkCreated(session, workload, response);
-  return response;
-}
-
-/**
- * Creates an animal as the workload does and returns its id.
- *
- * @throws Error that says what is wrong
- */
-export async function createOne(session: Session, workload: Workload): Promise<number> {
-  return checkCreated(session, workload, await sendChecked(session, workload));
-}
-
-/**
- * Checks that a target has kept the animals that a load has created after the animal `before`: the id of one more
- * animal shows how many there are, and some of them are read back.
- *
- * @throws Error that says what is wrong
- */
-export async function checkKept(session: Session, workload: Workload, before: number, created: number): Promise<void> {
-  const added = (await createOne(session, workload)) - before - 1;
-  must(added === created, `${created} creates returned ${workload.status}, but ${added} animals were added`);
-  for (let i = 1; i <= samples; i++) await checkFound(session, before + Math.ceil((i * created) / samples));
-}
-
-async function sendChecked(session: Session, workload: Workload): Promise<Response> {
-  const response = await sendOne(session, workload);
-  const { status } = response;
-  must(status === workload.status, `${nameOf(workload)} must return ${workload.status}, not ${status}`);
-  return response;
-}
-
-async function checkCreated(session: Session, workload: Workload, response: Response): Promise<number> {
-  const { id } = objectIn(response, nameOf(workload));
-  must(Number.isSafeInteger(id), `a created animal must have an id: ${response.body}`);
-  mustEqual(response, { id, ...newAnimal }, nameOf(workload));
-  await checkFound(session, Number(id));
-  return Number(id);
-}
-
-async function checkFound({ baseUrl, key }: Session, id: number): Promise<void> {
-  const found = await send(`${baseUrl}/pets/${id}`, { headers: { Authorization: `Bearer ${key}` } });
-  must(found.status === 200, `GET /pets/${id} of a created animal must return 200, not ${found.status}`);
-  mustEqual(found, { id, ...newAnimal }, `GET /pets/${id}`);
-}
-
-function mustEqual(response: Response, expected: unknown, what: string): void {
-  const right = isDeepStrictEqual(jsonIn(response, what), expected);
-  must(right, `${what} must return ${JSON.stringify(expected)}, not ${response.body}`);
-}
-
-export function objectIn(response: Response, what: string): Readonly<Record<string, unknown>> {
-  const value = jsonIn(response, what);
-  must(typeof value === 'object' && value !== null, `${what} must have an object as its body: ${response.body}`);
-  return value as Readonly<Record<string, unknown>>;
-}
-
-function jsonIn(response: Response, what: string): unknown {
+export async function measureTargets(
+  sessions: readonly Session[], workload: Workload, bursts: Bursts,
+): Promise<readonly BurstSample[]> {
   try {
-    return JSON.parse(response.body);
-  } catch {
-    throw new Error(`${what} must return JSON, not ${response.body.slice(0, 100)}`);
+    return await withClients(sessions, workload, (clients) =>
+      measureBursts(sessions.map(({ process }, i) => ({ process, client: clients[i]! })), bursts));
+  } finally {
+    for (const { process } of sessions) await process.stop();
   }
 }
 
-function nameOf({ method, path }: Workload): string {
-  return `${method} ${path}`;
+/**
+ * The result of `task`, which sends a workload with a client for each target. Afterwards, some of the animals that were
+ * created are read back.
+ *
+ * @throws Error that states which response was wrong
+ */
+export async function withClients<T>(
+  sessions: readonly Session[], workload: Workload, task: (clients: readonly Client[]) => Promise<T>,
+): Promise<T> {
+  const opened = sessions.map((session) => {
+    const created: Created = new Map();
+    const requests = requestsOf(session, workload, created);
+    return { session, created, client: new Client(session.baseUrl, requests, workload.connections) };
+  });
+  try {
+    for (const session of sessions) if (workload.key === 'spent') await responsesTo(session, workload, 1); // its day
+    const result = await task(opened.map(({ client }) => client));
+    for (const { session, created } of opened) await checkKept(session, created);
+    return result;
+  } finally {
+    for (const { client } of opened) client.close();
+  }
 }
 
-export function must(holds: boolean, otherwise: string): void {
-  if (!holds) throw new Error(otherwise.length > 300 ? `${otherwise.slice(0, 300)}…` : otherwise);
+/** Reads some of the animals back that a target has created. */
+async function checkKept(session: Session, created: Created): Promise<void> {
+  if (created.size === 0) return;
+  const all = [...created];
+  const some = Array.from({ length: samples }, (_, i) => all[Math.floor((i * all.length) / samples)]!);
+  const exchanges = some.map(([id, animal]) => ({ path: `/pets/${id}`, status: 200, expected: { id, ...animal } }));
+  const read: Workload = { id: 'read', title: 'read', method: 'GET', connections: 1, key: 'full', exchanges };
+  await withClients([session], read, ([client]) => client!.send(samples));
 }

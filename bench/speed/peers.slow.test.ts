@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { animal } from '../measure/animal.mjs';
 import type { ServerProcess } from '../measure/server-process.ts';
 import { arePeersInstalled, peerVersions } from '../peers/install.ts';
-import { check } from './check.ts';
-import { newAnimal, send, sendOne } from './session.ts';
+import { withClients } from './check.ts';
+import { send } from './session.ts';
 import { peerCommand, peers, startPeer } from './targets.ts';
 import { checkService } from './testing/service.ts';
 
@@ -33,8 +34,8 @@ describe('the peers', () => {
         return t.skip((error as Error).message);
       }
       for (const workload of workloads) {
-        if (workload.key === 'spent') await sendOne(session, workload);
-        await checkService(session, workload, await check(session, workload));
+        await withClients([session], workload, ([client]) => client!.send(workload.exchanges.length));
+        await checkService(session, workload);
       }
       await session.process.stop();
     });
@@ -89,7 +90,7 @@ describe('the peers', () => {
           [unknown.status, unknown.headers['x-ratelimit-limit'], unknown.headers['x-ratelimit-remaining']],
           [401, '60', '59'],
         );
-        const created = await ask(first, 'free', '/pets', JSON.stringify(newAnimal));
+        const created = await ask(first, 'free', '/pets', JSON.stringify(animal(1)));
         assert.equal(created.status, 201);
         process.kill(first.pid, 'SIGKILL');
         const again = await startOne();

@@ -37,8 +37,8 @@ export function allFigures({ results, lacks, source, processes }: Report): strin
   const missing = Object.entries(lacks).filter(([, text]) => text !== '').map(([name, text]) => `- ${name}: ${text}`);
   return [
     resultTable(results, columns),
-    `User CPU of ${ours} ÷ that of its list of 20: ${toList.join(', ')}.`,
-    ...(toPlain.length === 0 ? [] : [`User CPU of a list of 20 ÷ that of ${ours} alone: ${toPlain.join(', ')}.`]),
+    `User CPU of ${ours} ÷ that of its list: ${toList.join(', ')}.`,
+    ...(toPlain.length === 0 ? [] : [`User CPU of a list ÷ that of ${ours} alone: ${toPlain.join(', ')}.`]),
     `Median (minimum–maximum) of fresh processes of each target: ${processes}. CPU time is per request. p50 and p99 are
 without the first tenth of the responses; memory is measured after the load.`,
     ...(missing.length === 0 ? [] : [`What the targets lack:\n\n${missing.join('\n')}`]),

@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { animal } from '../measure/animal.mjs';
-import type { LoadOptions } from '../measure/load.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { LoadRequest } from '../measure/client.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
-import type { Workload } from './workloads.ts';
+import type { Exchange, Workload } from './workloads.ts';
 
 export interface Session {
   readonly process: ServerProcess;
@@ -15,7 +15,7 @@ export interface Session {
   readonly key: string;
   /** A key that may send one request per day. */
   readonly spentKey: string;
-  /** Every response is a recorded one, so only its status can be checked. */
+  /** Every response is a recorded one: nothing is created, and a create can return another animal than was sent. */
   readonly isRecorded?: true;
 }
 
@@ -28,42 +28,53 @@ export interface Response {
   readonly body: string;
 }
 
-/** The animal that every create sends. */
-export const newAnimal = animal(1);
+/** The animals that a target has confirmed as created, without their ids, by their ids. */
+export type Created = Map<number, object>;
 
-/**
- * A client without a key may send 60 requests a minute. With this many client addresses in turn, in the header that a
- * proxy adds, 150,000 requests a minute return 401. With four times as many addresses, the load generator would be
- * slower than with a key, and a target's table of addresses would not fit into the cache: the bench would measure that.
- */
-const addresses = Array.from({ length: 2_500 }, (_, i) => `10.0.${Math.floor(i / 250)}.${1 + (i % 250)}`);
-const requestsWithoutKey = addresses.map((address) => ({ headers: { 'X-Forwarded-For': address } }));
-
-/** The load of a workload. */
-export function loadOf({ baseUrl, key, spentKey }: Session, workload: Workload): LoadOptions {
-  const { method, connections, status } = workload;
-  const secret = { full: key, spent: spentKey, none: undefined }[workload.key];
-  const headers = {
-    ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
-    ...(method === 'POST' && { 'Content-Type': 'application/json' }),
-  };
-  return {
-    ...{ url: baseUrl + workload.path, method, connections, status, headers },
-    ...(method === 'POST' && { body: JSON.stringify(newAnimal) }),
-    ...(workload.key === 'none' && { requests: requestsWithoutKey }),
-  };
+/** The requests of a workload to a target. `created` receives the animals that they create. */
+export function requestsOf(session: Session, workload: Workload, created: Created): readonly LoadRequest[] {
+  const secret = { full: session.key, spent: session.spentKey, none: undefined }[workload.key];
+  const { pathname } = new URL(session.baseUrl);
+  const sent = new Set(workload.exchanges.map(({ expected }) => JSON.stringify(expected)));
+  return workload.exchanges.map((exchange) => ({
+    method: workload.method,
+    path: pathname + exchange.path,
+    headers: {
+      ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
+      ...(exchange.body !== undefined && { 'Content-Type': 'application/json' }),
+      ...exchange.headers,
+    },
+    ...(exchange.body !== undefined && { body: exchange.body }),
+    status: exchange.status,
+    isRight: (body) => {
+      if (exchange.body === undefined) return isAsExpected(exchange, body);
+      const { id, ...animal } = objectOf(body);
+      if (session.isRecorded === true) return sent.has(JSON.stringify(animal));
+      if (!isId(id) || created.has(id) || !isDeepStrictEqual(animal, exchange.expected)) return false;
+      created.set(id, animal);
+      return true;
+    },
+  }));
 }
 
-/** Sends one request of a workload. */
-export function sendOne(session: Session, workload: Workload): Promise<Response> {
-  const { url, ...options } = loadOf(session, workload);
-  return send(url, options);
+/** Whether the body of a response has the expected animals or is an Error. */
+function isAsExpected({ status, expected }: Exchange, body: unknown): boolean {
+  if (expected !== undefined) return isDeepStrictEqual(body, expected);
+  const error = objectOf(body);
+  return typeof error['code'] === 'string' && typeof error['message'] === 'string' && error['status'] === status;
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+function isId(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
 /** Sends a request on a new connection that the client would keep open. Rejects if there is no response within 30 s. */
 export async function send(
-  url: string,
-  { method = 'GET', headers = {}, body }: Pick<LoadOptions, 'method' | 'headers' | 'body'> = {},
+  url: string, { method = 'GET', headers = {}, body }: Partial<Pick<LoadRequest, 'method' | 'headers' | 'body'>> = {},
 ): Promise<Response> {
   const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
   const outgoing = request(url, {
@@ -76,4 +87,16 @@ export async function send(
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   const { statusCode = 0, rawHeaders, headers: byName } = response;
   return { status: statusCode, rawHeaders, headers: byName, body: await text(response) };
+}
+
+/** The responses of a target to each request of a workload, or to the first `count`. */
+export async function responsesTo(
+  session: Session, workload: Workload, count = Infinity,
+): Promise<readonly Response[]> {
+  const { origin } = new URL(session.baseUrl);
+  const responses: Response[] = [];
+  for (const one of requestsOf(session, workload, new Map()).slice(0, count)) {
+    responses.push(await send(origin + one.path, one));
+  }
+  return responses;
 }

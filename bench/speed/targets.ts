@@ -1,15 +1,17 @@
 /** The targets that the speed bench compares: our own server, the baseline, and the peers of ../peers/. */
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
 import { NotStarted } from '../../harness/program.ts';
+import { distFolder } from '../../harness/server.ts';
+import { animal } from '../measure/animal.mjs';
 import type { KeyLimits } from '../measure/own-server.ts';
-import { copyOf, filledFolder, makeLimitedKey, startOwnServer, unlimited } from '../measure/own-server.ts';
+import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from '../measure/own-server.ts';
 import { nodeCommand, ServerProcess } from '../measure/server-process.ts';
-import { check } from './check.ts';
-import { sendOne, type Response, type Session } from './session.ts';
-import { animals, creates, list, reads, workloads, type Workload } from './workloads.ts';
+import { responsesTo, type Response, type Session } from './session.ts';
+import { animals, creates, list, reads, type Workload } from './workloads.ts';
 
 export interface Target {
   readonly name: string;
@@ -37,38 +39,62 @@ const peersFolder = new URL('../peers/', import.meta.url);
 const onePerDay: KeyLimits = { perMinute: unlimited.perMinute, perDay: 1 };
 
 /**
- * The baseline and our own server, if `isObserved` also with a log and metrics: all return the same bytes.
+ * The baseline and our own server: all return the same bytes. If `isObserved`, also our server with a log and metrics;
+ * `builds` are the folders of other builds of it.
  *
  * @throws NotStarted if our own server is not built
  */
-export async function ownTargets(isObserved: boolean): Promise<readonly Target[]> {
+export async function ownTargets(
+  { isObserved = false, builds = [] }: { readonly isObserved?: boolean; readonly builds?: readonly string[] },
+): Promise<readonly Target[]> {
   const withObserved = isObserved ? Object.entries(observed) : [];
   const [folder] = await filledFolder(animals);
   const [key, spentKey] = [await makeLimitedKey(folder, unlimited), await makeLimitedKey(folder, onePerDay)];
-  const start = async (...flags: readonly string[]): Promise<Session> =>
-    ({ ...(await startOwnServer(copyOf(folder), '--trust-proxy', '1', ...flags)), key, spentKey });
+  const startOf = async (dist: string, ...flags: readonly string[]): Promise<Session> =>
+    ({ ...(await startBuild(dist, copyOf(folder), ['--trust-proxy', '1', ...flags])), key, spentKey });
+  const start = (...flags: readonly string[]) => startOf(distFolder, ...flags);
+  const recordings = new Map<Workload, readonly Recorded[]>();
   return [
-    { name: baseline, workloads, start: async (workload) => startBaseline(await start(), workload) },
+    {
+      ...{ name: baseline, workloads: [...reads, ...creates] },
+      start: async (workload) => {
+        const responses = recordings.get(workload) ?? await record(await start(), workload);
+        recordings.set(workload, responses);
+        const process = await startBaseline(responses);
+        return { process, baseUrl: process.address, key, spentKey, isRecorded: true };
+      },
+    },
     { name: ours, workloads: [...reads, ...creates], start: () => start() },
     ...withObserved.map(([name, flags]) => ({ name, workloads: [list], start: () => start(...flags) })),
+    ...builds.map((dist) => ({ name: dist, workloads: [...reads, ...creates], start: () => startOf(resolve(dist)) })),
   ];
 }
 
-/** Starts bare node:http that returns a response of our server, recorded before. */
-async function startBaseline(model: Session, workload: Workload): Promise<Session> {
-  if (workload.key === 'spent') await sendOne(model, workload); // uses up its day
-  const response = await check(model, workload);
-  await model.process.stop();
-  const { status, body } = response;
-  const process = await ServerProcess.start(nodeCommand(baselinePath), {
-    BENCH_RESPONSE: JSON.stringify({ status, headers: headersOf(response), body }),
-  });
-  const session = { process, baseUrl: process.address, key: '', spentKey: '', isRecorded: true } as const;
-  const same = await sendOne(session, workload);
-  if (same.status !== status || same.body !== body || String(headersOf(same)) !== String(headersOf(response))) {
-    throw new Error('the baseline does not return that response');
-  }
-  return session;
+/** Starts bare node:http that sends recorded responses. */
+export function startBaseline(responses: readonly Recorded[]): Promise<ServerProcess> {
+  const file = join(temporaryFolder(thisProcess), 'responses.json');
+  writeFileSync(file, JSON.stringify(responses));
+  return ServerProcess.start(nodeCommand(baselinePath), { BENCH_RESPONSES: file });
+}
+
+/** A response, and what it responds to. */
+export interface Recorded extends Pick<Response, 'status' | 'body'> {
+  readonly method: string;
+  readonly path: string;
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+}
+
+/** The responses of a target to a workload. */
+async function record(session: Session, workload: Workload): Promise<readonly Recorded[]> {
+  const { pathname } = new URL(session.baseUrl);
+  if (workload.key === 'spent') await responsesTo(session, workload, 1); // uses up its day
+  const responses = await responsesTo(session, workload);
+  await session.process.stop();
+  return responses.map((response, i) => ({
+    ...{ method: workload.method, path: pathname + workload.exchanges[i]!.path },
+    ...{ status: response.status, headers: headersOf(response), body: response.body },
+  }));
 }
 
 /** The headers of a response without those that Node adds itself. */
@@ -88,7 +114,9 @@ export interface PeerKey extends KeyLimits {
 export function startPeer(
   command: readonly string[], folder: string, count: number, keys: readonly PeerKey[], store = '',
 ): Promise<ServerProcess> {
-  const env = { BENCH_DATA: folder, BENCH_PETS: String(count), BENCH_KEYS: JSON.stringify(keys), BENCH_STORE: store };
+  const pets = join(folder, 'animals.json');
+  writeFileSync(pets, JSON.stringify(Array.from({ length: count }, (_, i) => ({ id: i + 1, ...animal(i + 1) }))));
+  const env = { BENCH_DATA: folder, BENCH_PETS: pets, BENCH_KEYS: JSON.stringify(keys), BENCH_STORE: store };
   return ServerProcess.start(command, { ...env, BENCH_TRUST_PROXY: '1' });
 }
 

@@ -2,9 +2,10 @@
 import type { Owner } from '../../../harness/owner.ts';
 import { scriptedServer, type ReceivedRequest } from '../../../harness/proxy.ts';
 import { animal } from '../../measure/animal.mjs';
+import { petsOn } from '../../measure/pages.ts';
 import type { ServerProcess } from '../../measure/server-process.ts';
-import { newAnimal, type Session } from '../session.ts';
-import { animals, knownId } from '../workloads.ts';
+import type { Session } from '../session.ts';
+import { animals } from '../workloads.ts';
 
 export interface Reply {
   readonly status: number;
@@ -16,22 +17,32 @@ export type Responder = (request: ReceivedRequest, body: string) => Reply;
 
 const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1795262460' };
 
+const deprecated = { Deprecation: '@1764892800', Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT' };
+
 export const errorReply = (status: number): Reply => ({ status, body: { code: 'some_code', message: 'Why.', status } });
 
 /** The responses of a correct target, which stores created animals. */
 export function right(): Responder {
-  let count = animals;
+  const pets: object[] = Array.from({ length: animals }, (_, i) => ({ id: i + 1, ...animal(i + 1) }));
   return ({ method, url, headers }, body) => {
     const key = headers.authorization;
     if (key === 'Bearer spent') return { ...errorReply(429), headers: { 'Retry-After': '7' } };
     if (key !== 'Bearer full') return errorReply(401);
-    if (method === 'POST')
-      return body.includes('categoryId') ? { status: 201, body: { id: ++count, ...newAnimal } } : errorReply(400);
-    const id = Number(/^\/v1\/pets\/(\d+)$/.exec(url)?.[1]);
-    if (id > count) return errorReply(404);
-    if (id > animals) return { status: 200, body: { id, ...newAnimal } };
-    if (id === knownId) return { status: 200, body: { ...animal(knownId), id } };
-    return { status: 200, body: Array.from({ length: 20 }, (_, i) => ({ id: i + 1, ...animal(i + 1) })) };
+    if (method === 'POST') {
+      if (!body.includes('categoryId')) return errorReply(400);
+      const pet = { id: pets.length + 1, status: 'available', ...(JSON.parse(body) as object) };
+      pets.push(pet);
+      return { status: 201, body: pet };
+    }
+    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    if (pathname === '/v1/pets') {
+      const number = (name: string) => (searchParams.has(name) ? { [name]: Number(searchParams.get(name)) } : {});
+      const status = searchParams.get('status');
+      const query = { ...number('limit'), ...number('after'), ...(status !== null && { status }) };
+      return { status: 200, body: petsOn(query, animals) };
+    }
+    const pet = pets[Number(/^\/v1\/pets\/(\d+)$/.exec(pathname)?.[1]) - 1];
+    return { ...(pet === undefined ? errorReply(404) : { status: 200, body: pet }), headers: deprecated };
   };
 }
 
@@ -39,7 +50,9 @@ export function right(): Responder {
 export async function serve(t: Owner, respond: Responder): Promise<Session> {
   const { baseUrl } = await scriptedServer(t, (request, response) => {
     const { status, body, headers } = respond(request, request.body.toString());
-    response.writeHead(status, { ...limits, ...headers }).end(JSON.stringify(body));
+    const text = JSON.stringify(body);
+    const length = Buffer.byteLength(text);
+    response.writeHead(status, { ...limits, ...headers, 'Content-Length': String(length) }).end(text);
   });
   const process = {
     usage: async () => ({ user: 0, system: 0, resident: 0 }),

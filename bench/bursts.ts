@@ -1,0 +1,90 @@
+/** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with that of other servers. */
+import { integer, oneOf } from '../conformance/options.ts';
+import type { Bursts, BurstSample } from './measure/bursts.ts';
+import {
+  helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runCommand, writeResults,
+} from './measure/command.ts';
+import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
+import { endProgress, progress } from './measure/progress.ts';
+import { measureTargets } from './speed/check.ts';
+import { baseline, ours, ownTargets } from './speed/targets.ts';
+import type { Session } from './speed/session.ts';
+import { animals, creates, reads, workloads } from './speed/workloads.ts';
+
+const flags = {
+  build: { type: 'string', multiple: true },
+  workload: { type: 'string', multiple: true },
+  processes: { type: 'string', default: '5' },
+  quick: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+const all = [...reads, ...creates];
+const ids = all.map(({ id }) => id);
+
+const help = `Usage: npm run bench:bursts [-- options]
+
+Compares the CPU time of this project's own server with that of bare node:http that returns the same bytes, and with
+other builds of the server. All of them run at the same time and receive bursts of a few hundred requests in turn; the
+10th percentile of the bursts is compared. This resolves small differences, also on a machine that does other things.
+About a minute for each workload. Judge by the first and the third column: Linux measures CPU time, but divides it into
+user and system by few samples.
+
+  --build DIR      compare also the build in this folder: the dist/ of another worktree; can be repeated
+  --workload NAME  measure only this workload; can be repeated:
+                   ${ids.join(', ')}
+  --processes N    fresh processes of each server (default ${flags.processes.default})
+  --quick          one short run that shows that everything works; its figures are worth little
+  --help
+
+${helpEnd('bursts')}
+`;
+
+const columns = [
+  ratioColumn(`CPU ÷ ${baseline}`, 'cpu', baseline),
+  ratioColumn(`user CPU ÷ ${baseline}`, 'userCpu', baseline),
+  ratioColumn(`CPU ÷ ${ours}`, 'cpu', ours),
+  figureColumn('CPU, µs', 'cpu', 1),
+  figureColumn('user CPU, µs', 'userCpu', 1),
+  figureColumn('system CPU, µs', 'systemCpu', 1),
+];
+
+const thorough: Bursts = { requests: 400, warmUp: 60, counted: 100 };
+const quick: Bursts = { requests: 20, warmUp: 1, counted: 5 };
+
+await runCommand('bench:bursts', async () => {
+  const given = readFlags(process.argv.slice(2), flags);
+  if (given.help === true) return void process.stdout.write(help);
+  const processes = given.quick ? 1 : integer('--processes', given.processes, 1, 100);
+  const bursts = given.quick ? quick : thorough;
+  const named = given.workload?.map((id) => oneOf('--workload', id, ids));
+  const chosen = named === undefined ? workloads : all.filter(({ id }) => named.includes(id));
+  const file = resultsFile('bursts');
+  const here = machine();
+  progress(`filling a data folder for ${ours}`);
+  const targets = await ownTargets({ builds: given.build ?? [] });
+  const results = chosen.flatMap((workload) => targets.map((target) => ({
+    ...{ workload: workload.title, target: target.name, samples: [] as BurstSample[] },
+  })));
+  for (let pass = 1; pass <= processes; pass++) {
+    for (const [i, workload] of chosen.entries()) {
+      progress(`process ${pass} of ${processes} of each server`, workload.title);
+      const sessions: Session[] = [];
+      for (const target of targets) sessions.push(await target.start(workload));
+      const samples = await measureTargets(sessions, workload, bursts);
+      for (const [j, sample] of samples.entries()) results[i * targets.length + j]!.samples.push(sample);
+    }
+  }
+  endProgress();
+  console.log([
+    resultTable(results, columns),
+    `The 10th percentile of ${bursts.counted} bursts of ${bursts.requests} requests, per request. Median ` +
+      `(minimum–maximum) of fresh processes of each server: ${processes}.`,
+    machineLine(here),
+    ...(given.quick ? [quickNote] : []),
+  ].join('\n\n'));
+  writeResults(file, {
+    ...{ format: 1, bench: 'bursts', machine: here, settings: { animals, processes, quick: given.quick, ...bursts } },
+    results,
+  });
+});
