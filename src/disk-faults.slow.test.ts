@@ -49,7 +49,9 @@ async function live({ fault, applies }: (typeof faults)[string], n: number): Pro
   await twice(() => history.start());
   await twice(() => history.createKey());
   await createMany(3);
+  await history.pause();
   await twice(() => history.create()); // creates resume
+  await history.pause();
   await twice(() => history.useKey());
   await history.fold();
   await twice(() => history.create());

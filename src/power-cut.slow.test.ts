@@ -22,16 +22,21 @@ async function live(history: History): Promise<void> {
   await history.start();
   await history.createKey();
   await createMany(3);
+  await history.pause();
   await history.useKey();
   await history.fold();
   await history.create();
+  await history.pause();
   await createMany(2, 5_000);
+  await history.pause();
+  await createMany(2);
   await history.rotateKey();
   await Promise.all([history.fold(), createMany(3), history.useKey()]);
   await history.create();
   await history.kill();
   await history.start(); // nothing was synced since the kill
   await history.create();
+  await history.pause();
   await history.moveKey();
   await history.useKey();
   await history.stop();
@@ -188,10 +193,10 @@ for (const [what, names] of Object.entries(omissions)) {
   });
 }
 
-type Step = readonly [what: 'create' | 'fold' | 'key' | 'use' | 'stop' | 'kill' | 'cut' | 'fail', size: number];
+type Step = readonly [what: (typeof whats)[number], size: number];
+const whats = ['create', 'create', 'pause', 'fold', 'key', 'use', 'stop', 'kill', 'cut', 'cut', 'fail'] as const;
 
 test('nothing that was confirmed is lost after any power cuts, kills and failed syncs', async (t) => {
-  const whats = ['create', 'create', 'fold', 'key', 'use', 'stop', 'kill', 'cut', 'cut', 'fail'] as const;
   const size = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 500 }) }, fc.constant(70_000));
   const stepLists = fc.array(fc.tuple(fc.constantFrom(...whats), size), { minLength: 10, maxLength: 40, size: 'max' });
   const seen = { confirmed: 0, refused: 0, torn: 0, cuts: 0, startsCut: 0 };
@@ -244,6 +249,7 @@ test('nothing that was confirmed is lost after any power cuts, kills and failed 
         dies = what === 'fail' && bytes % 2 === 0;
         if (what === 'fail') failures = 1 + (bytes % 5 === 0 ? 2 : 0); // then the repair fails, too
         if (what === 'create' || what === 'fail') await Promise.all(creates());
+        else if (what === 'pause') await history.pause();
         else if (what === 'fold') await history.fold();
         else if (what === 'use') await history.useKey().catch(refused);
         else if (what === 'key') await (bytes % 2 === 0 ? history.createKey() : history.moveKey()).catch(refused);

@@ -5,32 +5,9 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { AppendFile } from '../files/append-file.ts';
 import { contentOf, linesOf, numbers, openJournal, pet, turns, undisturbed, until } from '../testing/journal.ts';
+import { stopTime } from '../testing/timers.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { PetStore } from './pet-store.ts';
-
-/** Replaces the clock of `setTimeout`. Returns a function that lets time pass for the timer that is created next. */
-function stopTime(t: TestContext): (ms: number) => Promise<void> {
-  let [now, due] = [0, Infinity];
-  let expire = (): void => {};
-  t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number) => {
-    const timer = {
-      unref: () => timer,
-      refresh() {
-        due = now + ms;
-        return timer;
-      },
-    };
-    expire = callback;
-    return timer.refresh();
-  });
-  return async (ms) => {
-    now += ms;
-    if (now < due) return;
-    due = Infinity;
-    expire();
-    await turns(3);
-  };
-}
 
 /** Lets the next calls of a method hang until they are let go: then they run, or fail. */
 function hang(t: TestContext, name: 'append' | 'sync' | 'isAt' | 'reserve') {
@@ -150,7 +127,9 @@ test('a marker that hangs is noticed, too, and no create waits for it', async (t
   const pass = stopTime(t);
   const { journal, applied } = await openJournal(folder);
   await journal.append(pet(1));
+  await turns(2); // until the journal waits
   const disk = hang(t, 'append');
+  await pass(10);
   await disk.hangs();
   const before = contentOf(join(folder, 'pets.1.journal'));
   const waiting = assert.rejects(journal.append(pet(2)), refused);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { AppendFile } from '../files/append-file.ts';
 import { contentOf, linesOf, numbers, onFolderSync, openJournal, pet, turns, until } from '../testing/journal.ts';
+import { stopTime } from '../testing/timers.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 
 function crcByDefinition(text: string): string {
@@ -42,6 +43,28 @@ test('every line is JSON with its number, the last durable number, and a checksu
     readFileSync(path, 'utf8').includes(`"pet":${pet(2, 'é\\n\\ud800').line},"crc"`),
     'the animal is in it byte for byte',
   );
+});
+
+test('a marker is written when no record has come for 10 ms, or at the end', async (t) => {
+  const folder = temporaryFolder(t);
+  const pass = stopTime(t);
+  const { journal } = await openJournal(folder);
+  const durables = (): number[] => linesOf(join(folder, 'pets.1.journal')).map(({ durable }) => durable);
+  for (const id of numbers(1, 3)) {
+    await journal.append(pet(id));
+    await turns(5);
+    await pass(9);
+  }
+  assert.deepEqual(durables(), [0, 0, 1, 2]);
+  await pass(1);
+  await until(() => durables().length === 5);
+  assert.equal(durables().at(-1), 3);
+  await pass(1_000);
+  await journal.append(pet(4));
+  await turns(5);
+  assert.deepEqual(durables(), [0, 0, 1, 2, 3, 3]);
+  await journal.close();
+  assert.deepEqual(durables(), [0, 0, 1, 2, 3, 3, 4]);
 });
 
 test('zeros follow the last line; close and rotation remove them, and a start ignores them', async (t) => {

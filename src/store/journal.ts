@@ -27,7 +27,8 @@
  * - Nothing is written if this process does not hold the lock of the folder any more.
  * - A group is confirmed only if the lock and the segments still have their names after its sync. If a segment does
  *   not, all animals are saved in a snapshot, and the group is written to a new segment.
- * - A marker follows the last group of a series. It is written without a sync, and only to a file that needs no repair.
+ * - A marker follows the last group of a series: it is written 10 ms later or at the end, without a sync, and only to a
+ *   file that needs no repair.
  */
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -47,6 +48,9 @@ const maxIdleTurns = 4;
 
 /** Those who wait for a write or a sync are refused if the disk makes no progress for this time. */
 const stallMs = 2_000;
+
+/** A series of groups has ended when nothing was written for this time. */
+const markerDelayMs = 10;
 
 interface Task {
   /** Rejects with the error of the disk. */
@@ -110,6 +114,8 @@ export class Journal {
   #snapshotSequence: number;
   /** Whether no line shows yet that the last group was synced. */
   #markerDue = false;
+  /** Expires when nothing was written for `markerDelayMs`. */
+  readonly #pause = setTimeout(() => this.#beginMarker(), markerDelayMs).unref();
 
   /**
    * Opens the journal, and adds the animals of the records after the snapshot to the table.
@@ -220,12 +226,12 @@ export class Journal {
     }
   }
 
-  /** Resolves when nothing is left to write. */
+  /** Writes a marker if one is due. Resolves when nothing is left to write. */
   async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#running !== null || this.#beginMarker()) await this.#running;
   }
 
-  /** Waits for the work under way, syncs the last marker and closes the file. Rejects with the error of the disk. */
+  /** Waits for the work under way, writes the last marker, syncs and closes the file. Rejects with the error of the disk. */
   async close(): Promise<void> {
     await this.idle();
     try {
@@ -235,6 +241,7 @@ export class Journal {
       await this.#file.sync();
     } finally {
       clearTimeout(this.#watch);
+      clearTimeout(this.#pause);
       await this.#file.close();
     }
   }
@@ -248,12 +255,12 @@ export class Journal {
     });
   }
 
-  /** Does the tasks and then writes a marker if one is due, until a turn of the event loop brings no task. */
+  /** Does the tasks until a turn of the event loop brings none. */
   async #run(): Promise<void> {
     for (;;) {
       await this.#gather();
-      const task = this.#tasks.shift() ?? this.#markerTask();
-      if (task === null) break;
+      const task = this.#tasks.shift();
+      if (task === undefined) break;
       this.#task = task;
       this.#progress();
       await task.work().then(task.resolve, task.reject);
@@ -262,11 +269,14 @@ export class Journal {
     }
     // There was no await after #gather, so nothing can have been added. The next call starts a new loop.
     this.#running = null;
+    this.#pause.refresh();
   }
 
-  #markerTask(): Task | null {
-    if (!this.#markerDue || this.#needsRepair) return null;
-    return { work: () => this.#appendMarker(), resolve() {}, reject() {} };
+  /** Begins to write a marker if one is due and nothing else is under way. Returns whether it has begun. */
+  #beginMarker(): boolean {
+    const begins = this.#running === null && this.#markerDue && !this.#needsRepair;
+    if (begins) this.#enqueue(() => this.#appendMarker()).catch(() => {}); // `#refuseIfStalled` rejects it
+    return begins;
   }
 
   /** Notes that the disk makes progress. */

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { mock } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { petLine } from '../domain/pet.ts';
 import { storeIdOf } from '../files/store-id.ts';
@@ -14,7 +15,12 @@ import { PetStore } from '../store/pet-store.ts';
 import { addOrders, addPets, type ImportOptions } from '../tools/import.ts';
 import { orderLines } from '../tools/contents.ts';
 import { Progress } from '../tools/progress.ts';
+import { turns } from './journal.ts';
 import type { SimulatedDisk } from './simulated-disk.ts';
+import { stopTime } from './timers.ts';
+
+/** Timers expire only in `pause`, so that the operations do not depend on the speed of the machine. */
+const pass = stopTime({ mock });
 
 /** The history does not share its folder. */
 const lock = { check: async (): Promise<void> => {} };
@@ -114,6 +120,13 @@ export class History {
       throw new Error(`${this.logged.at(-1)}`, { cause: error }); // the error itself does not say why
     });
     this.#animals.push(line);
+  }
+
+  /** Sends nothing for so long that the journal gets a marker. A failure is not noticed. */
+  async pause(): Promise<void> {
+    await turns(8); // the journal waits for the next records of the last clients
+    await pass(10);
+    await turns(8);
   }
 
   /** Writes a snapshot. A failure is only logged. */
