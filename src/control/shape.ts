@@ -2,6 +2,7 @@
  * What a response of another process must be: each reader returns a value of its type, or throws InvalidResponseError.
  * The process on the other end of a socket may be of another version, or another program.
  */
+import { hasControlCharacters } from '../domain/control-characters.ts';
 import { visible } from '../observe/line.ts';
 import { InvalidResponseError } from './channel.ts';
 
@@ -9,8 +10,6 @@ import { InvalidResponseError } from './channel.ts';
 export type Reader<T> = (value: unknown) => T;
 
 const maxTextLength = 8 * 1024;
-/** A name contains nothing that moves the cursor of a terminal or ends a line. */
-const notInNames = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 /** Returns a reader of values of which `isValid` is true. */
 export function where<T>(isValid: (value: unknown) => value is T): Reader<T> {
@@ -29,7 +28,7 @@ export const amount = where((value): value is number => Number.isFinite(value) &
 export const flag = where((value): value is boolean => typeof value === 'boolean');
 /** A text without control characters. */
 export const name = where((value): value is string => {
-  return typeof value === 'string' && value.length <= maxTextLength && !notInNames.test(value);
+  return typeof value === 'string' && value.length <= maxTextLength && !hasControlCharacters(value);
 });
 /** A time as `Date.toISOString` writes it. */
 export const time = where((value): value is string => {
