@@ -10,7 +10,7 @@ import { counted } from './domain/counted.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { requireParent } from './files/new-folder.ts';
 import {
-  nameSocket, removeNamedSocket, removeStaleSocket, temporarySocketPath, type NamedSocket,
+  nameSocket, removeSocket, removeStaleSocket, temporarySocketPath, type NamedSocket,
 } from './files/stale-socket.ts';
 import { capacityOf, oldSpaceFor, type Capacity } from './http/capacity.ts';
 import type { Handler } from './http/connection.ts';
@@ -190,7 +190,7 @@ export class RunningServer {
   /** Removes the socket's path, so that clients see that no server listens. The next start would do it as well. */
   #removeSocket(socket: NamedSocket): void {
     try {
-      removeNamedSocket(socket);
+      removeSocket(socket);
     } catch (error) {
       this.#parts.serverLog.event(`cannot remove ${socket.path}: ${messageOf(error)}`, 'warn');
     }

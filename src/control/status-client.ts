@@ -3,13 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { systemError } from '../files/errors.ts';
 import { ConnectionClosedError, InvalidResponseError, sendMessage } from './channel.ts';
-import { folderExists, noFolder, problemOf, resultOf } from './command-client.ts';
+import { folderExists, noFolder, problemOf, responseTimeoutMs, resultOf } from './command-client.ts';
 import { describeHolder, holderIn, type Held } from './folder-lock.ts';
 import { readResponse, status as readStatus } from './responses.ts';
 import type { StatusReport } from './status.ts';
 
-/** Longer than it takes the server to notice that the disk hangs. */
-const responseTimeoutMs = 8_000;
 /** How long a server that starts may take until it responds to commands. */
 const startTimeoutMs = 10_000;
 const retryMs = 20;

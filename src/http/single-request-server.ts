@@ -17,7 +17,7 @@ import { newRequestId, sendReplyWithoutRequest, type Reply } from './reply.ts';
 const maxOpen = 50;
 /** How long a client may take to send its request, and then to read the response. */
 const requestTimeoutMs = 2_000;
-const responseTimeoutMs = 10_000;
+const responseReadTimeoutMs = 10_000;
 const close = ['Connection', 'close'];
 
 /** Returns the response to a request. `target` is the path with the query. */
@@ -76,7 +76,7 @@ export class SingleRequestServer {
       if (!isComplete && head.length < maxHeadBytes) return;
       socket.off('data', receive).pause();
       clearTimeout(timer);
-      timer = setTimeout(() => socket.destroy(), responseTimeoutMs);
+      timer = setTimeout(() => socket.destroy(), responseReadTimeoutMs);
       const reply = isComplete ? this.#replyTo(head) : textReply(431, 'The head is too large.');
       sendReplyWithoutRequest(socket, reply, newRequestId(), close, head.startsWith('HEAD '));
       socket.end(() => socket.destroy());
