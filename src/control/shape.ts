@@ -25,6 +25,7 @@ export const count = where((value): value is number => Number.isSafeInteger(valu
 export const pid = where((value): value is number => Number.isSafeInteger(value) && (value as number) >= 1);
 /** A number from 0. */
 export const amount = where((value): value is number => Number.isFinite(value) && (value as number) >= 0);
+/** True or false. */
 export const flag = where((value): value is boolean => typeof value === 'boolean');
 /** A text without control characters. */
 export const name = where((value): value is string => {
@@ -49,6 +50,7 @@ export function matching(form: RegExp): Reader<string> {
   return where((value): value is string => typeof value === 'string' && form.test(value));
 }
 
+/** null, or what a reader accepts. */
 export function orNull<T>(read: Reader<T>): Reader<T | null> {
   return (value) => (value === null ? null : read(value));
 }

@@ -78,7 +78,8 @@ export class Listener {
     const server = isTls ? createTlsServer({ ...settings, ...tlsSettings }) : createServer(settings);
     this.#server = server;
     this.#scheme = isTls ? 'https' : 'http';
-    server.maxHeadersCount = maxLines + 1; // Node silently drops those above the limit; headError refuses so many
+    // headError refuses so many lines. Of more, Node 20 drops some, and newer versions report HPE_HEADER_OVERFLOW.
+    server.maxHeadersCount = maxLines + 1;
     server.maxConnections = maxConnections + options.maxRefused;
     server.timeout = idleTimeoutMs;
     // Lets a client half-close its connection before it receives its response. Node documents no option for this.
