@@ -62,7 +62,9 @@ export class Channel {
    * client sends meanwhile prolongs none of these times.
    */
   constructor(
-    respond: (message: unknown) => Promise<unknown>, timeoutMs = defaultTimeoutMs, pieceTimeoutMs = defaultPieceTimeoutMs,
+    respond: (message: unknown) => Promise<unknown>,
+    timeoutMs = defaultTimeoutMs,
+    pieceTimeoutMs = defaultPieceTimeoutMs,
   ) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);

@@ -32,7 +32,7 @@ import { syncFolder } from '../files/replace.ts';
 import { refuseReserved } from '../files/reserved-names.ts';
 import { removeStaleSocket } from '../files/stale-socket.ts';
 import { Channel, ConnectionClosedError, foreignSocket, sendMessage } from './channel.ts';
-import { name, oneOf, orNull, pid, record, time } from './shape.ts';
+import { oneOf, orNull, pid, plain, record, time } from './shape.ts';
 
 /** How the holder of a lock identifies itself. */
 export interface Holder {
@@ -44,7 +44,7 @@ export interface Holder {
   readonly since: string;
 }
 
-const readHolder = record<Holder>({ kind: oneOf('server', 'command'), pid, address: orNull(name), since: time });
+const readHolder = record<Holder>({ kind: oneOf('server', 'command'), pid, address: orNull(plain), since: time });
 
 /** The lock cannot be taken, because the file system is mounted read-only. */
 export class ReadOnlyError extends OperatorError {}

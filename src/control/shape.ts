@@ -9,7 +9,6 @@ import { InvalidResponseError } from './channel.ts';
 /** Returns a copy of a value that has its type. Throws InvalidResponseError otherwise. */
 export type Reader<T> = (value: unknown) => T;
 
-const maxTextLength = 8 * 1024;
 
 /** Returns a reader of values of which `isValid` is true. */
 export function where<T>(isValid: (value: unknown) => value is T): Reader<T> {
@@ -27,16 +26,15 @@ export const pid = where((value): value is number => Number.isSafeInteger(value)
 export const amount = where((value): value is number => Number.isFinite(value) && (value as number) >= 0);
 /** True or false. */
 export const flag = where((value): value is boolean => typeof value === 'boolean');
+/** Any text, such as a name in an edited keys.json. `petstore` escapes it when it prints it. */
+export const text = where((value): value is string => typeof value === 'string');
 /** A text without control characters. */
-export const name = where((value): value is string => {
-  return typeof value === 'string' && value.length <= maxTextLength && !hasControlCharacters(value);
-});
+export const plain = where((value): value is string => typeof value === 'string' && !hasControlCharacters(value));
 /** A time as `Date.toISOString` writes it. */
 export const time = where((value): value is string => {
   const at = typeof value === 'string' ? Date.parse(value) : NaN;
   return !Number.isNaN(at) && new Date(at).toISOString() === value;
 });
-const text = where((value): value is string => typeof value === 'string' && value.length <= maxTextLength);
 /** A message for a person, as one line of visible characters. */
 export const message: Reader<string> = (value) => visible(text(value));
 
