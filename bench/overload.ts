@@ -4,39 +4,27 @@
  */
 import { attacks, Overload, type Attack, type Latencies } from '../harness/overload.ts';
 import { thisProcess } from '../harness/owner.ts';
-import {
-  helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runCommand, writeResults,
-} from './measure/command.ts';
-import { endProgress, progress } from './measure/progress.ts';
+import { runBounded, type Findings } from './measure/bounded-bench.ts';
+import { progress } from './measure/progress.ts';
 import { ratioText, table } from './table.ts';
-
-const flags = {
-  quick: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h' },
-} as const;
 
 const maxRatio = 10;
 
-const help = `Usage: npm run bench:overload [-- --quick]
+await runBounded({
+  name: 'overload',
+  about: `Attacks this project's own server without a key, over TCP and TLS, with a heap of 256 MB and of the
+default size: ten times with tiny requests, on 1,100 and 11,000 connections in turn, then once with each other attack
+that is known. Meanwhile a client with a key sends requests, each after the response to the one before. About ten
+minutes.`,
+  quick: 'one attack on each server, with 200 connections, which shows that everything works',
+  exitCode: `0 the 99th percentile is at most ${maxRatio} times as long as before, 1 it is longer`,
+  pins: false, // on one core, the client would wait for the attacker
+  measure,
+});
 
-Attacks this project's own server without a key, over TCP and TLS and with a heap of 256 MB and of the default size: ten
-times with tiny requests on 1,100 and 11,000 connections in turn, then with each other attack that is known. A client
-with a key sends requests meanwhile, each when it has the response to the last one. About ten minutes.
-
-  --quick   one attack on each server, with 200 connections, which shows that everything works
-  --help
-
-${helpEnd('overload').replace('Exit code: 0 it was measured', `Exit code: 0 the 99th percentile of the latency is at
-most ${maxRatio} times that without an attack, 1 it is not`)}
-`;
-
-await runCommand('bench:overload', async () => {
-  const given = readFlags(process.argv.slice(2), flags);
-  if (given.help === true) return void process.stdout.write(help);
-  const file = resultsFile('overload');
-  const here = machine(false); // on one core, the client would wait for the attacker
+async function measure(isQuick: boolean): Promise<Findings> {
   const [first] = attacks as [Attack];
-  const runs = given.quick ? [{ kind: first, connections: 200 }] : [
+  const runs = isQuick ? [{ kind: first, connections: 200 }] : [
     ...Array.from({ length: 10 }, (_, i) => ({ kind: first, connections: i % 2 === 0 ? 1_100 : 11_000 })),
     ...attacks.slice(1).map((kind) => ({ kind, connections: 1_100 })),
   ];
@@ -44,11 +32,11 @@ await runCommand('bench:overload', async () => {
   for (const scheme of ['http', 'https'] as const) {
     for (const heapMb of [256, null]) {
       const overload = await Overload.start(thisProcess, scheme, heapMb);
-      await overload.idle(given.quick ? 100 : 20_000); // until the server's code is compiled
-      const idle = await overload.idle(given.quick ? 100 : 20_000);
+      await overload.idle(isQuick ? 100 : 20_000); // until the server's code is compiled
+      const idle = await overload.idle(isQuick ? 100 : 20_000);
       for (const { kind, connections } of runs) {
         progress(`${scheme}, a heap of ${heapMb === null ? 'the default size' : `${heapMb} MB`}`, kind.name);
-        const latencies = await overload.survive(kind, connections, given.quick ? 100 : 10_000);
+        const latencies = await overload.survive(kind, connections, isQuick ? 100 : 10_000);
         const { residentBytes } = overload;
         results.push({ scheme, heapMb, attack: kind.name, connections, idle, latencies, residentBytes });
       }
@@ -56,21 +44,23 @@ await runCommand('bench:overload', async () => {
       if (code !== 0) throw new Error(`the server did not survive: ${stderr}`);
     }
   }
-  endProgress();
   const ratioOf = ({ idle, latencies }: { idle: Latencies; latencies: Latencies }): number =>
     latencies.p99Ms / idle.p99Ms;
-  console.log([
-    table(
-      ['attack', 'connections', 'server', 'p99, ms', 'p99 before, ms', 'ratio', 'longest, ms', 'RSS, MB'],
-      results.map((one) => [
-        one.attack, String(one.connections), `${one.scheme}, ${one.heapMb === null ? 'default' : `${one.heapMb} MB`}`,
-        one.latencies.p99Ms.toFixed(2), one.idle.p99Ms.toFixed(2), ratioText(ratioOf(one)),
-        one.latencies.maxMs.toFixed(0), (one.residentBytes / 1e6).toFixed(0),
-      ])),
-    `At most ${ratioText(Math.max(...results.map(ratioOf)))} times; ${maxRatio} times are allowed.`,
-    machineLine(here),
-    ...(given.quick ? [quickNote] : []),
-  ].join('\n\n'));
-  writeResults(file, { format: 1, bench: 'overload', machine: here, settings: { quick: given.quick }, maxRatio, results });
-  if (!given.quick && results.some((one) => ratioOf(one) > maxRatio)) process.exitCode = 1;
-});
+  return {
+    paragraphs: [
+      table(
+        ['attack', 'connections', 'server', 'p99, ms', 'p99 before, ms', 'ratio', 'longest, ms', 'RSS, MB'],
+        results.map((one) => [
+          one.attack, String(one.connections), `${one.scheme}, ${one.heapMb === null ? 'default' : `${one.heapMb} MB`}`,
+          one.latencies.p99Ms.toFixed(2), one.idle.p99Ms.toFixed(2), ratioText(ratioOf(one)),
+          one.latencies.maxMs.toFixed(0), (one.residentBytes / 1e6).toFixed(0),
+        ])),
+      `At most ${ratioText(Math.max(...results.map(ratioOf)))} times; ${maxRatio} times are allowed.`,
+    ],
+    settings: {},
+    results: { maxRatio, results },
+    exceeded: results.filter((one) => ratioOf(one) > maxRatio).map(({ attack, connections, scheme }) => {
+      return `more than ${maxRatio} times as long: ${attack}, ${connections} connections, ${scheme}`;
+    }),
+  };
+}

@@ -2,7 +2,7 @@ import type { Stores } from './control/contents.ts';
 import { describeHolder, FolderLock } from './control/folder-lock.ts';
 import type { Log } from './domain/log.ts';
 import { OperatorError } from './domain/operator-error.ts';
-import { warningOfOthers } from './files/others.ts';
+import { permissionWarning } from './files/permissions.ts';
 import { storeIdOf } from './files/store-id.ts';
 import { inTurns } from './files/turns.ts';
 import { KeyRing } from './keys/key-ring.ts';
@@ -28,7 +28,7 @@ export class DataFolder implements Stores {
   /** Takes the lock, and reads the keys and the counters. Rejects with OperatorError. */
   static async open(path: string, log: Log): Promise<DataFolder> {
     const lock = await FolderLock.acquire(path, 'server');
-    const warning = warningOfOthers(path);
+    const warning = permissionWarning(path);
     if (warning !== null) log(warning, 'warn', { folder: path });
     if (lock instanceof FolderLock) return new DataFolder(path, lock, log);
     const advice = 'stop that process, or choose another folder with --data';

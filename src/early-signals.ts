@@ -15,6 +15,7 @@ const handlers = {
 type Early = keyof typeof handlers;
 const names = Object.keys(handlers) as Early[];
 
+/** To be called before the modules of the server are loaded. */
 export function catchEarlySignals(): void {
   for (const name of names) process.on(name, handlers[name]);
 }

@@ -1,6 +1,7 @@
 /** Checks flags and environment variables, for both programs. All errors are OperatorErrors with exit code 2. */
 import { resolve } from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { hasControlCharacters } from './domain/control-characters.ts';
 import { readDateTime } from './domain/date-time.ts';
 import { OperatorError } from './domain/operator-error.ts';
 
@@ -18,18 +19,15 @@ export function invalidValue(name: string, value: string, rule: string): Operato
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
-/**
- * What no setting contains: control characters, separators of lines, characters that change the direction of a text, a
- * byte order mark, lone surrogates, and U+FFFD, which Node puts in place of bytes that are not UTF-8.
- */
-const notInSettings = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufeff\ufffd]/u;
+/** Not in settings either: a byte order mark, and U+FFFD, which Node puts in place of bytes that are not UTF-8. */
+const notInSettings = /[\ufeff\ufffd]/;
 
 /**
  * Returns the value of a setting: all flags, arguments and variables pass through here. One with the end of a line of
  * Windows, for example, would silently name another folder. Throws an OperatorError.
  */
 function checkedValue(name: string, value: string): string {
-  if (!notInSettings.test(value) && value.trim() === value) return value;
+  if (!hasControlCharacters(value) && !notInSettings.test(value) && value.trim() === value) return value;
   const rule = 'a text in UTF-8 without control characters and without white space at its ends';
   throw invalidValue(name, value, rule);
 }

@@ -88,7 +88,7 @@ test('the three headers are also in a 410, a 429, and when there are too many co
   const late = await openShop(t, { now: Date.parse('2030-12-05T00:00:00Z') });
   const gone = await late.get(late.secret, '/v1/pets/1');
   assert.deepEqual([gone.status, ...limits(gone)], [410, 1000, 999, late.now / second + 60]);
-  const shop = await openShop(t, { listener: { maxConnections: 1 } });
+  const shop = await openShop(t, { listener: { maxServed: 1 } });
   const key = await shop.key(free);
   const client = shop.connect();
   for (let left = freePerMinute - 1; left >= 0; left -= 1) {

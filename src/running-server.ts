@@ -10,9 +10,9 @@ import { counted } from './domain/counted.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
 import { requireParent } from './files/new-folder.ts';
 import {
-  nameSocket, removeNamedSocket, removeStaleSocket, temporarySocketPath, type NamedSocket,
+  nameSocket, removeSocket, removeStaleSocket, temporarySocketPath, type NamedSocket,
 } from './files/stale-socket.ts';
-import { capacityOf, oldSpaceFor, type Capacity } from './http/capacity.ts';
+import { capacityOf, oldSpaceMiB, type Capacity } from './http/capacity.ts';
 import type { Handler } from './http/connection.ts';
 import { Listener, socketPathIn } from './http/listener.ts';
 import { isLoopback } from './http/loopback.ts';
@@ -84,7 +84,7 @@ export class RunningServer {
     this.#handler = isObserved ? new Observed(service, observers) : service;
     this.#sources = {
       version: version(),
-      maxConnections: this.#capacity.served,
+      maxServed: this.#capacity.maxServed,
       connections: () => ({ open: this.#listener?.connections ?? 0, ...(this.#listener?.counts ?? noConnections) }),
       certificateExpiresAt: () => parts.certificate?.current.expiresAt ?? null,
       keys: () => ({ banned: limiter.bannedKeys(Date.now()), bans: service.bans }),
@@ -161,10 +161,9 @@ export class RunningServer {
 
   async #openListener(): Promise<Listener> {
     const { host, port } = this.#config;
-    const { served: maxConnections, refused: maxRefused } = this.#capacity;
     const { certificate } = this.#parts;
     const path = socketPathIn(host);
-    const limits = { maxConnections, maxRefused, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
+    const limits = { ...this.#capacity, headTimeoutMs, requestTimeoutMs, idleTimeoutMs };
     const at = { port, certificate: certificate?.current ?? null, monotonic: () => performance.now() };
     if (path !== null) requireParent(path);
     let temporary: string | null = null;
@@ -190,7 +189,7 @@ export class RunningServer {
   /** Removes the socket's path, so that clients see that no server listens. The next start would do it as well. */
   #removeSocket(socket: NamedSocket): void {
     try {
-      removeNamedSocket(socket);
+      removeSocket(socket);
     } catch (error) {
       this.#parts.serverLog.event(`cannot remove ${socket.path}: ${messageOf(error)}`, 'warn');
     }
@@ -208,9 +207,9 @@ export class RunningServer {
   /** Warns the operator if fewer connections are served than the configuration asks for. */
   #warnOfSmallHeap(): void {
     const { maxConnections } = this.#config;
-    const { served } = this.#capacity;
+    const { maxServed: served } = this.#capacity;
     if (maxConnections === null || served === maxConnections) return;
-    const advice = `start Node with --max-old-space-size=${oldSpaceFor(maxConnections)}, or lower --max-connections`;
+    const advice = `start Node with --max-old-space-size=${oldSpaceMiB(maxConnections)}, or lower --max-connections`;
     const room = counted(served, 'connection');
     const problem = `the heap has room for ${room}, not for ${maxConnections}; further ones receive 503`;
     this.#parts.serverLog.event(`${problem}: ${advice}`, 'warn', { served, maxConnections });

@@ -9,7 +9,7 @@ import { isStdout } from '../files/output.ts';
 import {
   dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
 } from '../flags.ts';
-import { warningOfOthers } from '../files/others.ts';
+import { permissionWarning } from '../files/permissions.ts';
 import { newSecret } from '../keys/secret.ts';
 import { planOf } from '../limits/plans.ts';
 import { log } from '../program.ts';
@@ -204,7 +204,7 @@ async function withProgress<T>(label: string, work: (progress: Progress) => Prom
 /** Returns the data folder. Warns if other users can write to it. */
 function folderOf(flags: Flags): string {
   const folder = dataFolder(flags.data, process.env);
-  const warning = warningOfOthers(folder);
+  const warning = permissionWarning(folder);
   if (warning !== null) log(warning);
   return folder;
 }

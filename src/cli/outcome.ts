@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { escapeControlCharacters } from '../domain/control-characters.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { log } from '../program.ts';
 
@@ -22,14 +23,14 @@ export interface Outcome {
   readonly exitCode?: number;
 }
 
-/** Prints the outcome of a command, and sets the exit code of the process. */
+/** Prints the outcome of a command, with control characters escaped, and sets the exit code of the process. */
 export function printOutcome(outcome: Outcome, asJson: boolean): void {
   const { report, text = [], hasSecret = false, problems = [], note, warning = null, unsynced = null } = outcome;
-  const lines = asJson ? [JSON.stringify(report, null, 2)] : text;
+  const lines = (asJson ? JSON.stringify(report, null, 2).split('\n') : text).map(escapeControlCharacters);
   const isLost = hasSecret && !writeSecret(lines);
-  if (!hasSecret) for (const line of lines) console.log(line);
+  if (!hasSecret && lines.length > 0) console.log(lines.join('\n'));
   for (const problem of problems) log(problem);
-  if (!asJson && note !== undefined) console.error(note);
+  if (!asJson && note !== undefined) console.error(escapeControlCharacters(note));
   if (warning !== null) log(warning, 'warn');
   if (unsynced !== null) log(unsynced);
   process.exitCode = outcome.exitCode ?? (problems.length > 0 || unsynced !== null || isLost ? 1 : 0);

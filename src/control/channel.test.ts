@@ -15,13 +15,14 @@ const patienceMs = 30_000;
 /** Opens a channel that records its messages and responds with `respond`; by default each response is the message. */
 async function openChannel(
   t: TestContext, respond = async (message: unknown): Promise<unknown> => message, timeoutMs?: number,
+  pieceTimeoutMs?: number,
 ) {
   const path = join(temporaryFolder(t), 'socket');
   const messages: unknown[] = [];
   const channel = new Channel((message) => {
     messages.push(message);
     return respond(message);
-  }, timeoutMs);
+  }, timeoutMs, pieceTimeoutMs);
   await channel.listen(path);
   t.after(() => channel.close());
   return { path, channel, messages };
@@ -216,6 +217,25 @@ test('a client that does not complete its message is disconnected, however often
   clearInterval(timer);
   assert.deepEqual(messages, []);
 });
+
+for (const [what, response, reads] of [
+  ['whose response is not ready', () => new Promise<never>(() => {}), false],
+  ['whose response is read', async () => null, true],
+  ['whose response is not read', async () => 'x'.repeat(2_000_000), false],
+  ['whose lines are not read', async () => numbered(200_000), false],
+] as const) {
+  test(`a connection ${what} is closed, however often the client sends a byte`, { timeout: 20_000 }, async (t) => {
+    const { path } = await openChannel(t, response, 200, 200);
+    const socket = connect({ path, allowHalfOpen: true }).on('error', () => {});
+    t.after(() => socket.destroy());
+    if (reads) socket.resume();
+    socket.write('1\n');
+    const isOpen = (): Promise<boolean> => {
+      return new Promise((resolve) => socket.write('x', (error) => resolve(error == null)));
+    };
+    while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+}
 
 /** A stream of `count` numbered lines. */
 function numbered(count: number): LineStream {

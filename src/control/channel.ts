@@ -12,10 +12,10 @@ const lineFeed = 0x0a;
 const maxMessageBytes = 64 * 1024;
 /** The maximum size of a line of a response: a key with 2,000 secrets fits, and an animal has 65 KiB. */
 const maxLineBytes = 256 * 1024;
-/** A message must arrive within this time, and then its connection may be without activity for this time. */
-const idleTimeoutMs = 30_000;
-/** The same while lines are sent: the receiver may have to wait for its disk. */
-const streamTimeoutMs = 600_000;
+/** A message must arrive within this time, and then its response must be sent within this time. */
+const defaultTimeoutMs = 30_000;
+/** In this time, a receiver must take each piece of a LineStream: it may have to wait for its disk. */
+const defaultPieceTimeoutMs = 600_000;
 /** While it waits for lines, a receiver must receive this much in its time limit. A channel sends 32 KiB at once. */
 const minProgressBytes = 64 * 1024;
 /** Further connections are closed at once. */
@@ -39,10 +39,11 @@ export class LineStream {
     this.pieces = pieces;
   }
 
-  /** Yields the bytes to send. Other requests are handled between two pieces. */
-  async *bytes(): AsyncGenerator<string | Buffer> {
+  /** Yields the bytes to send. Calls `onPiece` before each piece. Other requests are handled between two of them. */
+  async *bytes(onPiece: () => void): AsyncGenerator<string | Buffer> {
     yield `${JSON.stringify(this.response)}\n`;
     for (const piece of this.pieces) {
+      onPiece();
       yield piece;
       await nextTurn();
     }
@@ -56,24 +57,38 @@ export class Channel {
 
   /**
    * `respond` receives each message and returns its response, which may be a LineStream. It must not reject. A
-   * connection is closed if its message does not arrive within `timeoutMs`, or its response is not read for as long.
+   * connection is closed if its message does not arrive within `timeoutMs`, if the response is not sent within
+   * `timeoutMs` after that, or if the client does not take a piece of a LineStream within `pieceTimeoutMs`. What the
+   * client sends meanwhile prolongs none of these times.
    */
-  constructor(respond: (message: unknown) => Promise<unknown>, timeoutMs = idleTimeoutMs) {
+  constructor(
+    respond: (message: unknown) => Promise<unknown>,
+    timeoutMs = defaultTimeoutMs,
+    pieceTimeoutMs = defaultPieceTimeoutMs,
+  ) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
+      let timer: NodeJS.Timeout | undefined;
+      const limit = (ms: number): void => {
+        clearTimeout(timer);
+        if (!socket.destroyed) timer = setTimeout(() => socket.destroy(), ms);
+      };
+      socket.once('close', () => {
+        clearTimeout(timer);
+        this.#sockets.delete(socket);
+      });
       socket.on('error', () => socket.destroy());
-      socket.setTimeout(timeoutMs, () => socket.destroy());
-      const timer = setTimeout(() => socket.destroy(), timeoutMs); // each byte restarts the timeout of the socket
-      readMessage(socket)
-        .finally(() => clearTimeout(timer))
-        .then(respond)
-        .then((reply) => {
-          if (!(reply instanceof LineStream)) return void socket.end(`${JSON.stringify(reply)}\n`);
-          socket.setTimeout(streamTimeoutMs);
-          return pipeline(Readable.from(reply.bytes()), socket);
-        })
-        .catch(() => socket.destroy());
+      const serve = async (): Promise<void> => {
+        limit(timeoutMs);
+        const message = await readMessage(socket);
+        limit(timeoutMs);
+        const reply = await respond(message);
+        const isStream = reply instanceof LineStream;
+        const bytes = isStream ? reply.bytes(() => limit(pieceTimeoutMs)) : [`${JSON.stringify(reply)}\n`];
+        await pipeline(Readable.from(bytes), socket);
+      };
+      // The client may keep its side open.
+      void serve().catch(() => {}).finally(() => socket.destroy());
     });
     this.#server.maxConnections = maxConnections;
   }

@@ -7,7 +7,7 @@ import { KeyRing } from '../keys/key-ring.ts';
 import { UsageFile } from '../limits/usage-file.ts';
 import { ConnectionClosedError, InvalidResponseError } from './channel.ts';
 import { execute, type AccountCommandName, type Command, type Result } from './commands.ts';
-import { describeHolder, FolderLock, holderIn, ReadOnlyError, type Held } from './folder-lock.ts';
+import { describeHolder, FolderLock, holderIn, ReadOnlyError, type HeldLock } from './folder-lock.ts';
 import { askCommand, type Response } from './responses.ts';
 
 /** How long a command waits for another command to release the folder, or for a server to start. */
@@ -81,7 +81,7 @@ export interface FolderUse<T> {
    */
   readonly withoutLock: (() => Promise<T>) | null;
   /** A server uses the folder. Resolves to undefined if it does not respond to commands: it is starting or stopping. */
-  withServer(held: Held): Promise<T | undefined>;
+  withServer(held: HeldLock): Promise<T | undefined>;
 }
 
 /**
@@ -120,7 +120,7 @@ export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T
  * Returns the process that uses a folder, or null. Unlike taking the lock, this writes nothing, so that a server can be
  * asked while its disk is full or frozen.
  */
-async function serverIn(folder: string): Promise<Held | null> {
+async function serverIn(folder: string): Promise<HeldLock | null> {
   return holderIn(folder).catch((error: unknown) => {
     if (error instanceof OperatorError) throw error;
     return null; // there is no such folder, or it cannot be read: taking the lock says why
@@ -132,7 +132,7 @@ async function serverIn(folder: string): Promise<Held | null> {
  * repeated: it was not received, or it only reads.
  */
 async function serverResponse(
-  held: Held, command: Parameters<typeof askCommand>[1], onlyReads: boolean,
+  held: HeldLock, command: Parameters<typeof askCommand>[1], onlyReads: boolean,
 ): Promise<Response<unknown>> {
   try {
     const response = await askCommand(held.socketPath, command, responseTimeoutMs);

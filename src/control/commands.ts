@@ -4,6 +4,7 @@
  *
  * Another version of the program may have sent a command, so the declared types of its members are not relied on.
  */
+import { hasControlCharacters } from '../domain/control-characters.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { isActive, type Key } from '../keys/key.ts';
@@ -169,7 +170,7 @@ function check(valid: boolean, rule: string): void {
 }
 
 function isName(value: unknown): boolean {
-  return typeof value === 'string' && /^(?=.*\S)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,100}$/u.test(value);
+  return typeof value === 'string' && /^(?=.*\S).{1,100}$/u.test(value) && !hasControlCharacters(value);
 }
 
 /** Returns whether a value is a time in whole milliseconds that `Date` can represent. */

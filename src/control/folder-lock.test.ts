@@ -17,7 +17,7 @@ import { onFolderSync } from '../testing/journal.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { petstore, runServer } from '../../harness/server.ts';
 import { Channel, sendMessage } from './channel.ts';
-import { FolderLock, type Held, type Holder } from './folder-lock.ts';
+import { FolderLock, type HeldLock, type Holder } from './folder-lock.ts';
 
 const patienceMs = 30_000;
 const builtLock = new URL('../../dist/control/folder-lock.js', import.meta.url).href;
@@ -29,7 +29,7 @@ async function acquired(t: TestContext, folder: string): Promise<FolderLock> {
   return lock;
 }
 
-async function refused(folder: string): Promise<Held> {
+async function refused(folder: string): Promise<HeldLock> {
   const held = await FolderLock.acquire(folder, 'server');
   assert.ok(!(held instanceof FolderLock), 'the lock was given');
   return held;
@@ -265,7 +265,7 @@ describe('several processes', { concurrency: true }, () => {
       assert.equal(winners.length, 1, `round ${round}: ${JSON.stringify(outcomes)}`);
       const winner = winners[0]!;
       for (const outcome of outcomes) {
-        if (outcome !== 'taken') assert.equal((outcome as Held).holder?.pid, winner.child.pid);
+        if (outcome !== 'taken') assert.equal((outcome as HeldLock).holder?.pid, winner.child.pid);
       }
       assert.deepEqual(readdirSync(folder), [`lock.${round + 2}`]);
       assert.equal((await refused(folder)).holder?.pid, winner.child.pid);

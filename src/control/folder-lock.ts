@@ -32,7 +32,7 @@ import { syncFolder } from '../files/replace.ts';
 import { refuseReserved } from '../files/reserved-names.ts';
 import { removeStaleSocket } from '../files/stale-socket.ts';
 import { Channel, ConnectionClosedError, foreignSocket, sendMessage } from './channel.ts';
-import { name, oneOf, orNull, pid, record, time } from './shape.ts';
+import { oneOf, orNull, pid, plain, record, time } from './shape.ts';
 
 /** How the holder of a lock identifies itself. */
 export interface Holder {
@@ -44,13 +44,13 @@ export interface Holder {
   readonly since: string;
 }
 
-const readHolder = record<Holder>({ kind: oneOf('server', 'command'), pid, address: orNull(name), since: time });
+const readHolder = record<Holder>({ kind: oneOf('server', 'command'), pid, address: orNull(plain), since: time });
 
 /** The lock cannot be taken, because the file system is mounted read-only. */
 export class ReadOnlyError extends OperatorError {}
 
 /** Another process holds the lock. `holder` is null if it did not identify itself. */
-export interface Held {
+export interface HeldLock {
   readonly socketPath: string;
   readonly holder: Holder | null;
 }
@@ -91,7 +91,7 @@ export class FolderLock {
    * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used: a ReadOnlyError if
    * its file system is mounted read-only.
    */
-  static async acquire(folder: string, kind: Holder['kind']): Promise<FolderLock | Held> {
+  static async acquire(folder: string, kind: Holder['kind']): Promise<FolderLock | HeldLock> {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
     if (excess > 0) {
@@ -183,7 +183,7 @@ export class FolderLock {
     await this.#channel.close();
   }
 
-  async #take(folder: string, own: string): Promise<Held | null> {
+  async #take(folder: string, own: string): Promise<HeldLock | null> {
     for (;;) {
       const { highest, socketPath, held } = await highestLock(folder);
       if (held !== null) return held;
@@ -224,13 +224,13 @@ function removeEmptyFolders(folders: readonly string[]): void {
 }
 
 /** Returns the process that holds the lock of a folder, or null. Rejects with OperatorError if that is not known. */
-export async function holderIn(folder: string): Promise<Held | null> {
+export async function holderIn(folder: string): Promise<HeldLock | null> {
   requireDirectory(folder, folder);
   return (await highestLock(folder)).held;
 }
 
 /** Returns the highest number of a lock, or 0, and the process that holds that lock, or null. Throws OperatorError. */
-async function highestLock(folder: string): Promise<{ highest: number; socketPath: string; held: Held | null }> {
+async function highestLock(folder: string): Promise<{ highest: number; socketPath: string; held: HeldLock | null }> {
   for (;;) {
     const highest = lockNumbers(folder).at(-1) ?? 0;
     const socketPath = join(folder, `lock.${highest}`);
@@ -264,7 +264,7 @@ async function holderOf(socketPath: string): Promise<Holder | null | 'dead'> {
 }
 
 /** Describes the holder of a lock in a message. */
-export function describeHolder({ socketPath, holder }: Held): string {
+export function describeHolder({ socketPath, holder }: HeldLock): string {
   if (holder === null) return `a process that does not identify itself (${socketPath})`;
   const { kind, pid, address, since } = holder;
   return `process ${pid} (${kind}, ${address === null ? '' : `${address}, `}since ${since})`;

@@ -5,7 +5,7 @@ import { ConnectionClosedError, InvalidResponseError, parseLine, receiveLines } 
 import type { AccountCommandName, KeyReport, Result, UsageReport } from './commands.ts';
 import type { ContentsHead, Unread } from './contents.ts';
 import {
-  amount, count, flag, listOf, matching, message, name, oneOf, orNull, pid, record, time, tuple, where, type Reader,
+  amount, count, flag, listOf, matching, message, oneOf, orNull, pid, plain, record, text, time, tuple, where, type Reader,
 } from './shape.ts';
 import type { StatusReport } from './status.ts';
 
@@ -17,20 +17,20 @@ const keyId = matching(/^k[1-9][0-9]{0,14}$/);
 
 const key: Reader<KeyReport> = record<KeyReport>({
   id: keyId,
-  name,
+  name: text,
   plan,
   perMinute: orNull(count),
   perDay: orNull(count),
   state: oneOf('active', 'expired', 'revoked'),
   createdAt: time,
   expiresAt: orNull(time),
-  secrets: listOf(record({ last4: matching(/^[0-9A-Za-z_]{4}$/), expiresAt: orNull(time) }), 10_000),
+  secrets: listOf(record({ last4: text, expiresAt: orNull(time) }), 10_000),
 });
 
 const window = record<UsageReport['minute']>({ limit: count, used: count, resetAt: time });
 const usage: Reader<UsageReport> = record<UsageReport>({
   id: keyId,
-  name,
+  name: text,
   plan,
   minute: window,
   day: window,
@@ -44,8 +44,8 @@ export const status: Reader<StatusReport> = record<StatusReport>({
   since: time,
   percent: count,
   pid,
-  version: name,
-  address: orNull(name),
+  version: plain,
+  address: orNull(plain),
   startedAt: time,
   animals: count,
   orders: count,

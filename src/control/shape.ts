@@ -2,15 +2,13 @@
  * What a response of another process must be: each reader returns a value of its type, or throws InvalidResponseError.
  * The process on the other end of a socket may be of another version, or another program.
  */
+import { hasControlCharacters } from '../domain/control-characters.ts';
 import { visible } from '../observe/line.ts';
 import { InvalidResponseError } from './channel.ts';
 
 /** Returns a copy of a value that has its type. Throws InvalidResponseError otherwise. */
 export type Reader<T> = (value: unknown) => T;
 
-const maxTextLength = 8 * 1024;
-/** A name contains nothing that moves the cursor of a terminal or ends a line. */
-const notInNames = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 /** Returns a reader of values of which `isValid` is true. */
 export function where<T>(isValid: (value: unknown) => value is T): Reader<T> {
@@ -26,17 +24,17 @@ export const count = where((value): value is number => Number.isSafeInteger(valu
 export const pid = where((value): value is number => Number.isSafeInteger(value) && (value as number) >= 1);
 /** A number from 0. */
 export const amount = where((value): value is number => Number.isFinite(value) && (value as number) >= 0);
+/** True or false. */
 export const flag = where((value): value is boolean => typeof value === 'boolean');
+/** Any text, such as a name in an edited keys.json. `petstore` escapes it when it prints it. */
+export const text = where((value): value is string => typeof value === 'string');
 /** A text without control characters. */
-export const name = where((value): value is string => {
-  return typeof value === 'string' && value.length <= maxTextLength && !notInNames.test(value);
-});
+export const plain = where((value): value is string => typeof value === 'string' && !hasControlCharacters(value));
 /** A time as `Date.toISOString` writes it. */
 export const time = where((value): value is string => {
   const at = typeof value === 'string' ? Date.parse(value) : NaN;
   return !Number.isNaN(at) && new Date(at).toISOString() === value;
 });
-const text = where((value): value is string => typeof value === 'string' && value.length <= maxTextLength);
 /** A message for a person, as one line of visible characters. */
 export const message: Reader<string> = (value) => visible(text(value));
 
@@ -50,6 +48,7 @@ export function matching(form: RegExp): Reader<string> {
   return where((value): value is string => typeof value === 'string' && form.test(value));
 }
 
+/** null, or what a reader accepts. */
 export function orNull<T>(read: Reader<T>): Reader<T | null> {
   return (value) => (value === null ? null : read(value));
 }

@@ -3,13 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { systemError } from '../files/errors.ts';
 import { ConnectionClosedError, InvalidResponseError, sendMessage } from './channel.ts';
-import { folderExists, noFolder, problemOf, resultOf } from './command-client.ts';
-import { describeHolder, holderIn, type Held } from './folder-lock.ts';
+import { folderExists, noFolder, problemOf, responseTimeoutMs, resultOf } from './command-client.ts';
+import { describeHolder, holderIn, type HeldLock } from './folder-lock.ts';
 import { readResponse, status as readStatus } from './responses.ts';
 import type { StatusReport } from './status.ts';
 
-/** Longer than it takes the server to notice that the disk hangs. */
-const responseTimeoutMs = 8_000;
 /** How long a server that starts may take until it responds to commands. */
 const startTimeoutMs = 10_000;
 const retryMs = 20;
@@ -47,7 +45,7 @@ export async function askStatus(folder: string): Promise<Status | NoStatus> {
   }
 }
 
-function withoutServer(folder: string, held: Held | null): NoStatus {
+function withoutServer(folder: string, held: HeldLock | null): NoStatus {
   const nobody = `no server is running on ${folder}`;
   if (held === null) return { state: 'stopped', reason: nobody, pid: null };
   const { holder } = held;
@@ -59,7 +57,7 @@ function withoutServer(folder: string, held: Held | null): NoStatus {
 }
 
 /** Asks a server once. If it is `starting` without a percentage, it may have ended meanwhile: look for it again. */
-async function ask(folder: string, held: Held): Promise<Status | NoStatus> {
+async function ask(folder: string, held: HeldLock): Promise<Status | NoStatus> {
   const { pid, address } = held.holder!;
   const server = `the server (process ${pid})`;
   const starting: NoStatus = { state: 'starting', reason: `${server} does not respond to commands yet`, pid };

@@ -61,7 +61,7 @@ export async function statusOf({ sources, pets, keys, usage, ...server }: Server
       writtenAt: files.snapshot.writtenAt === null ? null : isoTime(files.snapshot.writtenAt),
       failures: files.snapshot.failures,
     },
-    connections: { open, limit: sources.maxConnections, refused, dropped },
+    connections: { open, limit: sources.maxServed, refused, dropped },
     droppedLogLines: sources.droppedLogLines(),
     ...keyFigures(keys, usage, now),
   };

@@ -17,12 +17,13 @@ export async function removeStaleSocket(path: string): Promise<void> {
   const found = socketAt(path);
   if (found === null || !(await isRefused(path))) return;
   await delay(listenTimeoutMs);
-  if (await isRefused(path)) removeSocket(path, found);
+  if (await isRefused(path)) removeSocket({ path, state: found });
 }
 
-/** A listening socket that has its path. */
+/** A socket that was found at a path. */
 export interface NamedSocket {
   readonly path: string;
+  /** Tells it from another one that has the path later. */
   readonly state: BigIntStats;
 }
 
@@ -48,21 +49,16 @@ export function nameSocket(temporary: string, path: string): NamedSocket {
   return { path, state: state! };
 }
 
-/** Removes the path of a socket, unless something else has it now. Throws the error of the file system. */
-export function removeNamedSocket({ path, state }: NamedSocket): void {
-  removeSocket(path, state);
-}
-
 /**
- * Removes a socket, if it is this one.
+ * Removes the path of a socket, unless something else has it now. Throws the error of the file system.
  *
  * Of several processes that start at the same time, a slow one must not remove the new socket of a fast one. No system
  * call removes a file only if it is a certain one. So the file is renamed, and a new socket is linked to its path
  * again. If a third process binds the path between these two system calls, the link fails, and the new socket has lost
  * its path. The lock avoids this by using each path once, but clients know the path of this socket.
  */
-function removeSocket(path: string, found: BigIntStats): void {
-  if (!isSameSocket(socketAt(path), found)) return;
+export function removeSocket({ path, state }: NamedSocket): void {
+  if (!isSameSocket(socketAt(path), state)) return;
   const aside = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     renameSync(path, aside);
@@ -70,7 +66,7 @@ function removeSocket(path: string, found: BigIntStats): void {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return; // another process has removed it
     throw error;
   }
-  if (!isSameSocket(socketAt(aside), found)) linkSync(aside, path);
+  if (!isSameSocket(socketAt(aside), state)) linkSync(aside, path);
   rmSync(aside);
 }
 

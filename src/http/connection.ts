@@ -185,8 +185,8 @@ export class Connection implements Throttled {
 
   /** Informs the throttle that this connection takes time. It may hold the connection. */
   #spend(): void {
-    if (this.#isTrusted) this.#context.throttle.interrupt();
-    else this.#context.throttle.spend(this);
+    if (this.#isTrusted) this.#context.throttle.beginTrusted();
+    else this.#context.throttle.beginUntrusted(this);
   }
 
   /** Called for what arrives after our side was closed. Destroys the connection when that is too much. */
@@ -203,7 +203,7 @@ export class Connection implements Throttled {
     socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
     socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
     socket.destroy();
-    this.#context.throttle.flooded();
+    this.#context.throttle.holdAll();
   }
 
   /** Handles an error that Node reports: in the body that is being received, or in the next head. */

@@ -24,7 +24,7 @@ test('has an address once it is open, and fails to open on an address in use', a
 // Limits of connections.
 
 test('responds with 503 to connections over the maximum, and serves the next when one has closed', async (t) => {
-  const server = await startServer(t, echo, { maxConnections: 2 });
+  const server = await startServer(t, echo, { maxServed: 2 });
   const [first, second] = [await server.connect().send(get('/1')), await server.connect().send(get('/2'))];
   await assertEchoed(first, '/1');
   await assertEchoed(second, '/2');
@@ -47,7 +47,7 @@ test('responds with 503 to connections over the maximum, and serves the next whe
 });
 
 test('closes a connection without a response if enough connections are being refused, and counts it', async (t) => {
-  const server = await startServer(t, echo, { maxConnections: 0, maxRefused: 2 });
+  const server = await startServer(t, echo, { maxServed: 0, maxRefused: 2 });
   for (let i = 0; i < 2; i += 1) await assertRefused(server.connect(), '503 too_many_connections');
   assert.equal(server.listener.counts.dropped, 0);
   await server.connect().dropped();
@@ -145,7 +145,7 @@ test('keeps a connection whose client reads its response slowly', async (t) => {
 // Stopping.
 
 test('stop() closes idle, silent and refused connections, and ends listening', async (t) => {
-  const server = await startServer(t, echo, { maxConnections: 2 });
+  const server = await startServer(t, echo, { maxServed: 2 });
   const idle = await server.connect().send(get('/'));
   await assertEchoed(idle, '/');
   const silent = server.connect();
@@ -311,7 +311,7 @@ testOverTls('stop() does not wait for TLS handshakes', async (t) => {
 });
 
 testOverTls('connections in a TLS handshake count against the maximum of all connections only', async (t) => {
-  const server = await startServer(t, echo, { maxConnections: 0, maxRefused: 3 });
+  const server = await startServer(t, echo, { maxServed: 0, maxRefused: 3 });
   const sockets = [await begin(t, server), await begin(t, server, hello), await begin(t, server)];
   while (server.listener.connections < 3) await new Promise((resolve) => setImmediate(resolve));
   await waitForEvent((await begin(t, server)).resume(), 'close');

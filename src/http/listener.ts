@@ -16,7 +16,7 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
   /** The certificate of HTTPS. Without one: plain HTTP. */
   readonly certificate?: CertificateInPem | null;
   /** Further connections receive 503 and are closed. */
-  readonly maxConnections: number;
+  readonly maxServed: number;
   /** The maximum number of open connections that receive this 503. Further ones are closed without a response. */
   readonly maxRefused: number;
   /** The maximum time to receive the head of a request, and before that for a TLS handshake. */
@@ -45,7 +45,7 @@ const handshakeMs = 2.5;
 export class Listener {
   readonly #server: Server | TlsServer;
   readonly #scheme: 'http' | 'https';
-  readonly #maxConnections: number;
+  readonly #maxServed: number;
   readonly #context: ConnectionContext;
   readonly #connections = new Map<Socket, Connection>();
   /** The TCP connections whose TLS handshake is not complete, by their addresses. */
@@ -58,8 +58,8 @@ export class Listener {
   readonly counts = { accepted: 0, refused: 0, dropped: 0, failedHandshakes: 0 };
 
   private constructor(handler: Handler, options: ListenerOptions) {
-    const { maxConnections, headTimeoutMs, idleTimeoutMs, monotonic } = options;
-    this.#maxConnections = maxConnections;
+    const { maxServed, headTimeoutMs, idleTimeoutMs, monotonic } = options;
+    this.#maxServed = maxServed;
     const keepAlive = ['Keep-Alive', `timeout=${idleTimeoutMs / 1000}`];
     const throttle = new Throttle(monotonic);
     this.#context = { handler, keepAlive, monotonic, throttle, headTimeoutMs, stopping: false };
@@ -78,14 +78,15 @@ export class Listener {
     const server = isTls ? createTlsServer({ ...settings, ...tlsSettings }) : createServer(settings);
     this.#server = server;
     this.#scheme = isTls ? 'https' : 'http';
-    server.maxHeadersCount = maxLines + 1; // Node silently drops those above the limit; headError refuses so many
-    server.maxConnections = maxConnections + options.maxRefused;
+    // headError refuses so many lines. Of more, Node 20 drops some, and newer versions report HPE_HEADER_OVERFLOW.
+    server.maxHeadersCount = maxLines + 1;
+    server.maxConnections = maxServed + options.maxRefused;
     server.timeout = idleTimeoutMs;
     // Lets a client half-close its connection before it receives its response. Node documents no option for this.
     (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 
     if (isTls) {
-      this.#intercept('connection', (socket, handshake) => this.#accepted(socket, handshake));
+      this.#intercept('connection', (socket, handshake) => this.#awaitHandshake(socket, handshake));
       server.on('tlsClientError', () => this.counts.failedHandshakes++);
     }
     server.on('drop', () => this.counts.dropped++);
@@ -114,7 +115,7 @@ export class Listener {
   /** Starts listening. Rejects with what `listen` reports (EADDRINUSE, EACCES, ENOTFOUND, …). */
   static async open(handler: Handler, options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(handler, options);
-    const { host, port, maxConnections: backlog } = options; // a short backlog delays a burst of clients by seconds
+    const { host, port, maxServed: backlog } = options; // a short backlog delays a burst of clients by seconds
     const path = socketPathIn(host);
     // Its folder decides who can connect: a proxy is another user, and the umask of a service excludes others.
     const at = path === null ? { host, port } : { path, readableAll: true, writableAll: true };
@@ -176,7 +177,7 @@ export class Listener {
   }
 
   /** A TCP connection for TLS: its handshake begins when the throttle permits it. */
-  #accepted(socket: Socket, handshake: () => void): void {
+  #awaitHandshake(socket: Socket, handshake: () => void): void {
     if (this.#context.stopping) return void socket.destroy();
     const addresses = addressesOf(socket);
     if (addresses === null) return handshake(); // it fails, because the client has reset the connection
@@ -188,7 +189,7 @@ export class Listener {
       release() {
         socket.off('timeout', expire).setTimeout(0);
         handshake();
-        throttle.spend(waiting, handshakeMs);
+        throttle.beginUntrusted(waiting, handshakeMs);
         throttle.delete(waiting);
       },
     };
@@ -211,7 +212,7 @@ export class Listener {
     this.counts.accepted++;
     const connection = new Connection(socket, this.#context, parse);
     this.#connections.set(socket, connection);
-    const isRefused = this.#connections.size - this.#refusedConnections > this.#maxConnections;
+    const isRefused = this.#connections.size - this.#refusedConnections > this.#maxServed;
     if (isRefused) {
       this.#refusedConnections += 1;
       this.counts.refused++;
@@ -221,7 +222,7 @@ export class Listener {
       if (isRefused) this.#refusedConnections -= 1;
     });
     if (!isRefused) return;
-    const message = `This server serves ${counted(this.#maxConnections, 'connection')} at a time.`;
+    const message = `This server serves ${counted(this.#maxServed, 'connection')} at a time.`;
     connection.refuse(new ApiError('too_many_connections', message, { retryAfterSeconds: 1 }));
   }
 }

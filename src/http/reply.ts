@@ -50,7 +50,7 @@ export function errorReply(refused: Refusal): Reply {
 }
 
 const [idBytes, idLength, idsInBlock] = [9, 12, 500];
-const randomBytes = Buffer.alloc(idBytes * idsInBlock);
+const idBuffer = Buffer.alloc(idBytes * idsInBlock);
 /** Ids in base64url one after the other, and where the next one begins. */
 let idBlock = '';
 let idStart = 0;
@@ -63,7 +63,7 @@ let idStart = 0;
  */
 export function newRequestId(): string {
   if (idStart === idBlock.length) {
-    idBlock = randomFillSync(randomBytes).toString('base64url');
+    idBlock = randomFillSync(idBuffer).toString('base64url');
     idStart = 0;
   }
   const id = idBlock.slice(idStart, (idStart += idLength));

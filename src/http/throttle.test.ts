@@ -35,11 +35,11 @@ function setUp(t: TestContext) {
     },
     /** Lets a connection that is not trusted take so many milliseconds of this turn. */
     take(ms: number): void {
-      throttle.spend(other);
+      throttle.beginUntrusted(other);
       clock.ms += ms;
-      throttle.spend(other);
+      throttle.beginUntrusted(other);
     },
-    /** Ends this turn and the next, so that a rest begins. */
+    /** Ends this turn and the next, after which a timer releases the connections. */
     async turns(): Promise<void> {
       await endOfTurn();
       await endOfTurn();
@@ -73,8 +73,8 @@ test('does not count the time of trusted connections', (t) => {
   const { throttle, clock, held, add } = setUp(t);
   const [a] = add('a');
   for (let i = 0; i < 10; i += 1) {
-    throttle.spend(a!);
-    throttle.interrupt();
+    throttle.beginUntrusted(a!);
+    throttle.beginTrusted();
     clock.ms += 5;
   }
   assert.deepEqual([...held], []);
@@ -83,16 +83,16 @@ test('does not count the time of trusted connections', (t) => {
 test('counts what is announced', (t) => {
   const { throttle, held, add } = setUp(t);
   const [a] = add('a');
-  throttle.spend(a!, 2.1);
+  throttle.beginUntrusted(a!, 2.1);
   assert.deepEqual([...held], ['a']);
 });
 
-test('releases new connections, the newest first, and then the others, after ten times the time of the turn', async (t) => {
+test('after ten times the time of the turn, releases new connections, the newest first, then the others', async (t) => {
   const { throttle, held, events, add, take, turns } = setUp(t);
   const [a, b] = add('a', 'b', 'c');
-  throttle.interrupt();
-  throttle.spend(a!);
-  throttle.spend(b!);
+  throttle.beginTrusted();
+  throttle.beginUntrusted(a!);
+  throttle.beginUntrusted(b!);
   take(5);
   add('d');
   await turns();
@@ -105,14 +105,14 @@ test('releases new connections, the newest first, and then the others, after ten
   assert.deepEqual([...held], []);
 });
 
-test('does not rest if no trusted connection has had a request in the last second', async (t) => {
+test('releases them in the next turn if no trusted connection has had a request in the last second', async (t) => {
   const { throttle, clock, events, add, take, turns } = setUp(t);
   add('a');
   take(5);
   await turns();
   t.mock.timers.tick(1); // timers fire after 1 ms at the earliest
   assert.deepEqual(events, ['a']);
-  throttle.interrupt();
+  throttle.beginTrusted();
   take(5);
   await turns();
   t.mock.timers.tick(49);
@@ -129,14 +129,14 @@ test('releases 16 connections in each turn, and holds the rest again if these ta
   const { throttle, held, events, add, take, turns } = setUp(t);
   const names = Array.from({ length: 40 }, (_, i) => `${i}`);
   add(...[...names].reverse()); // the newest is released first
-  throttle.interrupt();
+  throttle.beginTrusted();
   take(5);
   await turns();
   t.mock.timers.tick(50);
   assert.deepEqual(events, names.slice(0, 16));
   await endOfTurn();
   assert.deepEqual(events, names.slice(0, 32));
-  throttle.interrupt();
+  throttle.beginTrusted();
   take(5);
   await turns();
   assert.deepEqual(events, names.slice(0, 32));
@@ -152,7 +152,7 @@ test('when a connection is destroyed, holds the trusted ones until the turn has 
   const [a, b] = add('a', 'b', 'c');
   throttle.setTrusted(b!, true);
   throttle.delete(a!);
-  throttle.flooded();
+  throttle.holdAll();
   assert.deepEqual([...held], ['b', 'c']);
   await endOfTurn();
   assert.deepEqual([...held], ['c']);
@@ -168,11 +168,11 @@ test('releases a held connection when its request turns out to have a valid key'
   assert.deepEqual([...held], ['b', 'a']);
 });
 
-test('does not rest longer because of work for trusted connections in the same turn', async (t) => {
+test('does not hold them longer because of work for trusted connections in the same turn', async (t) => {
   const { throttle, clock, events, add, take, turns } = setUp(t);
   add('a');
   take(3);
-  throttle.interrupt();
+  throttle.beginTrusted();
   clock.ms += 100;
   await turns();
   t.mock.timers.tick(10 * 4 * 3);

@@ -6,14 +6,14 @@
  * until the turn has ended. If hundreds of connections send such chunks, a turn takes seconds and exhausts the memory.
  *
  * The idea. A connection is trusted if its latest request had a valid key. When the other connections have taken 2 ms
- * of a turn, they are held: nothing is read from them, and none of their requests begins. After a rest, which is a multiple of the time that the turn took, they are released, a few in each turn: first those that have taken no time yet,
- * the newest first, so that a new client does not wait behind all attackers; then the others, in the order in which they
- * were held. When a connection is destroyed because it sends too much, the trusted ones are held too until the turn has
- * ended.
+ * of a turn, they are held: nothing is read from them, and none of their requests begins. After a multiple of the time
+ * that the turn took, they are released, a few in each turn: first those that have taken no time yet, the newest first,
+ * so that a new client does not wait behind all attackers; then the others, in the order in which they were held. When
+ * a connection is destroyed because it sends too much, the trusted ones are held too until the turn has ended.
  *
  * The invariants.
- * - Each connection is in one of the sets. While one is held, all that are not trusted are, except those that were
- *   released since the last rest.
+ * - Each connection is in one of the sets. While one is held, all that are not trusted are, except those that have
+ *   been released since.
  * - A turn reads no further chunk after one that made a connection exceed its bounds.
  */
 
@@ -27,8 +27,8 @@ export interface Throttled {
 
 /** How much of a turn the connections that are not trusted may take. */
 const maxTurnMs = 2;
-/** How many times as long as such a turn they rest, if a trusted connection had a request in the last second. */
-const restFactor = 10;
+/** They are held so many times as long as such a turn, if a trusted connection had a request in the last second. */
+const holdFactor = 10;
 /** To parse what they sent and then to close their sockets takes Node up to so many times what is measured. */
 const maxClosing = 4;
 const trustedForMs = 1_000;
@@ -48,14 +48,16 @@ export class Throttle {
   #spentMs = 0;
   /** When one of them last began something; null if a trusted one has done so since. */
   #lastAt: number | null = null;
-  /** Whether a trusted connection has begun something since the last rest, and when one was known to have. */
+  /** Whether a trusted connection has begun something since the others were held, and when one was known to have. */
   #isTrustedActive = false;
   #trustedAt = -Infinity;
   #isInTurn = false;
   #beganAt = 0;
-  #isFlooded = false;
-  #isResting = false;
-  /** Ends the rest; undefined before the turn has ended in which it began. */
+  /** Whether all connections are held until the turn has ended. */
+  #holdsAll = false;
+  /** Whether new connections are held, too. */
+  #isHolding = false;
+  /** Releases the connections; undefined before the turn has ended in which they were held. */
   #timer: NodeJS.Timeout | undefined;
 
   /** `monotonic` is a clock that only goes forward, in milliseconds. */
@@ -63,7 +65,7 @@ export class Throttle {
     this.#monotonic = monotonic;
   }
 
-  /** Adds a connection that has taken no time yet. If others are held, holds it and returns false; otherwise returns true. */
+  /** Adds a connection that has taken no time yet. Returns whether it may begin: if others are held, it is held too. */
   add(connection: Throttled): boolean {
     return this.#admit(connection, this.#new, this.#heldNew);
   }
@@ -88,29 +90,32 @@ export class Throttle {
    * Called before a connection that is not trusted begins something. It may be held then, and must wait. `ms` is added
    * for time that passes later.
    */
-  spend(connection: Throttled, ms = 0): void {
+  beginUntrusted(connection: Throttled, ms = 0): void {
     if (this.#new.delete(connection)) this.#used.add(connection);
     const now = this.#monotonic();
     if (this.#lastAt !== null) this.#spentMs += now - this.#lastAt;
     this.#spentMs += ms;
     this.#lastAt = now;
     this.#awaitEndOfTurn();
-    if (this.#spentMs > maxTurnMs) this.#rest();
+    if (this.#spentMs > maxTurnMs) this.#holdUntrusted();
   }
 
   /** Called before a trusted connection begins something, so that its time is not counted as time of the others. */
-  interrupt(): void {
+  beginTrusted(): void {
     this.#lastAt = null;
     this.#isTrustedActive = true;
   }
 
-  /** Called when a connection is destroyed because it has sent too much, while Node parses what it has sent. */
-  flooded(): void {
+  /**
+   * Holds all connections until the turn has ended: one was destroyed because it has sent too much, and Node still
+   * parses what it has sent.
+   */
+  holdAll(): void {
     this.#awaitEndOfTurn();
-    if (this.#isFlooded) return;
-    this.#isFlooded = true;
+    if (this.#holdsAll) return;
+    this.#holdsAll = true;
     for (const connection of this.#trusted) connection.hold();
-    this.#rest();
+    this.#holdUntrusted();
   }
 
   #awaitEndOfTurn(): void {
@@ -123,25 +128,25 @@ export class Throttle {
   #endTurn(): void {
     const [beganAt, spentMs] = [this.#beganAt, this.#spentMs];
     // Node closes destroyed sockets at the end of the turn, after this.
-    if (this.#isResting && this.#timer === undefined) setImmediate(() => this.#beginRest(beganAt, spentMs));
+    if (this.#isHolding && this.#timer === undefined) setImmediate(() => this.#scheduleRelease(beganAt, spentMs));
     this.#spentMs = 0;
     this.#lastAt = null;
     this.#isInTurn = false;
-    if (!this.#isFlooded) return;
-    this.#isFlooded = false;
+    if (!this.#holdsAll) return;
+    this.#holdsAll = false;
     for (const connection of this.#trusted) connection.release();
   }
 
   #admit(connection: Throttled, open: Set<Throttled>, held: Set<Throttled>): boolean {
-    const isOpen = !this.#isResting && this.#heldNew.size + this.#heldUsed.size === 0;
+    const isOpen = !this.#isHolding && this.#heldNew.size + this.#heldUsed.size === 0;
     (isOpen ? open : held).add(connection);
     if (!isOpen) connection.hold();
     return isOpen;
   }
 
-  #rest(): void {
-    if (this.#isResting) return;
-    this.#isResting = true;
+  #holdUntrusted(): void {
+    if (this.#isHolding) return;
+    this.#isHolding = true;
     for (const [open, held] of [[this.#new, this.#heldNew], [this.#used, this.#heldUsed]] as const) {
       for (const connection of open) {
         held.add(connection);
@@ -151,18 +156,18 @@ export class Throttle {
     }
   }
 
-  #beginRest(beganAt: number, spentMs: number): void {
+  #scheduleRelease(beganAt: number, spentMs: number): void {
     const now = this.#monotonic();
     const tookMs = Math.min(now - beganAt, maxClosing * spentMs); // the rest of the turn may be work for trusted ones
     if (this.#isTrustedActive) this.#trustedAt = now;
     this.#isTrustedActive = false;
     const isNeeded = now - this.#trustedAt < trustedForMs;
-    this.#timer = setTimeout(() => this.#endRest(), isNeeded ? tookMs * restFactor : 0).unref();
+    this.#timer = setTimeout(() => this.#endHold(), isNeeded ? tookMs * holdFactor : 0).unref();
   }
 
-  #endRest(): void {
+  #endHold(): void {
     this.#timer = undefined;
-    this.#isResting = false;
+    this.#isHolding = false;
     this.#releaseSome();
   }
 
@@ -170,7 +175,7 @@ export class Throttle {
   #releaseSome(): void {
     let count = 0;
     for (const connection of [...[...this.#heldNew].reverse(), ...this.#heldUsed]) {
-      if (this.#isResting) return; // one that was released has taken too long already
+      if (this.#isHolding) return; // one that was released has taken too long already
       if (++count > maxReleased) break;
       if (this.#heldNew.delete(connection)) this.#new.add(connection);
       else if (this.#heldUsed.delete(connection)) this.#used.add(connection);

@@ -122,7 +122,7 @@ test('closes connections that send no whole request, or do not read the response
 test('on a loopback address, a browser cannot read it by a name of a foreign site', async (t) => {
   const local = await start(t);
   for (const [host, status] of [
-    ['localhost', 200], ['a.localhost:9100', 200], ['127.0.0.1', 200], ['[::1]:1', 200],
+    ['localhost', 200], ['localhost.', 200], ['a.localhost:9100', 200], ['127.0.0.1', 200], ['[::1]:1', 200],
     ['example.org', 421], ['example.org:9100', 421], ['127.0.0.1.example.org', 421], ['', 421],
   ] as const) {
     assert.match(await exchange(local.connect(), request(host)), new RegExp(`^HTTP/1\\.1 ${status} `), host);

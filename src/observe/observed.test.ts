@@ -89,7 +89,7 @@ test('responses without a request are in the access log and counted apart from r
 });
 
 test('a refused connection is in the access log and counted', async (t) => {
-  const service = await openService(t, { listener: { maxConnections: 1 } });
+  const service = await openService(t, { listener: { maxServed: 1 } });
   const busy = connect(Number(new URL(service.address).port), '127.0.0.1');
   await once(busy, 'connect');
   assert.deepEqual(await sendRaw(service, ''), [503]);

@@ -8,7 +8,7 @@ const journal = { bytes: 0, durable: 0, failures: 0, lastSyncMs: 0, lastSyncAt: 
 const snapshot = { bytes: 0, failures: 0, lastMs: 0, writtenAt: null };
 const sources: Sources = {
   version: '1.0.0',
-  maxConnections: 10,
+  maxServed: 10,
   connections: () => ({ open: 1, accepted: 5, refused: 2, dropped: 3, failedHandshakes: 4 }),
   certificateExpiresAt: () => null,
   keys: () => ({ banned: 0, bans: 0 }),

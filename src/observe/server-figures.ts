@@ -6,7 +6,7 @@ import type { Exposition } from './exposition.ts';
 /** What the server can be asked. */
 export interface Sources {
   readonly version: string;
-  readonly maxConnections: number;
+  readonly maxServed: number;
   readonly connections: () => {
     readonly open: number;
     readonly accepted: number;
@@ -49,7 +49,7 @@ export function writeServer(exposition: Exposition, sources: Sources): void {
   const counter = (name: string, help: string, value: number): void => exposition.add('counter', name, help, value);
   const { open, accepted, refused, dropped, failedHandshakes } = sources.connections();
   gauge('petstore_connections', 'Open connections.', open);
-  gauge('petstore_connections_limit', 'Connections served at a time: --max-connections.', sources.maxConnections);
+  gauge('petstore_connections_limit', 'Connections served at a time: --max-connections.', sources.maxServed);
   counter('petstore_connections_accepted_total', 'Connections that were accepted, refused ones included.', accepted);
   counter('petstore_connections_refused_total', 'Connections that were one too many.', refused);
   counter('petstore_connections_dropped_total', 'Connections that were closed without a response.', dropped);

@@ -21,9 +21,9 @@ test('serves the file with the base path inserted, and with every digit of its i
 
 test('describes the responses to messages that reach no operation', async (t) => {
   const { service, secret } = await openService(t);
-  const listen = async (maxConnections: number): Promise<URL> => {
+  const listen = async (maxServed: number): Promise<URL> => {
     const listener = await Listener.open(service, {
-      monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxConnections, maxRefused: 1000,
+      monotonic: () => performance.now(), host: '127.0.0.1', port: 0, maxServed, maxRefused: 1000,
       headTimeoutMs: 200, requestTimeoutMs: 300, idleTimeoutMs: 65_000,
     });
     t.after(() => listener.stop(0));

@@ -96,7 +96,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const metrics = new Metrics(service.operations);
   const observers = { access: (access: Access): void => void accesses.push(access), metrics, trustedProxies };
   const listener = await Listener.open(new Observed(service, observers), {
-    host: '127.0.0.1', port: 0, maxConnections: 1000, maxRefused: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000,
+    host: '127.0.0.1', port: 0, maxServed: 1000, maxRefused: 1000, headTimeoutMs: 5_000, requestTimeoutMs: 10_000,
     idleTimeoutMs: 65_000, monotonic: clock, ...options.listener,
   });
   close = async () => {

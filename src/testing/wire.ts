@@ -68,7 +68,8 @@ export async function startServer(
   const isTls = overTls.has(t);
   const listener = await Listener.open(handler, {
     monotonic: () => 0, host: '127.0.0.1', port: 0, certificate: isTls ? certificate : null,
-    maxConnections: 100, maxRefused: 1000, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, idleTimeoutMs: 65_000, ...options,
+    maxServed: 100, maxRefused: 1000, headTimeoutMs: 60_000, requestTimeoutMs: 60_000, idleTimeoutMs: 65_000,
+    ...options,
   });
   const clients: Client[] = [];
   t.after(async () => {

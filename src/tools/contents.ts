@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidResponseError, parseLine, receiveLines } from '../control/channel.ts';
 import { problemOf, requireFolder, responseTimeoutMs, resultOf, useFolder } from '../control/command-client.ts';
 import type { ContentsHead, Unread } from '../control/contents.ts';
-import type { FolderLock, Held } from '../control/folder-lock.ts';
+import type { FolderLock, HeldLock } from '../control/folder-lock.ts';
 import { contents as readHead, readResponse } from '../control/responses.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { isOrderLine } from '../domain/order.ts';
@@ -141,7 +141,7 @@ export function idOf(bytes: Uint8Array, start: number): number {
 
 /** Resolves to undefined if the server does not respond to commands. Waits until it has read its animals. */
 async function awaitContents(
-  held: Held, pets: PetSink | null, progress: ReadProgress,
+  held: HeldLock, pets: PetSink | null, progress: ReadProgress,
 ): Promise<Contents | undefined> {
   let most = -1;
   let deadline = 0;
@@ -186,7 +186,7 @@ function decodes(decode: (record: JsonObject) => unknown): (bytes: Buffer, start
 
 /** Resolves to undefined if the server does not respond to commands. */
 async function receiveContents(
-  held: Held, pets: PetSink | null, expect: (count: number) => void,
+  held: HeldLock, pets: PetSink | null, expect: (count: number) => void,
 ): Promise<Contents | Unread | undefined> {
   let head: ContentsHead | Unread | null | undefined;
   let received = 0;

@@ -7,7 +7,7 @@ const [groupOrOthersWrite, sticky] = [0o022, 0o1000];
  * Returns a warning if other users can write to a folder, or replace it because they can write to a folder above it
  * that is not sticky; null if not, and if the folder cannot be examined. Only the mode bits are examined.
  */
-export function warningOfOthers(folder: string): string | null {
+export function permissionWarning(folder: string): string | null {
   try {
     for (const path of new Set([resolve(folder), realpathSync(folder)])) {
       for (let [at, below] = [path, '']; at !== below; [at, below] = [dirname(at), at]) {

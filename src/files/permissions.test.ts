@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { petstore, startServer } from '../../harness/server.ts';
-import { warningOfOthers } from './others.ts';
+import { permissionWarning } from './permissions.ts';
 
 test('others who can write to a folder, or to one above it that is not sticky, are a warning', (t) => {
   const above = temporaryFolder(t); // in /tmp, which is sticky
@@ -18,7 +18,7 @@ test('others who can write to a folder, or to one above it that is not sticky, a
   for (const [parentMode, mode, warned] of cases) {
     chmodSync(parent, parentMode);
     chmodSync(folder, mode);
-    const warning = warningOfOthers(folder);
+    const warning = permissionWarning(folder);
     assert.equal(warning === null, warned === null, `${parentMode.toString(8)} ${mode.toString(8)}`);
     if (warned !== null) assert.ok(warning!.startsWith(`other users can write to ${warned}, so they can `), warning!);
   }
@@ -27,8 +27,8 @@ test('others who can write to a folder, or to one above it that is not sticky, a
   mkdirSync(open);
   chmodSync(open, 0o777);
   symlinkSync(folder, join(open, 'link'));
-  assert.match(warningOfOthers(join(open, 'link'))!, /open, so they can replace \S+link: /);
-  assert.equal(warningOfOthers(join(above, 'none')), null);
+  assert.match(permissionWarning(join(open, 'link'))!, /open, so they can replace \S+link: /);
+  assert.equal(permissionWarning(join(above, 'none')), null);
 });
 
 test('the server and the commands warn in one line', async (t) => {
