@@ -8,7 +8,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import test, { mock, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { removeStaleSocket } from './stale-socket.ts';
+import { removeStaleSocket, temporarySocketPath } from './stale-socket.ts';
 
 /** Returns a path at which a process that was killed has left its socket. */
 function staleSocket(t: TestContext): string {
@@ -71,4 +71,15 @@ test('restores the socket of a process that has replaced the stale one at the la
   });
   await removeStaleSocket(path);
   await checkReachable();
+});
+
+test('a temporary path is never that of the socket, and no longer', () => {
+  for (const name of ['a', '7', 'ab', 'http.sock', 'é'.repeat(15)]) {
+    for (let i = 0; i < 1_000; i++) {
+      const temporary = temporarySocketPath(`/run/${name}`);
+      assert.match(temporary, /^\/run\/[0-9a-f]+(?:\.tmp)?$/);
+      assert.notEqual(temporary, `/run/${name}`);
+      assert(temporary.length <= Buffer.byteLength(`/run/${name}`));
+    }
+  }
 });

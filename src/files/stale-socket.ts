@@ -35,7 +35,8 @@ export interface NamedSocket {
 export function temporarySocketPath(path: string): string {
   const length = Math.min(Buffer.byteLength(basename(path)), 20);
   const ending = length < 9 ? '' : '.tmp';
-  return join(dirname(path), randomBytes(10).toString('hex').slice(0, length - ending.length) + ending);
+  const name = randomBytes(10).toString('hex').slice(0, length - ending.length) + ending;
+  return name === basename(path) ? temporarySocketPath(path) : join(dirname(path), name); // one of 16 is `a`
 }
 
 /**
