@@ -145,6 +145,24 @@ test('retains less than 2 MB for a body of 60,000 chunks of one byte', async (t)
   await assertEchoed(client, '/', 60_000);
 });
 
+testOnce('does not retain a connection that its client has closed after the last response', async (t) => {
+  const server = await startServer(t);
+  const port = Number(new URL(server.listener.address).port);
+  const exchange = async (): Promise<void> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\n\r\n');
+    await once(socket, 'data');
+    socket.destroy();
+  };
+  for (let i = 0; i < 100; i += 1) await exchange();
+  await settle(server, 20);
+  const before = usedBytes();
+  for (let i = 0; i < 500; i += 1) await exchange();
+  await settle(server, 20);
+  const more = usedBytes() - before;
+  assert(more < 1_000_000, `${more} bytes more`);
+});
+
 testOnce('does not retain the last request of an idle connection', async (t) => {
   const server = await startServer(t);
   const settled = (): Promise<void> => settle(server, 20);
