@@ -293,7 +293,8 @@ export class Connection implements Throttled {
     socket.pause();
     socket.end(() => {
       this.#lingerUntil = socket.bytesRead + lingerBytes;
-      setTimeout(() => socket.destroy(), lingerMs).unref();
+      const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
+      socket.once('close', () => clearTimeout(timer)); // it would keep the connection in memory
       // A listener for 'data' on a socket that Node parses would bypass Node's own pauses.
       if (this.#parse !== null) socket.on('data', () => this.#discarded());
       if (!this.#isHeld) socket.resume();

@@ -23,18 +23,24 @@ function usedBytes(): number {
 }
 
 /**
- * Sends `bytes` on 20 connections whose clients do not read, and returns how much memory each connection retains, the
+ * Sends `bytes` on 50 connections whose clients do not read, and returns how much memory each connection retains, the
  * client's side included. `letServerRead` resolves when the server has read as much of the bytes as it will. A result
  * that is not below `limit` is measured again, because Node may free what it has read a little later.
+ *
+ * The memory of the process changes by up to 0.7 MB for other reasons: code that V8 compiles or discards, and what it
+ * frees late. So there are many connections, and the smallest of several measurements is what they are compared with.
  */
 async function retainedBytes(
   t: TestContext, limit: number, address: string, letServerRead: () => Promise<void>, bytes: string,
 ): Promise<number> {
-  const connections = 20;
+  const connections = 50;
   const sockets: Socket[] = [];
   t.after(() => sockets.forEach((socket) => socket.destroy()));
-  await letServerRead();
-  const before = usedBytes();
+  let before = Infinity;
+  for (let round = 0; round < 5; round += 1) {
+    await letServerRead();
+    before = Math.min(before, usedBytes());
+  }
   for (let i = 0; i < connections; i += 1) {
     const socket = connect(Number(new URL(address).port), '127.0.0.1').pause();
     socket.on('error', () => {}); // the server may destroy it
@@ -63,6 +69,9 @@ const afterFirstRequest: readonly [what: string, bytes: string][] = [
   ['100 ordinary requests', ordinary.repeat(100)],
   ['a large head', get('/', `A: ${'a'.repeat(16_000)}`)],
   ['heads of 99 lines', get('/', ...lines(98)).repeat(20)],
+  ['heads with one name on 98 lines', get('/', ...Array<string>(98).fill('a:b')).repeat(22)],
+  ['heads with one name and longer values', get('/', ...Array<string>(98).fill(`a:${'b'.repeat(20)}`)).repeat(14)],
+  ['heads with one name on 7 lines', get('/', ...Array<string>(7).fill('a:b')).repeat(100)],
   ['a head of 98 lines with one name, and a body', `${headOf(96, 65_000)}${'a'.repeat(64_000)}`],
   ['a large body', `${post('/', 'Content-Length: 65536')}${'a'.repeat(65_000)}`],
   ['a body in chunks of one byte', chunkedPost + '1\r\na\r\n'.repeat(10_000)],
@@ -73,7 +82,8 @@ const afterFirstRequest: readonly [what: string, bytes: string][] = [
 
 for (const [what, bytes] of afterFirstRequest) {
   testOnce(`a connection retains at most 300 KB while a request is handled: ${what}`, async (t) => {
-    const { handler, called } = blockUntilReleased(echo);
+    const { handler, called, release } = blockUntilReleased(echo);
+    t.after(release); // otherwise the waiting handlers would keep all requests in memory during the next tests
     const server = await startServer(t, handler);
     const settled = (): Promise<void> => settle(server, 20);
     const retained = await retainedBytes(t, 300_000, server.listener.address, settled, get('/') + bytes);
@@ -83,19 +93,18 @@ for (const [what, bytes] of afterFirstRequest) {
   });
 }
 
+/** More than the kernel buffers. All connections share it. */
+const body = [Buffer.alloc(30_000_000, ' ')];
 const floods: readonly [what: string, bytes: string][] = [
   ...afterFirstRequest,
   ['2,500 tiny requests', tiny.repeat(2_500)],
-  ['a head of 2,200 short lines', get('/', ...lines(2_200))],
-  ['a head of 3,900 lines with the same name', get('/', ...Array<string>(3_900).fill('a:'))],
-  ['several large heads', get('/', ...lines(2_200)).repeat(4)],
+  ['heads of 2,200 lines', get('/', ...lines(2_200)).repeat(4)], // of which Node 20 parses some, and others none
   ['heads of 100 lines', get('/', ...lines(100)).repeat(150)],
   ['1,000 requests with small bodies', `${post('/', 'Content-Length: 1')}a`.repeat(1_000)],
 ];
 
 for (const [what, bytes] of floods) {
-  testOnce(`a connection retains at most 300 KB besides a response that its client does not read: ${what}`, async (t) => {
-    const body = [Buffer.alloc(30_000_000, ' ')]; // more than the kernel buffers; all connections share it
+  testOnce(`retains at most 300 KB besides a response that its client does not read: ${what}`, async (t) => {
     const server = await startServer(t, (request) => (request.path === '*' ? echo(request) : { ...json(null), body }));
     const settled = (): Promise<void> => settle(server, 20);
     const retained = await retainedBytes(t, 300_000, server.listener.address, settled, get('/') + bytes);
@@ -108,7 +117,7 @@ testOnce('does not retain a body that no operation reads', async (t) => {
   const settleService = async (): Promise<void> => {
     for (let i = 0; i < 20; i += 1) await shop.call('OPTIONS', '*', { key: null });
   };
-  const body = 'a'.repeat(60_000);
+  const sent = 'a'.repeat(60_000);
   for (const [what, head] of [
     ['GET of a public path', get('/healthz', 'Content-Length: 65000')],
     ['HEAD of a public path', get('/healthz', 'Content-Length: 65000').replace('GET', 'HEAD')],
@@ -117,7 +126,7 @@ testOnce('does not retain a body that no operation reads', async (t) => {
     ['POST without a key', post('/v1/pets', 'Content-Length: 65000')],
     ['a path that does not exist', post('/nowhere', 'Content-Length: 65000')],
   ] as const) {
-    const retained = await retainedBytes(t, 40_000, shop.address, settleService, head + body);
+    const retained = await retainedBytes(t, 40_000, shop.address, settleService, head + sent);
     assert(retained < 40_000, `${what}: ${retained} bytes`);
   }
 });
@@ -134,6 +143,24 @@ test('retains less than 2 MB for a body of 60,000 chunks of one byte', async (t)
   assert(more < 2_000_000, `${more} bytes more`);
   await client.send('0\r\n\r\n');
   await assertEchoed(client, '/', 60_000);
+});
+
+testOnce('does not retain a connection that its client has closed after the last response', async (t) => {
+  const server = await startServer(t);
+  const port = Number(new URL(server.listener.address).port);
+  const exchange = async (): Promise<void> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\n\r\n');
+    await once(socket, 'data');
+    socket.destroy();
+  };
+  for (let i = 0; i < 100; i += 1) await exchange();
+  await settle(server, 20);
+  const before = usedBytes();
+  for (let i = 0; i < 500; i += 1) await exchange();
+  await settle(server, 20);
+  const more = usedBytes() - before;
+  assert(more < 1_000_000, `${more} bytes more`);
 });
 
 testOnce('does not retain the last request of an idle connection', async (t) => {
@@ -162,10 +189,12 @@ test('destroys a connection with more than 128 unanswered requests', async (t) =
   await assertEchoed(full, '/');
 });
 
-testOnce('destroys a connection if the requests after its last response take too much memory', async (t) => {
+test('destroys a connection if the requests after its last response take too much memory', async (t) => {
   const server = await startServer(t);
+  const client = await server.connect().send(get('/'));
+  await assertEchoed(client, '/'); // a TLS handshake holds the connection, and a timer ends that
   t.mock.timers.enable({ apis: ['setTimeout'] }); // it is not destroyed because its time is up
-  const client = await server.connect().send('GET / HTTP/1.1\r\n\r\n', get('/', ...lines(98)).repeat(60));
+  await client.send('GET / HTTP/1.1\r\n\r\n', get('/', ...lines(98)).repeat(60));
   await client.serverSocketClosed();
   t.mock.timers.reset();
 });

@@ -52,6 +52,8 @@ export class Request {
       headBytes += text.length + 2; // followed by ": " or CRLF
       headMemory += text.length > 1 ? 32 : 8; // V8 shares strings of one character
     }
+    // Node makes up to two strings for each further line of a header. Few lines are not worth counting.
+    if (this.lines > 8) headMemory += 64 * (this.lines - Object.keys(headers).length);
     this.headBytes = headBytes;
     this.#headMemory = headMemory;
     const target = withoutAuthority(url, method);
