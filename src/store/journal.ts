@@ -27,8 +27,8 @@
  * - Nothing is written if this process does not hold the lock of the folder any more.
  * - A group is confirmed only if the lock and the segments still have their names after its sync. If a segment does
  *   not, all animals are saved in a snapshot, and the group is written to a new segment.
- * - A marker follows the last group of a series: it is written 10 ms later or at the end, without a sync, and only to a
- *   file that needs no repair.
+ * - A marker follows the last group of a series: it is written 10 ms later or at the end, and only to a file that needs
+ *   no repair. Nobody waits for it.
  */
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -102,7 +102,7 @@ export class Journal {
   #stalled: Error | null = null;
   /** How many writes or syncs have failed, and how often the disk has made no progress for `stallMs`. */
   failures = 0;
-  /** How long the last sync took, and when it ended (milliseconds since the epoch). */
+  /** How long the last sync took, including a write before it, and when it ended (milliseconds since the epoch). */
   lastSyncMs = 0;
   lastSyncAt = 0;
   #running: Promise<void> | null = null;
@@ -231,7 +231,7 @@ export class Journal {
     while (this.#running !== null || this.#beginMarker()) await this.#running;
   }
 
-  /** Waits for the work under way, writes the last marker, syncs and closes the file. Rejects with the error of the disk. */
+  /** Waits for the work under way, syncs the last marker and closes the file. Rejects with the error of the disk. */
   async close(): Promise<void> {
     await this.idle();
     try {
@@ -360,9 +360,7 @@ export class Journal {
   async #writeAndSync(write: () => Promise<void>): Promise<string | null> {
     await this.#repair();
     await this.#checkLock();
-    await write();
-    this.#progress();
-    await this.#sync();
+    await this.#sync(write);
     const [lost] = await Promise.all([this.#lostSegment(), this.#checkLock()]);
     return lost;
   }
@@ -372,8 +370,11 @@ export class Journal {
     this.#progress();
   }
 
-  async #sync(): Promise<void> {
+  /** Syncs the current segment after it was written to. */
+  async #sync(write = async (): Promise<void> => {}): Promise<void> {
     const startedAt = performance.now();
+    await write();
+    this.#progress();
     await this.#file.sync();
     this.lastSyncMs = performance.now() - startedAt;
     this.lastSyncAt = Date.now();
