@@ -1,5 +1,5 @@
 /**
- * Requests do not wait for the disk. A server whose disk hangs: one in which `fdatasync` does not end, and one on a
+ * Requests do not wait for the disk. A server whose disk hangs: one in which writes and syncs do not end, and one on a
  * file system that is frozen.
  */
 import assert from 'node:assert/strict';
@@ -57,8 +57,9 @@ function checkIds(ids: number[], last: number[]): void {
 }
 
 /**
- * Returns the command of a server in which syncs of files, and the sync of `folder`, hang while `folder` has a pipe
- * `hangs`: opening it occupies a thread until it has a writer, as a disk that hangs does. Then it prints `hangs`.
+ * Returns the command of a server in which writes and syncs of the journal, and the sync of `folder`, hang while
+ * `folder` has a pipe `hangs`: opening it occupies a thread until it has a writer, as a disk that hangs does. Then it
+ * prints `hangs`.
  */
 function hangingCommand(folder: string): string[] {
   const preload = join(folder, 'preload.mjs');
@@ -67,7 +68,7 @@ function hangingCommand(folder: string): string[] {
     import promises from 'node:fs/promises';
     import { syncBuiltinESMExports } from 'node:module';
     const [folder, pipe] = ${JSON.stringify([folder, join(folder, 'hangs')])};
-    const { close, fdatasync, open } = fs;
+    const { close, fdatasync, open, write } = fs;
     const { open: openHandle } = promises;
     process.on('SIGUSR2', () => { throw new Error('a bug'); });
     const hang = (done) => {
@@ -77,6 +78,10 @@ function hangingCommand(folder: string): string[] {
         if (error === null) close(descriptor);
         done();
       });
+    };
+    fs.write = (descriptor, ...more) => {
+      if (descriptor <= 2) write(descriptor, ...more);
+      else hang(() => write(descriptor, ...more));
     };
     fs.fdatasync = (descriptor, done) => hang(() => fdatasync(descriptor, done));
     promises.open = async (path, ...more) => {
@@ -92,7 +97,7 @@ function startHanging(...[t, folder]: Parameters<typeof startServer>): Promise<R
   return startServer(t, folder, [], hangingCommand(folder));
 }
 
-/** Lets the next syncs hang. Returns a function that lets them continue. */
+/** Lets the next writes and syncs hang. Returns a function that lets them continue. */
 function hang(folder: string): () => void {
   const pipe = join(folder, 'hangs');
   spawnSync('mkfifo', [pipe]);
@@ -103,7 +108,7 @@ function hang(folder: string): () => void {
   };
 }
 
-test('if fdatasync hangs, creates are refused and reads continue; then creates resume', async (t) => {
+test('if the journal hangs, creates are refused and reads continue; then creates resume', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startHanging(t, folder);
@@ -117,7 +122,7 @@ test('if fdatasync hangs, creates are refused and reads continue; then creates r
   checkIds(await idsIn(await startServer(t, folder), key), ids);
 });
 
-test('if fdatasync hangs, a stop ends with SIGKILL after 10.5 s, and nothing confirmed is lost', async (t) => {
+test('if the journal hangs, a stop ends with SIGKILL after 10.5 s, and nothing confirmed is lost', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startHanging(t, folder);
@@ -132,7 +137,7 @@ test('if fdatasync hangs, a stop ends with SIGKILL after 10.5 s, and nothing con
   assert.deepEqual((await idsIn(await startServer(t, folder), key)).slice(0, 2), ids);
 });
 
-test('if fdatasync hangs, a bug ends the server at once', async (t) => {
+test('if the journal hangs, a bug ends the server at once', async (t) => {
   const folder = temporaryFolder(t);
   const key = await makeKey(t, folder);
   const server = await startHanging(t, folder);

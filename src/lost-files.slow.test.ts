@@ -122,7 +122,8 @@ test('a server without its lock writes nothing more, and another one loses nothi
     assert.deepEqual([response.status, codeOf(response)], [503, 'storage_unavailable']);
   }
   assert.equal(codeOf(await send(first.address, 'GET', '/readyz')), 'not_ready');
-  assert.deepEqual(await idsIn(first, key), ids.slice(0, 5), 'reads continue');
+  const before = ids.slice(0, 5).sort((a, b) => a - b);
+  assert.deepEqual(await idsIn(first, key), before, 'reads continue');
   const stopped = await first.stop();
   assert.equal(stopped.code, 1, 'the counters are not saved');
   const reasons = stopped.stderr.split('\n').filter((line) => line.includes('the lock '));

@@ -4,6 +4,7 @@ import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
+import { pretendPlatform } from '../testing/platform.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { AppendFile } from './append-file.ts';
 
@@ -107,6 +108,19 @@ test(
     await full.close();
   },
 );
+
+test('on Linux, a sync after writes has nothing to do', async (t) => {
+  for (const platform of ['linux', 'darwin']) {
+    pretendPlatform(t, platform);
+    const file = await AppendFile.open(join(temporaryFolder(t), 'f'), 0, 'wx');
+    await file.append(Buffer.from('x'));
+    await file.truncate(0);
+    await file.sync();
+    await file.append(Buffer.from('y'));
+    await file.close(); // from now on, a sync that does something fails
+    assert.equal(await file.sync().then(() => true, () => false), platform === 'linux');
+  }
+});
 
 test('a closed file can be neither written nor synced', async (t) => {
   const file = await AppendFile.open(join(temporaryFolder(t), 'f'), 0, 'wx');

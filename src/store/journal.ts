@@ -24,11 +24,12 @@
  *   because the kernel may treat pages as written that never reached the disk. If the process ends before the repair,
  *   the next start writes everything again that no line shows to have been synced.
  * - A segment gets its name only when everything before it is on disk. So a crash can damage only the last segment.
- * - Nothing is written if this process does not hold the lock of the folder any more.
+ * - Nothing is written if this process does not hold the lock of the folder any more. The check after a group also
+ *   counts for a next group that is written within 1 ms.
  * - A group is confirmed only if the lock and the segments still have their names after its sync. If a segment does
  *   not, all animals are saved in a snapshot, and the group is written to a new segment.
- * - A marker follows the last group of a series: it is written 10 ms later or at the end, without a sync, and only to a
- *   file that needs no repair.
+ * - A marker follows the last group of a series: it is written 10 ms later or at the end, and only to a file that needs
+ *   no repair. Nobody waits for it.
  */
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -51,6 +52,12 @@ const stallMs = 2_000;
 
 /** A series of groups has ended when nothing was written for this time. */
 const markerDelayMs = 10;
+
+/**
+ * The check of the lock after a group counts for the next write if that begins within this time. No other process can
+ * take the lock, read the folder and confirm a record in the same place meanwhile.
+ */
+const freshCheckMs = 1;
 
 interface Task {
   /** Rejects with the error of the disk. */
@@ -102,7 +109,7 @@ export class Journal {
   #stalled: Error | null = null;
   /** How many writes or syncs have failed, and how often the disk has made no progress for `stallMs`. */
   failures = 0;
-  /** How long the last sync took, and when it ended (milliseconds since the epoch). */
+  /** How long the last sync took, including a write before it, and when it ended (milliseconds since the epoch). */
   lastSyncMs = 0;
   lastSyncAt = 0;
   #running: Promise<void> | null = null;
@@ -114,6 +121,8 @@ export class Journal {
   #snapshotSequence: number;
   /** Whether no line shows yet that the last group was synced. */
   #markerDue = false;
+  /** When the last check of the lock after a group of this series began. */
+  #checkedAt = -Infinity;
   /** Expires when nothing was written for `markerDelayMs`. */
   readonly #pause = setTimeout(() => this.#beginMarker(), markerDelayMs).unref();
 
@@ -231,7 +240,7 @@ export class Journal {
     while (this.#running !== null || this.#beginMarker()) await this.#running;
   }
 
-  /** Waits for the work under way, writes the last marker, syncs and closes the file. Rejects with the error of the disk. */
+  /** Waits for the work under way, syncs the last marker and closes the file. Rejects with the error of the disk. */
   async close(): Promise<void> {
     await this.idle();
     try {
@@ -359,11 +368,11 @@ export class Journal {
    */
   async #writeAndSync(write: () => Promise<void>): Promise<string | null> {
     await this.#repair();
-    await this.#checkLock();
-    await write();
-    this.#progress();
-    await this.#sync();
+    if (performance.now() - this.#checkedAt > freshCheckMs) await this.#checkLock();
+    await this.#sync(write);
+    const startedAt = performance.now();
     const [lost] = await Promise.all([this.#lostSegment(), this.#checkLock()]);
+    this.#checkedAt = startedAt;
     return lost;
   }
 
@@ -372,8 +381,11 @@ export class Journal {
     this.#progress();
   }
 
-  async #sync(): Promise<void> {
+  /** Syncs the current segment after it was written to. */
+  async #sync(write = async (): Promise<void> => {}): Promise<void> {
     const startedAt = performance.now();
+    await write();
+    this.#progress();
     await this.#file.sync();
     this.lastSyncMs = performance.now() - startedAt;
     this.lastSyncAt = Date.now();
@@ -454,6 +466,7 @@ export class Journal {
     if (!this.#markerDue || this.#needsRepair) return;
     this.#markerDue = false;
     this.#expected = 0;
+    this.#checkedAt = -Infinity;
     try {
       await this.#options.checkLock();
       await this.#file.append(encodeMarker(this.#durable));

@@ -6,6 +6,8 @@
  *
  * - A write changes the cache. Until the file is synced, the disk has any version of each sector that the cache has had
  *   since the last sync, and any length. A sync writes all dirty pages.
+ * - A write to a file that was opened with O_DSYNC is followed by a sync of the sectors that it has written, before it
+ *   completes. This syncs the length only as far as it is needed to read them, and no other dirty sector.
  * - A failed sync writes some sectors. The kernel then treats all pages as clean: the next sync does not write them,
  *   unless they are written again. The process may end meanwhile.
  * - A created, renamed or removed name changes the cache. Until the folder is synced, the disk has any state of each
@@ -35,12 +37,13 @@ interface DiskFile {
 /** What a descriptor refers to: a file, or the folder itself. */
 interface OpenFile {
   readonly file: DiskFile | null;
+  readonly syncsWrites: boolean;
   position: number;
 }
 
 /** An operation on the folder. */
 export interface Call {
-  /** As in `node:fs`, without `Sync`. */
+  /** As in `node:fs`, without `Sync`; or `O_DSYNC`, the sync that follows a write. */
   readonly operation: string;
   /** The name of the file in the folder; `.` for the folder itself. */
   readonly name: string;
@@ -83,6 +86,8 @@ export class SimulatedDisk {
   onCall: (call: Call) => Fault | null = () => null;
   /** A seeded fault: syncs of files with such a name (`.` for the folder) succeed without an effect. */
   ignoredSyncs: RegExp | null = null;
+  /** A seeded fault: O_DSYNC has no effect on writes of such bytes. */
+  ignoredWrites: RegExp | null = null;
   /** While this is true, every operation fails without an effect: the process that calls them counts as killed. */
   isOff = false;
   #isInside = false;
@@ -263,15 +268,17 @@ export class SimulatedDisk {
   #execute(call: Call, args: Args): { result: unknown; complete: () => void } {
     const fault = this.#begin(call);
     if (call.kind === 'sync') return { result: undefined, complete: this.#sync(call, args[0] as number, fault) };
-    const result = call.kind === 'write' ? this.#write(call, args, fault) : this.#change(call, args);
-    return { result, complete: () => {} };
+    if (call.kind === 'write') return this.#write(call, args, fault);
+    return { result: this.#change(call, args), complete: () => {} };
   }
 
   #change({ operation, name }: Call, args: Args): unknown {
     const run = real[`${operation}Sync` as 'openSync'] as Operate;
     if (operation === 'open') {
-      const descriptor = run(...args) as number;
-      this.#opened(descriptor, name, args[1]);
+      const [path, flags, ...more] = args;
+      const cached = typeof flags === 'number' ? flags & ~fs.constants.O_DSYNC : flags;
+      const descriptor = run(path, cached, ...more) as number;
+      this.#opened(descriptor, name, flags);
       return descriptor;
     }
     const file = this.#current(name);
@@ -292,8 +299,8 @@ export class SimulatedDisk {
     return result;
   }
 
-  /** Writes in the cache. Returns how many bytes were written. */
-  #write(call: Call, [target, data, ...more]: Args, fault: Fault | null): number {
+  /** Writes in the cache. The result is how many bytes were written. */
+  #write(call: Call, [target, data, ...more]: Args, fault: Fault | null): { result: number; complete: () => void } {
     const open = typeof target === 'number' ? this.#open.get(target) : undefined;
     if (open?.file == null) throw new Error(`the simulated disk does not know ${call.operation} of a path`);
     const options = typeof more[0] === 'object' && more[0] !== null ? more[0] : {};
@@ -311,7 +318,11 @@ export class SimulatedDisk {
     open.file.lengths.push({ value: Math.max(open.file.lengths.at(-1)!.value, at + bytes.length) });
     this.#changed(open.file, at, at + bytes.length);
     if (fault !== null && fault.code !== null) throw errorOf(call, fault.code);
-    return bytes.length;
+    const isSynced = open.syncsWrites && !this.ignoredWrites?.test(bytes.toString('latin1'));
+    if (!isSynced) return { result: bytes.length, complete: () => {} };
+    const sync = { ...call, operation: 'O_DSYNC', kind: 'sync' } as const;
+    const complete = this.#sync(sync, target as number, this.#begin(sync), at, at + bytes.length);
+    return { result: bytes.length, complete };
   }
 
   /** Notes that the cache of a file has changed from one offset to another, in whole pages. */
@@ -332,8 +343,11 @@ export class SimulatedDisk {
     }
   }
 
-  /** Begins a sync. Returns the function that completes it; what is written meanwhile stays dirty. */
-  #sync(call: Call, descriptor: number, fault: Fault | null): () => void {
+  /**
+   * Begins a sync, of the whole file or from one offset to another. Returns the function that completes it; what is
+   * written meanwhile stays dirty.
+   */
+  #sync(call: Call, descriptor: number, fault: Fault | null, from = 0, to = Infinity): () => void {
     const { file } = this.#open.get(descriptor)!;
     const fail = (): void => {
       if (fault !== null) throw errorOf(call, fault.code);
@@ -346,7 +360,8 @@ export class SimulatedDisk {
         for (const [states, state] of begun) dropBefore(states, state);
       };
     }
-    const begun = [...file.sectors].map(([sector, versions]) => [sector, versions.at(-1)!] as const);
+    const begun = [...file.sectors].map(([sector, versions]) => [sector, versions.at(-1)!] as const)
+      .filter(([sector]) => sector >= Math.floor(from / sectorBytes) && sector * sectorBytes < to);
     const length = file.lengths.at(-1)!;
     return () => {
       const sectors = new Map<number, Buffer[]>();
@@ -358,7 +373,8 @@ export class SimulatedDisk {
       }
       file.durable = this.#onDisk({ ...file, sectors }, fault === null ? 1 : 0.5);
       fail();
-      dropBefore(file.lengths, length);
+      const before = file.lengths.splice(0, file.lengths.indexOf(length));
+      if (to < Infinity) file.lengths.unshift(...before.filter(({ value }) => value >= to));
     };
   }
 
@@ -367,10 +383,11 @@ export class SimulatedDisk {
     if (name !== '.' && file === null) {
       file = { durable: Buffer.alloc(0), sectors: new Map(), lengths: [{ value: 0 }] };
       this.#setName(name, file);
-    } else if (file !== null && /^w/.test(String(flags ?? 'r'))) {
+    } else if (file !== null && (typeof flags === 'number' ? flags & fs.constants.O_TRUNC : /^w/.test(`${flags}`))) {
       throw new Error('the simulated disk does not know how to open a file that exists for replacing it');
     }
-    this.#open.set(descriptor, { file, position: 0 }); // closed descriptors are used again
+    const syncsWrites = typeof flags === 'number' && (flags & fs.constants.O_DSYNC) !== 0;
+    this.#open.set(descriptor, { file, syncsWrites, position: 0 }); // closed descriptors are used again
   }
 
   #current(name: string): DiskFile | null {
