@@ -73,7 +73,7 @@ export function writeServer(exposition: Exposition, sources: Sources): void {
   const { journal, snapshot } = files;
   gauge('petstore_journal_bytes', 'Length of the journal.', journal.bytes);
   gauge('petstore_journal_last_record', 'Number of the last record on disk.', journal.durable);
-  gauge('petstore_journal_last_sync_duration_seconds', 'Duration of the last sync of the journal.',
+  gauge('petstore_journal_last_sync_duration_seconds', 'Duration of the last sync of the journal, and the write before.',
     journal.lastSyncMs / 1000);
   counter('petstore_journal_failures_total', 'Failed or hanging writes and syncs of the journal.', journal.failures);
   gauge('petstore_journal_stalled', 'Whether the disk makes no progress.', Number(journal.isStalled));
