@@ -24,11 +24,11 @@ const ids = all.map(({ id }) => id);
 
 const help = `Usage: npm run bench:bursts [-- options]
 
-Compares the CPU time of this project's own server with that of bare node:http that returns the same bytes, and with
-other builds of the server. All of them run at the same time and receive bursts of a few hundred requests in turn; the
-10th percentile of the bursts is compared. This resolves small differences, also on a machine that does other things.
-About a minute for each workload. Judge by the first and the third column: Linux measures CPU time, but divides it into
-user and system by few samples.
+Compares the CPU time of this project's own server with that of bare node:http that returns the same bytes, of a plain
+handler that does the same for a read, and of other builds of the server. All of them run at the same time and receive
+bursts of a few hundred requests in turn; the 10th percentile of the bursts is compared. This resolves small
+differences, also on a machine that does other things. About a minute for each workload. Judge by the columns with CPU:
+Linux measures CPU time, but divides it into user and system by few samples.
 
   --build DIR      compare also the build in this folder: the dist/ of another worktree; can be repeated
   --workload NAME  measure only this workload; can be repeated:
@@ -63,19 +63,24 @@ await runCommand('bench:bursts', async () => {
   const here = machine();
   progress(`filling a data folder for ${ours}`);
   const targets = await ownTargets({ builds: given.build ?? [] });
-  const results = chosen.flatMap((workload) => targets.map((target) => ({
-    ...{ workload: workload.title, target: target.name, samples: [] as BurstSample[] },
-  })));
+  const measured = chosen.map((workload) => ({
+    workload,
+    rows: targets.filter((target) => target.workloads.includes(workload)).map((target) => ({
+      ...{ target, samples: [] as BurstSample[] },
+    })),
+  }));
   for (let pass = 1; pass <= processes; pass++) {
-    for (const [i, workload] of chosen.entries()) {
+    for (const { workload, rows } of measured) {
       progress(`process ${pass} of ${processes} of each server`, workload.title);
       const sessions: Session[] = [];
-      for (const target of targets) sessions.push(await target.start(workload));
+      for (const { target } of rows) sessions.push(await target.start(workload));
       const samples = await measureTargets(sessions, workload, bursts);
-      for (const [j, sample] of samples.entries()) results[i * targets.length + j]!.samples.push(sample);
+      for (const [i, { samples: all }] of rows.entries()) all.push(samples[i]!);
     }
   }
   endProgress();
+  const results = measured.flatMap(({ workload, rows }) =>
+    rows.map(({ target, samples }) => ({ workload: workload.title, target: target.name, samples })));
   console.log([
     resultTable(results, columns),
     `The 10th percentile of ${bursts.counted} bursts of ${bursts.requests} requests, per request. Median ` +

@@ -24,11 +24,11 @@ const flags = {
 const help = `Usage: npm run bench [-- --quick]
        npm run bench:peers [-- --quick | --readme]
 
-Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic: about
-three minutes. With the peers also with servers that one could use instead: fastify and express with SQLite; fastify,
-hono, polka, node:http and Go in memory: about fifteen minutes, and the first run installs them. bench/peers/ shows how
-each is set up. Judge by the ratios of user CPU per request: requests per second vary with the load of the
-machine.
+Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic, and
+with a plain handler that does the same for a read in one file: about three minutes. With the peers also with servers
+that one could use instead: fastify and express with SQLite; fastify, hono, polka and Go in memory: about fifteen
+minutes, and the first run installs them. bench/peers/ shows how each is set up. Judge by the ratios of user CPU per
+request: requests per second vary with the load of the machine.
 
   --quick   one short run that shows that everything works; its figures are worth little
   --readme  with the peers: write the short tables to README.md and the full one to docs/benchmarks.md

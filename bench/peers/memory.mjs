@@ -4,9 +4,9 @@ import {
   validKey,
 } from './contract.mjs';
 
-/** The first animals, with ids 1, 2, 3, … in order. */
-export function openMemoryPets() {
-  const pets = firstPets();
+/** The first animals, with ids 1, 2, 3, … in order, each as `form` returns it. */
+export function openMemoryPets(form = (pet) => pet) {
+  const pets = firstPets().map(form);
   const ofStatus = (status) => pets.filter((pet) => pet.status === status);
   const byStatus = new Map(['available', 'pending', 'sold'].map((status) => [status, ofStatus(status)]));
   return {
@@ -72,16 +72,22 @@ export function admit(authorization, address) {
   return key === undefined ? { headers, error: errors.noKey } : { headers };
 }
 
-/** The response to a list with these parameters: its body and its headers. */
-export function respondToList(pets, parameters) {
-  const limit = Number(parameters.get('limit') ?? 20);
-  const after = Number(parameters.get('after') ?? 0);
-  const status = parameters.get('status') ?? undefined;
+/** The parameters of a list; undefined if they are not valid. */
+export function parametersOf(query) {
+  const limit = Number(query.get('limit') ?? 20);
+  const after = Number(query.get('after') ?? 0);
+  const status = query.get('status') ?? undefined;
   const isValid = limit >= 1 && limit <= 100 && Number.isSafeInteger(limit) && Number.isSafeInteger(after)
     && [undefined, 'available', 'pending', 'sold'].includes(status);
-  if (!isValid) return { body: errors.invalidParameter, headers: {} };
-  const page = pets.page({ limit, after, status });
-  const headers = page.more ? { Link: nextLink({ limit, status }, page.pets.at(-1).id) } : {};
+  return isValid ? { limit, after, status } : undefined;
+}
+
+/** The response to a list with this query: its body and its headers. */
+export function respondToList(pets, query) {
+  const parameters = parametersOf(query);
+  if (parameters === undefined) return { body: errors.invalidParameter, headers: {} };
+  const page = pets.page(parameters);
+  const headers = page.more ? { Link: nextLink(parameters, page.pets.at(-1).id) } : {};
   return { body: page.pets, headers };
 }
 

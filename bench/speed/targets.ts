@@ -29,6 +29,8 @@ export const observed = {
   [`${ours} with metrics`]: ['--metrics', '127.0.0.1:0'],
 } as const;
 export const baseline = 'node:http';
+/** What our server does for a read, in one file without any structure. */
+export const plain = 'plain handler';
 const baselinePath = fileURLToPath(new URL('baseline.mjs', import.meta.url));
 const peersFolder = new URL('../peers/', import.meta.url);
 
@@ -39,7 +41,7 @@ const peersFolder = new URL('../peers/', import.meta.url);
 const onePerDay: KeyLimits = { perMinute: unlimited.perMinute, perDay: 1 };
 
 /**
- * The baseline and our own server: all return the same bytes. If `isObserved`, also our server with a log and metrics;
+ * The baseline, our own server and the plain handler. If `isObserved`, also our server with a log and metrics;
  * `builds` are the folders of other builds of it.
  *
  * @throws NotStarted if our own server is not built
@@ -65,6 +67,10 @@ export async function ownTargets(
       },
     },
     { name: ours, workloads: [...reads, ...creates], start: () => start() },
+    {
+      ...{ name: plain, workloads: reads, lacks: 'creates; bans' },
+      start: () => startFilledPeer(peerCommand('plain.mjs')),
+    },
     ...withObserved.map(([name, flags]) => ({ name, workloads: [list], start: () => start(...flags) })),
     ...builds.map((dist) => ({ name: dist, workloads: [...reads, ...creates], start: () => startOf(resolve(dist)) })),
   ];
@@ -120,6 +126,14 @@ export function startPeer(
   return ServerProcess.start(command, { ...env, BENCH_TRUST_PROXY: '1' });
 }
 
+/** Starts a peer with the first animals and the keys of the bench. */
+async function startFilledPeer(command: readonly string[], store?: string): Promise<Session> {
+  const [key, spentKey] = ['key-that-is-never-refused', 'key-with-one-request-per-day'];
+  const keys = [{ key, ...unlimited }, { key: spentKey, ...onePerDay }];
+  const process = await startPeer(command, temporaryFolder(thisProcess), animals, keys, store);
+  return { process, baseUrl: process.address, key, spentKey };
+}
+
 /** The command of a peer in ../peers/. */
 export function peerCommand(file: string): readonly string[] {
   return nodeCommand(fileURLToPath(new URL(file, peersFolder)));
@@ -127,12 +141,9 @@ export function peerCommand(file: string): readonly string[] {
 
 /** The alternatives to our server. `unusable`: why they could not be installed. */
 export function peers(unusable: string | undefined): readonly Target[] {
-  const [key, spentKey] = ['key-that-is-never-refused', 'key-with-one-request-per-day'];
-  const keys = [{ key, ...unlimited }, { key: spentKey, ...onePerDay }];
   const start = (command: () => readonly string[], store?: string) => async (): Promise<Session> => {
     if (unusable !== undefined) throw new NotStarted(unusable);
-    const process = await startPeer(command(), temporaryFolder(thisProcess), animals, keys, store);
-    return { process, baseUrl: process.address, key, spentKey };
+    return startFilledPeer(command(), store);
   };
   const node = (file: string, store?: string) => start(() => peerCommand(file), store);
   const windows = "windows that start by the clock (they start with a key's first request)";
@@ -147,7 +158,6 @@ export function peers(unusable: string | undefined): readonly Target[] {
     { name: 'fastify in memory', ...inMemory, start: node('fastify.mjs', 'memory') },
     { name: 'hono in memory', ...inMemory, start: node('hono.mjs') },
     { name: 'polka in memory', ...inMemory, start: node('polka.mjs') },
-    { name: 'node:http in memory', ...inMemory, start: node('node-http.mjs') },
     { name: 'Go net/http in memory', ...inMemory, start: start(goCommand) },
   ];
 }

@@ -1,4 +1,4 @@
-// Go's net/http with keys and limits, animals in memory: the same as ../node-http.mjs, which shares the meaning of the BENCH_ variables.
+// Go's net/http with keys and limits, animals in memory: see ../contract.mjs for the BENCH_ variables.
 package main
 
 import (
