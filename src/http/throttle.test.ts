@@ -147,15 +147,21 @@ test('releases 16 connections in each turn, and holds the rest again if these ta
   assert.deepEqual(events.slice(32).sort(), names.sort());
 });
 
-test('when a connection is destroyed, holds the trusted ones until the turn has ended', async (t) => {
-  const { throttle, held, add } = setUp(t);
+test('when a connection is destroyed, holds the trusted ones until the turn has ended, and the others longer', async (t) => {
+  const { throttle, held, add, take, turns } = setUp(t);
   const [a, b] = add('a', 'b', 'c');
   throttle.setTrusted(b!, true);
   throttle.delete(a!);
   throttle.holdAll();
+  take(5);
   assert.deepEqual([...held], ['b', 'c']);
   await endOfTurn();
   assert.deepEqual([...held], ['c']);
+  await turns();
+  t.mock.timers.tick(49); // although no trusted connection has had a request
+  assert.deepEqual([...held], ['c']);
+  t.mock.timers.tick(1);
+  assert.deepEqual([...held], []);
 });
 
 test('releases a held connection when its request turns out to have a valid key', async (t) => {
