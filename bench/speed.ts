@@ -2,6 +2,7 @@
  * `npm run bench` and `npm run bench:peers` (--peers): the cost of this project's server, compared with bare
  * `node:http` and other servers.
  */
+import { integer } from '../conformance/options.ts';
 import { NotStarted } from '../harness/program.ts';
 import {
   helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
@@ -17,12 +18,13 @@ import { animals, creates, reads, workloads } from './speed/workloads.ts';
 const flags = {
   peers: { type: 'boolean', default: false },
   readme: { type: 'boolean', default: false },
+  processes: { type: 'string', default: String(thoroughRun.processes) },
   quick: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-const help = `Usage: npm run bench [-- --quick]
-       npm run bench:peers [-- --quick | --readme]
+const help = `Usage: npm run bench [-- options]
+       npm run bench:peers [-- options]
 
 Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic, and
 with a plain handler that does the same for a read in one file: about three minutes. With the peers also with servers
@@ -30,6 +32,8 @@ that one could use instead: fastify and express with SQLite; fastify, hono, polk
 minutes, and the first run installs them. bench/peers/ shows how each is set up. Judge by the ratios of user CPU per
 request: requests per second vary with the load of the machine.
 
+  --processes N
+            fresh processes of each server (default ${thoroughRun.processes})
   --quick   one short run that shows that everything works; its figures are worth little
   --readme  with the peers: write the short tables to README.md and the full one to docs/benchmarks.md
   --help
@@ -40,7 +44,8 @@ ${helpEnd('speed')} The peers: peers.json.
 await runCommand('bench', async () => {
   const given = readFlags(process.argv.slice(2), flags);
   if (given.help === true) return void process.stdout.write(help);
-  const settings = given.quick ? quickRun : thoroughRun;
+  const processes = integer('--processes', given.processes, 1, 100);
+  const settings = given.quick ? quickRun : { ...thoroughRun, processes };
   const name = given.peers ? 'peers' : 'speed';
   const file = resultsFile(name);
   const here = machine();
