@@ -49,8 +49,21 @@ export function isStdout(path: string): boolean {
   }
 }
 
-/** Paths of descriptors that are open already: of a file that the shell has just created. */
-const descriptorPath = /^\/(dev\/(fd\/|std)|proc\/)/;
+/** The path of a descriptor of this process: of a file that the shell has just created. */
+const descriptorPath = /^\/(?:dev|proc\/self)\/(?:fd\/(\d+)|stdout|stderr)$/;
+
+/** Whether a path is that of a descriptor that is open for writing. */
+function isOpenForWriting(path: string): boolean {
+  const match = descriptorPath.exec(path);
+  if (match === null) return false;
+  const descriptor = match[1] ?? (path.endsWith('out') ? 1 : 2);
+  try {
+    writeSync(Number(descriptor), '');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * A file, with mode 0600, that a command writes in one go: it appears, or replaces the one of its name, complete or not
@@ -66,7 +79,7 @@ export class OutputFile {
   /** `replaces`: whether the file may exist already. A file of a data folder is never replaced. */
   constructor(path: string, replaces: boolean) {
     this.#given = path;
-    this.#replaces = replaces || descriptorPath.test(path);
+    this.#replaces = replaces || isOpenForWriting(path);
     this.#path = path;
     this.#path = this.#checkedPath();
     // Two commands may write the same file at the same time.

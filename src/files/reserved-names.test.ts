@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
-  copyFileSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
+  closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -137,6 +138,23 @@ test('what appears while a file is written is not replaced', async (t) => {
   forced.discard();
   assert.deepEqual(contentOf(folder).get('orders.json'), 'of somebody else');
   assert.deepEqual(readdirSync(folder).sort(), ['keys.json', 'orders.json']);
+});
+
+test('the path of a descriptor replaces a file only if it is one, and is open for writing', async (t) => {
+  if (!existsSync('/proc/self/fd')) return t.skip('there is no /proc/self/fd');
+  const path = join(temporaryFolder(t), 'file');
+  writeFileSync(path, 'old');
+  for (const folder of ['/dev/fd', '/proc/self/fd']) {
+    for (const flags of ['r', 'r+']) {
+      writeFileSync(path, 'old');
+      const descriptor = openSync(path, flags);
+      if (flags === 'r+') await write(`${folder}/${descriptor}`, false);
+      else await assert.rejects(write(`${folder}/${descriptor}`, false), /exists; name another file/);
+      assert.equal(readFileSync(path, 'utf8'), flags === 'r+' ? 'new' : 'old');
+      closeSync(descriptor);
+    }
+  }
+  await assert.rejects(write(`/proc/self/root${path}`, false), /exists; name another file/);
 });
 
 test('/dev/stdout is stdout, whatever that is', () => {

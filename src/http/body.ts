@@ -22,10 +22,16 @@ export class Body {
   /** Settles what `read` returned, if the body is complete or refused. */
   #settle = (): void => {};
   #onExcess = (): void => {};
-  #onPiece = (): void => {};
+  readonly #onPiece: () => void;
 
-  /** `sendContinue` requests the body with `100 Continue`; null if the client does not wait for that. */
-  constructor(message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null) {
+  /**
+   * `sendContinue` requests the body with `100 Continue`; null if the client does not wait for that. `onPiece` is called
+   * for each piece that is received.
+   */
+  constructor(
+    message: IncomingMessage, declaredBytes: number | null, sendContinue: (() => void) | null, onPiece: () => void,
+  ) {
+    this.#onPiece = onPiece;
     this.#message = message;
     this.#declaredBytes = declaredBytes;
     this.#isExpecting = message.headers.expect !== undefined; // whatever it expects
@@ -74,14 +80,10 @@ export class Body {
     });
   }
 
-  /**
-   * Discards the whole body. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB, and `onPiece` for
-   * each piece of any body.
-   */
-  discard(onExcess: () => void, onPiece = (): void => {}): void {
+  /** Discards the whole body. Calls `onExcess` if a chunked body turns out to be larger than 64 KiB. */
+  discard(onExcess: () => void): void {
     this.#kept = null;
     this.#onExcess = onExcess;
-    this.#onPiece = onPiece;
   }
 
   /** Called when the connection is closed. */

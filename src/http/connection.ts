@@ -69,7 +69,7 @@ export class Connection implements Throttled {
   #sending: ServerResponse | null = null;
   /** Over TLS: how many idle timeouts have passed since the response was written. */
   #timeouts = 0;
-  /** Whether the latest request had a valid key. */
+  /** Whether the latest request had a valid key that was within its limits. */
   #isTrusted = false;
   /** Whether the throttle holds the connection. */
   #isHeld = false;
@@ -170,11 +170,10 @@ export class Connection implements Throttled {
     this.#spend();
     if (++this.#unanswered > maxUnanswered) this.#destroy();
     if (socket.destroyed) return void message.resume();
-    const request = new Request(message, response, this.#address);
+    const request = new Request(message, response, this.#address, () => this.#received());
     // Only counted: Node keeps it until the socket is closed.
-    if (this.#isClosing) request.body?.discard(() => {}, () => this.#discarded());
+    if (this.#isClosing) request.body?.discard(() => {});
     else this.#latest = request.body === null ? null : request;
-    if (request.body !== null && !this.#isTrusted) message.on('data', () => this.#spend());
     if (this.#handled === null && !this.#isClosing && !this.#isHeld) return this.#handle(request, response, 0);
     this.#waiting.push({ request, response, arrivedAt: this.#context.monotonic() });
     const handledBytes = this.#handled?.retainedBytes ?? 0;
@@ -187,6 +186,12 @@ export class Connection implements Throttled {
   #spend(): void {
     if (this.#isTrusted) this.#context.throttle.beginTrusted();
     else this.#context.throttle.beginUntrusted(this);
+  }
+
+  /** Called for each piece of a body. */
+  #received(): void {
+    if (this.#isClosing) this.#discarded();
+    else this.#spend();
   }
 
   /** Called for what arrives after our side was closed. Destroys the connection when that is too much. */
@@ -246,8 +251,9 @@ export class Connection implements Throttled {
     const socket = this.#socket;
     if (socket.destroyed) return;
     const { stopping, keepAlive, throttle } = this.#context;
-    const hasKey = typeof reply.about?.key === 'string';
-    if (hasKey !== this.#isTrusted) throttle.setTrusted(this, (this.#isTrusted = hasKey));
+    const { key = null, refusedBy = null } = reply.about ?? {};
+    const isTrusted = key !== null && refusedBy === null;
+    if (isTrusted !== this.#isTrusted) throttle.setTrusted(this, (this.#isTrusted = isTrusted));
     const isLast = mustClose || stopping || !request.mayBeFollowed || request.body?.isDiscardable === false;
     const end = isLast ? () => this.#close() : this.#waiting.length === 0 ? this.#end : null;
     if (end !== null) {
@@ -289,7 +295,7 @@ export class Connection implements Throttled {
     const socket = this.#socket;
     this.#isClosing = true;
     this.#waiting.length = 0;
-    this.#latest?.body?.discard(() => {}, () => this.#discarded());
+    this.#latest?.body?.discard(() => {});
     socket.pause();
     socket.end(() => {
       this.#lingerUntil = socket.bytesRead + lingerBytes;

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import {
-  assertEchoed, assertRefused, blockUntilReleased, echo, get, json, kib, post, respond401, settle,
+  assertEchoed, assertRefused, blockUntilReleased, chunkedPost, echo, get, json, kib, post, respond401, settle,
   startServer, test, testOnce, testOverTls, waitForEvent, type TestServer,
 } from '../testing/wire.ts';
 
@@ -367,6 +367,47 @@ test('serves clients with a key while requests without one rest, and these after
   }
   assert.equal((await first.response()).body, '"/next"');
   assert.equal((await second.response()).body, '"/new"');
+  t.mock.timers.reset();
+});
+
+testOnce('counts the body of a request without a key that follows one with a key', async (t) => {
+  let [now, step] = [0, 0];
+  const about = { operation: null, key: 'k1', unauthenticated: null, refusedBy: null };
+  const server = await startServer(t, async ({ path }) => (path === '/key' ? { ...json(path), about } : json(path)), {
+    monotonic: () => (now += step),
+  });
+  const [client, trusted] = [server.connect(), server.connect()];
+  for (const each of [client, trusted]) await (await each.send(get('/key'))).response();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  step = 1;
+  await client.send(chunkedPost, '1\r\na\r\n'.repeat(20));
+  assert.equal((await client.response()).status, 200);
+  const other = await server.connect().send(get('/other'));
+  for (let i = 0; i < 5; i += 1) await (await trusted.send(get('/key'))).response();
+  assert.equal(other.unreadBytes, 0, 'it is held');
+  t.mock.timers.tick(10_000);
+  assert.equal((await other.response()).body, '"/other"');
+  t.mock.timers.reset();
+});
+
+testOnce('does not prefer a client whose key has used up its limit', async (t) => {
+  let now = 0;
+  const server = await startServer(t, ({ path }) => {
+    if (path === '/slow') now += 5;
+    const refusedBy = path === '/limited' ? 'minute' : null;
+    const about = { operation: null, key: 'k1', unauthenticated: null, refusedBy } as const;
+    return path === '/slow' ? json(path) : { ...json(path), about };
+  }, { monotonic: () => now });
+  const limited = server.connect();
+  for (const path of ['/key', '/limited']) await (await limited.send(get(path))).response();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const slow = await server.connect().send(get('/slow'), get('/slow'));
+  await slow.response();
+  await limited.send(get('/key'));
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(limited.unreadBytes, 0, 'it is held');
+  t.mock.timers.tick(10_000);
+  assert.equal((await limited.response()).body, '"/key"');
   t.mock.timers.reset();
 });
 

@@ -38,7 +38,8 @@ export class Request {
   readonly #message: IncomingMessage;
   readonly #headMemory: number;
 
-  constructor(message: IncomingMessage, response: ServerResponse, address: string) {
+  /** `onPiece` is called for each piece of the body that is received. */
+  constructor(message: IncomingMessage, response: ServerResponse, address: string, onPiece: () => void) {
     const { headers, rawHeaders, httpVersion, method = '', url = '' } = message;
     this.address = address;
     this.httpVersion = httpVersion;
@@ -64,7 +65,7 @@ export class Request {
     const hasBody = coding !== undefined || (length !== undefined && !/^0+$/.test(length));
     const isAwaited = httpVersion === '1.1' && continueExpectation.isIn(expect);
     const sendContinue = isAwaited ? () => response.writeContinue() : null;
-    this.body = hasBody ? new Body(message, coding === undefined ? Number(length) : null, sendContinue) : null;
+    this.body = hasBody ? new Body(message, coding === undefined ? Number(length) : null, sendContinue, onPiece) : null;
   }
 
   /** Whether the whole message has been received. */

@@ -164,6 +164,21 @@ test('when a connection is destroyed, holds the trusted ones until the turn has 
   assert.deepEqual([...held], []);
 });
 
+test('holds the trusted ones until the turn has ended when the others have taken more than 10 ms of it', async (t) => {
+  const { throttle, held, add, take, turns } = setUp(t);
+  const [a] = add('a', 'b');
+  throttle.setTrusted(a!, true);
+  take(9);
+  assert.deepEqual([...held], ['b']);
+  take(2);
+  assert.deepEqual([...held], ['b', 'a']);
+  await endOfTurn();
+  assert.deepEqual([...held], ['b']);
+  await turns();
+  t.mock.timers.tick(1); // no trusted connection has had a request
+  assert.deepEqual([...held], []);
+});
+
 test('releases a held connection when its request turns out to have a valid key', async (t) => {
   const { throttle, held, add, take } = setUp(t);
   const [a] = add('a', 'b');

@@ -5,11 +5,12 @@
  * end even if the connection is destroyed meanwhile. A chunk of 2,400 requests takes 6 ms and more, and up to 3 MB
  * until the turn has ended. If hundreds of connections send such chunks, a turn takes seconds and exhausts the memory.
  *
- * The idea. A connection is trusted if its latest request had a valid key. When the other connections have taken 2 ms
- * of a turn, they are held: nothing is read from them, and none of their requests begins. After a multiple of the time
- * that the turn took, they are released, a few in each turn: first those that have taken no time yet, the newest first,
- * so that a new client does not wait behind all attackers; then the others, in the order in which they were held. When
- * a connection is destroyed because it sends too much, the trusted ones are held too until the turn has ended.
+ * The idea. A connection is trusted if its latest request had a valid key that was within its limits. When the other
+ * connections have taken 2 ms of a turn, they are held: nothing is read from them, and none of their requests begins.
+ * After a multiple of the time that the turn took, they are released, a few in each turn: first those that have taken no
+ * time yet, the newest first, so that a new client does not wait behind all attackers; then the others, in the order in
+ * which they were held. When they have taken 10 ms, or a connection is destroyed because it sends too much, the trusted
+ * ones are held too until the turn has ended.
  *
  * The invariants.
  * - Each connection is in one of the sets. While one is held, all that are not trusted are, except those that have
@@ -27,6 +28,8 @@ export interface Throttled {
 
 /** How much of a turn the connections that are not trusted may take. */
 const maxTurnMs = 2;
+/** When they have taken so much, the trusted ones are held too, until the turn has ended. */
+const maxLongTurnMs = 10;
 /** They are held so many times as long as such a turn, if a trusted connection had a request in the last second. */
 const holdFactor = 10;
 /** To parse what they sent and then to close their sockets takes Node up to so many times what is measured. */
@@ -53,6 +56,8 @@ export class Throttle {
   #trustedAt = -Infinity;
   #isInTurn = false;
   #beganAt = 0;
+  /** Whether a connection was destroyed in this turn because it has sent too much. */
+  #isFlooded = false;
   /** Whether all connections are held until the turn has ended. */
   #holdsAll = false;
   /** Whether new connections are held, too. */
@@ -98,6 +103,7 @@ export class Throttle {
     this.#lastAt = now;
     this.#awaitEndOfTurn();
     if (this.#spentMs > maxTurnMs) this.#holdUntrusted();
+    if (this.#spentMs > maxLongTurnMs) this.#holdAll(); // a trusted one may send what is expensive without a key, too
   }
 
   /** Called before a trusted connection begins something, so that its time is not counted as time of the others. */
@@ -107,10 +113,15 @@ export class Throttle {
   }
 
   /**
-   * Holds all connections until the turn has ended: one was destroyed because it has sent too much, and Node still
-   * parses what it has sent.
+   * Holds all connections until the turn has ended. Called when one was destroyed because it has sent too much, and Node
+   * still parses what it has sent.
    */
   holdAll(): void {
+    this.#isFlooded = true;
+    this.#holdAll();
+  }
+
+  #holdAll(): void {
     this.#awaitEndOfTurn();
     if (this.#holdsAll) return;
     this.#holdsAll = true;
@@ -126,7 +137,7 @@ export class Throttle {
   }
 
   #endTurn(): void {
-    const [beganAt, spentMs, wasFlooded] = [this.#beganAt, this.#spentMs, this.#holdsAll];
+    const [beganAt, spentMs, wasFlooded] = [this.#beganAt, this.#spentMs, this.#isFlooded];
     if (this.#isHolding && this.#timer === undefined) {
       // Node closes destroyed sockets at the end of the turn, after this.
       setImmediate(() => this.#scheduleRelease(beganAt, spentMs, wasFlooded));
@@ -134,6 +145,7 @@ export class Throttle {
     this.#spentMs = 0;
     this.#lastAt = null;
     this.#isInTurn = false;
+    this.#isFlooded = false;
     if (!this.#holdsAll) return;
     this.#holdsAll = false;
     for (const connection of this.#trusted) connection.release();
