@@ -49,7 +49,8 @@ without the first tenth of the responses; memory is measured after the load.`,
 /** The README's tables: user CPU compared with the baseline, and durable creates compared with ours. */
 export function shortTables({ results, processes }: Report): string {
   const targets = [...new Set(results.map(({ target }) => target))];
-  const durable = targets.filter((target) => target !== ours && find(results, creates[0]!.title, target) !== undefined);
+  const isDurable = (target: string): boolean => find(results, creates[0]!.title, target) !== undefined;
+  const durable = targets.filter((target) => target !== ours && target !== baseline && isDurable(target));
   type Cell = (title: string, target: string) => string;
   const matrix = (corner: string, rows: readonly string[], columns: readonly Workload[], cell: Cell) =>
     table([corner, ...columns.map(({ title }) => title)], rows.map((target) =>
