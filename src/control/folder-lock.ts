@@ -235,7 +235,7 @@ async function highestLock(folder: string): Promise<{ highest: number; socketPat
     const highest = lockNumbers(folder).at(-1) ?? 0;
     const socketPath = join(folder, `lock.${highest}`);
     const file = highest === 0 ? undefined : lstatSync(socketPath, { throwIfNoEntry: false });
-    if (file?.isFile() || file?.isDirectory()) throw new OperatorError(`${socketPath} is not a socket; remove it`);
+    if (file?.isSocket() === false) throw new OperatorError(`${socketPath} is not a socket; remove it`);
     const holder = highest === 0 ? 'dead' : await holderOf(socketPath);
     if (holder === 'dead') return { highest, socketPath, held: null };
     if (lockNumbers(folder).at(-1) !== highest) continue; // the lock was taken meanwhile
