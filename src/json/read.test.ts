@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { anyCharacter } from '../testing/strings.ts';
-import { JsonArray, JsonNumber, JsonObject, readJson, type JsonValue } from './read.ts';
+import { JsonArray, JsonNumber, JsonObject, readJson, useJson, type JsonValue } from './read.ts';
 import { JsonSyntaxError } from './source.ts';
 
 const read = (text: string): JsonValue => readJson(Buffer.from(text));
@@ -81,6 +81,25 @@ const { jsonText } = fc.letrec<{ jsonText: string; value: string; array: string;
 
 test('every JSON text has the value that JSON.parse returns', () => {
   fc.assert(fc.property(jsonText, (text) => assert.deepEqual(plain(read(text)), parsed(text)?.value)), { numRuns: 1000 });
+});
+
+test('the same memory serves one text after the other, and a text that is read meanwhile has its own', () => {
+  const use = <T>(text: string, read: (value: JsonValue) => T): T => useJson(Buffer.from(text), read);
+  fc.assert(
+    fc.property(jsonText, jsonText, (one, other) => {
+      assert.throws(() => use('{"a":[1,{"b":', plain), JsonSyntaxError);
+      assert.deepEqual(use(`${'['.repeat(500)}1${']'.repeat(500)}`, (value) => value instanceof JsonArray), true);
+      assert.deepEqual(use(one, plain), parsed(one)!.value);
+      const both = use(one, (value) => [use(other, plain), plain(value)]);
+      assert.deepEqual(both, [parsed(other)!.value, parsed(one)!.value]);
+    }),
+    { numRuns: 300 },
+  );
+  const late = use('{"a":1}', (value) => value);
+  use('{"b":2}', () => {});
+  assert(late instanceof JsonObject);
+  assert.deepEqual([late.get('a'), late.get('b')], [undefined, undefined]);
+  assert.throws(() => use('{"a":1}', () => assert.fail('of the caller')), /of the caller/);
 });
 
 test('what JSON.stringify writes is read back, indented or not', () => {

@@ -97,6 +97,27 @@ export function readJson(bytes: Uint8Array): JsonValue {
   return valueAt(tape, 0);
 }
 
+/** The cells of the last text that `useJson` has read: a new array takes longer than to read a short text. */
+let spareCells: Int32Array | undefined;
+/** More than a request of 64 KiB needs. */
+const maxSpareCells = 2 ** 18;
+
+/**
+ * Reads a text as `readJson` does, and returns what `use` returns for its value. Afterwards, that value cannot be read
+ * any more, because the next text needs its memory.
+ */
+export function useJson<T>(bytes: Uint8Array, use: (value: JsonValue) => T): T {
+  const tape = new Tape(new Source(bytes), spareCells);
+  spareCells = undefined; // `use` may read another text
+  try {
+    scan(tape);
+    return use(valueAt(tape, 0));
+  } finally {
+    const cells = tape.release();
+    if (cells.length <= maxSpareCells) spareCells = cells;
+  }
+}
+
 const [openBracket, openBrace, closeBrace, comma, colon] = [0x5b, 0x7b, 0x7d, 0x2c, 0x3a];
 
 /** Fills the tape. Throws JsonSyntaxError. */

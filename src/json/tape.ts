@@ -14,18 +14,30 @@ import { stringBetween } from './tokens.ts';
 /** The number of cells of a name. The next cell is the first of the value. */
 export const nameCells = 5;
 
+const noCells = new Int32Array(0);
+
 export class Tape {
   readonly source: Source;
-  cells = new Int32Array(64);
+  cells: Int32Array;
   length = 0;
   readonly #nameHash = new NameHash();
   /** The first name of each chain, or 0. The upper bits of a hash are the number of its chain. */
   #chains: Int32Array | null = null;
   readonly #shift: number;
 
-  constructor(source: Source) {
+  /** `cells` may have any values. */
+  constructor(source: Source, cells: Int32Array = new Int32Array(64)) {
     this.source = source;
+    this.cells = cells;
     this.#shift = Math.clz32((source.length >> 3) | 3); // a member has at least 5 bytes
+  }
+
+  /** Returns the cells, for another tape. No value of this one can be read any more. */
+  release(): Int32Array {
+    const { cells } = this;
+    this.cells = noCells;
+    this.#chains = null;
+    return cells;
   }
 
   /** Adds a cell. Returns its index. */

@@ -1,8 +1,8 @@
 import { ApiError } from '../domain/api-error.ts';
-import { readNewPet } from '../domain/pet.ts';
+import { readNewPet, type NewPet } from '../domain/pet.ts';
 import { bytesOf } from '../http/reply.ts';
 import { decimal } from '../json/decimal.ts';
-import { readJson, type JsonValue } from '../json/read.ts';
+import { useJson } from '../json/read.ts';
 import { JsonSyntaxError } from '../json/source.ts';
 import type { PetStore } from '../store/pet-store.ts';
 import { getPetRemoval } from './get-pet.ts';
@@ -15,7 +15,7 @@ export function createPet(pets: PetStore, basePath: string): Operation {
     takesJson: true,
     begin({ now }) {
       return async (body) => {
-        const { id, line } = await pets.create(readNewPet(parse(body)));
+        const { id, line } = await pets.create(newPetIn(body));
         // Location is useful only as long as getPet exists.
         const headers = now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [];
         return { status: 201, headers, body: bytesOf(line) };
@@ -24,9 +24,9 @@ export function createPet(pets: PetStore, basePath: string): Operation {
   };
 }
 
-function parse(body: Buffer): JsonValue {
+function newPetIn(body: Buffer): NewPet {
   try {
-    return readJson(body);
+    return useJson(body, readNewPet);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new ApiError('malformed_json', `The body is not JSON: ${error.message}.`);
