@@ -156,6 +156,8 @@ export class Overload {
    * @throws NotStarted if a response was wrong or missing, or if the server has ended
    */
   async survive(kind: Attack, connections: number, responses: number, newcomer = false): Promise<Latencies> {
+    // The server learns late that connections are closed from which it does not read. Until then they keep others out.
+    while (newcomer && (await this.#connections()) > 1);
     this.#client.begin();
     const attacker = await attack(this.#owner, this.server.address, kind, connections);
     if (newcomer) {
@@ -166,8 +168,6 @@ export class Overload {
     }
     const latencies = await this.#client.end(responses);
     await attacker.kill();
-    // The server learns later that connections are closed from which it does not read. Until then they keep others out.
-    while ((await this.#connections()) > 1);
     return latencies;
   }
 
