@@ -305,32 +305,6 @@ test('a record is not confirmed if the lock is lost while it is written, and not
   await assert.rejects(journal.close(), LockLostError);
 });
 
-test('the check of the lock after a group counts for the next write for 1 ms', async (t) => {
-  const folder = temporaryFolder(t);
-  let [now, isHeld] = [0, true];
-  t.mock.method(performance, 'now', () => now);
-  const { journal, applied } = await openJournal(folder, 0, {
-    ...undisturbed,
-    async checkLock() {
-      if (!isHeld) throw new LockLostError('lost');
-    },
-  });
-  await journal.append(pet(1));
-  const before = contentOf(join(folder, 'pets.1.journal'));
-  isHeld = false;
-  now = 1.1;
-  await assert.rejects(journal.append(pet(2)), LockLostError);
-  assert(contentOf(join(folder, 'pets.1.journal')).equals(before), 'nothing was written');
-  isHeld = true;
-  await journal.append(pet(3));
-  isHeld = false;
-  await assert.rejects(journal.append(pet(4)), LockLostError, 'it was written, but not confirmed');
-  assert.deepEqual(applied, [1, 3]);
-  isHeld = true;
-  await journal.close();
-  assert.deepEqual(linesOf(join(folder, 'pets.1.journal')).flatMap(({ pet }) => pet?.id ?? []), [1, 3]);
-});
-
 type Step = readonly ['append', number] | readonly ['probe' | 'rotate' | 'snapshot' | 'crash' | 'reopen'];
 
 test('no confirmed record is lost, and the journal opens again, after any failures and kills', async (t) => {

@@ -24,8 +24,7 @@
  *   because the kernel may treat pages as written that never reached the disk. If the process ends before the repair,
  *   the next start writes everything again that no line shows to have been synced.
  * - A segment gets its name only when everything before it is on disk. So a crash can damage only the last segment.
- * - Nothing is written if this process does not hold the lock of the folder any more. The check after a group also
- *   counts for a next group that is written within 1 ms.
+ * - Nothing is written if this process does not hold the lock of the folder any more.
  * - A group is confirmed only if the lock and the segments still have their names after its sync. If a segment does
  *   not, all animals are saved in a snapshot, and the group is written to a new segment.
  * - A marker follows the last group of a series: it is written 10 ms later or at the end, and only to a file that needs
@@ -52,12 +51,6 @@ const stallMs = 2_000;
 
 /** A series of groups has ended when nothing was written for this time. */
 const markerDelayMs = 10;
-
-/**
- * The check of the lock after a group counts for the next write if that begins within this time. No other process can
- * take the lock, read the folder and confirm a record in the same place meanwhile.
- */
-const freshCheckMs = 1;
 
 interface Task {
   /** Rejects with the error of the disk. */
@@ -121,8 +114,6 @@ export class Journal {
   #snapshotSequence: number;
   /** Whether no line shows yet that the last group was synced. */
   #markerDue = false;
-  /** When the last check of the lock after a group of this series began. */
-  #checkedAt = -Infinity;
   /** Expires when nothing was written for `markerDelayMs`. */
   readonly #pause = setTimeout(() => this.#beginMarker(), markerDelayMs).unref();
 
@@ -368,11 +359,9 @@ export class Journal {
    */
   async #writeAndSync(write: () => Promise<void>): Promise<string | null> {
     await this.#repair();
-    if (performance.now() - this.#checkedAt > freshCheckMs) await this.#checkLock();
+    await this.#checkLock();
     await this.#sync(write);
-    const startedAt = performance.now();
     const [lost] = await Promise.all([this.#lostSegment(), this.#checkLock()]);
-    this.#checkedAt = startedAt;
     return lost;
   }
 
@@ -466,7 +455,6 @@ export class Journal {
     if (!this.#markerDue || this.#needsRepair) return;
     this.#markerDue = false;
     this.#expected = 0;
-    this.#checkedAt = -Infinity;
     try {
       await this.#options.checkLock();
       await this.#file.append(encodeMarker(this.#durable));
