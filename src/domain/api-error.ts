@@ -44,7 +44,7 @@ export interface Refusal extends ErrorDetails {
   readonly message: string;
 }
 
-/** Returns a refusal. It costs less than an ApiError, which is an Error, and suits frequent refusals. */
+/** Returns a refusal. It costs less than to throw an ApiError, and suits frequent refusals. */
 export function refusal(code: ErrorCode, message: string, details?: ErrorDetails): Refusal {
   return { code, status: STATUS_OF[code], message, ...details };
 }
@@ -58,7 +58,7 @@ export class ApiError extends Error implements Refusal {
   readonly percent?: number | undefined;
 
   constructor(code: ErrorCode, message: string, details?: ErrorDetails) {
-    // Clients cause it, so nobody reads a stack trace, and one takes as long as a whole request.
+    // Clients cause these errors, so nobody reads the stack trace, and making one takes as long as a whole request.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message);

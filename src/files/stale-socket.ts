@@ -36,7 +36,8 @@ export function temporarySocketPath(path: string): string {
   const length = Math.min(Buffer.byteLength(basename(path)), 20);
   const ending = length < 9 ? '' : '.tmp';
   const name = randomBytes(10).toString('hex').slice(0, length - ending.length) + ending;
-  return name === basename(path) ? temporarySocketPath(path) : join(dirname(path), name); // one of 16 is `a`
+  if (name === basename(path)) return temporarySocketPath(path); // one in 16, if the name has one character
+  return join(dirname(path), name);
 }
 
 /**

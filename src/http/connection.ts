@@ -97,7 +97,7 @@ export class Connection implements Throttled {
   /** Destroys a connection that the throttle has not admitted in time. */
   readonly #expire = (): void => void this.#socket.destroy();
 
-  /** Closes such a connection if the client has closed it without sending anything. Node's parser would miss the event. */
+  /** Closes such a connection when its client has closed it without a request. Node, which reads later, would miss that. */
   readonly #endUnparsed = (): void => void this.#socket.end();
 
   #begin(): void {
@@ -203,12 +203,13 @@ export class Connection implements Throttled {
   #destroy(): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
-    // Node makes an error for each of its requests when it is closed: thousands, and their stacks take most of the time.
+    // When the socket is closed, Node makes an error for each unanswered request. Thousands of stack traces take longer
+    // than everything else.
     const { stackTraceLimit } = Error;
     socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
     socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
     socket.destroy();
-    this.#context.throttle.holdAll();
+    this.#context.throttle.noteFlood();
   }
 
   /** Handles an error that Node reports: in the body that is being received, or in the next head. */

@@ -152,7 +152,7 @@ test('when a connection is destroyed, holds the trusted ones until the turn has 
   const [a, b] = add('a', 'b', 'c');
   throttle.setTrusted(b!, true);
   throttle.delete(a!);
-  throttle.holdAll();
+  throttle.noteFlood();
   take(5);
   assert.deepEqual([...held], ['b', 'c']);
   await endOfTurn();

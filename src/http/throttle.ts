@@ -28,9 +28,12 @@ export interface Throttled {
 
 /** How much of a turn the connections that are not trusted may take. */
 const maxTurnMs = 2;
-/** When they have taken so much, the trusted ones are held too, until the turn has ended. */
+/** When they have taken this much of a turn, the trusted connections are held too, until the turn has ended. */
 const maxLongTurnMs = 10;
-/** They are held so many times as long as such a turn, if a trusted connection had a request in the last second. */
+/**
+ * How many times as long as such a turn they are held, if a trusted connection had a request in the last second or one
+ * was destroyed because it sent too much.
+ */
 const holdFactor = 10;
 /** To parse what they sent and then to close their sockets takes Node up to so many times what is measured. */
 const maxClosing = 4;
@@ -103,7 +106,7 @@ export class Throttle {
     this.#lastAt = now;
     this.#awaitEndOfTurn();
     if (this.#spentMs > maxTurnMs) this.#holdUntrusted();
-    if (this.#spentMs > maxLongTurnMs) this.#holdAll(); // a trusted one may send what is expensive without a key, too
+    if (this.#spentMs > maxLongTurnMs) this.#holdAll(); // a trusted connection may send such requests too
   }
 
   /** Called before a trusted connection begins something, so that its time is not counted as time of the others. */
@@ -113,10 +116,10 @@ export class Throttle {
   }
 
   /**
-   * Holds all connections until the turn has ended. Called when one was destroyed because it has sent too much, and Node
-   * still parses what it has sent.
+   * Called when a connection is destroyed because it has sent too much, and Node still parses what it has sent. Holds all
+   * others until the turn has ended.
    */
-  holdAll(): void {
+  noteFlood(): void {
     this.#isFlooded = true;
     this.#holdAll();
   }
@@ -175,8 +178,7 @@ export class Throttle {
     const tookMs = Math.min(now - beganAt, maxClosing * spentMs); // the rest of the turn may be work for trusted ones
     if (this.#isTrustedActive) this.#trustedAt = now;
     this.#isTrustedActive = false;
-    // While a handler is pending, Node keeps all requests in a chunk, even after the connection was destroyed. So such
-    // chunks are always rare.
+    // While a handler is pending, Node keeps all requests of a chunk in memory, even after the connection was destroyed.
     const isNeeded = wasFlooded || now - this.#trustedAt < trustedForMs;
     this.#timer = setTimeout(() => this.#endHold(), isNeeded ? tookMs * holdFactor : 0).unref();
   }

@@ -97,14 +97,14 @@ export function readJson(bytes: Uint8Array): JsonValue {
   return valueAt(tape, 0);
 }
 
-/** The cells of the last text that `useJson` has read: a new array takes longer than to read a short text. */
+/** The cells of the last text that `useJson` has read. To make new ones takes as long as to read a short text. */
 let spareCells: Int32Array | undefined;
 /** More than a request of 64 KiB needs. */
 const maxSpareCells = 2 ** 18;
 
 /**
- * Reads a text as `readJson` does, and returns what `use` returns for its value. Afterwards, that value cannot be read
- * any more, because the next text needs its memory.
+ * Reads a text as `readJson` does, and returns what `use` returns for its value. That value must not be
+ * used afterwards, because the next text is read into the same memory.
  */
 export function useJson<T>(bytes: Uint8Array, use: (value: JsonValue) => T): T {
   const tape = new Tape(new Source(bytes), spareCells);

@@ -230,8 +230,8 @@ export class LineTable {
 const openBracket = Buffer.from('[');
 const closeBracket = Buffer.from(']');
 /**
- * Where a page is put together that has room in it: one copy is then faster than several writes. Copies of larger pages
- * for slow readers would fill the memory.
+ * Holds the page that is being made, if it fits: one copy is faster than several writes. Larger pages are not copied,
+ * because their copies would fill the memory while slow clients read them.
  */
 const textBytes = Buffer.allocUnsafeSlow(16 * 1024);
 textBytes[0] = openBracket[0]!;
