@@ -32,7 +32,7 @@ async function read(path: string, onRead?: (bytes: number) => void): Promise<Exp
   const lines: Expected[] = [];
   await readLines(path, ({ bytes, start, end, number, offset, complete }) => {
     lines.push({ text: bytes.toString('latin1', start, end), number, offset, complete });
-  }, onRead);
+  }, { onRead });
   return lines;
 }
 
@@ -108,7 +108,7 @@ test(
       throw new TypeError('end');
     };
     await assert.rejects(readLines(path, end), new TypeError('end'));
-    await assert.rejects(readLines(path, () => assert.fail(), end), new TypeError('end'));
+    await assert.rejects(readLines(path, () => assert.fail(), { onRead: end }), new TypeError('end'));
     await read(path);
     assert.equal(open(), before);
     await assert.rejects(read(`${path}x`), { message: new RegExp(`^cannot read ${path}x: ENOENT`) });
@@ -128,7 +128,7 @@ test('pages that cannot be read are zero bytes, and are reported; all others are
   const reported: [number, number][] = [];
   await readLines(path, ({ bytes, start, end, complete }) => {
     found.push(Buffer.from(bytes.subarray(start, end)), Buffer.from(complete ? '\n' : ''));
-  }, undefined, (from, to) => reported.push([from, to]));
+  }, { onUnreadable: (from, to) => reported.push([from, to]) });
   const endOf = (page: number): number => Math.min((page + 1) * pageBytes, content.length);
   for (const page of pages) content.fill(0, page * pageBytes, endOf(page));
   assert.deepEqual(reported, pages.map((page) => [page * pageBytes, endOf(page)]));
@@ -148,7 +148,7 @@ test('a line without an end is refused before it fills the memory, or visited in
   const lengths: [number: number, length: number, complete: boolean][] = [];
   await readLines(path, ({ start, end, number, complete }) => {
     lengths.push([number, end - start, complete]);
-  }, undefined, () => assert.fail('every page can be read'));
+  }, { onUnreadable: () => assert.fail('every page can be read') });
   assert.equal(lengths.slice(1, -1).reduce((sum, [, length]) => sum + length, 0), 40e6 - 6);
   assert.ok(lengths.every(([, length]) => length < 17e6 + 256 * 1024));
   const [first, second] = lengths;

@@ -9,8 +9,9 @@ const pageBytes = 4096;
 const lineFeed = 0x0a;
 /** Far more than any line has: an animal has 64 KiB, and the reserved space of the journal 256 KiB. */
 const maxLineBytes = 16 * 1024 * 1024;
+const tooLong = `the line has more than ${maxLineBytes} bytes`;
 
-/** A line: `bytes` from `start` to `end`, without its line feed. The buffer is reused for the following lines. */
+/** A line: `bytes` from `start` to `end`, without its line feed. The object is reused for the next line. */
 export interface Line {
   readonly bytes: Buffer;
   readonly start: number;
@@ -40,18 +41,27 @@ export function sizeOf(path: string): number | undefined {
   return stats?.size;
 }
 
+export interface ReadOptions {
+  /** Called after each chunk with its length, and before the first one with 0. */
+  readonly onRead?: ((bytes: number) => void) | undefined;
+  /**
+   * Called with the offsets of the start and the end of each page that the disk cannot read. It is read as zero bytes,
+   * and a line of more than 16 MiB is visited in parts. Without it, both are errors.
+   */
+  readonly onUnreadable?: (from: number, to: number, error: unknown) => void;
+  /** Whether the bytes of a line stay unchanged after its visit. Otherwise, later lines are read into the same buffer. */
+  readonly keepsBytes?: boolean;
+}
+
 /**
- * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk; then `onRead` is called
- * with the length of the chunk, and before the first one with 0. At most a chunk and the longest line are in memory.
+ * Reads a file by lines, and calls `visit` with each. The event loop turns after each chunk.
  * Rejects with OperatorError if the file cannot be read or a line has more than 16 MiB, and with what `visit` or
- * `onRead` throws. With `onUnreadable`, a page that the disk cannot read is reported, with the offsets of its start and
- * its end, and read as zero bytes; and a longer line is visited in parts.
+ * `onRead` throws.
  */
 export async function readLines(
   path: string,
   visit: (line: Line) => void,
-  onRead = (_bytes: number): void => {},
-  onUnreadable?: (from: number, to: number, error: unknown) => void,
+  { onRead = (): void => {}, onUnreadable, keepsBytes = false }: ReadOptions = {},
 ): Promise<void> {
   const failed = (error: unknown): never => {
     throw diskError('read', path, error);
@@ -80,7 +90,16 @@ export async function readLines(
     let buffer = Buffer.allocUnsafe(2 * chunkBytes);
     let kept = 0; // bytes at the start of the buffer, which belong to the next line
     let base = 0; // the offset of the buffer in the file
-    let number = 0;
+    const line = { bytes: buffer, start: 0, end: 0, number: 0, offset: 0, complete: true };
+    const visitNext = (start: number, end: number, complete: boolean): void => {
+      line.bytes = buffer;
+      line.start = start;
+      line.end = end;
+      line.number++;
+      line.offset = base + start;
+      line.complete = complete;
+      visit(line);
+    };
     for (;;) {
       const length = Math.min(chunkBytes, buffer.length - kept);
       const bytesRead = await read(buffer, kept, length, base + kept);
@@ -88,21 +107,24 @@ export async function readLines(
       const filled = kept + bytesRead;
       let start = 0;
       for (let end = buffer.indexOf(lineFeed, kept); end >= 0 && end < filled; end = buffer.indexOf(lineFeed, start)) {
-        visit({ bytes: buffer, start, end, number: ++number, offset: base + start, complete: true });
+        visitNext(start, end, true);
         start = end + 1;
       }
       if (bytesRead === 0) {
-        if (kept > 0) visit({ bytes: buffer, start: 0, end: kept, number: ++number, offset: base, complete: false });
+        if (kept > 0) visitNext(0, kept, false);
         return;
       }
       if (filled - start > maxLineBytes) {
-        if (onUnreadable === undefined) throw damaged(path, number + 1, `the line has more than ${maxLineBytes} bytes`);
-        visit({ bytes: buffer, start, end: filled, number: number + 1, offset: base + start, complete: false });
+        if (onUnreadable === undefined) throw damaged(path, line.number + 1, tooLong);
+        visitNext(start, filled, false);
+        line.number--; // the rest has the same number
         start = filled;
       }
       base += start;
       kept = filled - start;
-      const next = kept === buffer.length ? Buffer.allocUnsafe(2 * buffer.length) : buffer;
+      let next = buffer;
+      if (keepsBytes && start > 0) next = Buffer.allocUnsafeSlow(kept + chunkBytes);
+      else if (kept === buffer.length) next = Buffer.allocUnsafe(2 * buffer.length);
       if (start > 0 || next !== buffer) buffer.copy(next, 0, start, filled);
       buffer = next;
     }

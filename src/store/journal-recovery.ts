@@ -100,7 +100,7 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
       const proven = tornLine === 1 || index < numbers.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, recorded, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
-    }, onRead);
+    }, { onRead });
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     if (tornLine > 0) torn = { path, line: tornLine, offset: intactBytes, end: tornEnd, record: last };
     segments.push({ first, bytes: intactBytes });

@@ -167,6 +167,40 @@ test('records may be at the ends of blocks, and longer than a block', () => {
   );
 });
 
+test('records in buffers that the table keeps are the same', () => {
+  const separate = fc.record({ isKept: fc.constant(false), prefix: fc.constant('') });
+  const inBuffer = fc.record({ isKept: fc.constant(true), prefix: fc.constantFrom(null, null, '', 'another line\n') });
+  const places = fc.array(fc.oneof(inBuffer, inBuffer, separate), { minLength: 40, maxLength: 40 });
+  let kept = 0;
+  fc.assert(
+    fc.property(rowsOf(fc.constantFrom(0, 300)), places, fc.constantFrom(1, 3, 40), (rows, places, limit) => {
+      // Consecutive kept records are in one buffer, until one has a prefix: then another buffer begins with it.
+      const buffers: string[] = [];
+      rows.forEach(({ line }, i) => {
+        const { isKept, prefix } = places[i]!;
+        if (!isKept) return;
+        if (buffers.length === 0 || prefix !== null) buffers.push(prefix ?? '');
+        buffers[buffers.length - 1] += `${line},\n`;
+      });
+      const bytes = buffers.map((text) => Buffer.from(text));
+      const table = new LineTable();
+      for (const [i, { line, status }] of rows.entries()) {
+        const own = Buffer.from(line);
+        const buffer = places[i]!.isKept ? bytes.find((one) => one.includes(`${line},`)) : undefined;
+        const start = buffer?.indexOf(own) ?? 0;
+        table.append(buffer ?? own, status, start, start + own.length, buffer !== undefined);
+        if (buffer === undefined) own.fill(0);
+        else kept++;
+      }
+      for (const status of [undefined, ...statuses]) checkPage(rows, table, { limit, after: undefined, status });
+      for (const { id, line } of rows) assert.equal(table.get(String(id)), bytesOf(line));
+      checkPieces(rows, table, rows.length, 100);
+    }),
+    { numRuns: 200 },
+  );
+  assert(kept > 100, String(kept));
+});
+
 test('a record that fits into a block with its separator is added to it, and any other to a new block', () => {
   for (let off = -4; off <= 4; off++) {
     const rows = [blockBytes / 2, blockBytes / 2 - 4 + off, 100].map((bytes, index): Row => {

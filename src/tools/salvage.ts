@@ -173,10 +173,12 @@ async function readIntactLines(path: string, lost: string[], visit: (line: Line)
   const unreadable: { from: number; to: number; why: string }[] = [];
   const problems: string[] = [];
   try {
-    await readLines(path, visit, undefined, (from, to, error) => {
-      const last = unreadable.at(-1);
-      if (last?.to === from) last.to = to;
-      else unreadable.push({ from, to, why: describeError(error).message });
+    await readLines(path, visit, {
+      onUnreadable: (from, to, error) => {
+        const last = unreadable.at(-1);
+        if (last?.to === from) last.to = to;
+        else unreadable.push({ from, to, why: describeError(error).message });
+      },
     });
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;
