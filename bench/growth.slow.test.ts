@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { Program } from '../harness/program.ts';
 import type { Snapshot } from './growth/snapshot.ts';
+import type { BurstSample } from './measure/bursts.ts';
 import type { Result } from './measure/experiments.ts';
 
 const start = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program =>
@@ -19,21 +20,21 @@ test('a run: exit 0, the tables, the results, and nothing left behind', async (t
     BENCH_RESULTS: results,
   }).ended;
   assert.equal(code, 0, stdout + stderr);
-  for (const page of ['first page', 'random page', 'filtered page', 'last page', 'create'])
+  for (const page of ['page', 'page by status', 'get', 'create'])
     for (const animals of ['1,000', '2,000']) assert.ok(stdout.includes(`| ${page}: ${animals} animals `), stdout);
-  assert.match(stdout, /\nJSON\.parse of the snapshot with 2,000 animals: \d+ \(\S+\) ms, \d+ \(\S+\) ms of CPU\.\n/);
+  assert.match(stdout, /\n\| start with 2,000 animals +\|[^]*\n\| petstore +\| +\d+ \(\S+\) \|[^]*\n\| ratio +\| +\d+\.\d\d \(/);
   assert.match(stdout, /\n\| longest event loop delay, ms \| +\d+\.\d \(\S+\) \|/);
   assert.match(stderr, /^ {2}filling data folders with 1,000 and 2,000 animals\n/);
   assert.deepEqual(readdirSync(results), ['growth.json']);
   const growth = JSON.parse(readFileSync(join(results, 'growth.json'), 'utf8')) as {
     readonly format: number;
     readonly animals: { readonly beforeSnapshot: number };
-    readonly results: readonly Result[];
+    readonly results: readonly Result<keyof BurstSample>[];
     readonly snapshots: readonly Snapshot[];
   };
-  assert.deepEqual([growth.format, growth.results.length, growth.snapshots.length], [2, 10, 1]);
+  assert.deepEqual([growth.format, growth.results.length, growth.snapshots.length], [3, 8, 1]);
   assert.ok(
-    growth.results.every(({ samples }) => samples.length === 1 && samples[0]!.requests > 0),
+    growth.results.every(({ samples }) => samples.length === 1 && samples[0]!.cpu > 0),
     stdout,
   );
   // The server writes no snapshot before its journal has 32 MiB, whatever the number of animals.

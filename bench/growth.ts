@@ -1,28 +1,31 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { integer } from '../conformance/options.ts';
-import { pageKinds } from './growth/pages.ts';
 import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/snapshot.ts';
-import { animal } from './measure/animal.mjs';
-import { Client, type LoadRequest } from './measure/client.ts';
+import { workloads } from './growth/workloads.ts';
+import { measureBursts, type Bursts, type BurstSample } from './measure/bursts.ts';
+import { Client } from './measure/client.ts';
 import {
   helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
 } from './measure/command.ts';
-import { figures, ratioColumn, resultTable, runExperiments, spread, spreadText } from './measure/experiments.ts';
-import { measureLoad, warmUp, type Sample } from './measure/load.ts';
+import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
 import type { OwnServer } from './measure/own-server.ts';
 import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn } from './measure/own-server.ts';
-import { pathOf, petsOn, type PageQuery } from './measure/pages.ts';
 import { endProgress, progress } from './measure/progress.ts';
+import { randomIntegers } from './measure/random.ts';
 import { table } from './table.ts';
 
 const smallAnimals = 1_000;
 /** The snapshot of more animals is longer than the longest string that `JSON.parse` can read. */
 const maxAnimals = 5_000_000;
+/** Enough to measure a snapshot: a larger one only takes longer. */
+const maxSnapshotAnimals = 1_000_000;
 const connections = 16;
-/** How many random pages are requested in turn. */
-const pageCount = 1_000;
+/** So many that those of a large folder are not in the processor's caches. */
+const requestCount = 30_000;
+
+const thoroughBursts: Bursts = { requests: 400, warmUp: 60, counted: 100 };
+const quickBursts: Bursts = { requests: 20, warmUp: 1, counted: 5 };
 
 const flags = {
   animals: { type: 'string', default: '1000000' },
@@ -32,11 +35,12 @@ const flags = {
 
 const help = `Usage: npm run bench:growth -- [options]
 
-Measures what it costs this project's own server to hold 1,000,000 animals instead of 1,000: pages, creates, the start,
-memory, and how long the event loop is blocked while a snapshot is written. About three minutes, 700 MB in the folder
-for temporary files.
+Measures what it costs this project's own server to hold 1,000,000 animals instead of 1,000: pages, gets, creates, the
+start, memory, and how long the event loop is blocked while a snapshot is written. Two servers run at the same time and
+receive bursts of requests in turn; the 10th percentile of the bursts is compared. About five minutes, 700 MB in the
+folder for temporary files.
 
-  --animals N   how many animals the larger data folder has (default 1000000)
+  --animals N   how many animals the larger data folder has (default 1000000, at most 5000000)
   --quick       one short run that shows that everything works; its figures are worth little
   --help
 
@@ -51,63 +55,100 @@ interface Stock {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What `JSON.parse` of a snapshot took, in milliseconds. */
-type Parse = Readonly<Record<'ms' | 'cpuMs', number>>;
+/** A start of a server, and `JSON.parse` of its snapshot in a process of its own, in milliseconds. */
+interface Start {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly parseMs: number;
+  readonly parseCpuMs: number;
+  /** The memory of the server after the start, in bytes. */
+  readonly resident: number;
+}
+
+const columns = (small: string) => [
+  ratioColumn<keyof BurstSample>(`CPU ÷ ${small}`, 'cpu', small),
+  figureColumn<keyof BurstSample>('CPU, µs', 'cpu', 1),
+  figureColumn<keyof BurstSample>('user CPU, µs', 'userCpu', 1),
+  figureColumn<keyof BurstSample>('system CPU, µs', 'systemCpu', 1),
+];
 
 await runCommand('bench:growth', async () => {
   const given = readFlags(process.argv.slice(2), flags);
   if (given.help === true) return void process.stdout.write(help);
   const animals = integer('--animals', given.animals, 2 * smallAnimals, maxAnimals);
-  const settings = given.quick ? quickRun : thoroughRun;
+  const { processes } = given.quick ? quickRun : thoroughRun;
+  const bursts = given.quick ? quickBursts : thoroughBursts;
   const file = resultsFile('growth');
   const here = machine();
 
   progress(`filling data folders with ${count(smallAnimals)} and ${count(animals)} animals`);
   const small = await stockOf(...(await filledFolder(smallAnimals)));
   const large = await stockOf(...(await filledFolder(animals)));
-  const beforeSnapshot = await stockOf(...(await folderBeforeSnapshot(animals)));
-  const experiments = [...Object.keys(pageKinds), 'create'].flatMap((workload) => [small, large].map((stock) => ({
-    ...{ workload, target: stock.name },
-    measure: () => withServerOn(stock.folder, (server) => measure(workload, stock, server)),
-  })));
-  const results = await runExperiments(experiments, settings.processes);
-  const failed = results.find(({ problem }) => problem !== undefined);
-  if (failed !== undefined) throw new Error(`${failed.workload}, ${failed.target}: ${failed.problem}`);
-  const [parses, snapshots]: [Parse[], Snapshot[]] = [[], []];
-  for (let i = 1; i <= settings.processes; i++) {
-    progress(`JSON.parse of a snapshot and a snapshot under load, ${i} of ${settings.processes}`);
-    const parse = new URL('growth/parse.mjs', import.meta.url);
-    parses.push(JSON.parse(await runNode(parse, join(large.folder, 'pets.json'))) as Parse);
-    const create = (server: OwnServer) => measureSnapshot(server, createsOf(beforeSnapshot, server));
-    snapshots.push(await withServerOn(beforeSnapshot.folder, create));
+  const beforeSnapshot = await stockOf(...(await folderBeforeSnapshot(Math.min(animals, maxSnapshotAnimals))));
+  const results = Object.keys(workloads).flatMap((workload) =>
+    [small, large].map(({ name }) => ({ workload, target: name, samples: [] as BurstSample[] })));
+  const [starts, snapshots]: [Start[], Snapshot[]] = [[], []];
+  for (let pass = 1; pass <= processes; pass++) {
+    progress(`process ${pass} of ${processes} of each server`);
+    await withServerOn(large.folder, async (largeServer) => {
+      starts.push(await startOf(largeServer));
+      await withServerOn(small.folder, async (smallServer) => {
+        for (const [index, name] of Object.keys(workloads).entries()) {
+          progress(`process ${pass} of ${processes} of each server`, name);
+          const samples = await measure(name as keyof typeof workloads, pass, smallServer, largeServer);
+          for (const [i, sample] of samples.entries()) results[2 * index + i]!.samples.push(sample);
+        }
+      });
+    });
+    progress(`process ${pass} of ${processes} of each server`, 'a snapshot under load');
+    snapshots.push(await withServerOn(beforeSnapshot.folder, (server) =>
+      measureSnapshot(server, clientOf('create', randomIntegers(pass), beforeSnapshot, server))));
   }
   endProgress();
 
-  const parsed = (figure: keyof Parse) => spreadText(spread(parses.map((one) => one[figure])), (ms) => ms.toFixed(0));
+  const text = (value: (one: Start) => number, digits = 0) =>
+    spreadText(spread(starts.map(value)), (figure) => figure.toFixed(digits));
   console.log([
-    resultTable(results, [ratioColumn(`user CPU ÷ ${small.name}`, 'userCpu', small.name), ...figures]),
-    `JSON.parse of the snapshot with ${large.name}: ${parsed('ms')} ms, ${parsed('cpuMs')} ms of CPU.`,
+    resultTable(results, columns(small.name)),
+    table([`start with ${large.name}`, 'duration, ms', 'CPU, ms', 'memory, MB'], [
+      ['petstore', text(({ ms }) => ms), text(({ cpuMs }) => cpuMs), text(({ resident }) => resident / 1e6)],
+      ['JSON.parse of its snapshot', text(({ parseMs }) => parseMs), text(({ parseCpuMs }) => parseCpuMs), '–'],
+      ['ratio', text(({ ms, parseMs }) => ms / parseMs, 2), text(({ cpuMs, parseCpuMs }) => cpuMs / parseCpuMs, 2), '–'],
+    ]),
     table([`snapshot of ${beforeSnapshot.name}`, 'while it is written', 'the same load without'], [
       ['longest event loop delay, ms', ...periods(snapshots, 'stall')],
       ['slowest response, ms', ...periods(snapshots, 'slowest')],
     ]),
-    `Median (minimum–maximum) of fresh processes: ${settings.processes}. CPU time is per request.`,
+    `The 10th percentile of ${bursts.counted} bursts of ${bursts.requests} requests, per request. Median ` +
+      `(minimum–maximum) of fresh processes of each server: ${processes}.`,
     machineLine(here),
     ...(given.quick ? [quickNote] : []),
   ].join('\n\n'));
   const counts = { small: small.animals, large: large.animals, beforeSnapshot: beforeSnapshot.animals };
-  const about = { format: 2, bench: 'growth', machine: here, settings: { ...settings, quick: given.quick } };
-  writeResults(file, { ...about, animals: counts, results, parses, snapshots });
+  const settings = { ...bursts, processes, quick: given.quick };
+  const about = { format: 3, bench: 'growth', machine: here, settings };
+  writeResults(file, { ...about, animals: counts, results, starts, snapshots });
 
-  async function measure(workload: string, stock: Stock, server: OwnServer): Promise<Sample> {
-    const page = Object.entries(pageKinds).find(([name]) => name === workload)?.[1];
-    const client = page === undefined ? createsOf(stock, server) : pagesOf(page, stock, server);
+  /** Measures both servers with the same number of requests in turn. */
+  async function measure(
+    name: keyof typeof workloads, seed: number, smallServer: OwnServer, largeServer: OwnServer,
+  ): Promise<readonly BurstSample[]> {
+    const random = randomIntegers(seed);
+    const servers = ([[small, smallServer], [large, largeServer]] as const).map(([stock, server]) =>
+      ({ process: server.process, client: clientOf(name, random, stock, server) }));
     try {
-      const perSecond = await warmUp(client, settings);
-      return await measureLoad(server.process, client, Math.round(perSecond * settings.seconds));
+      return await measureBursts(servers, bursts);
     } finally {
-      client.close();
+      for (const { client } of servers) client.close();
     }
+  }
+
+  async function startOf(server: OwnServer): Promise<Start> {
+    const { startMs: ms, startCpuMs: cpuMs } = server.process;
+    const { resident } = await server.process.usage();
+    const parse = await runNode(new URL('growth/parse.mjs', import.meta.url), join(large.folder, 'pets.json'));
+    const parsed = JSON.parse(parse) as Readonly<Record<'ms' | 'cpuMs', number>>;
+    return { ms, cpuMs, parseMs: parsed.ms, parseCpuMs: parsed.cpuMs, resident };
   }
 });
 
@@ -116,21 +157,13 @@ async function stockOf(folder: string, animals: number): Promise<Stock> {
   return { name: `${count(animals)} animals`, folder, animals, headers };
 }
 
-/** A client that creates animals. */
-function createsOf({ headers }: Stock, { baseUrl }: OwnServer): Client {
-  const create: LoadRequest = {
-    ...{ method: 'POST', path: '/v1/pets', headers: { ...headers, 'Content-Type': 'application/json' } },
-    ...{ body: JSON.stringify(animal(1)), status: 201, isRight: () => true },
-  };
-  return new Client(baseUrl, [create], connections);
-}
-
-/** A client that requests pages of one kind. */
-function pagesOf(query: (animals: number) => PageQuery, { animals, headers }: Stock, { baseUrl }: OwnServer): Client {
-  const requests = Array.from({ length: pageCount }, () => {
-    const page = query(animals);
-    const isRight = (body: unknown): boolean => isDeepStrictEqual(body, petsOn(page, animals));
-    return { method: 'GET' as const, path: `/v1${pathOf(page)}`, headers, status: 200, isRight };
+/** A client that sends random requests of a workload. */
+function clientOf(
+  workload: keyof typeof workloads, random: ReturnType<typeof randomIntegers>, stock: Stock, { baseUrl }: OwnServer,
+): Client {
+  const requests = Array.from({ length: requestCount }, () => {
+    const request = workloads[workload](random, stock.animals);
+    return { ...request, headers: { ...stock.headers, ...request.headers } };
   });
   return new Client(baseUrl, requests, connections);
 }

@@ -29,7 +29,9 @@ export function byteTable(value: (byte: number) => number): Uint8Array {
 
 /** A truth value for each two bytes: 1 or 0. The second byte is the upper half of the index. */
 function pairTable(has: (first: number, second: number) => boolean): Uint8Array {
-  return Uint8Array.from({ length: 0x10000 }, (_, index) => Number(has(index & 0xff, index >> 8)));
+  const table = new Uint8Array(0x10000); // `Uint8Array.from` would take a tenth of the time of a start
+  for (let index = 0; index < table.length; index++) table[index] = Number(has(index & 0xff, index >> 8));
+  return table;
 }
 
 /** A set of bytes: 1 for a byte that is in it, and for two bytes that are in it. */
