@@ -1,7 +1,7 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { join } from 'node:path';
 import { integer } from '../conformance/options.ts';
-import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/snapshot.ts';
+import { folderBeforeSnapshot, measureSnapshot, measureSnapshotAlone, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
 import { measureBursts, type Bursts, type BurstSample } from './measure/bursts.ts';
 import { Client } from './measure/client.ts';
@@ -37,7 +37,7 @@ const help = `Usage: npm run bench:growth -- [options]
 
 Measures what it costs this project's own server to hold 1,000,000 animals instead of 1,000: pages, gets, creates, the
 start, memory, and how long the event loop is blocked while a snapshot is written. Two servers run at the same time and
-receive bursts of requests in turn; the 10th percentile of the bursts is compared. About five minutes, 700 MB in the
+receive bursts of requests in turn; the 10th percentile of the bursts is compared. About two minutes and 700 MB in the
 folder for temporary files.
 
   --animals N   how many animals the larger data folder has (default 1000000, at most 5000000)
@@ -87,7 +87,8 @@ await runCommand('bench:growth', async () => {
   const beforeSnapshot = await stockOf(...(await folderBeforeSnapshot(Math.min(animals, maxSnapshotAnimals))));
   const results = Object.keys(workloads).flatMap((workload) =>
     [small, large].map(({ name }) => ({ workload, target: name, samples: [] as BurstSample[] })));
-  const [starts, snapshots]: [Start[], Snapshot[]] = [[], []];
+  const starts: Start[] = [];
+  const snapshots: (Snapshot & { readonly aloneMs: number })[] = [];
   for (let pass = 1; pass <= processes; pass++) {
     progress(`process ${pass} of ${processes} of each server`);
     await withServerOn(large.folder, async (largeServer) => {
@@ -100,9 +101,12 @@ await runCommand('bench:growth', async () => {
         }
       });
     });
-    progress(`process ${pass} of ${processes} of each server`, 'a snapshot under load');
-    snapshots.push(await withServerOn(beforeSnapshot.folder, (server) =>
-      measureSnapshot(server, clientOf('create', randomIntegers(pass), beforeSnapshot, server))));
+    progress(`process ${pass} of ${processes} of each server`, 'snapshots without and under load');
+    const creates = (server: OwnServer) => clientOf('create', randomIntegers(pass), beforeSnapshot, server);
+    const { folder } = beforeSnapshot;
+    const aloneMs = await withServerOn(folder, (server) => measureSnapshotAlone(server, creates(server)));
+    const underLoad = await withServerOn(folder, (server) => measureSnapshot(server, creates(server)));
+    snapshots.push({ ...underLoad, aloneMs });
   }
   endProgress();
 
@@ -113,12 +117,13 @@ await runCommand('bench:growth', async () => {
     table([`start with ${large.name}`, 'duration, ms', 'CPU, ms', 'memory, MB'], [
       ['petstore', text(({ ms }) => ms), text(({ cpuMs }) => cpuMs), text(({ resident }) => resident / 1e6)],
       ['JSON.parse of its snapshot', text(({ parseMs }) => parseMs), text(({ parseCpuMs }) => parseCpuMs), '–'],
-      ['ratio', text(({ ms, parseMs }) => ms / parseMs, 2), text(({ cpuMs, parseCpuMs }) => cpuMs / parseCpuMs, 2), '–'],
+      ['ratio', text((one) => one.ms / one.parseMs, 2), text((one) => one.cpuMs / one.parseCpuMs, 2), '–'],
     ]),
-    table([`snapshot of ${beforeSnapshot.name}`, 'while it is written', 'the same load without'], [
-      ['longest event loop delay, ms', ...periods(snapshots, 'stall')],
-      ['slowest response, ms', ...periods(snapshots, 'slowest')],
+    table([`snapshot of ${beforeSnapshot.name}`, 'without load', 'under load', 'the load alone'], [
+      ['longest event loop delay, ms', msText(snapshots.map(({ aloneMs }) => aloneMs)), ...periods(snapshots, 'stall')],
+      ['slowest response, ms', '–', ...periods(snapshots, 'slowest')],
     ]),
+    'The load is 16 connections that create without a pause.',
     `The 10th percentile of ${bursts.counted} bursts of ${bursts.requests} requests, per request. Median ` +
       `(minimum–maximum) of fresh processes of each server: ${processes}.`,
     machineLine(here),
@@ -169,8 +174,11 @@ function clientOf(
 }
 
 function periods(snapshots: readonly Snapshot[], figure: 'stall' | 'slowest'): readonly string[] {
-  return (['during', 'without'] as const).map((period) =>
-    spreadText(spread(snapshots.map((snapshot) => snapshot[period][figure])), (ms) => ms.toFixed(1)));
+  return (['during', 'without'] as const).map((period) => msText(snapshots.map((one) => one[period][figure])));
+}
+
+function msText(values: readonly number[]): string {
+  return spreadText(spread(values), (ms) => ms.toFixed(1));
 }
 
 function count(number: number): string {

@@ -4,6 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../measure/client.ts';
 import { filledFolder, type OwnServer } from '../measure/own-server.ts';
 
@@ -15,6 +16,8 @@ export type Snapshot = Readonly<Record<'during' | 'without', Period>>;
 
 /** Room in the journal for about 70 creates. */
 const spareBytes = 12 * 1024;
+const fillingCreates = 100;
+const maxSnapshotMs = 60_000;
 /**
  * With this share of the animals in the snapshot, the journal with the others is as long as the snapshot, because lines
  * of the journal are longer.
@@ -29,6 +32,22 @@ const creates = 20_000;
  */
 export async function folderBeforeSnapshot(animals: number): Promise<readonly [folder: string, animals: number]> {
   return filledFolder(Math.round(shareInSnapshot * animals), spareBytes);
+}
+
+/**
+ * Returns the longest delay of the event loop of a fresh server on a copy of that folder while it writes a snapshot and
+ * receives no request. Closes the client, which must create.
+ */
+export async function measureSnapshotAlone({ folder, process }: OwnServer, client: Client): Promise<number> {
+  const inode = (): number => statSync(join(folder, 'pets.json')).ino;
+  const before = inode();
+  await client.send(fillingCreates);
+  client.close();
+  await process.usage('watch');
+  for (const until = performance.now() + maxSnapshotMs; inode() === before; await sleep(10)) {
+    if (performance.now() > until) throw new Error('no snapshot was written where one was due');
+  }
+  return (await process.usage()).stallMs ?? NaN;
 }
 
 /** Measures one snapshot of a fresh server on a copy of that folder, with a client that creates. Closes the client. */

@@ -21,11 +21,12 @@
  * - `sequence` is a record that was on disk before the snapshot was begun.
  */
 import { hasLongId, statusOfLine } from '../domain/pet.ts';
-import { crc32 } from '../files/crc32.ts';
+import { crc32, crcHex } from '../files/crc32.ts';
 import { damaged } from '../files/errors.ts';
 import { readLines, sizeOf, type Line } from '../files/lines.ts';
 import { replaceFile } from '../files/replace.ts';
 import { headMembers } from '../files/store-id.ts';
+import { Uint32Column } from './column.ts';
 import type { LineTable } from './line-table.ts';
 
 /** What is known of a snapshot. */
@@ -43,11 +44,8 @@ export type SnapshotTable = Pick<LineTable, 'count' | 'pieces'>;
 
 /** Limits how long the event loop is blocked: the checksums of a piece are computed in one turn. */
 const pieceBytes = 32 * 1024;
-const checksumBytes = 4;
-/** The room for checksums at first; it grows. */
-const firstRoomBytes = 64 * 1024;
-/** The checksums in one string: 64. */
-const stringBytes = 64 * checksumBytes;
+/** The checksums in one string. */
+const checksumsPerLine = 64;
 const petsEnd = '],"crc32":[';
 const documentEnd = ']}';
 const comma = 0x2c;
@@ -87,21 +85,20 @@ export async function writeSnapshot(
 
 /** Yields the snapshot in pieces. */
 function* encodeSnapshot(headLine: string, table: SnapshotTable, count: number): Generator<string | Buffer> {
-  const checksums = Buffer.allocUnsafeSlow(checksumBytes * (count + 1));
-  checksums.writeUInt32BE(crc32(Buffer.from(headLine)));
+  const checksums = new Uint32Column();
+  checksums.push(crc32(Buffer.from(headLine)));
   yield `${headLine}\n`;
-  let row = 0;
   for (const bytes of table.pieces(count, pieceBytes)) {
     for (let start = 0; start < bytes.length; ) {
       const next = bytes.indexOf(lineFeed, start) + 1;
-      checksums.writeUInt32BE(crc32(bytes, start, next - 2), checksumBytes * ++row);
+      checksums.push(crc32(bytes, start, next - 2));
       start = next;
     }
-    yield row < count ? bytes : bytes.subarray(0, -2); // no comma after the last animal
+    yield checksums.length <= count ? bytes : bytes.subarray(0, -2); // no comma after the last animal
   }
   let text = count > 0 ? `\n${petsEnd}\n` : `${petsEnd}\n`;
-  for (let start = 0; start < checksums.length; start += stringBytes) {
-    text += `${checksumLine(checksums, start)}\n`;
+  for (let first = 0; first < checksums.length; first += checksumsPerLine) {
+    text += `${checksumLine(checksums, first)}\n`;
     if (text.length < pieceBytes) continue;
     yield text;
     text = '';
@@ -142,10 +139,9 @@ class SnapshotReader {
   readonly #size: number;
   readonly #table: Pick<LineTable, 'append'>;
   #head: Omit<Snapshot, 'bytes'> & { readonly count: number } = { sequence: 0, lastId: 0, count: 0 };
-  /** The checksums of the head line and of the animals. Its size follows from what was read, not from the head. */
-  #checksums = Buffer.allocUnsafeSlow(firstRoomBytes);
-  #rows = 0;
-  /** Of the checksums, so many bytes were compared with those in the file. */
+  /** The checksums of the head line and of the animals. */
+  readonly #checksums = new Uint32Column();
+  /** How many of them were compared with those in the file. */
   #compared = 0;
 
   constructor(path: string, size: number, table: Pick<LineTable, 'append'>) {
@@ -154,11 +150,16 @@ class SnapshotReader {
     this.#table = table;
   }
 
+  /** How many animals were read. */
+  get #rows(): number {
+    return this.#checksums.length - 1;
+  }
+
   #readHead(line: Line): void {
     const head = headPattern.exec(textOf(line));
     if (head === null) throw damaged(this.#path, 1, 'this is not the first line of a snapshot');
     this.#head = { sequence: Number(head[1]), lastId: Number(head[2]), count: Number(head[3]) };
-    this.#checksums.writeUInt32BE(crc32(line.bytes, line.start, line.end));
+    this.#checksums.push(crc32(line.bytes, line.start, line.end));
     this.read = (next) => (textOf(next) === petsEnd ? this.#readPetsEnd(next) : this.#readPet(next));
   }
 
@@ -169,9 +170,7 @@ class SnapshotReader {
     if (status === null) throw damaged(this.#path, number, 'this is not the line of an animal');
     if (hasLongId(bytes, start)) throw damaged(this.#path, number, 'the id has more than 15 digits');
     this.#table.append(bytes, status, start, petEnd, hasMore);
-    const at = checksumBytes * ++this.#rows;
-    if (at === this.#checksums.length) this.#checksums = Buffer.concat([this.#checksums], 2 * at);
-    this.#checksums.writeUInt32BE(crc32(bytes, start, petEnd), at);
+    this.#checksums.push(crc32(bytes, start, petEnd));
     if (!hasMore) this.read = (line) => this.#readPetsEnd(line);
     else if (this.#rows === 1) this.read = (line) => this.#readPet(line);
   }
@@ -181,7 +180,6 @@ class SnapshotReader {
       if (this.#rows < this.#head.count) throw damaged(this.#path, line.number - 1, 'a comma is missing at the end');
       throw damaged(this.#path, line.number, `this line should be ${petsEnd}`);
     }
-    this.#checksums = this.#checksums.subarray(0, checksumBytes * (this.#rows + 1));
     this.read = (next) => this.#readChecksums(next);
   }
 
@@ -194,10 +192,10 @@ class SnapshotReader {
       if (!/[0-9a-f]/.test(expected[at] ?? '')) {
         throw damaged(this.#path, line.number, 'this is not the expected line of checksums');
       }
-      const row = this.#compared / checksumBytes + Math.floor((at - 1) / 8);
+      const row = this.#compared + Math.floor((at - 1) / 8);
       throw damaged(this.#path, row + 1, `the line does not match its checksum (in line ${line.number})`);
     }
-    this.#compared += stringBytes;
+    this.#compared += checksumsPerLine;
     if (this.#compared < this.#checksums.length) return;
     const { count } = this.#head;
     if (this.#rows !== count) throw damaged(this.#path, 1, `the number of animals is ${this.#rows}, not ${count}`);
@@ -211,10 +209,12 @@ class SnapshotReader {
   }
 }
 
-/** The line of checksums from `start` of the buffer on, without its line feed. */
-function checksumLine(checksums: Buffer, start: number): string {
-  const end = start + stringBytes;
-  return `"${checksums.toString('hex', start, end)}"${end < checksums.length ? ',' : ''}`;
+/** The line of checksums from `first` on, without its line feed. */
+function checksumLine(checksums: Uint32Column, first: number): string {
+  const end = Math.min(first + checksumsPerLine, checksums.length);
+  let digits = '';
+  for (let index = first; index < end; index++) digits += crcHex(checksums.at(index));
+  return `"${digits}"${end < checksums.length ? ',' : ''}`;
 }
 
 function textOf({ bytes, start, end }: Line): string {
