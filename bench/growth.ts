@@ -21,8 +21,9 @@ const maxAnimals = 5_000_000;
 /** Enough to measure a snapshot: a larger one only takes longer. */
 const maxSnapshotAnimals = 1_000_000;
 const connections = 16;
-/** So many that those of a large folder are not in the processor's caches. */
-const requestCount = 30_000;
+/** So many different requests that what they read in a large folder is not in the processor's caches. */
+const thoroughRequests = 30_000;
+const quickRequests = 1_000;
 
 const thoroughBursts: Bursts = { requests: 400, warmUp: 60, counted: 100 };
 const quickBursts: Bursts = { requests: 20, warmUp: 1, counted: 5 };
@@ -46,6 +47,8 @@ folder for temporary files.
 
 ${helpEnd('growth')}
 `;
+
+type Random = ReturnType<typeof randomIntegers>;
 
 /** A data folder with animals 1 to `animals` and a key. */
 interface Stock {
@@ -78,6 +81,7 @@ await runCommand('bench:growth', async () => {
   const animals = integer('--animals', given.animals, 2 * smallAnimals, maxAnimals);
   const { processes } = given.quick ? quickRun : thoroughRun;
   const bursts = given.quick ? quickBursts : thoroughBursts;
+  const requestCount = given.quick ? quickRequests : thoroughRequests;
   const file = resultsFile('growth');
   const here = machine();
 
@@ -148,6 +152,15 @@ await runCommand('bench:growth', async () => {
     }
   }
 
+  /** A client that sends random requests of a workload. */
+  function clientOf(workload: keyof typeof workloads, random: Random, stock: Stock, { baseUrl }: OwnServer): Client {
+    const requests = Array.from({ length: requestCount }, () => {
+      const request = workloads[workload](random, stock.animals);
+      return { ...request, headers: { ...stock.headers, ...request.headers } };
+    });
+    return new Client(baseUrl, requests, connections);
+  }
+
   async function startOf(server: OwnServer): Promise<Start> {
     const { startMs: ms, startCpuMs: cpuMs } = server.process;
     const { resident } = await server.process.usage();
@@ -160,17 +173,6 @@ await runCommand('bench:growth', async () => {
 async function stockOf(folder: string, animals: number): Promise<Stock> {
   const headers = { Authorization: `Bearer ${await makeLimitedKey(folder, unlimited)}` };
   return { name: `${count(animals)} animals`, folder, animals, headers };
-}
-
-/** A client that sends random requests of a workload. */
-function clientOf(
-  workload: keyof typeof workloads, random: ReturnType<typeof randomIntegers>, stock: Stock, { baseUrl }: OwnServer,
-): Client {
-  const requests = Array.from({ length: requestCount }, () => {
-    const request = workloads[workload](random, stock.animals);
-    return { ...request, headers: { ...stock.headers, ...request.headers } };
-  });
-  return new Client(baseUrl, requests, connections);
 }
 
 function periods(snapshots: readonly Snapshot[], figure: 'stall' | 'slowest'): readonly string[] {

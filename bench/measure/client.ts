@@ -28,14 +28,18 @@ export interface Sent {
 
 export class Client {
   readonly #messages: readonly Message[];
-  readonly #connections: readonly Connection[];
+  readonly #port: number;
+  readonly #count: number;
+  /** None before the first request: a server closes a connection on which it receives none. */
+  #connections: readonly Connection[] = [];
   #next = 0;
 
-  /** Connects to an address: `http://127.0.0.1:8080`, possibly with a path, which is ignored. */
+  /** `address`: `http://127.0.0.1:8080`, possibly with a path, which is ignored. `connections`: their number. */
   constructor(address: string, requests: readonly LoadRequest[], connections: number) {
     const { host, port } = new URL(address);
     this.#messages = requests.map((request) => new Message(request, host));
-    this.#connections = Array.from({ length: connections }, () => new Connection(Number(port)));
+    this.#port = Number(port);
+    this.#count = connections;
   }
 
   /**
@@ -45,7 +49,10 @@ export class Client {
    * @throws WrongResponse
    */
   async send(amount: number): Promise<Sent> {
-    const requests = Math.max(amount, this.#connections.length);
+    if (this.#connections.length === 0) {
+      this.#connections = Array.from({ length: this.#count }, () => new Connection(this.#port));
+    }
+    const requests = Math.max(amount, this.#count);
     const end = this.#next + requests;
     const latencies: number[] = [];
     const startedAt = performance.now();
