@@ -185,6 +185,7 @@ export class Listener {
     const { throttle, headTimeoutMs } = this.#context;
     const expire = (): void => void socket.destroy();
     const waiting: Throttled = {
+      isExpensive: true,
       hold() {},
       release() {
         socket.off('timeout', expire).setTimeout(0);

@@ -105,6 +105,62 @@ test('after ten times the time of the turn, releases new connections, the newest
   assert.deepEqual([...held], []);
 });
 
+test('releases the newest first again if nothing was read from it meanwhile', async (t) => {
+  const { events, add, take, turns } = setUp(t);
+  const release = async (): Promise<string[]> => {
+    take(5);
+    await turns();
+    t.mock.timers.tick(100);
+    return events.splice(0);
+  };
+  add('a', 'b', 'c');
+  for (let i = 0; i < 3; i += 1) assert.deepEqual(await release(), ['c', 'b', 'a']);
+  add(...Array.from({ length: 20 }, (_, i) => `d${i}`));
+  for (let i = 0; i < 3; i += 1) assert.equal((await release())[0], 'd19');
+});
+
+test('an expensive connection is released in a turn of its own', async (t) => {
+  const { throttle, held, events, add, take, turns } = setUp(t);
+  const expensive: Throttled = {
+    isExpensive: true,
+    hold: () => {},
+    release() {
+      events.push('expensive');
+      throttle.beginUntrusted(expensive, 2.5);
+      throttle.delete(expensive);
+    },
+  };
+  add('a');
+  throttle.add(expensive);
+  add('b', 'c');
+  take(5);
+  await turns();
+  t.mock.timers.tick(100);
+  assert.deepEqual(events, ['c', 'b']);
+  assert.deepEqual([...held], ['a'], 'b and c can be read now');
+  await endOfTurn();
+  assert.deepEqual(events, ['c', 'b', 'expensive']);
+  assert.deepEqual([...held].sort(), ['a', 'b', 'c']);
+});
+
+test('a connection that must wait because others took the time is still new', async (t) => {
+  const { throttle, clock, events, add, turns } = setUp(t);
+  const [a, b] = add('a', 'b', 'c');
+  throttle.beginUntrusted(a!);
+  clock.ms += 5;
+  throttle.beginUntrusted(b!);
+  await turns();
+  t.mock.timers.tick(100);
+  assert.deepEqual(events.splice(0), ['c', 'b', 'a']);
+  throttle.beginUntrusted(a!);
+  clock.ms += 5;
+  throttle.beginUntrusted(b!);
+  throttle.beginUntrusted(b!); // the rest of its chunk
+  await turns();
+  t.mock.timers.tick(100);
+  assert.deepEqual(events, ['c', 'a', 'b']);
+});
+
 test('releases them in the next turn if no trusted connection has had a request in the last second', async (t) => {
   const { throttle, clock, events, add, take, turns } = setUp(t);
   add('a');

@@ -24,6 +24,8 @@ export interface Throttled {
   hold(): void;
   /** Ends that. */
   release(): void;
+  /** Whether its release takes all the time of a turn. It is then released alone. */
+  readonly isExpensive?: boolean;
 }
 
 /** How much of a turn the connections that are not trusted may take. */
@@ -99,7 +101,7 @@ export class Throttle {
    * for time that passes later.
    */
   beginUntrusted(connection: Throttled, ms = 0): void {
-    if (this.#new.delete(connection)) this.#used.add(connection);
+    if (this.#heldNew.delete(connection)) this.#heldUsed.add(connection); // Node reports the rest of a chunk anyway
     const now = this.#monotonic();
     if (this.#lastAt !== null) this.#spentMs += now - this.#lastAt;
     this.#spentMs += ms;
@@ -107,6 +109,7 @@ export class Throttle {
     this.#awaitEndOfTurn();
     if (this.#spentMs > maxTurnMs) this.#holdUntrusted();
     if (this.#spentMs > maxLongTurnMs) this.#holdAll(); // a trusted connection may send such requests too
+    if (this.#new.delete(connection)) this.#used.add(connection); // not if it is held now: others took the time
   }
 
   /** Called before a trusted connection begins something, so that its time is not counted as time of the others. */
@@ -191,12 +194,19 @@ export class Throttle {
 
   /** Releases some connections, and the next ones in the next turn. */
   #releaseSome(): void {
-    let count = 0;
+    if (this.#isHolding) return; // one of the last batch has taken too long
+    const batch: Throttled[] = [];
     for (const connection of [...[...this.#heldNew].reverse(), ...this.#heldUsed]) {
-      if (this.#isHolding) return; // one that was released has taken too long already
-      if (++count > maxReleased) break;
-      if (this.#heldNew.delete(connection)) this.#new.add(connection);
-      else if (this.#heldUsed.delete(connection)) this.#used.add(connection);
+      if (batch.length === maxReleased) break;
+      // After an expensive one all others are held again, so nothing would be read from those before it.
+      if (connection.isExpensive === true && batch.length > 0) break;
+      batch.push(connection);
+    }
+    // In the order of their arrival: so the newest are the first again if they are held before anything is read.
+    for (const connection of batch.toReversed()) if (this.#heldNew.delete(connection)) this.#new.add(connection);
+    for (const connection of batch) if (this.#heldUsed.delete(connection)) this.#used.add(connection);
+    for (const connection of batch) {
+      if (this.#isHolding) return;
       connection.release();
     }
     if (this.#heldNew.size + this.#heldUsed.size > 0) setImmediate(() => this.#releaseSome());
