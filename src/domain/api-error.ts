@@ -44,7 +44,7 @@ export interface Refusal extends ErrorDetails {
   readonly message: string;
 }
 
-/** Returns a refusal. It costs less than to throw an ApiError, and suits frequent refusals. */
+/** Returns a refusal. Cheaper than throwing an ApiError, so it suits frequent refusals. */
 export function refusal(code: ErrorCode, message: string, details?: ErrorDetails): Refusal {
   return { code, status: STATUS_OF[code], message, ...details };
 }

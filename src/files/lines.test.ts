@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { failReads, pageBytes } from '../testing/file-handle.ts';
+import { failReads, pageBytes, shortenReads } from '../testing/file-handle.ts';
 import { readLines } from './lines.ts';
 
 const chunkBytes = 256 * 1024; // as in lines.ts
@@ -133,6 +133,21 @@ test('pages that cannot be read are zero bytes, and are reported; all others are
   for (const page of pages) content.fill(0, page * pageBytes, endOf(page));
   assert.deepEqual(reported, pages.map((page) => [page * pageBytes, endOf(page)]));
   assert.ok(Buffer.concat(found).equals(content));
+});
+
+test('with keepsBytes, the bytes of all lines stay as they are, also after short reads', async (t) => {
+  const path = join(temporaryFolder(t), 'file');
+  const lines = Array.from({ length: 40_000 }, (_, i) => `${i} ${'x'.repeat(i % 150)}`);
+  lines.splice(20_000, 0, 'y'.repeat(3e6)); // longer than a buffer
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
+  for (const maxBytes of [Infinity, 100_000]) {
+    await shortenReads(t, maxBytes);
+    const kept: [bytes: Buffer, start: number, end: number][] = [];
+    await readLines(path, ({ bytes, start, end }) => kept.push([bytes, start, end]), { keepsBytes: true });
+    assert.deepEqual(kept.map(([bytes, start, end]) => bytes.toString('latin1', start, end)), lines);
+    const total = [...new Set(kept.map(([bytes]) => bytes))].reduce((sum, { length }) => sum + length, 0);
+    assert(total < 20e6, `${total} bytes are kept`);
+  }
 });
 
 test('a line without an end is refused before it fills the memory, or visited in parts', async (t) => {

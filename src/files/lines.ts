@@ -4,6 +4,8 @@ import { damaged, DiskError, diskError } from './errors.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
 const chunkBytes = 256 * 1024;
+/** The length of the buffers that are kept. Few large ones take less memory and time than many small ones. */
+const keptBytes = 4 * chunkBytes;
 /** The kernel reads whole pages, so a page with a sector that the disk cannot read is lost as a whole. */
 const pageBytes = 4096;
 const lineFeed = 0x0a;
@@ -11,7 +13,10 @@ const lineFeed = 0x0a;
 const maxLineBytes = 16 * 1024 * 1024;
 const tooLong = `the line has more than ${maxLineBytes} bytes`;
 
-/** A line: `bytes` from `start` to `end`, without its line feed. The object is reused for the next line. */
+/**
+ * A line: `bytes` from `start` to `end`, without its line feed. The object is reused for the next line, and so is the
+ * buffer unless `keepsBytes` is set.
+ */
 export interface Line {
   readonly bytes: Buffer;
   readonly start: number;
@@ -49,7 +54,7 @@ export interface ReadOptions {
    * and a line of more than 16 MiB is visited in parts. Without it, both are errors.
    */
   readonly onUnreadable?: (from: number, to: number, error: unknown) => void;
-  /** Whether the bytes of a line stay unchanged after its visit. Otherwise, later lines are read into the same buffer. */
+  /** Whether the bytes of a line stay unchanged after its visit. */
   readonly keepsBytes?: boolean;
 }
 
@@ -87,11 +92,12 @@ export async function readLines(
   };
   try {
     onRead(0); // opening can take long, and the caller may want to end
-    let buffer = Buffer.allocUnsafe(2 * chunkBytes);
-    let kept = 0; // bytes at the start of the buffer, which belong to the next line
+    let buffer = Buffer.allocUnsafeSlow(keepsBytes ? keptBytes : 2 * chunkBytes);
+    let start = 0; // of the next line in the buffer
+    let filled = 0; // the end of what was read into it
     let base = 0; // the offset of the buffer in the file
     const line = { bytes: buffer, start: 0, end: 0, number: 0, offset: 0, complete: true };
-    const visitNext = (start: number, end: number, complete: boolean): void => {
+    const visitNext = (end: number, complete: boolean): void => {
       line.bytes = buffer;
       line.start = start;
       line.end = end;
@@ -101,32 +107,34 @@ export async function readLines(
       visit(line);
     };
     for (;;) {
-      const length = Math.min(chunkBytes, buffer.length - kept);
-      const bytesRead = await read(buffer, kept, length, base + kept);
+      if (buffer.length - filled < chunkBytes) { // move the beginning of the next line to where there is room
+        const begun = filled - start;
+        let length = keepsBytes ? keptBytes : buffer.length;
+        while (length < begun + chunkBytes) length *= 2;
+        const next = keepsBytes || length > buffer.length ? Buffer.allocUnsafeSlow(length) : buffer;
+        buffer.copy(next, 0, start, filled);
+        base += start;
+        [buffer, start, filled] = [next, 0, begun];
+      }
+      const bytesRead = await read(buffer, filled, chunkBytes, base + filled);
       onRead(bytesRead);
-      const filled = kept + bytesRead;
-      let start = 0;
-      for (let end = buffer.indexOf(lineFeed, kept); end >= 0 && end < filled; end = buffer.indexOf(lineFeed, start)) {
-        visitNext(start, end, true);
+      const from = filled;
+      filled += bytesRead;
+      const received = buffer.subarray(0, filled);
+      for (let end = received.indexOf(lineFeed, from); end >= 0; end = received.indexOf(lineFeed, start)) {
+        visitNext(end, true);
         start = end + 1;
       }
       if (bytesRead === 0) {
-        if (kept > 0) visitNext(0, kept, false);
+        if (filled > start) visitNext(filled, false);
         return;
       }
       if (filled - start > maxLineBytes) {
         if (onUnreadable === undefined) throw damaged(path, line.number + 1, tooLong);
-        visitNext(start, filled, false);
+        visitNext(filled, false);
         line.number--; // the rest has the same number
         start = filled;
       }
-      base += start;
-      kept = filled - start;
-      let next = buffer;
-      if (keepsBytes && start > 0) next = Buffer.allocUnsafeSlow(kept + chunkBytes);
-      else if (kept === buffer.length) next = Buffer.allocUnsafe(2 * buffer.length);
-      if (start > 0 || next !== buffer) buffer.copy(next, 0, start, filled);
-      buffer = next;
     }
   } finally {
     await file.close();

@@ -40,7 +40,7 @@ interface Block {
   used: number;
   /** The row after its last one. */
   endRow: number;
-  /** Whether its bytes after `used` are not ours to write. */
+  /** True if the table must not write to `bytes`. */
   readonly isShared: boolean;
 }
 
@@ -72,8 +72,8 @@ export class LineTable {
 
   /**
    * Adds a record: the JSON line from `start` to `end` of `line`, in UTF-8. Its id must be larger than all others.
-   * `isKept`: nobody changes `line` any more, and a comma and a line feed follow the record. Then `line` itself becomes a
-   * block of the table. Copies would take a third of the time of a start.
+   * `isKept`: `line` never changes again, and a comma and a line feed follow the record. The table then uses `line`
+   * itself as a block. Copies would take a third of the time of a start.
    */
   append(line: Buffer, status: string, start = 0, end = line.length, isKept = false): void {
     const row = this.count;
@@ -192,7 +192,8 @@ export class LineTable {
     let block: Block | undefined;
     for (let entry = first; entry < end; ) {
       let row = rowAt(entry++);
-      if (block === undefined || row >= block.endRow) block = this.#blockOf(row); // the search takes longer than a copy
+      // Finding a block takes longer than copying a line.
+      if (block === undefined || row >= block.endRow) block = this.#blockOf(row);
       const start = this.#offsets.at(row);
       for (; entry < end && row + 1 < block.endRow && rowAt(entry) === row + 1; entry++) {
         if (this.#offsets.at(row + 1) - start >= enoughBytes) break;

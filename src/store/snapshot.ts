@@ -107,7 +107,8 @@ function* encodeSnapshot(headLine: string, table: SnapshotTable, count: number):
 }
 
 /**
- * Reads the snapshot and adds its animals to the table. If there is no file, the snapshot is empty. `onRead` is called with the number of further bytes that were read.
+ * Reads the snapshot and adds its animals to the table, which may keep the buffers that it is given. If there is no
+ * file, the snapshot is empty. `onRead` is called with the number of further bytes that were read.
  * Rejects with OperatorError if the file is damaged, and with what `onRead` throws; the table must not be used then.
  */
 export async function readSnapshot(
@@ -133,7 +134,7 @@ export async function readSnapshot(
 class SnapshotReader {
   /** The snapshot, when its last line was read. */
   snapshot: Snapshot | null = null;
-  /** Reads the next line. A generator would be shorter, and twice as slow. */
+  /** Reads the next line. A generator would be shorter but take twice as long. */
   read: (line: Line) => void = (line) => this.#readHead(line);
   readonly #path: string;
   readonly #size: number;
@@ -141,7 +142,7 @@ class SnapshotReader {
   #head: Omit<Snapshot, 'bytes'> & { readonly count: number } = { sequence: 0, lastId: 0, count: 0 };
   /** The checksums of the head line and of the animals. */
   readonly #checksums = new Uint32Column();
-  /** How many of them were compared with those in the file. */
+  /** How many of them have been compared with the file. */
   #compared = 0;
 
   constructor(path: string, size: number, table: Pick<LineTable, 'append'>) {

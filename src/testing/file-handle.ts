@@ -34,6 +34,16 @@ export async function failReads(t: TestContext, path: string, pages: readonly nu
   });
 }
 
+/** Makes every read return at most `maxBytes` bytes, as the kernel may. */
+export async function shortenReads(t: TestContext, maxBytes: number): Promise<void> {
+  const prototype = await fileHandlePrototype();
+  const method = prototype.read as (...args: unknown[]) => Promise<unknown>;
+  t.mock.method(prototype, 'read', function (this: FileHandle, ...args: [Buffer, number, number, number]) {
+    const [buffer, at, length, position] = args;
+    return method.call(this, buffer, at, Math.min(length, maxBytes), position);
+  });
+}
+
 async function fileHandlePrototype(): Promise<FileHandle> {
   const handle = await open('.', 'r');
   await handle.close();
