@@ -97,7 +97,10 @@ export class Connection implements Throttled {
   /** Destroys a connection that the throttle has not admitted in time. */
   readonly #expire = (): void => void this.#socket.destroy();
 
-  /** Closes such a connection when its client has closed it without a request. Node, which reads later, would miss that. */
+  /**
+   * Closes such a connection when its client has closed it without a request. Node would not notice, because it does not
+   * read from the socket yet.
+   */
   readonly #endUnparsed = (): void => void this.#socket.end();
 
   #begin(): void {

@@ -105,6 +105,18 @@ test('after ten times the time of the turn, releases new connections, the newest
   assert.deepEqual([...held], []);
 });
 
+test('holds connections for at most 1 s', async (t) => {
+  const { throttle, events, add, take, turns } = setUp(t);
+  add('a');
+  throttle.beginTrusted();
+  take(500);
+  await turns();
+  t.mock.timers.tick(999);
+  assert.deepEqual(events, []);
+  t.mock.timers.tick(1);
+  assert.deepEqual(events, ['a']);
+});
+
 test('releases the newest first again if nothing was read from it meanwhile', async (t) => {
   const { events, add, take, turns } = setUp(t);
   const release = async (): Promise<string[]> => {

@@ -37,6 +37,8 @@ const maxLongTurnMs = 10;
  * was destroyed because it sent too much.
  */
 const holdFactor = 10;
+/** They are never held longer. A turn can take long because the machine is busy, which must not keep new clients out. */
+const maxHoldMs = 1_000;
 /** To parse what they sent and then to close their sockets takes Node up to so many times what is measured. */
 const maxClosing = 4;
 const trustedForMs = 1_000;
@@ -119,8 +121,8 @@ export class Throttle {
   }
 
   /**
-   * Called when a connection is destroyed because it has sent too much, and Node still parses what it has sent. Holds all
-   * others until the turn has ended.
+   * Called when a connection is destroyed because it has sent too much, and Node still parses what it has sent. Holds
+   * all others until the turn has ended.
    */
   noteFlood(): void {
     this.#isFlooded = true;
@@ -181,9 +183,9 @@ export class Throttle {
     const tookMs = Math.min(now - beganAt, maxClosing * spentMs); // the rest of the turn may be work for trusted ones
     if (this.#isTrustedActive) this.#trustedAt = now;
     this.#isTrustedActive = false;
-    // While a handler is pending, Node keeps all requests of a chunk in memory, even after the connection was destroyed.
+    // While a handler is pending, Node keeps all requests of a chunk, even after the connection was destroyed.
     const isNeeded = wasFlooded || now - this.#trustedAt < trustedForMs;
-    this.#timer = setTimeout(() => this.#endHold(), isNeeded ? tookMs * holdFactor : 0).unref();
+    this.#timer = setTimeout(() => this.#endHold(), isNeeded ? Math.min(tookMs * holdFactor, maxHoldMs) : 0).unref();
   }
 
   #endHold(): void {

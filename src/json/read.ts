@@ -97,14 +97,14 @@ export function readJson(bytes: Uint8Array): JsonValue {
   return valueAt(tape, 0);
 }
 
-/** The cells of the last text that `useJson` has read. To make new ones takes as long as to read a short text. */
+/** The cells of the last text that `useJson` has read. Allocating new ones takes as long as reading a short text. */
 let spareCells: Int32Array | undefined;
 /** More than a request of 64 KiB needs. */
 const maxSpareCells = 2 ** 18;
 
 /**
- * Reads a text as `readJson` does, and returns what `use` returns for its value. That value must not be
- * used afterwards, because the next text is read into the same memory.
+ * Reads a text as `readJson` does, and returns what `use` returns for its value. That value must not be used afterwards,
+ * because the next text is read into the same memory.
  */
 export function useJson<T>(bytes: Uint8Array, use: (value: JsonValue) => T): T {
   const tape = new Tape(new Source(bytes), spareCells);

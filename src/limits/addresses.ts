@@ -13,8 +13,8 @@ export class AddressCounts {
   /** How many requests remain for each network. They are in the order of last use. */
   readonly #remaining = new Map<string, number>();
   /**
-   * Yields the networks in that order. It is kept, because a new iterator would step over the places of all networks that
-   * have been removed.
+   * Yields the networks in that order. It is kept, because a new iterator would step over the places of all networks
+   * that have been removed.
    */
   readonly #oldest = this.#remaining.keys();
 

@@ -70,8 +70,8 @@ export class KeyUsage {
   }
 
   /**
-   * Returns the status after a request was counted or, by `refusedBy`, refused. If a window is exhausted, it names the
-   * exhausted window that ends last: the day never ends before the minute.
+   * Returns the status after a request was counted, or refused because of `refusedBy`. If a window is exhausted, it
+   * names the exhausted window that ends last: the day never ends before the minute.
    */
   status({ perMinute, perDay }: PlanLimits, refusedBy: LimitStatus['refusedBy'] = null): LimitStatus {
     const { minute, day } = this;
