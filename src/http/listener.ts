@@ -185,7 +185,6 @@ export class Listener {
     const { throttle, headTimeoutMs } = this.#context;
     const expire = (): void => void socket.destroy();
     const waiting: Throttled = {
-      isExpensive: true,
       hold() {},
       release() {
         socket.off('timeout', expire).setTimeout(0);

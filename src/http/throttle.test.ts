@@ -5,6 +5,11 @@ import { Throttle, type Throttled } from './throttle.ts';
 /** Resolves in the next turn of the event loop, after what was scheduled for the end of this one. */
 const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
 
+/** Lets so many turns pass, in each of which a connection is released. */
+async function pass(turns: number): Promise<void> {
+  for (let i = 0; i < turns; i += 1) await endOfTurn();
+}
+
 /** A throttle with a clock and timers that stand still. */
 function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -100,6 +105,7 @@ test('after ten times the time of the turn, releases new connections, the newest
   t.mock.timers.tick(49);
   assert.deepEqual([...held].sort(), ['a', 'b', 'c', 'd', 'e']);
   t.mock.timers.tick(1);
+  await pass(5);
   assert.deepEqual(events, ['e', 'd', 'c', 'a', 'b']);
   add('f');
   assert.deepEqual([...held], []);
@@ -118,41 +124,53 @@ test('holds connections for at most 1 s', async (t) => {
 });
 
 test('releases the newest first again if nothing was read from it meanwhile', async (t) => {
-  const { events, add, take, turns } = setUp(t);
-  const release = async (): Promise<string[]> => {
+  const { held, events, add, take, turns } = setUp(t);
+  const release = async (count: number): Promise<string[]> => {
     take(5);
     await turns();
     t.mock.timers.tick(100);
+    await pass(count - 1);
     return events.splice(0);
   };
   add('a', 'b', 'c');
-  for (let i = 0; i < 3; i += 1) assert.deepEqual(await release(), ['c', 'b', 'a']);
-  add(...Array.from({ length: 20 }, (_, i) => `d${i}`));
-  for (let i = 0; i < 3; i += 1) assert.equal((await release())[0], 'd19');
+  for (let i = 0; i < 3; i += 1) assert.deepEqual(await release(3), ['c', 'b', 'a']);
+  add('d');
+  for (let i = 0; i < 3; i += 1) assert.deepEqual(await release(2), ['d', 'c']);
+  assert.deepEqual([...held].sort(), ['a', 'b']);
 });
 
-test('an expensive connection is released in a turn of its own', async (t) => {
+test('after the release of a connection, a turn passes before another one can take time', async (t) => {
   const { throttle, held, events, add, take, turns } = setUp(t);
-  const expensive: Throttled = {
-    isExpensive: true,
-    hold: () => {},
+  const flood: Throttled = { // as a TLS handshake, or requests that have waited
+    hold: () => held.add('flood'),
     release() {
-      events.push('expensive');
-      throttle.beginUntrusted(expensive, 2.5);
-      throttle.delete(expensive);
+      held.delete('flood');
+      events.push('flood');
+      throttle.beginUntrusted(flood, 5);
     },
   };
   add('a');
-  throttle.add(expensive);
-  add('b', 'c');
+  throttle.add(flood);
+  add('b');
   take(5);
   await turns();
   t.mock.timers.tick(100);
-  assert.deepEqual(events, ['c', 'b']);
-  assert.deepEqual([...held], ['a'], 'b and c can be read now');
+  assert.deepEqual(events, ['b']);
+  assert.deepEqual([...held].sort(), ['a', 'flood'], 'b can be read now');
   await endOfTurn();
-  assert.deepEqual(events, ['c', 'b', 'expensive']);
-  assert.deepEqual([...held].sort(), ['a', 'b', 'c']);
+  assert.deepEqual(events, ['b', 'flood']);
+  assert.deepEqual([...held].sort(), ['a', 'b', 'flood']);
+});
+
+test('a connection that arrives meanwhile is the next to be released', async (t) => {
+  const { events, add, take, turns } = setUp(t);
+  add('a', 'b', 'c');
+  take(5);
+  await turns();
+  t.mock.timers.tick(100);
+  add('d');
+  await pass(3);
+  assert.deepEqual(events, ['c', 'd', 'b', 'a']);
 });
 
 test('a connection that must wait because others took the time is still new', async (t) => {
@@ -163,6 +181,7 @@ test('a connection that must wait because others took the time is still new', as
   throttle.beginUntrusted(b!);
   await turns();
   t.mock.timers.tick(100);
+  await pass(2);
   assert.deepEqual(events.splice(0), ['c', 'b', 'a']);
   throttle.beginUntrusted(a!);
   clock.ms += 5;
@@ -170,6 +189,7 @@ test('a connection that must wait because others took the time is still new', as
   throttle.beginUntrusted(b!); // the rest of its chunk
   await turns();
   t.mock.timers.tick(100);
+  await pass(2);
   assert.deepEqual(events, ['c', 'a', 'b']);
 });
 
@@ -193,7 +213,7 @@ test('releases them in the next turn if no trusted connection has had a request 
   assert.deepEqual(events, ['a', 'a', 'a']);
 });
 
-test('releases 16 connections in each turn, and holds the rest again if these take too long', async (t) => {
+test('releases one connection in each turn, and holds the rest again if it takes too long', async (t) => {
   const { throttle, held, events, add, take, turns } = setUp(t);
   const names = Array.from({ length: 40 }, (_, i) => `${i}`);
   add(...[...names].reverse()); // the newest is released first
@@ -201,18 +221,35 @@ test('releases 16 connections in each turn, and holds the rest again if these ta
   take(5);
   await turns();
   t.mock.timers.tick(50);
-  assert.deepEqual(events, names.slice(0, 16));
-  await endOfTurn();
-  assert.deepEqual(events, names.slice(0, 32));
+  for (let i = 1; i <= 20; i += 1) {
+    assert.deepEqual(events, names.slice(0, i));
+    await endOfTurn();
+  }
   throttle.beginTrusted();
   take(5);
   await turns();
-  assert.deepEqual(events, names.slice(0, 32));
+  assert.deepEqual(events, names.slice(0, 21));
   assert.equal(held.size, 40);
   t.mock.timers.tick(50);
-  await turns();
-  await turns();
-  assert.deepEqual(events.slice(32).sort(), names.sort());
+  await pass(39);
+  assert.deepEqual(events.slice(21), names);
+  assert.equal(held.size, 0);
+});
+
+test('of those that have taken time, releases first the one that has waited longest', async (t) => {
+  const { throttle, events, add, take, turns } = setUp(t);
+  const [a, b, c] = add('a', 'b', 'c');
+  for (const connection of [a, b, c]) throttle.beginUntrusted(connection!);
+  const round = async (): Promise<string[]> => {
+    take(5);
+    await turns();
+    t.mock.timers.tick(100);
+    await pass(2);
+    return events.splice(0);
+  };
+  assert.deepEqual(await round(), ['a', 'b', 'c']);
+  throttle.beginUntrusted(a!);
+  assert.deepEqual(await round(), ['b', 'c', 'a']);
 });
 
 test('when a connection is destroyed, holds the trusted ones until the turn has ended, and the others longer', async (t) => {

@@ -7,14 +7,14 @@
  *
  * The idea. A connection is trusted if its latest request had a valid key that was within its limits. When the other
  * connections have taken 2 ms of a turn, they are held: nothing is read from them, and none of their requests begins.
- * After a multiple of the time that the turn took, they are released, a few in each turn: first those that have taken no
- * time yet, the newest first, so that a new client does not wait behind all attackers; then the others, in the order in
- * which they were held. When they have taken 10 ms, or a connection is destroyed because it sends too much, the trusted
- * ones are held too until the turn has ended.
+ * After a multiple of the time that the turn took, they are released: first those that have taken no time yet, the
+ * newest first, so that a new client does not wait behind all attackers; then the others, that which has waited longest
+ * first. When they have taken 10 ms, or a connection is destroyed because it sends too much, the trusted ones are held
+ * too until the turn has ended.
  *
  * The invariants.
- * - Each connection is in one of the sets. While one is held, all that are not trusted are, except those that have
- *   been released since.
+ * - While one connection is held, all that are not trusted are, except those that have been released since.
+ * - At most one connection is released in each turn, so what it has sent is read before that of the next one.
  * - A turn reads no further chunk after one that made a connection exceed its bounds.
  */
 
@@ -24,8 +24,6 @@ export interface Throttled {
   hold(): void;
   /** Ends that. */
   release(): void;
-  /** Whether its release takes all the time of a turn. It is then released alone. */
-  readonly isExpensive?: boolean;
 }
 
 /** How much of a turn the connections that are not trusted may take. */
@@ -37,23 +35,23 @@ const maxLongTurnMs = 10;
  * was destroyed because it sent too much.
  */
 const holdFactor = 10;
-/** They are never held longer. A turn can take long because the machine is busy, which must not keep new clients out. */
+/** They are never held longer. A turn can take long because the machine is busy: that must not keep new clients out. */
 const maxHoldMs = 1_000;
 /** To parse what they sent and then to close their sockets takes Node up to so many times what is measured. */
 const maxClosing = 4;
 const trustedForMs = 1_000;
-/** How many of them are released in one turn. */
-const maxReleased = 16;
 
 export class Throttle {
   readonly #monotonic: () => number;
   readonly #trusted = new Set<Throttled>();
-  /** The connections that are neither trusted nor held: those that have taken no time yet, and the others. */
+  /** The connections that are not trusted and have taken no time yet, in the order of their arrival. */
   readonly #new = new Set<Throttled>();
+  /** Those that have taken time, in the order in which they last did. */
   readonly #used = new Set<Throttled>();
-  /** The same of those that are held. */
-  readonly #heldNew = new Set<Throttled>();
-  readonly #heldUsed = new Set<Throttled>();
+  /** Those of both that are held. */
+  readonly #held = new Set<Throttled>();
+  /** Those to be released, the next one last. It can name connections that are not held any more. */
+  #queue: Throttled[] = [];
   /** How much of this turn the connections that are not trusted have taken. */
   #spentMs = 0;
   /** When one of them last began something; null if a trusted one has done so since. */
@@ -79,23 +77,26 @@ export class Throttle {
 
   /** Adds a connection that has taken no time yet. Returns whether it may begin: if others are held, it is held too. */
   add(connection: Throttled): boolean {
-    return this.#admit(connection, this.#new, this.#heldNew);
+    this.#new.add(connection);
+    return this.#admit(connection);
   }
 
   /** Removes a closed connection. */
   delete(connection: Throttled): void {
-    for (const connections of [this.#trusted, this.#new, this.#used, this.#heldNew, this.#heldUsed]) {
-      connections.delete(connection);
-    }
+    for (const connections of [this.#trusted, this.#new, this.#used, this.#held]) connections.delete(connection);
   }
 
   /** Called when it turns out whether the latest request of a connection had a valid key, if that has changed. */
   setTrusted(connection: Throttled, isTrusted: boolean): void {
-    const wasHeld = this.#heldNew.has(connection) || this.#heldUsed.has(connection);
+    const wasHeld = this.#held.has(connection);
     this.delete(connection);
-    if (!isTrusted) return void this.#admit(connection, this.#used, this.#heldUsed);
-    this.#trusted.add(connection);
-    if (wasHeld) connection.release();
+    if (isTrusted) {
+      this.#trusted.add(connection);
+      if (wasHeld) connection.release();
+    } else {
+      this.#used.add(connection);
+      this.#admit(connection);
+    }
   }
 
   /**
@@ -103,7 +104,7 @@ export class Throttle {
    * for time that passes later.
    */
   beginUntrusted(connection: Throttled, ms = 0): void {
-    if (this.#heldNew.delete(connection)) this.#heldUsed.add(connection); // Node reports the rest of a chunk anyway
+    const wasHeld = this.#held.has(connection);
     const now = this.#monotonic();
     if (this.#lastAt !== null) this.#spentMs += now - this.#lastAt;
     this.#spentMs += ms;
@@ -111,7 +112,10 @@ export class Throttle {
     this.#awaitEndOfTurn();
     if (this.#spentMs > maxTurnMs) this.#holdUntrusted();
     if (this.#spentMs > maxLongTurnMs) this.#holdAll(); // a trusted connection may send such requests too
-    if (this.#new.delete(connection)) this.#used.add(connection); // not if it is held now: others took the time
+    // It keeps its place if it is held only now, because others have taken the time. Otherwise it takes time itself: if
+    // it was held before, Node reports the rest of a chunk.
+    if (!wasHeld && this.#held.has(connection)) return;
+    if (this.#new.delete(connection) || this.#used.delete(connection)) this.#used.add(connection);
   }
 
   /** Called before a trusted connection begins something, so that its time is not counted as time of the others. */
@@ -159,22 +163,24 @@ export class Throttle {
     for (const connection of this.#trusted) connection.release();
   }
 
-  #admit(connection: Throttled, open: Set<Throttled>, held: Set<Throttled>): boolean {
-    const isOpen = !this.#isHolding && this.#heldNew.size + this.#heldUsed.size === 0;
-    (isOpen ? open : held).add(connection);
-    if (!isOpen) connection.hold();
-    return isOpen;
+  /** Holds a connection if others are held. Returns whether it may begin. */
+  #admit(connection: Throttled): boolean {
+    if (!this.#isHolding && this.#held.size === 0) return true;
+    this.#held.add(connection);
+    connection.hold();
+    if (this.#new.has(connection)) this.#queue.push(connection); // the newest is the next
+    return false;
   }
 
   #holdUntrusted(): void {
     if (this.#isHolding) return;
     this.#isHolding = true;
-    for (const [open, held] of [[this.#new, this.#heldNew], [this.#used, this.#heldUsed]] as const) {
-      for (const connection of open) {
-        held.add(connection);
+    for (const connections of [this.#new, this.#used]) {
+      for (const connection of connections) {
+        if (this.#held.has(connection)) continue;
+        this.#held.add(connection);
         connection.hold();
       }
-      open.clear();
     }
   }
 
@@ -191,26 +197,20 @@ export class Throttle {
   #endHold(): void {
     this.#timer = undefined;
     this.#isHolding = false;
-    this.#releaseSome();
+    this.#queue = [];
+    this.#releaseNext();
   }
 
-  /** Releases some connections, and the next ones in the next turn. */
-  #releaseSome(): void {
-    if (this.#isHolding) return; // one of the last batch has taken too long
-    const batch: Throttled[] = [];
-    for (const connection of [...[...this.#heldNew].reverse(), ...this.#heldUsed]) {
-      if (batch.length === maxReleased) break;
-      // After an expensive one all others are held again, so nothing would be read from those before it.
-      if (connection.isExpensive === true && batch.length > 0) break;
-      batch.push(connection);
+  /** Releases a connection, and the next one in the next turn. */
+  #releaseNext(): void {
+    if (this.#isHolding) return; // the last one has taken too long
+    if (this.#queue.length === 0) this.#queue = [...[...this.#used].reverse(), ...this.#new];
+    let next;
+    do next = this.#queue.pop(); while (next !== undefined && !this.#held.has(next));
+    if (next !== undefined) {
+      this.#held.delete(next);
+      next.release();
     }
-    // In the order of their arrival: so the newest are the first again if they are held before anything is read.
-    for (const connection of batch.toReversed()) if (this.#heldNew.delete(connection)) this.#new.add(connection);
-    for (const connection of batch) if (this.#heldUsed.delete(connection)) this.#used.add(connection);
-    for (const connection of batch) {
-      if (this.#isHolding) return;
-      connection.release();
-    }
-    if (this.#heldNew.size + this.#heldUsed.size > 0) setImmediate(() => this.#releaseSome());
+    if (this.#held.size > 0) setImmediate(() => this.#releaseNext());
   }
 }
