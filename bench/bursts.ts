@@ -1,6 +1,6 @@
 /** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with that of other servers. */
 import { integer, oneOf } from '../conformance/options.ts';
-import type { Bursts, BurstSample } from './measure/bursts.ts';
+import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import {
   helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runCommand, writeResults,
 } from './measure/command.ts';
@@ -49,14 +49,11 @@ const columns = [
   figureColumn('system CPU, µs', 'systemCpu', 1),
 ];
 
-const thorough: Bursts = { requests: 400, warmUp: 60, counted: 100 };
-const quick: Bursts = { requests: 20, warmUp: 1, counted: 5 };
-
 await runCommand('bench:bursts', async () => {
   const given = readFlags(process.argv.slice(2), flags);
   if (given.help === true) return void process.stdout.write(help);
   const processes = given.quick ? 1 : integer('--processes', given.processes, 1, 100);
-  const bursts = given.quick ? quick : thorough;
+  const bursts = given.quick ? quickBursts : thoroughBursts;
   const named = given.workload?.map((id) => oneOf('--workload', id, ids));
   const chosen = named === undefined ? workloads : all.filter(({ id }) => named.includes(id));
   const file = resultsFile('bursts');
@@ -83,8 +80,7 @@ await runCommand('bench:bursts', async () => {
     rows.map(({ target, samples }) => ({ workload: workload.title, target: target.name, samples })));
   console.log([
     resultTable(results, columns),
-    `The 10th percentile of ${bursts.counted} bursts of ${bursts.requests} requests, per request. Median ` +
-      `(minimum–maximum) of fresh processes of each server: ${processes}.`,
+    burstsNote(bursts, processes),
     machineLine(here),
     ...(given.quick ? [quickNote] : []),
   ].join('\n\n'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { integer } from '../conformance/options.ts';
 import { folderBeforeSnapshot, measureSnapshot, measureSnapshotAlone, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
-import { measureBursts, type Bursts, type BurstSample } from './measure/bursts.ts';
+import { burstsNote, measureBursts, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { Client } from './measure/client.ts';
 import {
   helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
@@ -24,9 +24,6 @@ const connections = 16;
 /** So many different requests that little of what they read in a large folder is in the processor's fastest caches. */
 const thoroughRequests = 30_000;
 const quickRequests = 1_000;
-
-const thoroughBursts: Bursts = { requests: 400, warmUp: 60, counted: 100 };
-const quickBursts: Bursts = { requests: 20, warmUp: 1, counted: 5 };
 
 const flags = {
   animals: { type: 'string', default: '1000000' },
@@ -129,8 +126,7 @@ await runCommand('bench:growth', async () => {
       ['slowest response, ms', '–', ...periods(snapshots, 'slowest')],
     ]),
     'The start includes that of Node; `JSON.parse` does not. The load is 16 connections that create without a pause.',
-    `The 10th percentile of ${bursts.counted} bursts of ${bursts.requests} requests, per request. Median ` +
-      `(minimum–maximum) of fresh processes of each server: ${processes}.`,
+    burstsNote(bursts, processes),
     machineLine(here),
     ...(given.quick ? [quickNote] : []),
   ].join('\n\n'));

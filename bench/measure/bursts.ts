@@ -14,6 +14,15 @@ export interface Bursts {
   readonly counted: number;
 }
 
+export const thoroughBursts: Bursts = { requests: 400, warmUp: 60, counted: 100 };
+export const quickBursts: Bursts = { requests: 20, warmUp: 1, counted: 5 };
+
+/** The sentence below a table of bursts. */
+export function burstsNote({ counted, requests }: Bursts, processes: number): string {
+  return `The 10th percentile of ${counted} bursts of ${requests} requests, per request. Median (minimum–maximum) of ` +
+    `fresh processes of each server: ${processes}.`;
+}
+
 /** CPU time per request of one process of a server, in microseconds. */
 export interface BurstSample {
   /** The 10th percentile of all bursts, user and system. */

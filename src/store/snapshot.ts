@@ -161,7 +161,10 @@ class SnapshotReader {
     if (head === null) throw damaged(this.#path, 1, 'this is not the first line of a snapshot');
     this.#head = { sequence: Number(head[1]), lastId: Number(head[2]), count: Number(head[3]) };
     this.#checksums.push(crc32(line.bytes, line.start, line.end));
-    this.read = (next) => (textOf(next) === petsEnd ? this.#readPetsEnd(next) : this.#readPet(next));
+    this.read = (next) => {
+      this.read = textOf(next) === petsEnd ? (end) => this.#readPetsEnd(end) : (pet) => this.#readPet(pet);
+      this.read(next);
+    };
   }
 
   #readPet({ bytes, start, end, number }: Line): void {
@@ -172,8 +175,7 @@ class SnapshotReader {
     if (hasLongId(bytes, start)) throw damaged(this.#path, number, 'the id has more than 15 digits');
     this.#table.append(bytes, status, start, petEnd, hasMore);
     this.#checksums.push(crc32(bytes, start, petEnd));
-    if (!hasMore) this.read = (line) => this.#readPetsEnd(line);
-    else if (this.#rows === 1) this.read = (line) => this.#readPet(line);
+    if (!hasMore) this.read = (next) => this.#readPetsEnd(next);
   }
 
   #readPetsEnd(line: Line): void {
