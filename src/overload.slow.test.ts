@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { attacks, Overload, type Attack } from '../harness/overload.ts';
 
-const responses = 10_000;
+const responses = 2_000;
 
 /** Attacks, and returns the memory of the server. */
 async function survive(
