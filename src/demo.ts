@@ -1,23 +1,23 @@
 /** `--demo` fills an empty data folder with sample data and creates a key. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { DataFolder } from './data-folder.ts';
-import { ApiError } from './domain/api-error.ts';
+import { readFileSync } from 'node:fs';
 import { OperatorError } from './domain/operator-error.ts';
-import { orderLine, readOrder } from './domain/order.ts';
+import { readOrder } from './domain/order.ts';
 import { readNewPet } from './domain/pet.ts';
+import { NotSavedError, type Engine } from './engine.ts';
 import { socketPathIn } from './http/listener.ts';
 import { readJson, type JsonArray, type JsonObject } from './json/read.ts';
+import { newSecret } from './keys/secret.ts';
 import { shellWord } from './program.ts';
-import { ordersName, readOrders, writeOrders } from './store/orders.ts';
 
 /** Reads the sample data, which the build copies from data/sample/. */
 export function readSamples(samples: URL) {
   const [pets, orders] = ['pets.json', 'orders.json'].map((name) => {
     return (readJson(readFileSync(new URL(name, samples))) as JsonArray).items;
   });
-  const orderLines = orders!.map((order) => orderLine(readOrder(order as JsonObject)));
-  return { pets: pets!.map((pet) => readNewPet(pet)), orders: orderLines };
+  return {
+    pets: pets!.map((pet) => readNewPet(pet)),
+    orders: orders!.map((order) => readOrder(order as JsonObject)),
+  };
 }
 
 /**
@@ -28,24 +28,22 @@ export function readSamples(samples: URL) {
  */
 export async function startDemo(
   samples: ReturnType<typeof readSamples>,
-  folder: DataFolder,
+  engine: Engine,
   serverAddress: string,
   basePath: string,
 ): Promise<string> {
-  const { path: folderPath, pets } = folder;
-  if (folder.keys.keys.length > 0) return '';
-  if (!existsSync(join(folderPath, ordersName))) {
-    await writeOrders(folderPath, folder.store, samples.orders, folder.checkLock);
-    readOrders(folderPath, folder.orders);
-  }
+  const { pets, keys } = engine;
+  if ((await keys.list()).length > 0) return '';
+  await engine.addOrders(samples.orders);
   try {
-    if (pets.table.count === 0) await Promise.all(samples.pets.map((pet) => pets.create(pet)));
+    if ((await pets.count()) === 0) await Promise.all(samples.pets.map((pet) => pets.create(pet)));
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    if (!(error instanceof NotSavedError)) throw error;
     const advice = 'the line above says why; correct that, and start the server again with --demo';
-    throw new OperatorError(`cannot save the sample animals in ${folderPath}; ${advice}`);
+    throw new OperatorError(`cannot save the sample animals; ${advice}`);
   }
-  const { secret } = await folder.keys.create('demo', { name: 'business' }, null, Date.now());
+  const secret = newSecret();
+  await keys.create('demo', { name: 'business' }, null, Date.now(), secret);
 
   const path = socketPathIn(serverAddress);
   const address = path !== null

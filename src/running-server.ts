@@ -2,12 +2,11 @@
 import { getHeapStatistics } from 'node:v8';
 import type { ServedCertificate } from './certificate.ts';
 import type { Config } from './config.ts';
-import { respondToCommand, type Accounts } from './control/commands.ts';
-import { contentsOf } from './control/contents.ts';
+import { respondToCommand, type Administered } from './control/commands.ts';
 import { statusOf } from './control/status.ts';
-import type { DataFolder } from './data-folder.ts';
 import { counted } from './domain/counted.ts';
 import { messageOf, OperatorError } from './domain/operator-error.ts';
+import { mapSoon, type Engine, type Soon } from './engine.ts';
 import { requireParent } from './files/new-folder.ts';
 import {
   nameSocket, removeSocket, removeStaleSocket, temporarySocketPath, type NamedSocket,
@@ -39,7 +38,7 @@ const noConnections: Listener['counts'] = { accepted: 0, refused: 0, dropped: 0,
 
 /** What a server needs besides its configuration. */
 export interface ServerParts {
-  readonly folder: DataFolder;
+  readonly engine: Engine;
   /** null: plain HTTP. */
   readonly certificate: ServedCertificate | null;
   /** The reference page; null if there is none. */
@@ -55,7 +54,7 @@ export class RunningServer {
   readonly #service: Service;
   readonly #metrics: Metrics | null;
   readonly #handler: Handler;
-  readonly #accounts: Accounts;
+  readonly #administered: Administered;
   readonly #sources: Sources;
   readonly #capacity: Capacity;
   readonly #start = new AbortController();
@@ -70,13 +69,11 @@ export class RunningServer {
   constructor(config: Config, parts: ServerParts) {
     this.#config = config;
     this.#parts = parts;
-    const { folder, page, serverLog } = parts;
+    const { engine, page, serverLog } = parts;
     const { basePath, trustedProxies } = config;
     this.#capacity = capacityOf(getHeapStatistics().heap_size_limit, config.maxConnections);
-    const { keys, usage, pets, orders } = folder;
-    const { limiter } = usage;
     const log = serverLog.event;
-    const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: Date.now, log, page });
+    const service = new Service({ basePath, trustedProxies, engine, now: Date.now, log, page });
     this.#service = service;
     this.#metrics = config.metrics === null ? null : new Metrics(service.operations);
     const observers = { access: config.accessLog ? serverLog.access : null, metrics: this.#metrics, trustedProxies };
@@ -87,23 +84,15 @@ export class RunningServer {
       maxServed: this.#capacity.maxServed,
       connections: () => ({ open: this.#listener?.connections ?? 0, ...(this.#listener?.counts ?? noConnections) }),
       certificateExpiresAt: () => parts.certificate?.current.expiresAt ?? null,
-      keys: () => ({ banned: limiter.bannedKeys(Date.now()), bans: service.bans }),
-      animals: () => pets.table.count,
-      orders: () => orders.count,
-      files: () => pets.figures,
+      bans: () => service.bans,
       droppedLogLines: () => serverLog.dropped,
     };
     const state = {
-      sources: this.#sources, pets, keys, usage,
+      sources: this.#sources, engine,
       address: () => this.address || null,
       stoppingSince: () => this.#stoppingSince,
     };
-    this.#accounts = {
-      keys,
-      usage,
-      contents: (withPets) => contentsOf(folder, withPets),
-      status: (now) => statusOf(state, now),
-    };
+    this.#administered = { keys: engine.keys, status: (now) => statusOf(state, now) };
     this.#serveCommands(null);
   }
 
@@ -116,7 +105,7 @@ export class RunningServer {
     this.#warnOfPlainHttp();
     this.#warnOfSmallHeap();
     this.#serveCommands(this.address);
-    this.#loading = this.#parts.folder.load(this.#start.signal);
+    this.#loading = this.#parts.engine.load(this.#start.signal);
   }
 
   /** Resolves to true when the animals are read, and to false if the server is stopped before. */
@@ -131,32 +120,31 @@ export class RunningServer {
   }
 
   /**
-   * Responds to the requests under way, saves everything and releases the folder. Resolves to whether all requests were
+   * Responds to the requests under way, saves everything and releases the data. Resolves to whether all requests were
    * responded to. Rejects with OperatorError.
    */
   async stop(): Promise<boolean> {
-    const { folder, serverLog } = this.#parts;
+    const { engine, serverLog } = this.#parts;
     this.#stoppingSince = Date.now();
     this.#service.stop();
     this.#start.abort();
-    const wasLoaded = folder.pets.progress === 100; // otherwise the files have everything
-    const graceMs = wasLoaded ? stopGraceMs : startGraceMs;
+    const graceMs = engine.progress === 100 ? stopGraceMs : startGraceMs;
     const completed = await this.#listener!.stop(graceMs);
     if (this.#socket !== null) this.#removeSocket(this.#socket);
     this.#service.end();
     const problem = `stopped after ${graceMs / 1000} s although some requests had no response yet`;
     if (!completed) serverLog.event(problem, 'warn');
     await this.#loading.catch(() => {});
-    await folder.save(wasLoaded);
+    await engine.close();
     this.#metricsServer?.close();
-    await folder.lock.release(); // last, because another process may then use the folder
+    await engine.release(); // last, because another process may then use the data
     return completed;
   }
 
   #serveCommands(address: string | null): void {
-    const { folder, serverLog } = this.#parts;
-    const respond = (command: unknown): Promise<unknown> => respondToCommand(this.#accounts, command);
-    folder.lock.serve(address, respond, (reason) => serverLog.event(reason, 'error'));
+    const { engine, serverLog } = this.#parts;
+    const respond = (command: unknown): Promise<unknown> => respondToCommand(this.#administered, command);
+    engine.serveCommands(address, respond, (problem) => serverLog.event(problem, 'error'));
   }
 
   async #openListener(): Promise<Listener> {
@@ -218,13 +206,13 @@ export class RunningServer {
   async #serveMetrics(metrics: Metrics): Promise<MetricsServer> {
     const { host, port } = this.#config.metrics!;
     const figures = new ProcessFigures();
-    const read = (): string => {
+    const read = (): Soon<string> => mapSoon(this.#parts.engine.figures(), (engineFigures) => {
       const exposition = new Exposition();
       metrics.writeTo(exposition);
-      writeServer(exposition, this.#sources);
+      writeServer(exposition, this.#sources, engineFigures);
       figures.writeTo(exposition, this.#sources.version);
       return exposition.text;
-    };
+    });
     try {
       const server = await MetricsServer.open(host, port, read);
       this.#parts.serverLog.event(`metrics at ${server.address}`, 'info', { metrics: server.address });

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ServedCertificate } from './certificate.ts';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
-import { DataFolder } from './data-folder.ts';
 import { readSamples, startDemo } from './demo.ts';
 import { handOverSignals } from './early-signals.ts';
 import { counted } from './domain/counted.ts';
 import { Ending } from './ending.ts';
+import type { Engine } from './engine.ts';
+import { FileEngine } from './file-engine/file-engine.ts';
 import { isActive } from './keys/key.ts';
 import { ServerLog } from './observe/server-log.ts';
 import { stderrSink } from './observe/stderr.ts';
@@ -49,31 +50,31 @@ async function serve(config: Config): Promise<void> {
     if (hasChanged) void certificate.reload();
   }
   if (ending.isStopping) return; // nothing has been opened yet
-  const opening = DataFolder.open(config.folder, log);
+  const opening = FileEngine.open(config.folder, log);
   // Until the server listens, there is nothing to finish. But if the disk hangs, only the deadline can end the process.
   stop = () => opening.then(() => true, () => true);
-  const folder = await opening;
+  const engine = await opening;
   try {
-    const server = new RunningServer(config, { folder, certificate, page, serverLog });
-    await folder.readOrders();
+    const server = new RunningServer(config, { engine, certificate, page, serverLog });
+    await engine.readOrders();
     await server.listen();
     stop = () => server.stop();
     if (!(await server.loaded())) return; // `stop` ends the process
-    const greeting = samples === null ? '' : await startDemo(samples, folder, server.address, config.basePath);
+    const greeting = samples === null ? '' : await startDemo(samples, engine, server.address, config.basePath);
     process.stdout.write(`petstore listening on ${server.address}\n${greeting}`);
-    report(folder, server.address);
+    await report(engine, config.folder, server.address);
   } catch (error) {
-    await folder.lock.abandon(); // after responding to commands under way
+    await engine.abandon(); // after responding to commands under way
     throw error;
   }
 }
 
-/** Logs what the folder has. */
-function report({ path, pets, keys }: DataFolder, address: string): void {
-  const animals = pets.table.count;
-  log(`${counted(animals, 'animal')} in ${path}`, 'info', { animals, folder: path, address });
-  if (keys.keys.some((key) => isActive(key, Date.now()))) return;
+/** Logs what the data folder has. */
+async function report(engine: Engine, folder: string, address: string): Promise<void> {
+  const animals = await engine.pets.count();
+  log(`${counted(animals, 'animal')} in ${folder}`, 'info', { animals, folder, address });
+  if ((await engine.keys.list()).some((key) => isActive(key, Date.now()))) return;
   const cli = shellWord(fileURLToPath(new URL('cli.js', import.meta.url)));
-  const command = `node ${cli} keys create --name me --plan free --data ${shellWord(path)}`;
+  const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
   log(`there is no valid API key; create one: ${command}`, 'warn');
 }

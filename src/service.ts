@@ -4,6 +4,7 @@
  */
 import { ApiError, refusal, type Refusal } from './domain/api-error.ts';
 import type { Log } from './domain/log.ts';
+import type { Admission as KeyAdmission, Engine, Soon } from './engine.ts';
 import { bearerToken } from './keys/bearer.ts';
 import { clientAddress } from './http/client-address.ts';
 import type { Handler } from './http/connection.ts';
@@ -14,11 +15,9 @@ import { ListElement } from './http/list.ts';
 import { continueExpectation, type Request, type Sender } from './http/request.ts';
 import { Router, type Route } from './http/router.ts';
 import { checkQuery } from './http/url.ts';
-import type { KeyRing } from './keys/key-ring.ts';
-import type { Key } from './keys/key.ts';
+import { AddressLimiter } from './limits/addresses.ts';
+import type { Ban } from './limits/bans.ts';
 import type { LimitStatus } from './limits/limit-status.ts';
-import type { Limiter } from './limits/limiter.ts';
-import { limitsOf } from './limits/plans.ts';
 import { addressLimited, keyLimited } from './limits/refusals.ts';
 import { EventQuota } from './observe/event-quota.ts';
 import { createPet } from './operations/create-pet.ts';
@@ -29,19 +28,14 @@ import { listOrders } from './operations/list-orders.ts';
 import { listPets } from './operations/list-pets.ts';
 import { openApi } from './operations/openapi.ts';
 import type { Operation } from './operations/operation.ts';
-import type { LineTable } from './store/line-table.ts';
-import type { PetStore } from './store/pet-store.ts';
 
 export interface ServiceOptions {
   /** The path prefix of the operations: `/v1`. */
   readonly basePath: string;
   /** The number of trusted proxies in front of the server. Each appends an address to `X-Forwarded-For`. */
   readonly trustedProxies: number;
-  readonly keys: KeyRing;
-  readonly limiter: Limiter;
   /** Until it is loaded, requests with a valid key are refused, and not counted. */
-  readonly pets: PetStore;
-  readonly orders: LineTable;
+  readonly engine: Engine;
   /** The time in milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
@@ -52,6 +46,7 @@ export interface ServiceOptions {
 export class Service implements Handler {
   readonly #options: ServiceOptions;
   readonly #router: Router<Operation>;
+  readonly #addresses = new AddressLimiter();
   readonly #failures: EventQuota;
   #stopping = false;
   /** How many bans have begun. */
@@ -59,21 +54,15 @@ export class Service implements Handler {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    const { basePath, pets, orders, keys, limiter, log, page } = options;
+    const { basePath, engine, log, page } = options;
     this.#failures = new EventQuota(log);
-    limiter.onBanned = (id, { end }) => {
-      this.bans++;
-      const until = new Date(end).toISOString();
-      const why = 'it was used too often after a 429';
-      log(`key ${id} (${keys.get(id).name}) is banned until ${until}, because ${why}`, 'warn', { key: id, until });
-    };
     this.#router = new Router<Operation>()
-      .add('GET', `${basePath}/pets`, listPets(pets, basePath))
-      .add('POST', `${basePath}/pets`, createPet(pets, basePath))
-      .add('GET', `${basePath}/pets/{petId}`, getPet(pets, basePath))
-      .add('GET', `${basePath}/store/orders`, listOrders(orders, basePath))
+      .add('GET', `${basePath}/pets`, listPets(engine.pets, basePath))
+      .add('POST', `${basePath}/pets`, createPet(engine.pets, basePath))
+      .add('GET', `${basePath}/pets/{petId}`, getPet(engine.pets, basePath))
+      .add('GET', `${basePath}/store/orders`, listOrders(engine.orders, basePath))
       .add('GET', '/healthz', health())
-      .add('GET', '/readyz', readiness(pets, () => this.#stopping))
+      .add('GET', '/readyz', readiness(engine, () => this.#stopping))
       .add('GET', '/openapi.json', openApi(basePath));
     if (page !== null) {
       const reply = pageReply(page);
@@ -102,9 +91,24 @@ export class Service implements Handler {
     const route = request.path === '*' ? wholeServer : this.#router.find(request.path);
     const isOptions = route !== null && request.method === 'OPTIONS';
     const requested = isOptions ? options(route) : route?.operations.get(request.method);
-    let admission = notAdmitted;
     try {
-      admission = this.#admit(request, requested, now, waitedMs);
+      const admission = this.#admit(request, requested, now, waitedMs);
+      if (!(admission instanceof Promise)) return this.#proceed(request, route, requested, now, admission);
+      return admission.then(
+        (late) => this.#proceed(request, route, requested, now, late),
+        (error: unknown) => this.#failed(error, request, notAdmitted),
+      );
+    } catch (error) {
+      return this.#failed(error, request, notAdmitted);
+    }
+  }
+
+  /** Continues with step 4. Neither throws nor rejects. */
+  #proceed(
+    request: Request, route: Route<Operation> | null, requested: Operation | undefined, now: number,
+    admission: Admission,
+  ): Soon<Reply> {
+    try {
       if (admission.refusal !== null) return this.#refused(admission.refusal, request, admission);
       const operation = checkHead(request, route, requested);
       const { query, headers, body } = request;
@@ -122,50 +126,75 @@ export class Service implements Handler {
     return this.#refused(refused, sender, { ...notAdmitted, limits });
   }
 
-  /** Steps 2 and 3: the key and its limits, or those of the address. Only paths under the base path need a key. */
-  #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Admission {
-    const { basePath, limiter, pets } = this.#options;
-    const name = operation?.name ?? null;
-    const headers = operation?.responseHeaders?.(now) ?? noHeaders;
+  /**
+   * Steps 2 and 3: the key (specification.md section 5, RFC 6750) and its limits, or those of the address. Only paths
+   * under the base path need a key.
+   */
+  #admit(request: Request, operation: Operation | undefined, now: number, waitedMs: number): Soon<Admission> {
+    const { basePath, engine } = this.#options;
     if (!isUnder(basePath, request.path)) {
-      return { ...notAdmitted, limits: this.#addressLimits(request, now, false), headers, operation: name };
+      const limits = this.#addressLimits(request, now, false);
+      return { ...notAdmitted, limits, headers: headersOf(operation, now), operation: operation?.name ?? null };
     }
-    const key = this.#authenticate(request, now);
-    if ('code' in key) {
-      const limits = this.#addressLimits(request, now, true);
-      const isRefused = limits.refusedBy !== null;
-      const refusal = isRefused ? addressLimited(limits, now) : key;
-      const unauthenticated = key === missingKey ? 'missing' : 'invalid';
-      const refusedBy = isRefused ? 'address' : null;
-      return { limits, headers: noHeaders, refusal, operation: name, key: null, unauthenticated, refusedBy };
+    // Repeated headers are joined with a comma, which no secret contains.
+    const secret = bearerToken(request.headers.authorization ?? '');
+    if (secret === null) {
+      // RFC 6750 section 3.1: no error code for a request without a token.
+      return this.#refuseKey(request, operation, now, request.isRepeated('authorization') ? invalidKey : missingKey);
     }
-    const { id } = key;
-    const plan = limitsOf(key.plan);
-    if (pets.progress < 100) {
-      const refusal = this.#stopping ? shuttingDown() : starting();
-      const limits = limiter.keyStatus(id, plan, now);
-      return { limits, headers, refusal, operation: name, key: id, unauthenticated: null, refusedBy: null };
-    }
-    const limits = limiter.admitKey(id, plan, now, waitedMs);
-    const refusal = limits.refusedBy !== null ? keyLimited(limits, now) : this.#stopping ? shuttingDown() : null;
-    const refusedBy = limits.refusedBy === 'window' ? limits.window : limits.refusedBy;
-    return { limits, headers, refusal, operation: name, key: id, unauthenticated: null, refusedBy };
+    const admitted = engine.accounts.admit(secret, now, waitedMs, engine.progress === 100);
+    if (!(admitted instanceof Promise)) return this.#admitKey(request, operation, now, admitted);
+    return admitted.then((late) => this.#admitKey(request, operation, now, late));
   }
 
-  /** Step 2, the API key (specification.md section 5, RFC 6750): the key, or why there is none. */
-  #authenticate(request: Request, now: number): Key | Refusal {
-    const { authorization } = request.headers; // repeated headers are joined with a comma, which no secret contains
-    const key = authorization === undefined ? null : this.#options.keys.find(authorization, now);
-    if (key !== null) return key;
-    const isPresented = bearerToken(authorization ?? '') !== null || request.isRepeated('authorization');
-    return isPresented ? invalidKey : missingKey; // RFC 6750 section 3.1: no error code for a request without a token
+  #refuseKey(request: Request, operation: Operation | undefined, now: number, refusal: Refusal): Admission {
+    const limits = this.#addressLimits(request, now, true);
+    const isRefused = limits.refusedBy !== null;
+    return {
+      limits,
+      headers: noHeaders,
+      refusal: isRefused ? addressLimited(limits, now) : refusal,
+      operation: operation?.name ?? null,
+      key: null,
+      unauthenticated: refusal === missingKey ? 'missing' : 'invalid',
+      refusedBy: isRefused ? 'address' : null,
+    };
+  }
+
+  /** `admitted` null: no valid key has the secret of the request. */
+  #admitKey(
+    request: Request, operation: Operation | undefined, now: number, admitted: KeyAdmission | null,
+  ): Admission {
+    if (admitted === null) return this.#refuseKey(request, operation, now, invalidKey);
+    const { key, limits, time } = admitted;
+    if (limits.began !== undefined) this.#noteBan(admitted, limits.began);
+    const { refusedBy } = limits;
+    const refusal = refusedBy !== null ? keyLimited(limits, time)
+      : this.#stopping ? shuttingDown()
+      : this.#options.engine.progress < 100 ? starting()
+      : null;
+    return {
+      limits,
+      headers: headersOf(operation, now),
+      refusal,
+      operation: operation?.name ?? null,
+      key,
+      unauthenticated: null,
+      refusedBy: refusedBy === 'window' ? limits.window : refusedBy,
+    };
+  }
+
+  #noteBan({ key, name }: KeyAdmission, { end }: Ban): void {
+    this.bans++;
+    const until = new Date(end).toISOString();
+    const why = 'it was used too often after a 429';
+    this.#options.log(`key ${key} (${name}) is banned until ${until}, because ${why}`, 'warn', { key, until });
   }
 
   /** The status of the limit of the sender's address, after counting the request if it `counts`. */
   #addressLimits(sender: Sender, now: number, counts: boolean): LimitStatus {
-    const { limiter, trustedProxies } = this.#options;
-    const address = clientAddress(sender, trustedProxies);
-    return counts ? limiter.admitAddress(address, now) : limiter.addressStatus(address, now);
+    const address = clientAddress(sender, this.#options.trustedProxies);
+    return counts ? this.#addresses.admit(address, now) : this.#addresses.status(address, now);
   }
 
   #finishLater(pending: Promise<Reply>, request: Request, admission: Admission): Promise<Reply> {
@@ -215,6 +244,11 @@ interface Admission extends About {
 }
 
 const noHeaders: readonly string[] = [];
+
+function headersOf(operation: Operation | undefined, now: number): readonly string[] {
+  return operation?.responseHeaders?.(now) ?? noHeaders;
+}
+
 /** The admission of a request before any check has run. */
 const notAdmitted: Admission = {
   limits: null, headers: noHeaders, refusal: null, operation: null, key: null, unauthenticated: null, refusedBy: null,

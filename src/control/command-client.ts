@@ -2,9 +2,7 @@ import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../domain/operator-error.ts';
 import { diskError } from '../files/errors.ts';
-import { storeIdOf } from '../files/store-id.ts';
-import { KeyRing } from '../keys/key-ring.ts';
-import { UsageFile } from '../limits/usage-file.ts';
+import { FileEngine } from '../file-engine/file-engine.ts';
 import { ConnectionClosedError, InvalidResponseError } from './channel.ts';
 import { execute, type AccountCommandName, type Command, type Result } from './commands.ts';
 import { describeHolder, FolderLock, holderIn, ReadOnlyError, type HeldLock } from './folder-lock.ts';
@@ -28,16 +26,13 @@ export async function runCommand<Op extends AccountCommandName>(
 ): Promise<Result<Op>> {
   if (command.op !== 'create') requireFolder(folder);
   const onlyReads = command.op === 'list' || command.op === 'usage';
-  const executeHere = (checkLock?: () => Promise<void>): Promise<unknown> => {
-    const store = storeIdOf(folder);
-    const keys = new KeyRing(folder, checkLock, store);
-    const usage = new UsageFile(folder, Date.now, log, checkLock, store);
-    keys.checkChanges(usage.recorded.keyChanges);
-    return execute({ keys, usage }, command, Date.now());
+  const executeHere = (lock: FolderLock | null): Promise<unknown> => {
+    const { keys } = new FileEngine(folder, log, { lock });
+    return execute({ keys }, command, Date.now());
   };
   const result = await useFolder(folder, {
-    withLock: async (lock) => executeHere(() => lock.check()),
-    withoutLock: onlyReads ? async () => executeHere() : null,
+    withLock: async (lock) => executeHere(lock),
+    withoutLock: onlyReads ? async () => executeHere(null) : null,
     async withServer(held) {
       const response = await serverResponse(held, command, onlyReads);
       return response === null ? undefined : resultOf(response);

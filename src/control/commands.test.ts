@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { FileAccounts } from '../file-engine/file-accounts.ts';
 import { LockLostError } from '../files/errors.ts';
 import { writeRecords } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
@@ -16,18 +17,13 @@ import { temporaryFolder } from '../../harness/owner.ts';
 import { LineStream } from './channel.ts';
 import { FolderLock } from './folder-lock.ts';
 import { runCommand } from './command-client.ts';
-import { execute, respondToCommand, type Accounts, type Command, type CommandName, type Result } from './commands.ts';
+import { execute, respondToCommand, type Administered, type Command, type CommandName, type Result } from './commands.ts';
 
-const accountsOf = (keys: KeyRing): Accounts => ({
-  keys,
-  get usage() {
-    return assert.fail('no key command asks for usage');
-  },
-});
+/** Without usage, which no command for keys needs. */
+const administered = (ring: KeyRing): Administered => ({ keys: new FileAccounts(ring, undefined as never) });
 const silent = (line: string): never => assert.fail(line);
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
-const bearer = (secret: string): string => `Bearer ${secret}`;
 const create = (name: string, more: object = {}): Command<'create'> => ({
   op: 'create',
   name,
@@ -36,7 +32,7 @@ const create = (name: string, more: object = {}): Command<'create'> => ({
   ...more,
 });
 const run = async <Op extends CommandName>(ring: KeyRing, command: Command<Op>, at = now): Promise<Result<Op>> =>
-  (await execute(accountsOf(ring), command, at)) as Result<Op>;
+  (await execute(administered(ring), command, at)) as Result<Op>;
 
 test('create returns the key and its secret; no other command shows the secret', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
@@ -47,7 +43,7 @@ test('create returns the key and its secret; no other command shows the secret',
     createdAt: '2026-11-21T12:00:00.000Z', expiresAt: '2026-11-21T13:00:00.000Z',
     secrets: [{ last4: secret!.slice(-4), expiresAt: null }],
   }]);
-  assert.equal(ring.find(bearer(secret!), now)?.id, 'k1');
+  assert.equal(ring.find(secret!, now)?.id, 'k1');
   const list = await run(ring, { op: 'list' });
   assert.deepEqual(list, { keys });
 });
@@ -129,18 +125,18 @@ test('set-plan and revoke return the changed key', async (t) => {
 
 test('a response over the socket is a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  const list = await respondToCommand(accountsOf(ring), { op: 'list' });
+  const list = await respondToCommand(administered(ring), { op: 'list' });
   assert.ok(list instanceof LineStream);
   assert.deepEqual([list.response, ...list.pieces], [{ result: { count: 0 } }]);
-  assert.deepEqual(await respondToCommand(accountsOf(ring), { op: 'revoke', id: 'k9' }), {
+  assert.deepEqual(await respondToCommand(administered(ring), { op: 'revoke', id: 'k9' }), {
     error: 'there is no key k9; "petstore keys list" shows all keys',
     exitCode: 1,
   });
-  assert.deepEqual(await respondToCommand(accountsOf(ring), create('')), {
+  assert.deepEqual(await respondToCommand(administered(ring), create('')), {
     error: '--name must have 1 to 100 characters, at least one visible, and no control characters', exitCode: 2,
   });
   for (const unknown of [{ op: 'forgive', id: 'k1', later: true }, null, 'list', 5]) {
-    assert.deepEqual(await respondToCommand(accountsOf(ring), unknown), {
+    assert.deepEqual(await respondToCommand(administered(ring), unknown), {
       error: 'the running server is another version and does not support this command; restart it', exitCode: 1,
     });
   }
@@ -180,7 +176,7 @@ test('no message creates an invalid key, and each receives a response', async (t
     const ring = new KeyRing(folder);
     await run(ring, create('first'));
     for (const sent of messages) {
-      const response = await respondToCommand(accountsOf(ring), JSON.parse(JSON.stringify(sent)));
+      const response = await respondToCommand(administered(ring), JSON.parse(JSON.stringify(sent)));
       if ('error' in response!) {
         refused++;
         assert.match(response.error, /^[^\n]+$/);
@@ -195,7 +191,7 @@ test('no message creates an invalid key, and each receives a response', async (t
       assert.ok(expiresAt === null || Number.isInteger(expiresAt));
       assert.ok(secrets.every((secret) => secret.expiresAt === null || Number.isInteger(secret.expiresAt)));
     }
-    assert.ok((await respondToCommand(accountsOf(ring), { op: 'list' })) instanceof LineStream);
+    assert.ok((await respondToCommand(administered(ring), { op: 'list' })) instanceof LineStream);
     assert.deepEqual(readdirSync(folder), ['keys.json']);
   }), { numRuns: 150 });
   assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: too few of one kind`);
@@ -227,7 +223,7 @@ test('members of a wrong type are refused, and nothing changes', async (t) => {
     ]),
   ];
   for (const message of wrong) {
-    assert.ok('error' in (await respondToCommand(accountsOf(ring), message))!, JSON.stringify(message));
+    assert.ok('error' in (await respondToCommand(administered(ring), message))!, JSON.stringify(message));
   }
   assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before);
 });
@@ -306,5 +302,5 @@ test('commands on one folder wait for each other', async (t) => {
   const results = await Promise.all(Array.from({ length: 10 }, (_, i) => runCommand(folder, create(`n${i}`), silent)));
   const ring = new KeyRing(folder);
   assert.deepEqual(ring.keys.map(({ id }) => id), Array.from({ length: 10 }, (_, i) => `k${i + 1}`));
-  for (const { keys, secret } of results) assert.equal(ring.find(bearer(secret!), Date.now())?.id, keys[0]?.id);
+  for (const { keys, secret } of results) assert.equal(ring.find(secret!, Date.now())?.id, keys[0]?.id);
 });

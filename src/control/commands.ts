@@ -6,24 +6,18 @@
  */
 import { hasControlCharacters } from '../domain/control-characters.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
-import type { KeyRing } from '../keys/key-ring.ts';
+import type { ChangedKey, KeyAdmin, Usage } from '../engine.ts';
 import { isActive, type Key } from '../keys/key.ts';
-import { isSecret } from '../keys/secret.ts';
+import { isSecret, newSecret } from '../keys/secret.ts';
 import { limitsOf, planOf, type PlanLimits } from '../limits/plans.ts';
-import type { UsageFile } from '../limits/usage-file.ts';
-import type { Window } from '../limits/windows.ts';
 import { LineStream } from './channel.ts';
-import type { Unread } from './contents.ts';
 
 /** Other requests are handled between two pieces of a response. */
 const itemsPerPiece = 100;
 
-/** The keys and the usage on which commands operate. */
-export interface Accounts {
-  readonly keys: KeyRing;
-  readonly usage: UsageFile;
-  /** Returns all that a server holds, or `Unread` until it has read the animals; undefined if this is not a server. */
-  readonly contents?: (withPets: boolean) => LineStream | Unread;
+/** What commands operate on. */
+export interface Administered {
+  readonly keys: KeyAdmin;
   /** Returns the status of a server; undefined if this is not a server. */
   readonly status?: (now: number) => Promise<unknown>;
 }
@@ -49,68 +43,58 @@ interface NewKey extends NewSecret {
  * command is invalid or the change cannot be saved; nothing has changed then (except in `unban`).
  */
 const commands = {
-  async list({ keys }: Accounts, _: object, now: number) {
-    return { keys: keys.keys.map((key) => keyReport(key, now)) };
+  async list({ keys }: Administered, _: object, now: number) {
+    return { keys: (await keys.list()).map((key) => keyReport(key, now)) };
   },
 
-  async create({ keys }: Accounts, command: PlanRequest & NewKey, now: number) {
+  async create({ keys }: Administered, command: PlanRequest & NewKey, now: number) {
     const { name, plan, perMinute, perDay, expiresAt, secret: given } = command;
     check(isName(name), '--name must have 1 to 100 characters, at least one visible, and no control characters');
     check(expiresAt === null || isTime(expiresAt), '--expires must be a time');
     check(expiresAt === null || expiresAt > now, '--expires is in the past');
     checkSecret(given);
-    const { key, secret } = await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now, given);
-    return { ...changed(keys, key, now), secret };
+    const secret = given ?? newSecret();
+    return { ...changed(await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now, secret), now), secret };
   },
 
-  async rotate({ keys }: Accounts, command: { id: string; graceMs: number } & NewSecret, now: number) {
+  async rotate({ keys }: Administered, command: { id: string; graceMs: number } & NewSecret, now: number) {
     const { id, graceMs, secret: given } = command;
     check(typeof graceMs === 'number' && graceMs >= 0 && isTime(now + graceMs), '--grace must be a duration');
     checkSecret(given);
-    const { key, secret } = await keys.rotate(id, graceMs, now, given);
-    return { ...changed(keys, key, now), secret };
+    const secret = given ?? newSecret();
+    return { ...changed(await keys.rotate(id, graceMs, now, secret), now), secret };
   },
 
-  async revoke({ keys }: Accounts, { id }: { id: string }, now: number) {
-    return changed(keys, await keys.revoke(id, now), now);
+  async revoke({ keys }: Administered, { id }: { id: string }, now: number) {
+    return changed(await keys.revoke(id, now), now);
   },
 
-  async 'set-plan'({ keys }: Accounts, { id, plan, perMinute, perDay }: PlanRequest & { id: string }, now: number) {
-    return changed(keys, await keys.setPlan(id, planOf(plan, perMinute, perDay), now), now);
+  async 'set-plan'({ keys }: Administered, { id, plan, perMinute, perDay }: PlanRequest & { id: string }, now: number) {
+    return changed(await keys.setPlan(id, planOf(plan, perMinute, perDay), now), now);
   },
 
   /** Returns the usage of one key, or of all keys that are not revoked. */
-  async usage({ keys, usage }: Accounts, { id }: { id: string | null }, now: number) {
-    const wanted = id === null ? keys.keys.filter(({ revokedAt }) => revokedAt === null) : [keys.get(id)];
-    return { usages: wanted.map((key) => usageReport(key, usage, now)) };
+  async usage({ keys }: Administered, { id }: { id: string | null }, now: number) {
+    const usages = await keys.usage(id, now);
+    const wanted = id === null ? usages.filter(({ key }) => key.revokedAt === null) : usages;
+    return { usages: wanted.map(usageReport) };
   },
 
   /** Lifts a ban. `unbanned` is whether there was one. */
-  async unban({ keys, usage }: Accounts, { id }: { id: string }, now: number) {
-    const key = keys.get(id);
-    const unbanned = usage.limiter.unban(id, now);
-    if (unbanned) {
-      await usage.save().catch((error: OperatorError) => {
-        throw new OperatorError(`could not save that the ban of key ${id} was lifted: ${error.message}`);
-      });
-    }
+  async unban({ keys }: Administered, { id }: { id: string }, now: number) {
+    const { key, unbanned } = await keys.unban(id, now);
     return { keys: [keyReport(key, now)], unbanned };
   },
 
-  /** For `backup` and `export`. Returns a LineStream, or `Unread`: then the client asks again. */
-  async contents({ contents }: Accounts, { pets }: { pets: boolean }, _now: number) {
-    return contents?.(pets);
-  },
-
   /** Returns a StatusReport. */
-  async status({ status }: Accounts, _: object, now: number) {
+  async status({ status }: Administered, _: object, now: number) {
     return status?.(now);
   },
 };
 
 export type CommandName = keyof typeof commands;
 /** The commands that a process without a server executes too. */
-export type AccountCommandName = Exclude<CommandName, 'contents' | 'status'>;
+export type AccountCommandName = Exclude<CommandName, 'status'>;
 /** A command as it is sent over the socket: its name and its parameters. */
 export type Command<Op extends CommandName> = { readonly op: Op } & Parameters<(typeof commands)[Op]>[1];
 /** The result of a command: the keys that it concerns, or their usage. */
@@ -119,11 +103,11 @@ export type Result<Op extends CommandName> = Awaited<ReturnType<(typeof commands
 export type CommandResponse = { readonly result: unknown } | { readonly error: string; readonly exitCode: number };
 
 /** Executes a command and returns its result. Rejects with an OperatorError if it is unknown or fails. */
-export async function execute(accounts: Accounts, command: unknown, now: number): Promise<unknown> {
+export async function execute(administered: Administered, command: unknown, now: number): Promise<unknown> {
   const { op, id = null } = Object(command) as { op?: unknown; id?: unknown };
   check(id === null || typeof id === 'string', 'the id of a key must be a text'); // a deep array cannot be shown
   if (typeof op === 'string' && Object.hasOwn(commands, op)) {
-    return commands[op as CommandName](accounts, command as never, now);
+    return commands[op as CommandName](administered, command as never, now);
   }
   throw new OperatorError('the running server is another version and does not support this command; restart it');
 }
@@ -133,13 +117,21 @@ export async function execute(accounts: Accounts, command: unknown, now: number)
  * line each, after their number. null: this process does not have that. Never rejects.
  */
 export async function respondToCommand(
-  accounts: Accounts, command: unknown,
+  administered: Administered, command: unknown,
 ): Promise<CommandResponse | LineStream | null> {
-  try {
-    const result = await execute(accounts, command, Date.now());
+  return responseWith(async () => {
+    const result = await execute(administered, command, Date.now());
     const { op } = command as { op: CommandName };
     if (op === 'list') return lineStreamOf((result as Result<'list'>).keys);
     if (op === 'usage') return lineStreamOf((result as Result<'usage'>).usages);
+    return result;
+  });
+}
+
+/** Returns the response with the result of `execute`: null if it is undefined, and an error if it rejects. */
+export async function responseWith(execute: () => Promise<unknown>): Promise<CommandResponse | LineStream | null> {
+  try {
+    const result = await execute();
     if (result instanceof LineStream) return result;
     return result === undefined ? null : { result };
   } catch (error) {
@@ -156,8 +148,8 @@ function lineStreamOf(items: readonly object[]): LineStream {
   return new LineStream({ result: { count: items.length } }, pieces());
 }
 
-/** What a change of a key returns. `unsynced` is why a power cut may undo it, or null. */
-function changed({ unsynced }: KeyRing, key: Key, now: number) {
+/** What a change of a key returns. */
+function changed({ key, unsynced }: ChangedKey, now: number) {
   return { keys: [keyReport(key, now)], unsynced };
 }
 
@@ -203,23 +195,20 @@ function keyReport(key: Key, now: number) {
 export type UsageReport = ReturnType<typeof usageReport>;
 
 /** Returns what `usage --json` shows of a key. */
-export function usageReport(key: Key, { limiter }: UsageFile, now: number) {
+export function usageReport({ key, minute, day, ban, isBanned }: Usage) {
   const { perMinute, perDay } = limitsOf(key.plan);
-  const usage = limiter.usageOf(key.id, now);
-  const { ban } = usage;
-  // `used` can exceed `limit` after a move to a smaller plan.
-  const windowReport = ({ used, end }: Window, limit: number) => ({ limit, used, resetAt: isoTime(end) });
+  const windowReport = ({ used, end }: Usage['minute'], limit: number) => ({ limit, used, resetAt: isoTime(end) });
   return {
     id: key.id,
     name: key.name,
     plan: key.plan.name,
-    minute: windowReport(usage.minute, perMinute),
-    day: windowReport(usage.day, perDay),
+    minute: windowReport(minute, perMinute),
+    day: windowReport(day, perDay),
     // The ban in force, or the last one as long as it would prolong the next.
     ban: ban && {
       start: isoTime(ban.start),
       end: isoTime(ban.end),
-      active: usage.bannedUntil(limiter.timeAt(now)) !== null,
+      active: isBanned,
     },
   };
 }

@@ -10,9 +10,9 @@ import { LineStream } from './channel.ts';
 export interface Stores {
   /** The id of the store. */
   readonly store: string;
-  readonly keys: KeyRing;
+  readonly ring: KeyRing;
   readonly usage: UsageFile;
-  readonly orders: LineTable;
+  readonly orderTable: LineTable;
   readonly pets: PetStore;
 }
 
@@ -42,17 +42,17 @@ const pieceBytes = 32 * 1024;
  * Returns all that the server holds at this moment, whatever changes while it is sent: keys and usages are copied, and
  * rows of a table never change. An order or an animal is followed by a comma. Animals are only sent `withPets`.
  */
-export function contentsOf({ store, keys, usage, orders, pets }: Stores, withPets: boolean): LineStream | Unread {
+export function contentsOf({ store, ring, usage, orderTable, pets }: Stores, withPets: boolean): LineStream | Unread {
   if (pets.progress < 100) return { percent: pets.progress };
   const usageLines = [...usage.contents.lines];
   const head: ContentsHead = {
-    store, keys: keys.contents.head, usage: usage.contents.head, sequence: pets.durable, lastId: pets.lastId,
-    lines: [keys.keys.length, usageLines.length, orders.count, withPets ? pets.table.count : 0],
+    store, keys: ring.contents.head, usage: usage.contents.head, sequence: pets.durable, lastId: pets.lastId,
+    lines: [ring.keys.length, usageLines.length, orderTable.count, withPets ? pets.table.count : 0],
   };
-  const accounts = [...keys.contents.lines, ...usageLines].map((line) => `${line}\n`).join('');
+  const accounts = [...ring.contents.lines, ...usageLines].map((line) => `${line}\n`).join('');
   const pieces = function* (): Generator<string | Buffer> {
     yield accounts;
-    yield* orders.pieces(head.lines[2], pieceBytes);
+    yield* orderTable.pieces(head.lines[2], pieceBytes);
     yield* pets.table.pieces(head.lines[3], pieceBytes);
   };
   return new LineStream({ result: head }, pieces());

@@ -7,6 +7,7 @@ import type { ContentsHead, Unread } from './contents.ts';
 import {
   amount, count, flag, listOf, matching, message, oneOf, orNull, pid, plain, record, text, time, tuple, where, type Reader,
 } from './shape.ts';
+import type { FileDetails } from '../file-engine/figures.ts';
 import type { StatusReport } from './status.ts';
 
 /** All keys, or their usages, are kept in memory: about 300,000 fit. */
@@ -38,7 +39,7 @@ const usage: Reader<UsageReport> = record<UsageReport>({
 });
 
 /** The result of `status`. */
-export const status: Reader<StatusReport> = record<StatusReport>({
+export const status: Reader<StatusReport & FileDetails> = record<StatusReport & FileDetails>({
   state: oneOf('ready', 'starting', 'stopping', 'creates-refused'),
   reason: orNull(message),
   since: time,
@@ -49,10 +50,10 @@ export const status: Reader<StatusReport> = record<StatusReport>({
   startedAt: time,
   animals: count,
   orders: count,
-  journal: orNull(record<NonNullable<StatusReport['journal']>>({
+  journal: orNull(record<NonNullable<FileDetails['journal']>>({
     bytes: count, lastSyncAt: time, lastSyncMs: amount, failures: count,
   })),
-  snapshot: orNull(record<NonNullable<StatusReport['snapshot']>>({
+  snapshot: orNull(record<NonNullable<FileDetails['snapshot']>>({
     bytes: count, writtenAt: orNull(time), failures: count,
   })),
   connections: record<StatusReport['connections']>({ open: count, limit: count, refused: count, dropped: count }),

@@ -6,6 +6,7 @@ import { ConnectionClosedError, InvalidResponseError, sendMessage } from './chan
 import { folderExists, noFolder, problemOf, responseTimeoutMs, resultOf } from './command-client.ts';
 import { describeHolder, holderIn, type HeldLock } from './folder-lock.ts';
 import { readResponse, status as readStatus } from './responses.ts';
+import type { FileDetails } from '../file-engine/figures.ts';
 import type { StatusReport } from './status.ts';
 
 /** How long a server that starts may take until it responds to commands. */
@@ -13,7 +14,7 @@ const startTimeoutMs = 10_000;
 const retryMs = 20;
 
 /** The status of a server that has responded. */
-export type Status = StatusReport & { readonly disk: { readonly freeBytes: number | null } };
+export type Status = StatusReport & FileDetails & { readonly disk: { readonly freeBytes: number | null } };
 
 /** What is known if no server has responded with its status. */
 export interface NoStatus {

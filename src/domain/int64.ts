@@ -36,9 +36,9 @@ export function int64OfJsonNumber(text: string): bigint | null {
   return withinInt64(negative ? -magnitude : magnitude);
 }
 
-/** Returns the value of an integer in a URL, or null if it does not match `-?(0|[1-9][0-9]*)` or is not an int64. */
-export function int64OfUrl(text: string): bigint | null {
-  return PLAIN_INTEGER.test(text) ? int64OfPlain(text) : null;
+/** Whether a text in a URL matches `-?(0|[1-9][0-9]*)` and is an int64. */
+export function isInt64(text: string): boolean {
+  return PLAIN_INTEGER.test(text) && (text.length <= MAX_EXACT_DIGITS || withinInt64(BigInt(text)) !== null);
 }
 
 function int64OfPlain(text: string): bigint | null {

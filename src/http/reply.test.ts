@@ -1,7 +1,8 @@
 /** Replies, as clients receive them. */
 import assert from 'node:assert/strict';
 import { get, json, startServer, test, testOnce } from '../testing/wire.ts';
-import { bytesOf, newRequestId, type Reply } from './reply.ts';
+import { bytesOf } from '../domain/byte-text.ts';
+import { newRequestId, type Reply } from './reply.ts';
 
 testOnce('an id has 12 random characters: it says nothing about the requests of others', async () => {
   const ids = Array.from({ length: 5_000 }, newRequestId);

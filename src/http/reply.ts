@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody, type Refusal } from '../domain/api-error.ts';
+import { bytesOf, type Body } from '../domain/byte-text.ts';
 import { decimal } from '../json/decimal.ts';
 
 /** A response before it is sent. */
@@ -11,8 +12,8 @@ export interface Reply {
   readonly headers: readonly string[];
   /** The values of `X-RateLimit-*` (specification.md section 8): counts of requests, and seconds since the epoch. */
   readonly limits?: { readonly limit: number; readonly remaining: number; readonly reset: number } | null;
-  /** A text in UTF-8: a string as `bytesOf` returns it, or pieces that will not change. null: no content (204). */
-  readonly body: string | readonly Buffer[] | null;
+  /** In UTF-8. null: no content (204). */
+  readonly body: Body | null;
   /** The media type of the body; without it JSON. */
   readonly type?: string | undefined;
   /** What the log and the metrics state besides. */
@@ -33,11 +34,6 @@ export interface About {
 
 /** The value of `WWW-Authenticate` (RFC 6750 section 3) for a request without a bearer token. */
 const challenge = 'Bearer realm="petstore"';
-
-/** Returns the UTF-8 bytes of a text as a string with one character for each byte: faster to write than a Buffer. */
-export function bytesOf(text: string): string {
-  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
-}
 
 /** The response to a request that is refused. */
 export function errorReply(refused: Refusal): Reply {

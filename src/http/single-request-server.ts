@@ -10,6 +10,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { bytesOf } from '../domain/byte-text.ts';
 import { maxHeadBytes } from './head.ts';
 import { isLoopback } from './loopback.ts';
 import { newRequestId, sendReplyWithoutRequest, type Reply } from './reply.ts';
@@ -20,8 +21,8 @@ const requestTimeoutMs = 2_000;
 const responseReadTimeoutMs = 10_000;
 const close = ['Connection', 'close'];
 
-/** Returns the response to a request. `target` is the path with the query. */
-export type Respond = (method: string, target: string) => Reply;
+/** Returns the response to a request; must not reject. `target` is the path with the query. */
+export type Respond = (method: string, target: string) => Reply | Promise<Reply>;
 
 export class SingleRequestServer {
   readonly #server: Server;
@@ -77,15 +78,19 @@ export class SingleRequestServer {
       socket.off('data', receive).pause();
       clearTimeout(timer);
       timer = setTimeout(() => socket.destroy(), responseReadTimeoutMs);
+      const send = (reply: Reply): void => {
+        sendReplyWithoutRequest(socket, reply, newRequestId(), close, head.startsWith('HEAD '));
+        socket.end(() => socket.destroy());
+      };
       const reply = isComplete ? this.#replyTo(head) : textReply(431, 'The head is too large.');
-      sendReplyWithoutRequest(socket, reply, newRequestId(), close, head.startsWith('HEAD '));
-      socket.end(() => socket.destroy());
+      if (reply instanceof Promise) void reply.then(send);
+      else send(reply);
     };
     socket.on('data', receive);
   }
 
   /** The response to a request whose head is the beginning of a text. */
-  #replyTo(text: string): Reply {
+  #replyTo(text: string): Reply | Promise<Reply> {
     const [head = ''] = text.split(/\n\r?\n/, 1);
     const [, method = '', target = '', minor] = /^([A-Z]+) (\S+) HTTP\/1\.([01])\r?\n?/.exec(head) ?? [];
     const hosts = [...head.matchAll(/^host:(.*)$/gim)].map(([, host]) => host!.trim());
@@ -101,5 +106,5 @@ export class SingleRequestServer {
 
 /** A response with one line of text. */
 export function textReply(status: number, message: string, headers: readonly string[] = []): Reply {
-  return { status, headers, type: 'text/plain; charset=utf-8', body: `${message}\n` };
+  return { status, headers, type: 'text/plain; charset=utf-8', body: bytesOf(`${message}\n`) };
 }

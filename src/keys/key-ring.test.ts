@@ -12,15 +12,13 @@ import { hashSecret, newSecret } from './secret.ts';
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
 const pro = { name: 'pro' } as const;
-/** Returns the value of `Authorization` that presents a secret. */
-const bearer = (secret: string): string => `Bearer ${secret}`;
 const enterprise = { name: 'enterprise', perMinute: 7, perDay: 70 } as const;
 
 test('without a file there are no keys, and reading creates no file', (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
   assert.deepEqual(ring.keys, []);
-  assert.equal(ring.find(bearer(newSecret()), now), null);
+  assert.equal(ring.find(newSecret(), now), null);
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -31,9 +29,9 @@ test('a key is found by its secret only', async (t) => {
     [key.id, key.name, key.plan, key.createdAt, key.expiresAt, key.revokedAt],
     ['k1', 'a', pro, now, null, null],
   );
-  assert.equal(ring.find(bearer(secret), now), key);
-  assert.equal(ring.find(bearer(secret), now), key); // now among the recent secrets
-  assert.equal(ring.find(bearer(secret), Number.MAX_SAFE_INTEGER), key);
+  assert.equal(ring.find(secret, now), key);
+  assert.equal(ring.find(secret, now), key); // now among the recent secrets
+  assert.equal(ring.find(secret, Number.MAX_SAFE_INTEGER), key);
   for (const other of [
     '',
     'k1',
@@ -45,7 +43,7 @@ test('a key is found by its secret only', async (t) => {
     newSecret(),
     '__proto__',
   ]) {
-    assert.equal(ring.find(bearer(other), now), null, other);
+    assert.equal(ring.find(other, now), null, other);
   }
 });
 
@@ -75,22 +73,22 @@ test('the file contains the hash and the last four characters, one key per line,
 test('after a rotation both secrets are valid until the grace period ends', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { secret: first } = await ring.create('a', pro, null, now);
-  assert.equal(ring.find(bearer(first), now)?.id, 'k1');
+  assert.equal(ring.find(first, now)?.id, 'k1');
   const { key, secret: second } = await ring.rotate('k1', 24 * hour, now);
   assert.notEqual(first, second);
-  for (const secret of [first, second]) assert.equal(ring.find(bearer(secret), now + 24 * hour - 1), key);
-  assert.equal(ring.find(bearer(first), now + 24 * hour), null);
-  assert.equal(ring.find(bearer(second), now + 24 * hour), key);
+  for (const secret of [first, second]) assert.equal(ring.find(secret, now + 24 * hour - 1), key);
+  assert.equal(ring.find(first, now + 24 * hour), null);
+  assert.equal(ring.find(second, now + 24 * hour), key);
 });
 
 test('with a grace period of 0 the old secret is invalid at once, even if it was used recently', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { secret: first } = await ring.create('a', pro, null, now);
-  assert.notEqual(ring.find(bearer(first), now), null);
+  assert.notEqual(ring.find(first, now), null);
   const { secret: second } = await ring.rotate('k1', 0, now);
-  assert.equal(ring.find(bearer(first), now), null);
-  assert.equal(ring.find(bearer(first), now - hour), null); // also after the clock is set back
-  assert.notEqual(ring.find(bearer(second), now), null);
+  assert.equal(ring.find(first, now), null);
+  assert.equal(ring.find(first, now - hour), null); // also after the clock is set back
+  assert.notEqual(ring.find(second, now), null);
 });
 
 test('another rotation can shorten the grace period of a secret, but not prolong it', async (t) => {
@@ -99,24 +97,24 @@ test('another rotation can shorten the grace period of a secret, but not prolong
   const { secret: second } = await ring.rotate('k1', hour, now);
   const { secret: third, key } = await ring.rotate('k1', 10 * hour, now);
   assert.deepEqual(key.secrets.map(({ expiresAt }) => expiresAt), [now + hour, now + 10 * hour, null]);
-  assert.equal(ring.find(bearer(first), now + hour), null);
-  assert.equal(ring.find(bearer(second), now + hour), key);
+  assert.equal(ring.find(first, now + hour), null);
+  assert.equal(ring.find(second, now + hour), key);
   const later = await ring.rotate('k1', 2 * hour, now + hour);
   assert.deepEqual(later.key.secrets.map(({ expiresAt }) => expiresAt), [now + 3 * hour, now + 3 * hour, null]);
-  assert.equal(ring.find(bearer(third), now + 3 * hour), null);
+  assert.equal(ring.find(third, now + 3 * hour), null);
 });
 
 test('an expired key is invalid from its expiry time on, and can only be revoked', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   const { secret } = await ring.create('a', pro, now + hour, now);
-  assert.notEqual(ring.find(bearer(secret), now + hour - 1), null);
-  assert.equal(ring.find(bearer(secret), now + hour), null);
+  assert.notEqual(ring.find(secret, now + hour - 1), null);
+  assert.equal(ring.find(secret, now + hour), null);
   const message = 'key k1 has expired; create a new one with "petstore keys create"';
   const refusal = { name: 'Error', message, exitCode: 1 };
   await assert.rejects(ring.rotate('k1', hour, now + hour), refusal);
   await assert.rejects(ring.setPlan('k1', enterprise, now + hour), refusal);
   await ring.revoke('k1', now + hour);
-  assert.equal(ring.find(bearer(secret), now), null); // also when the clock is set back
+  assert.equal(ring.find(secret, now), null); // also when the clock is set back
   await assert.rejects(ring.rotate('k1', hour, now), {
     message: 'key k1 is revoked; create a new one with "petstore keys create"',
   });
@@ -131,9 +129,9 @@ test('all secrets of a revoked key are invalid permanently', async (t) => {
   const { revokedAt, secrets } = await ring.revoke('k1', now + 1);
   assert.deepEqual([revokedAt, secrets], [now + 1, []]);
   for (const secret of [first, second]) {
-    for (const ringNow of [ring, new KeyRing(folder)]) assert.equal(ringNow.find(bearer(secret), now - hour), null);
+    for (const ringNow of [ring, new KeyRing(folder)]) assert.equal(ringNow.find(secret, now - hour), null);
   }
-  assert.notEqual(ring.find(bearer(other), now), null);
+  assert.notEqual(ring.find(other, now), null);
   await assert.rejects(ring.revoke('k1', now), {
     message: 'key k1 is revoked; create a new one with "petstore keys create"',
     exitCode: 1,
@@ -148,8 +146,8 @@ test('a key keeps its secrets when it moves to another plan', async (t) => {
   const ring = new KeyRing(folder);
   const { secret } = await ring.create('a', pro, null, now);
   await ring.setPlan('k1', enterprise, now);
-  assert.deepEqual(ring.find(bearer(secret), now)?.plan, enterprise);
-  assert.deepEqual(new KeyRing(folder).find(bearer(secret), now)?.plan, enterprise);
+  assert.deepEqual(ring.find(secret, now)?.plan, enterprise);
+  assert.deepEqual(new KeyRing(folder).find(secret, now)?.plan, enterprise);
 });
 
 test('changing a key that does not exist is an error', async (t) => {
@@ -177,7 +175,7 @@ test('ten concurrent changes are all made', async (t) => {
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.equal(keys.keys.length, 12);
     for (const [issuedSecret, id] of [...issued, [secret, 'k1'] as const]) {
-      assert.equal(keys.find(bearer(issuedSecret), now)?.id, id);
+      assert.equal(keys.find(issuedSecret, now)?.id, id);
     }
     assert.deepEqual(keys.keys[0]?.plan, enterprise);
   }
@@ -188,10 +186,10 @@ test('a change takes effect when it is on disk, not before', async (t) => {
   const ring = new KeyRing(folder);
   const { secret } = await ring.create('a', pro, null, now);
   const revoked = ring.revoke('k1', now);
-  while (ring.find(bearer(secret), now) !== null) {
+  while (ring.find(secret, now) !== null) {
     await new Promise((resolve) => setImmediate(resolve));
   }
-  assert.equal(new KeyRing(folder).find(bearer(secret), now), null);
+  assert.equal(new KeyRing(folder).find(secret, now), null);
   await revoked;
 });
 
@@ -213,7 +211,7 @@ for (const [what, obstacle] of [
     for (const attempt of await Promise.allSettled(attempts)) assert.equal(attempt.status, 'rejected');
     assert.equal(ring.keys, before.keys);
     if (secret !== '') {
-      assert.equal(ring.find(bearer(secret), now)?.id, 'k1');
+      assert.equal(ring.find(secret, now)?.id, 'k1');
       assert.equal(readFileSync(join(folder, 'keys.json'), 'utf8'), before.file);
     }
     rmdirSync(join(folder, obstacle));
@@ -237,7 +235,7 @@ test('if the folder cannot be synced, a change is in force and reported, until a
   assert.equal(ring.unsynced, `${what}; the file was replaced, but a power cut may undo that`);
   assert.equal(ring.changes, 1);
   for (const keys of [ring, new KeyRing(folder)]) {
-    assert.deepEqual([keys.find(bearer(first), now), keys.find(bearer(second), now)?.id], [null, 'k1']);
+    assert.deepEqual([keys.find(first, now), keys.find(second, now)?.id], [null, 'k1']);
   }
   t.mock.restoreAll();
   await ring.create('b', pro, null, now);
@@ -247,9 +245,8 @@ test('if the folder cannot be synced, a change is in force and reported, until a
 test('a missing or old file is refused if more changes are recorded', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'keys.json');
-  const ring = new KeyRing(folder);
   let changed = 0;
-  ring.onChanged = () => changed++;
+  const ring = new KeyRing(folder, undefined, undefined, () => changed++);
   await ring.create('a', pro, null, now);
   const old = readFileSync(file);
   await ring.revoke('k1', now);
@@ -357,7 +354,7 @@ test('unknown members of a key are ignored', async (t) => {
   const { secret } = await new KeyRing(folder).create('a', pro, null, now);
   const file = join(folder, 'keys.json');
   writeFileSync(file, unsigned(file).replace('"name":"a"', '"name":"a","note":[{}]'));
-  assert.equal(new KeyRing(folder).find(bearer(secret), now)?.name, 'a');
+  assert.equal(new KeyRing(folder).find(secret, now)?.name, 'a');
 });
 
 // The model has no files, hashes or caches: it stores the secrets themselves, with their expiry times.
@@ -443,7 +440,7 @@ test('the keys and the file agree with a model after any changes, also if the cl
       for (const [i, key] of model.entries()) {
         for (const [secret, end] of key.secrets) {
           for (const at of [time, time + 1, time + hour, time + 5 * hour, time + 30 * hour]) {
-            assert.equal(keys.find(bearer(secret), at)?.id, at < key.end && at < end ? `k${i + 1}` : undefined);
+            assert.equal(keys.find(secret, at)?.id, at < key.end && at < end ? `k${i + 1}` : undefined);
           }
         }
       }

@@ -5,7 +5,6 @@ import { unsyncedReason } from '../files/errors.ts';
 import { readRecords, writeRecords, type RecordHead } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import type { Plan } from '../limits/plans.ts';
-import { bearerToken } from './bearer.ts';
 import { decodeKey, encodeKey, isActive, type Key, type KeySecret } from './key.ts';
 import { hashSecret, isSecret, newSecret } from './secret.ts';
 
@@ -27,10 +26,9 @@ export class KeyRing {
   readonly #store: string;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
-  /** The secrets used since the last change, by their credentials, so that these are not parsed and hashed again. */
+  /** The secrets used since the last change, so that these are not hashed again. */
   readonly #used = new Map<string, KnownSecret>();
-  /** Called after each change. */
-  onChanged = (): void => {};
+  readonly #onChanged: () => void;
   #changes = 0;
   /** Settled when all changes so far are made. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -38,12 +36,16 @@ export class KeyRing {
 
   /**
    * Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. `checkLock`
-   * rejects if this process may not write to the folder any more. `store` is the id of the store.
+   * rejects if this process may not write to the folder any more. `store` is the id of the store. `onChanged` is called
+   * after each change.
    */
-  constructor(folder: string, checkLock?: () => Promise<void>, store = storeIdOf(folder)) {
+  constructor(
+    folder: string, checkLock?: () => Promise<void>, store = storeIdOf(folder), onChanged = (): void => {},
+  ) {
     this.#path = join(folder, keysName);
     this.#checkLock = checkLock;
     this.#store = store;
+    this.#onChanged = onChanged;
     const { records, keyChanges } = readRecords(this.#path, keysFormat, decodeKey);
     this.#setKeys(records);
     this.#changes = keyChanges;
@@ -85,9 +87,9 @@ export class KeyRing {
     return key;
   }
 
-  /** Returns the key whose secret the value of an `Authorization` header presents, if it is valid at `now`; or null. */
-  find(credentials: string, now: number): Key | null {
-    const known = this.#used.get(credentials) ?? this.#lookUp(credentials);
+  /** Returns the key with this secret, if it is valid at `now`; or null. */
+  find(secret: string, now: number): Key | null {
+    const known = this.#used.get(secret) ?? this.#lookUp(secret);
     if (known === null || !isActive(known.key, now)) return null;
     return known.secret.expiresAt === null || now < known.secret.expiresAt ? known.key : null;
   }
@@ -168,7 +170,7 @@ export class KeyRing {
       this.#unsynced = await unsyncedReason(written);
       this.#setKeys(keys);
       if (this.#unsynced === null) this.#changes++; // otherwise a power cut may bring back the file before it
-      this.onChanged();
+      this.#onChanged();
       return changed;
     });
     this.#changing = done.catch(() => {});
@@ -181,12 +183,10 @@ export class KeyRing {
     this.#used.clear();
   }
 
-  #lookUp(credentials: string): KnownSecret | null {
-    const secret = bearerToken(credentials);
-    const known = secret !== null && isSecret(secret) ? this.#byHash.get(hashSecret(secret)) : undefined;
+  #lookUp(secret: string): KnownSecret | null {
+    const known = isSecret(secret) ? this.#byHash.get(hashSecret(secret)) : undefined;
     if (known === undefined) return null;
-    // Only the usual form, so that each secret has one entry at most.
-    if (credentials === `Bearer ${secret}`) this.#used.set(credentials, known);
+    this.#used.set(secret, known);
     return known;
   }
 }

@@ -1,11 +1,27 @@
 import { limitsOf } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
-import { minuteMs, Window } from './windows.ts';
+import { LimitClock, minuteMs, Window } from './windows.ts';
 
 /** The number of requests without a valid key that are admitted per network and minute. */
 const { perMinute } = limitsOf({ name: 'free' });
 /** The number of networks that are remembered. Beyond it, each new one displaces the one unused for longest. */
 const maxNetworks = 10_000;
+
+/** Decides which requests without a valid key are admitted (decisions.md, "Limits"). In one process, not in the engine. */
+export class AddressLimiter {
+  readonly #clock = new LimitClock();
+  readonly #counts = new AddressCounts();
+
+  /** Admits and counts a request from an IP address, or refuses it. */
+  admit(address: string, now: number): LimitStatus {
+    return this.#counts.admit(networkOf(address), this.#clock.timeAt(now));
+  }
+
+  /** Returns the status of an IP address without counting a request. */
+  status(address: string, now: number): LimitStatus {
+    return this.#counts.status(networkOf(address), this.#clock.timeAt(now));
+  }
+}
 
 /** Counts the requests without a valid key from each network (see `networkOf`) in the current minute. */
 export class AddressCounts {

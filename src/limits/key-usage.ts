@@ -33,6 +33,7 @@ export class KeyUsage {
   admit(limits: PlanLimits, time: number, arrivedAt: number): LimitStatus {
     this.roll(time);
     const { minute, day } = this;
+    let began: Ban | undefined;
     if (this.bannedUntil(time) === null) {
       if (minute.used < limits.perMinute && day.used < limits.perDay) {
         minute.used += 1;
@@ -49,14 +50,15 @@ export class KeyUsage {
       const exhausted = day.used >= limits.perDay ? day : minute;
       if (arrivedAt - exhausted.firstRefusedAt! > graceMs) {
         this.refusals += 1;
-        if (this.refusals >= Math.max(limits.perMinute, minRefusals)) this.ban = nextBan(this.ban, time);
+        if (this.refusals >= Math.max(limits.perMinute, minRefusals)) this.ban = began = nextBan(this.ban, time);
       }
     }
     const bannedUntil = this.bannedUntil(time);
     if (bannedUntil === null) return this.status(limits, 'window');
     const status = this.status(limits, 'ban');
     const exhaustedUntil = status.remaining === 0 ? status.reset : 0;
-    return { ...status, remaining: 0, reset: Math.max(bannedUntil / 1000, exhaustedUntil) };
+    const reset = Math.max(bannedUntil / 1000, exhaustedUntil);
+    return { ...status, remaining: 0, reset, ...(began !== undefined && { began }) };
   }
 
   /** Lifts the ban in force and forgets it and the refusals that led to it. Returns whether there was a ban. */

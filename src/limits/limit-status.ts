@@ -1,3 +1,5 @@
+import type { Ban } from './bans.ts';
+
 /** The state of a client's limits after a request was admitted or refused, as the response shows it. */
 export interface LimitStatus {
   /** The window with fewer requests remaining; on a tie, the one that ends later. */
@@ -13,4 +15,6 @@ export interface LimitStatus {
   readonly reset: number;
   /** Why the request was refused: an exhausted window, or a ban (which this refusal may have caused). */
   readonly refusedBy: 'window' | 'ban' | null;
+  /** The ban that this refusal has caused, if it has. */
+  readonly began?: Ban;
 }

@@ -1,23 +1,16 @@
-import { AddressCounts, networkOf } from './addresses.ts';
-import type { Ban } from './bans.ts';
 import { KeyUsage } from './key-usage.ts';
 import type { PlanLimits } from './plans.ts';
 import type { LimitStatus } from './limit-status.ts';
-import { maxSmallStepMs } from './windows.ts';
+import { LimitClock } from './windows.ts';
 
 /**
- * Decides which requests are admitted: those with a key by the limits of its plan, all others by their address
- * (decisions.md, "Limits"). Deciding and counting are one synchronous step, so two concurrent requests cannot both be
+ * Decides which requests with a key are admitted by the limits of its plan (decisions.md, "Limits"). Deciding and counting are one synchronous step, so two concurrent requests cannot both be
  * admitted as the last one. It costs a lookup and two counters.
  */
 export class Limiter {
-  /** The latest reading of the clock since its last large step back. */
-  #latest = -Infinity;
+  readonly #clock = new LimitClock();
   readonly #keys: Map<string, KeyUsage>;
-  readonly #addresses = new AddressCounts();
   readonly #onChange: () => void;
-  /** Called when a key is banned. */
-  onBanned = (_id: string, _ban: Ban): void => {};
 
   /** `keys` has the usage so far, as of `now`, by the id of the key. `onChange` is called after each change of it. */
   constructor(keys: Map<string, KeyUsage>, now: number, onChange: () => void) {
@@ -34,10 +27,8 @@ export class Limiter {
     const time = this.timeAt(now);
     let usage = this.#keys.get(id);
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
-    const { ban } = usage;
     const status = usage.admit(limits, time, time - waitedMs);
-    if (usage.ban !== ban && usage.ban !== null) this.onBanned(id, usage.ban);
-    if (status.refusedBy !== 'ban' || usage.ban !== ban) this.#onChange(); // a refusal by a ban changes nothing
+    if (status.refusedBy !== 'ban' || status.began !== undefined) this.#onChange(); // a refusal by a ban changes nothing
     return status;
   }
 
@@ -46,23 +37,9 @@ export class Limiter {
     return this.usageOf(id, now).status(limits);
   }
 
-  /** Admits and counts a request without a valid key from an IP address, or refuses it. */
-  admitAddress(address: string, now: number): LimitStatus {
-    return this.#addresses.admit(networkOf(address), this.timeAt(now));
-  }
-
-  /** Returns the status of an IP address without counting a request. */
-  addressStatus(address: string, now: number): LimitStatus {
-    return this.#addresses.status(networkOf(address), this.timeAt(now));
-  }
-
-  /**
-   * Returns the time of the limits when the clock shows `now`: that of the clock, except that it stands still after a
-   * small step back. Both are milliseconds since the epoch.
-   */
+  /** Returns the time of the limits when the clock shows `now`. */
   timeAt(now: number): number {
-    if (now > this.#latest || this.#latest - now > maxSmallStepMs) this.#latest = now;
-    return this.#latest;
+    return this.#clock.timeAt(now);
   }
 
   /** Returns the usage of a key as of `now`. */

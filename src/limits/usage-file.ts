@@ -37,6 +37,7 @@ export class UsageFile {
   readonly #checkLock: (() => Promise<void>) | undefined;
   readonly #store: string;
   #numbers: () => RecordNumbers;
+  #isFollowing = false;
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
   /** The write that waits for the one under way. */
@@ -83,15 +84,17 @@ export class UsageFile {
     return this.#numbers();
   }
 
-  /** From now on, the file records the state of `pets` and `keys`, and is saved after they have changed. */
-  follow(
-    pets: { readonly durable: number; onCreated: () => void },
-    keys: { readonly changes: number; onChanged: () => void },
-  ): void {
+  /** From now on, the file records these numbers. It is saved soon if it does not have them yet. */
+  follow(numbers: () => RecordNumbers): void {
     const { durable, keyChanges } = this.recorded;
-    this.#numbers = () => ({ durable: pets.durable, keyChanges: keys.changes });
-    pets.onCreated = keys.onChanged = () => this.#scheduleSave();
-    if (pets.durable > durable || keys.changes > keyChanges) this.#scheduleSave();
+    this.#numbers = numbers;
+    this.#isFollowing = true;
+    if (numbers().durable > durable || numbers().keyChanges > keyChanges) this.#scheduleSave();
+  }
+
+  /** Called when one of the numbers has changed. */
+  noteChange(): void {
+    if (this.#isFollowing) this.#scheduleSave();
   }
 
   /** Saves all changes so far. Rejects with an OperatorError; the file is then unchanged, and will be tried again. */

@@ -5,7 +5,7 @@
  * before a window is used, `roll` is called with the current time, and empties the window if another one has begun.
  *
  * The system clock may be set back. After a small step back, the same window must not be available twice. So the time
- * of the limits (`Limiter.timeAt`) stands still until the clock has caught up. After a large step back it follows the
+ * of the limits (`LimitClock`) stands still until the clock has caught up. After a large step back it follows the
  * clock, because otherwise a key could be locked out for as long as the clock was wrong. A window that then begins
  * further in the future than a small step is dropped; one that begins sooner stays in force. The same rule applies
  * after a restart to windows that were stored while the clock was ahead.
@@ -44,5 +44,17 @@ export class Window {
     this.used = 0;
     this.firstRefusedAt = null;
     return true;
+  }
+}
+
+/** The time of the limits: that of the clock, except that it stands still after a small step back. */
+export class LimitClock {
+  /** The latest reading of the clock since its last large step back. */
+  #latest = -Infinity;
+
+  /** Returns the time of the limits when the clock shows `now`. Both are milliseconds since the epoch. */
+  timeAt(now: number): number {
+    if (now > this.#latest || this.#latest - now > maxSmallStepMs) this.#latest = now;
+    return this.#latest;
   }
 }

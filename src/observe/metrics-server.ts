@@ -1,5 +1,7 @@
-import { SingleRequestServer, textReply } from '../http/single-request-server.ts';
+import { bytesOf } from '../domain/byte-text.ts';
+import type { Soon } from '../engine.ts';
 import type { Reply } from '../http/reply.ts';
+import { SingleRequestServer, textReply } from '../http/single-request-server.ts';
 import { contentType } from './exposition.ts';
 
 /** Making the text takes at most one part in this many of the time: it is reused for 19 times as long. */
@@ -13,13 +15,14 @@ export class MetricsServer {
     this.#server = server;
   }
 
-  /** Starts listening. `metrics` returns the text, in ASCII. Rejects with what `listen` reports. */
-  static async open(host: string, port: number, metrics: () => string): Promise<MetricsServer> {
+  /** Starts listening. `metrics` returns the text. Rejects with what `listen` reports. */
+  static async open(host: string, port: number, metrics: () => Soon<string>): Promise<MetricsServer> {
     const text = reused(metrics);
-    return new MetricsServer(await SingleRequestServer.open(host, port, (method, target): Reply => {
+    return new MetricsServer(await SingleRequestServer.open(host, port, (method, target): Soon<Reply> => {
       if (!/^\/metrics(\?|$)/.test(target)) return textReply(404, 'The metrics are at /metrics.');
       if (method !== 'GET' && method !== 'HEAD') return textReply(405, 'Use GET.', ['Allow', 'GET, HEAD']);
-      return { status: 200, headers: [], type: contentType, body: text() };
+      const made = text();
+      return made instanceof Promise ? made.then(replyOf, () => textReply(503, 'The metrics cannot be read.')) : replyOf(made);
     }));
   }
 
@@ -34,16 +37,28 @@ export class MetricsServer {
   }
 }
 
+function replyOf(text: string): Reply {
+  return { status: 200, headers: [], type: contentType, body: bytesOf(text) };
+}
+
 /** Returns a text, which it makes again only if that takes at most a twentieth of the time. */
-function reused(make: () => string): () => string {
-  let text = '';
+function reused(make: () => Soon<string>): () => Soon<string> {
+  let text: Soon<string> = '';
   let freshUntil = -Infinity; // by `performance.now()`
   return () => {
     const begin = performance.now();
     if (begin < freshUntil) return text;
+    const keep = (): void => {
+      const end = performance.now();
+      freshUntil = end + (freshFactor - 1) * (end - begin);
+    };
     text = make();
-    const end = performance.now();
-    freshUntil = end + (freshFactor - 1) * (end - begin);
+    if (text instanceof Promise) {
+      freshUntil = Infinity;
+      text.then(keep, () => (freshUntil = -Infinity));
+    } else {
+      keep();
+    }
     return text;
   };
 }

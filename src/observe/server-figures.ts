@@ -1,6 +1,7 @@
 /** The metrics of everything but requests: each is read when it is asked for. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { Figures } from '../engine.ts';
 import type { Exposition } from './exposition.ts';
 
 /** What the server can be asked. */
@@ -16,35 +17,13 @@ export interface Sources {
   };
   /** In milliseconds since the epoch; null without TLS. */
   readonly certificateExpiresAt: () => number | null;
-  readonly keys: () => { readonly banned: number; readonly bans: number };
-  readonly animals: () => number;
-  readonly orders: () => number;
-  /** null until the animals are read. */
-  readonly files: () => Files | null;
+  /** How many bans have begun. */
+  readonly bans: () => number;
   readonly droppedLogLines: () => number;
 }
 
-interface Files {
-  /** Why creates are refused, or null; and since when that is so. Times are in milliseconds since the epoch. */
-  readonly creates: { readonly refusal: string | null; readonly since: number };
-  readonly journal: {
-    readonly bytes: number;
-    readonly durable: number;
-    readonly failures: number;
-    readonly lastSyncMs: number;
-    readonly lastSyncAt: number;
-    readonly isStalled: boolean;
-  };
-  readonly snapshot: {
-    readonly bytes: number;
-    readonly failures: number;
-    readonly lastMs: number;
-    readonly writtenAt: number | null;
-  };
-}
-
-/** Adds the state of the server to a text for Prometheus. */
-export function writeServer(exposition: Exposition, sources: Sources): void {
+/** Adds the state of the server and of its engine to a text for Prometheus. */
+export function writeServer(exposition: Exposition, sources: Sources, figures: Figures): void {
   const gauge = (name: string, help: string, value: number): void => exposition.add('gauge', name, help, value);
   const counter = (name: string, help: string, value: number): void => exposition.add('counter', name, help, value);
   const { open, accepted, refused, dropped, failedHandshakes } = sources.connections();
@@ -59,28 +38,16 @@ export function writeServer(exposition: Exposition, sources: Sources): void {
     const help = 'When the certificate expires, in seconds since the epoch.';
     gauge('petstore_tls_certificate_expiration_timestamp_seconds', help, expiresAt / 1000);
   }
-  const { banned, bans } = sources.keys();
-  gauge('petstore_keys_banned', 'Keys that are banned.', banned);
-  counter('petstore_bans_total', 'Bans that have begun.', bans);
-  const files = sources.files();
-  const isReady = files !== null && files.creates.refusal === null;
+  const { animals, orders, bannedKeys, creates, metrics } = figures;
+  gauge('petstore_keys_banned', 'Keys that are banned.', bannedKeys);
+  counter('petstore_bans_total', 'Bans that have begun.', sources.bans());
+  const isReady = creates !== null && creates.refusal === null;
   gauge('petstore_ready', 'Whether the animals have been read and creates are not refused.', Number(isReady));
-  gauge('petstore_animals', 'Animals that can be listed.', sources.animals());
-  gauge('petstore_orders', 'Orders that can be listed.', sources.orders());
+  gauge('petstore_animals', 'Animals that can be listed.', animals);
+  gauge('petstore_orders', 'Orders that can be listed.', orders);
   counter('petstore_log_lines_dropped_total', 'Lines of the log that were dropped or could not be written.',
     sources.droppedLogLines());
-  if (files === null) return;
-  const { journal, snapshot } = files;
-  gauge('petstore_journal_bytes', 'Length of the journal.', journal.bytes);
-  gauge('petstore_journal_last_record', 'Number of the last record on disk.', journal.durable);
-  gauge('petstore_journal_last_sync_duration_seconds', 'Duration of the last sync of the journal, and the write before.',
-    journal.lastSyncMs / 1000);
-  counter('petstore_journal_failures_total', 'Failed or hanging writes and syncs of the journal.', journal.failures);
-  gauge('petstore_journal_stalled', 'Whether the disk makes no progress.', Number(journal.isStalled));
-  gauge('petstore_snapshot_bytes', 'Length of the snapshot.', snapshot.bytes);
-  gauge('petstore_snapshot_last_duration_seconds', 'Duration of the last snapshot written; 0 before the first.',
-    snapshot.lastMs / 1000);
-  counter('petstore_snapshot_failures_total', 'Snapshots that could not be written.', snapshot.failures);
+  for (const { type, name, help, value } of metrics) exposition.add(type, name, help, value);
 }
 
 const resolutionMs = 20;

@@ -1,27 +1,33 @@
 import { ApiError } from '../domain/api-error.ts';
+import { bytesOf } from '../domain/byte-text.ts';
 import { readNewPet, type NewPet } from '../domain/pet.ts';
-import { bytesOf } from '../http/reply.ts';
+import { NotSavedError, type Pets } from '../engine.ts';
 import { decimal } from '../json/decimal.ts';
 import { useJson } from '../json/read.ts';
 import { JsonSyntaxError } from '../json/source.ts';
-import type { PetStore } from '../store/pet-store.ts';
 import { getPetRemoval } from './get-pet.ts';
 import type { Operation } from './operation.ts';
 
 /** `createPet` (specification.md section 4.2). */
-export function createPet(pets: PetStore, basePath: string): Operation {
+export function createPet(pets: Pets, basePath: string): Operation {
   return {
     name: 'createPet',
     takesJson: true,
     begin({ now }) {
       return async (body) => {
-        const { id, line } = await pets.create(newPetIn(body));
+        const { id, line } = await pets.create(newPetIn(body)).catch(refuse);
         // Location is useful only as long as getPet exists.
         const headers = now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [];
         return { status: 201, headers, body: bytesOf(line) };
       };
     },
   };
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof NotSavedError)) throw error;
+  const { message, retryAfterSeconds } = error;
+  throw new ApiError('storage_unavailable', message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }
 
 function newPetIn(body: Buffer): NewPet {

@@ -1,22 +1,23 @@
 import { ApiError } from '../domain/api-error.ts';
-import type { PetStore } from '../store/pet-store.ts';
+import { bytesOf } from '../domain/byte-text.ts';
+import type { Engine } from '../engine.ts';
 import type { Operation } from './operation.ts';
 
 /** `GET /healthz`: the process responds. */
 export function health(): Operation {
-  const reply = { status: 200, headers: [], body: '{"status":"ok"}' };
+  const reply = { status: 200, headers: [], body: bytesOf('{"status":"ok"}') };
   return { name: 'healthz', takesJson: false, begin: () => () => reply };
 }
 
 /** `GET /readyz`: animals can be listed and saved, so a load balancer may send requests. */
-export function readiness(pets: PetStore, isStopping: () => boolean): Operation {
+export function readiness(engine: Engine, isStopping: () => boolean): Operation {
   return {
     name: 'readyz',
     takesJson: false,
     begin: () => async () => {
       if (isStopping()) throw shuttingDown();
-      if (pets.progress < 100) throw starting(pets.progress);
-      if (await pets.writable()) return { status: 200, headers: [], body: '{"status":"ready"}' };
+      if (engine.progress < 100) throw starting(engine.progress);
+      if (await engine.pets.writable()) return { status: 200, headers: [], body: bytesOf('{"status":"ready"}') };
       throw new ApiError('not_ready', 'Animals cannot be saved at the moment.', { retryAfterSeconds: 5 });
     },
   };

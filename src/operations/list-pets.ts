@@ -1,9 +1,9 @@
 import { petStatuses } from '../domain/pet.ts';
-import type { PetStore } from '../store/pet-store.ts';
+import type { Records } from '../engine.ts';
 import { listOperation } from './list.ts';
 import type { Operation } from './operation.ts';
 
 /** `listPets` (specification.md section 4.1). */
-export function listPets(pets: PetStore, basePath: string): Operation {
-  return listOperation('listPets', `${basePath}/pets`, petStatuses, (query) => pets.table.page(query));
+export function listPets(pets: Records, basePath: string): Operation {
+  return listOperation('listPets', `${basePath}/pets`, petStatuses, pets);
 }

@@ -1,8 +1,8 @@
 /** What the lists of animals and orders share: the parameters and the link to the next page. */
 import { ApiError } from '../domain/api-error.ts';
-import { int64OfUrl } from '../domain/int64.ts';
+import { isInt64 } from '../domain/int64.ts';
 import { parseQuery, type Parameters } from '../http/url.ts';
-import type { Page, PageQuery } from '../store/line-table.ts';
+import { mapSoon, type PageQuery, type Records } from '../engine.ts';
 import type { Call, Operation } from './operation.ts';
 
 /** Bounds of `limit` (specification.md section 4.1). */
@@ -15,7 +15,7 @@ const defaultLimit = 20;
  * are the values of its filter.
  */
 export function listOperation(
-  name: string, path: string, statuses: readonly string[], page: (query: PageQuery) => Page,
+  name: string, path: string, statuses: readonly string[], records: Records,
 ): Operation {
   return {
     name,
@@ -24,10 +24,9 @@ export function listOperation(
       const parameters = parseQuery(query);
       const status = statusOf(parameters, statuses);
       const pageQuery = { limit: limitOf(parameters), after: afterOf(parameters), status };
-      return () => {
-        const { body, next } = page(pageQuery);
+      return () => mapSoon(records.page(pageQuery), ({ body, next }) => {
         return { status: 200, headers: next === null ? [] : ['Link', nextLink(path, pageQuery, next)], body };
-      };
+      });
     },
   };
 }
@@ -48,7 +47,7 @@ function limitOf(query: Parameters): number {
 
 function afterOf(query: Parameters): string | undefined {
   const text = single(query, 'after');
-  if (text === undefined || int64OfUrl(text) !== null) return text;
+  if (text === undefined || isInt64(text)) return text;
   throw new ApiError('invalid_parameter', 'after must be an int64: the id after which the page begins.');
 }
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { Uint32Column } from './column.ts';
-import { LineTable, type PageQuery } from './line-table.ts';
-import { bytesOf } from '../http/reply.ts';
+import { LineTable } from './line-table.ts';
+import { bytesOf } from '../domain/byte-text.ts';
+import type { PageQuery } from '../engine.ts';
 import { bytesOfBody } from '../testing/bytes.ts';
 
 const min = -(2n ** 63n);
@@ -86,9 +87,6 @@ test('pages and single records are those of a plain array', () => {
       checkPage(rows, table, { limit, after, status });
       if (table.page({ limit, after, status }).next !== null) followed++;
       assert.equal(table.get(String(id))?.toString() ?? null, rows.find((row) => row.id === id)?.line ?? null);
-      for (const text of ['', `0${id}`, `+${id}`, ` ${id}`, `${id}.0`, `${id}e0`, `${id},`]) {
-        assert.equal(table.get(text), null, text);
-      }
       assert.equal(table.count, rows.length);
       assert.equal(table.lastId, rows.at(-1)?.id ?? null);
     }),

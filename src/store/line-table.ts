@@ -14,26 +14,9 @@
  * - Every line begins with `{"id":` and the digits of the id.
  * - A line is within one block.
  */
-import { int64OfUrl } from '../domain/int64.ts';
+import { bytesOf, byteText, type ByteText } from '../domain/byte-text.ts';
+import type { Page, PageQuery } from '../engine.ts';
 import { firstIndex, Uint32Column } from './column.ts';
-
-/** The parameters of a page. */
-export interface PageQuery {
-  /** The largest number of records on the page, at least 1. */
-  readonly limit: number;
-  /** The page begins after this id, an int64 in decimal; undefined: with the first record. */
-  readonly after: string | undefined;
-  /** Only records with this status; undefined: all records. */
-  readonly status: string | undefined;
-}
-
-/** A page, ready to be sent. */
-export interface Page {
-  /** The records as a JSON array in UTF-8: a string with one character per byte (latin1) or, if it is long, buffers. */
-  readonly body: string | readonly Buffer[];
-  /** The id after which the next page begins, in decimal, or null if no record follows. */
-  readonly next: string | null;
-}
 
 interface Block {
   readonly bytes: Buffer;
@@ -110,16 +93,12 @@ export class LineTable {
     block.used += length + separator.length;
   }
 
-  /**
-   * Returns the record with this id, or null: its JSON line in UTF-8, with one character per byte (latin1). The id is
-   * text from a URL (`int64OfUrl`).
-   */
-  get(id: string): string | null {
+  /** Returns the JSON line of the record with this id, an int64 in decimal; null if there is none. */
+  get(id: string): ByteText | null {
     // If no id was skipped, the record is in the row id - 1. Comparing its digits is faster than making a BigInt.
     const row = Number(id) - 1;
     if (this.#hasId(row, id)) return this.#lineAt(row);
-    const value = int64OfUrl(id);
-    if (value === null) return null;
+    const value = BigInt(id);
     const found = firstIndex(this.count, (row) => this.#idAt(row) >= value);
     return found < this.count && this.#idAt(found) === value ? this.#lineAt(found) : null;
   }
@@ -150,14 +129,14 @@ export class LineTable {
   #pageOf(first: number, limit: number, length: number, rowAt: (entry: number) => number): Page {
     const end = Math.min(first + limit, length);
     const next = end < length ? this.#digitsAt(rowAt(end - 1)) : null;
-    if (first >= end) return { body: '[]', next };
+    if (first >= end) return { body: emptyPage, next };
     const row = rowAt(first);
     const lastRow = rowAt(end - 1);
     const block = this.#blockOf(row);
     if (lastRow - row === end - 1 - first && lastRow < block.endRow) { // the usual case without a filter
       const start = this.#offsets.at(row);
       const stop = this.#endOf(lastRow, block) - separator.length;
-      if (stop - start <= textBytes.length) return { body: `[${block.bytes.toString('latin1', start, stop)}]`, next };
+      if (stop - start <= textBytes.length) return { body: `[${byteText(block.bytes, start, stop)}]` as ByteText, next };
     }
     let size = 1; // after the bracket
     this.#forRanges(first, end, rowAt, Infinity, (bytes, from, to) => {
@@ -171,7 +150,7 @@ export class LineTable {
     }
     const bracket = size - separator.length; // in place of the last separator
     textBytes[bracket] = closeBracket[0]!;
-    return { body: textBytes.toString('latin1', 0, bracket + 1), next };
+    return { body: byteText(textBytes, 0, bracket + 1), next };
   }
 
   /** Returns the lines of the entries from `first` to `end`, as slices of blocks. */
@@ -220,9 +199,9 @@ export class LineTable {
     return bytes[start + id.length] === comma;
   }
 
-  #lineAt(row: number): string {
+  #lineAt(row: number): ByteText {
     const block = this.#blockOf(row);
-    return block.bytes.toString('latin1', this.#offsets.at(row), this.#endOf(row, block) - separator.length);
+    return byteText(block.bytes, this.#offsets.at(row), this.#endOf(row, block) - separator.length);
   }
 
   #idAt(row: number): bigint {
@@ -246,6 +225,7 @@ export class LineTable {
   }
 }
 
+const emptyPage = bytesOf('[]');
 const openBracket = Buffer.from('[');
 const closeBracket = Buffer.from(']');
 /**

@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { ApiError } from '../domain/api-error.ts';
+import type { ByteText } from '../domain/byte-text.ts';
 import type { Log } from '../domain/log.ts';
 import { messageOf } from '../domain/operator-error.ts';
 import { idWarning, maxPetId, petLine, type NewPet, type StoredPet } from '../domain/pet.ts';
+import { NotSavedError, type Page, type PageQuery, type Pets } from '../engine.ts';
 import { describeError, LockLostError } from '../files/errors.ts';
 import { statOf } from '../files/identity.ts';
 import { sizeOf } from '../files/lines.ts';
@@ -27,6 +28,8 @@ export interface PetStoreOptions {
   readonly checkLock?: () => Promise<void>;
   /** A journal of up to this length is not replaced by a snapshot. */
   readonly minJournalBytes?: number;
+  /** Called after each create. */
+  readonly onCreated?: () => void;
 }
 
 const noIdsLeft = `The animal could not be saved, and no later one can be: all ids up to ${maxPetId} have been ` +
@@ -36,11 +39,9 @@ const noIdsLeft = `The animal could not be saved, and no later one can be: all i
 const probeIntervalMs = 5_000;
 
 /** The animals: in a table in memory, and on disk in a snapshot and a journal. */
-export class PetStore {
+export class PetStore implements Pets {
   /** The animals that are on disk. Only this class adds to them. */
   readonly table = new LineTable();
-  /** Called after each create. */
-  onCreated = (): void => {};
   readonly #folder: string;
   readonly #store: string;
   readonly #recorded: number;
@@ -48,6 +49,7 @@ export class PetStore {
   readonly #log: Log;
   readonly #checkLock: () => Promise<void>;
   readonly #minJournalBytes: number;
+  readonly #onCreated: () => void;
   #journal!: Journal;
   #snapshot!: Snapshot;
   #progress = 0;
@@ -87,6 +89,7 @@ export class PetStore {
     this.#log = log;
     this.#checkLock = checkLock;
     this.#minJournalBytes = options.minJournalBytes ?? defaultMinJournalBytes;
+    this.#onCreated = options.onCreated ?? ((): void => {});
   }
 
   /** How much of the files has been read, in percent: 100 only when `load` is done. */
@@ -124,12 +127,11 @@ export class PetStore {
   }
 
   /**
-   * Adds an animal. Resolves when it is on disk.
-   * Rejects with ApiError `storage_unavailable` if the write or the sync fails; its id is not used again. It does so,
-   * without a time after which to try again, if no id is left.
+   * Adds an animal. Resolves when it is on disk. Rejects with NotSavedError if the write or the sync fails; its id is
+   * not used again. It does so, without a time after which to try again, if no id is left.
    */
   async create(pet: NewPet): Promise<StoredPet> {
-    if (this.#lastId >= maxPetId) throw new ApiError('storage_unavailable', noIdsLeft);
+    if (this.#lastId >= maxPetId) throw new NotSavedError(noIdsLeft);
     const id = ++this.#lastId;
     if (id === maxPetId) this.#warnOfIds();
     const stored = { id, line: petLine(id, pet), status: pet.status };
@@ -137,13 +139,24 @@ export class PetStore {
       await this.#journal.append(stored);
     } catch (error) {
       this.#noteFailed(error);
-      const message = 'The animal could not be saved. Try again later.';
-      throw new ApiError('storage_unavailable', message, { retryAfterSeconds: 5 });
+      throw new NotSavedError('The animal could not be saved. Try again later.', 5);
     }
     this.#noteWritten();
-    this.onCreated();
+    this.#onCreated();
     this.#writeSnapshotIfDue();
     return stored;
+  }
+
+  page(query: PageQuery): Page {
+    return this.table.page(query);
+  }
+
+  get(id: string): ByteText | null {
+    return this.table.get(id);
+  }
+
+  count(): number {
+    return this.table.count;
   }
 
   /** The number of the last journal record on disk. The table contains all records up to it. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { OperatorError } from '../domain/operator-error.ts';
+import { FileEngine } from '../file-engine/file-engine.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { limitsOf } from '../limits/plans.ts';
@@ -12,7 +13,6 @@ import { UsageFile } from '../limits/usage-file.ts';
 import { recoverJournal } from '../store/journal-recovery.ts';
 import { setTornEndAside } from '../store/journal-segment.ts';
 import { readOrders, writeOrders } from '../store/orders.ts';
-import { PetStore } from '../store/pet-store.ts';
 import { readSnapshot } from '../store/snapshot.ts';
 import { recordingTable } from './journal.ts';
 
@@ -23,12 +23,9 @@ const orders = [1, 2].map((id) => `{"id":${id},"petId":1,"quantity":1,"status":"
 
 /** The parts of a server that read or write files, as `server.ts` opens them. */
 export async function open(folder: string, log: (line: string) => void) {
-  const store = storeIdOf(folder);
-  const keys = new KeyRing(folder, undefined, store);
-  const usage = new UsageFile(folder, () => now, log, undefined, store);
-  keys.checkChanges(usage.recorded.keyChanges);
-  const pets = await PetStore.open(folder, log, { store, recorded: usage.recorded.durable });
-  usage.follow(pets, keys);
+  const engine = new FileEngine(folder, log, { now: () => now });
+  await engine.load();
+  const { store, ring: keys, usage, pets } = engine;
   return { store, keys, usage, pets, close: () => usage.close().then(() => pets.close()) };
 }
 

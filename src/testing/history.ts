@@ -53,10 +53,7 @@ async function open(folder: string, log: (line: string) => void): Promise<Stores
   const pets = await PetStore.open(folder, log, { store, recorded: usage.recorded.durable });
   // Steps save usage.json. A timer of a history that has failed would write to the folder of the next one.
   let isFollowed = false;
-  usage.follow(
-    { onCreated() {}, get durable() { return isFollowed ? pets.durable : 0; } },
-    { onChanged() {}, get changes() { return isFollowed ? keys.changes : 0; } },
-  );
+  usage.follow(() => (isFollowed ? { durable: pets.durable, keyChanges: keys.changes } : { durable: 0, keyChanges: 0 }));
   isFollowed = true;
   return { keys, usage, pets };
 }

@@ -7,18 +7,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request, type OutgoingHttpHeaders } from 'node:http';
 import { request as requestOverTls } from 'node:https';
 import type { TestContext } from 'node:test';
+import { FileEngine } from '../file-engine/file-engine.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
-import { KeyRing } from '../keys/key-ring.ts';
-import { UsageFile } from '../limits/usage-file.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import type { UsageFile } from '../limits/usage-file.ts';
 import type { Access } from '../observe/line.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { Observed } from '../observe/observed.ts';
 import { Service } from '../service.ts';
-import { LineTable } from '../store/line-table.ts';
-import { readOrders } from '../store/orders.ts';
-import { PetStore } from '../store/pet-store.ts';
+import type { PetStore } from '../store/pet-store.ts';
 import type { HttpResponse } from './http-response.ts';
+import { lateEngine } from './late-engine.ts';
 import { OpenApiDocument } from './openapi.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 
@@ -69,6 +69,13 @@ const document = new OpenApiDocument(readJson(readFileSync(new URL('../operation
 /** A page for tests that do not need the real one. */
 export const shortPage = '<style>p{margin:0}</style><p>é</p><script type="module">\nvoid 0;</script>';
 
+let enginesAreLate = false;
+
+/** From now on, `openService` makes every value of the engine late, as that of an engine in another process is. */
+export function makeEnginesLate(): void {
+  enginesAreLate = true;
+}
+
 /** Opens the service with one key, and closes it at the end of the test. */
 export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
   const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z'), page = shortPage } = options;
@@ -77,21 +84,16 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   t.after(() => close()); // registered before the hook that removes the folder: a test's hooks run in this order
   const folder = temporaryFolder(t);
   if (options.orders !== undefined) writeFileSync(`${folder}/orders.json`, options.orders);
-  const keys = new KeyRing(folder);
-  const { secret } = await keys.create('test', { name: 'business' }, null, now);
   const logged: string[] = [];
   const log = (line: string): void => void logged.push(line);
   const clock = (): number => time.now;
-  const usage = new UsageFile(folder, clock, log);
-  const pets = new PetStore(folder, log, { recorded: usage.recorded.durable });
-  if (!options.starting) {
-    await pets.load();
-    usage.follow(pets, keys);
-  }
-  const orders = new LineTable();
-  readOrders(folder, orders);
-  const { limiter } = usage;
-  const service = new Service({ basePath, trustedProxies, keys, limiter, pets, orders, now: clock, log, page });
+  const engine = new FileEngine(folder, log, { now: clock });
+  const { ring, usage, pets } = engine;
+  const { secret } = await ring.create('test', { name: 'business' }, null, now);
+  if (!options.starting) await engine.load();
+  await engine.readOrders();
+  const served = enginesAreLate ? lateEngine(engine) : engine;
+  const service = new Service({ basePath, trustedProxies, engine: served, now: clock, log, page });
   const accesses: Access[] = [];
   const metrics = new Metrics(service.operations);
   const observers = { access: (access: Access): void => void accesses.push(access), metrics, trustedProxies };
@@ -101,11 +103,10 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   });
   close = async () => {
     await listener.stop(100);
-    await usage.close();
-    if (pets.progress === 100) await pets.close();
+    await engine.close();
   };
   const opened: TestService = {
-    address: listener.address, folder, secret, keys, usage, pets, service, listener, logged, accesses, metrics,
+    address: listener.address, folder, secret, keys: ring, usage, pets, service, listener, logged, accesses, metrics,
     get now() {
       return time.now;
     },

@@ -4,18 +4,13 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { LineStream } from '../control/channel.ts';
-import { respondToCommand } from '../control/commands.ts';
+import type { LineStream } from '../control/channel.ts';
+import { respondToCommand, responseWith } from '../control/commands.ts';
 import { contentsOf, type Unread } from '../control/contents.ts';
 import { FolderLock } from '../control/folder-lock.ts';
 import { readNewPet } from '../domain/pet.ts';
-import { storeIdOf } from '../files/store-id.ts';
+import { FileEngine, petsRequestedBy } from '../file-engine/file-engine.ts';
 import { readJson } from '../json/read.ts';
-import { KeyRing } from '../keys/key-ring.ts';
-import { UsageFile } from '../limits/usage-file.ts';
-import { LineTable } from '../store/line-table.ts';
-import { readOrders } from '../store/orders.ts';
-import { PetStore } from '../store/pet-store.ts';
 
 /** The order in a new folder. */
 export const order =
@@ -30,15 +25,12 @@ export async function openStores(folder: string) {
   if (!existsSync(folder)) mkdirSync(folder);
   const isNew = readdirSync(folder).length === 0;
   if (isNew) writeFileSync(join(folder, 'orders.json'), `[${order}]`);
-  const store = storeIdOf(folder);
-  const keys = new KeyRing(folder, undefined, store);
-  const usage = new UsageFile(folder, Date.now, silent, undefined, store);
-  const orders = new LineTable();
-  readOrders(folder, orders);
-  const pets = await PetStore.open(folder, silent, { store, recorded: usage.recorded.durable });
-  usage.follow(pets, keys);
+  const engine = new FileEngine(folder, silent);
+  const { store, ring, usage, orderTable, pets } = engine;
+  await engine.readOrders();
+  await engine.load();
   if (isNew) {
-    for (const name of ['one', 'two']) await keys.create(name, { name: 'pro' }, null, Date.now());
+    for (const name of ['one', 'two']) await ring.create(name, { name: 'pro' }, null, Date.now());
     usage.limiter.admitKey('k1', { perMinute: 5, perDay: 5 }, Date.now(), 0);
     for (const name of ['Rex', 'Żubr \ud800', 'Mia']) await pets.create(newPet(name));
   }
@@ -46,7 +38,7 @@ export async function openStores(folder: string) {
     await usage.close();
     await pets.close();
   };
-  return { store, keys, usage, orders, pets, close };
+  return { engine, store, ring, usage, orderTable, pets, close };
 }
 
 /** Responds to commands in the folder `store` of a temporary one as a server does. */
@@ -62,10 +54,12 @@ export async function serve(t: TestContext) {
     await lock.release();
     await stores.close();
   };
-  const { keys, usage } = stores;
-  const respondWith = (contents?: () => LineStream | Unread): void => {
-    const accounts = { keys, usage, ...(contents && { contents }) };
-    lock.serve('http://127.0.0.1:1', (message) => respondToCommand(accounts, message));
+  const { keys } = stores.engine;
+  const respondWith = (contents = (): LineStream | Unread | undefined => undefined): void => {
+    lock.serve('http://127.0.0.1:1', (command) => {
+      const isContents = petsRequestedBy(command) !== null;
+      return isContents ? responseWith(async () => contents()) : respondToCommand({ keys }, command);
+    });
   };
   respondWith(() => contentsOf(stores, true));
   return { parent, folder, stores, respondWith };

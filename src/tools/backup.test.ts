@@ -26,7 +26,7 @@ const usedOn = (line: string): unknown => (JSON.parse(line) as { day: unknown })
 
 /** What a server would serve from a folder. */
 async function served(folder: string) {
-  const { store, keys, usage, orders, pets, close } = await openStores(folder);
+  const { store, ring: keys, usage, orderTable: orders, pets, close } = await openStores(folder);
   const all = (table: LineTable) => [...table.pieces(table.count, Infinity)].map(String).join('');
   const result = {
     store,
@@ -63,7 +63,7 @@ test('a backup of a stopped folder, restored, is the same store', async (t) => {
 });
 
 test('a backup of a running server contains what it holds at that moment', async (t) => {
-  const { parent, folder, stores: { pets, keys, usage } } = await serve(t);
+  const { parent, folder, stores: { pets, ring: keys, usage } } = await serve(t);
   const creating = pets.create(newPet('under way')); // has its id, but is not on disk
   const lines = [...usage.contents.lines];
   const made = make(folder, join(parent, 'backup'));

@@ -122,7 +122,7 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
         await finish([
           () => recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence), // starts the next segment
           () => {
-            usage.follow({ durable: state.sequence, onCreated() {} }, { changes: keyChanges, onChanged() {} });
+            usage.follow(() => ({ durable: state.sequence, keyChanges }));
             return usage.close();
           },
         ], log);

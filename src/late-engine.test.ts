@@ -1,0 +1,9 @@
+/** The tests of requests, with an engine whose values must all be waited for. */
+import { makeEnginesLate } from './testing/service.ts';
+
+makeEnginesLate();
+await import('./service.test.ts');
+await import('./decisions.test.ts');
+await import('./operations/pets.test.ts');
+await import('./operations/orders.test.ts');
+await import('./operations/openapi.test.ts');
