@@ -16,8 +16,8 @@ import type { Settings } from './settings.ts';
 import { windowsOf, wrongReset, type Windows } from './windows.ts';
 
 /** A demand is not met, and nothing else can be measured. */
-export class Violated extends Error {
-  override readonly name = 'Violated';
+export class DemandNotMet extends Error {
+  override readonly name = 'DemandNotMet';
 }
 
 /** The longest window that a run waits for. */
@@ -134,7 +134,7 @@ export class ScenarioContext {
    * leave. Returns the first response of that window.
    *
    * @throws Inconclusive if the headers do not allow it, or the key is not valid
-   * @throws Violated if they violate the specification
+   * @throws DemandNotMet if they violate the specification
    */
   async fresh(key: Key): Promise<Read> {
     const before = this.#read.get(key);
@@ -222,12 +222,12 @@ export class ScenarioContext {
 
   /**
    * @throws Inconclusive if the key's window or ban is too long to wait for, or its limit is not the promised one
-   * @throws Violated if X-RateLimit-Reset cannot be when the limit resets
+   * @throws DemandNotMet if X-RateLimit-Reset cannot be when the limit resets
    */
   #requireMinute(key: Key, read: Read): void {
     const { limit, remaining } = read.reading;
     const wrong = wrongReset(read, this.client);
-    if (wrong !== undefined) throw new Violated(wrong);
+    if (wrong !== undefined) throw new DemandNotMet(wrong);
     const bannedMs = this.bans.leftMs(key, this.clock.now());
     if (bannedMs > maxWindowMs) throw new Inconclusive(`the key is banned for another ${duration(bannedMs / 1_000)}`);
     const left = this.#leftMs(read);
@@ -263,9 +263,9 @@ export class ScenarioContext {
   }
 }
 
-/** @throws Violated if a header is missing */
+/** @throws DemandNotMet if a header is missing */
 export function requireReading(response: Response): Read {
   const { reading } = response;
-  if (reading === undefined) throw new Violated(wrongIn([response]).join('; '));
+  if (reading === undefined) throw new DemandNotMet(wrongIn([response]).join('; '));
   return { ...response, reading };
 }

@@ -7,7 +7,7 @@ import { Untestable } from '../../conformance/session/session.ts';
 import { NoResponse } from '../../conformance/client/client.ts';
 import { withBan } from './bans.ts';
 import { BudgetSpent, LimitsClient, type ClientOptions } from './client.ts';
-import { ScenarioContext, Violated, type ContextOptions } from './context.ts';
+import { ScenarioContext, DemandNotMet, type ContextOptions } from './context.ts';
 import { bordersOf, countsOf, secondsOf, type Entry } from './log.ts';
 import { metricsOf } from './metrics.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
@@ -178,7 +178,7 @@ export class Run {
       const { message: reason } = (signal.aborted ? signal.reason : error) as Error;
       if (signal.aborted) this.#aborted = reason;
       else if (error instanceof Skipped) return { verdict: 'skipped', reason, ...nothing };
-      else if (error instanceof Violated) return { verdict: 'failed', ...nothing, failures: [reason] };
+      else if (error instanceof DemandNotMet) return { verdict: 'failed', ...nothing, failures: [reason] };
       else if (error instanceof NoResponse) {
         const none = `no request got a response: ${reason}`;
         if (await this.#responds()) return { verdict: 'inconclusive', reason: none, ...nothing };

@@ -40,7 +40,7 @@ export interface Scenario {
   cost(conditions: Conditions): Cost;
   /**
    * @throws Inconclusive if the responses do not show whether the demand is met
-   * @throws Violated if a demand is not met and nothing else can be measured
+   * @throws DemandNotMet if a demand is not met and nothing else can be measured
    * @throws Skipped if it does not apply to this run
    */
   run(context: ScenarioContext): Promise<Finding>;

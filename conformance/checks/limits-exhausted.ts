@@ -1,5 +1,5 @@
 /**
- * Section 8: a key at its limit. limits-exhaustion.ts brings one key to its limit, once in a run; these checks judge
+ * Section 8: a key at its limit. exhaust.ts brings one key to its limit, once in a run; these checks judge
  * the responses.
  */
 import { plans } from '../client/pacing.ts';
@@ -7,7 +7,7 @@ import { listPets } from '../client/requests.ts';
 import { windowMoves } from '../client/windows.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
-import { exhaust } from './limits-exhaustion.ts';
+import { exhaust } from './exhaust.ts';
 
 export const exhaustedLimitChecks: readonly Check[] = [
   check('limits.admits', { exhausts: true }, async (t) => {

@@ -203,9 +203,9 @@ describe("runs against this project's own server", () => {
 
   test('every gap is observed, except for those at the limit', () => {
     const atLimit = checks.filter(({ cost }) => cost.exhausts === true).flatMap((check) => check.gaps);
-    for (const { id, answer, reason } of whole.session.ledger.observations()) {
+    for (const { id, behaviour, reason } of whole.session.ledger.observations()) {
       if (atLimit.includes(id)) assert.match(reason ?? '', /--exhaust/);
-      else assert.notEqual(answer, undefined, `${id}: ${reason}`);
+      else assert.notEqual(behaviour, undefined, `${id}: ${reason}`);
     }
   });
 
@@ -331,7 +331,7 @@ describe('server errors', () => {
 
   test('a second one is a violation', async (t) => {
     const { verdict, failed, failures } = await after(t, 500, 502);
-    assert.deepEqual([verdict, failed, failures[0]?.came], ['failed', 1, '502, again when the request was repeated']);
+    assert.deepEqual([verdict, failed, failures[0]?.received], ['failed', 1, '502, again when the request was repeated']);
     assert.match(failures[0]!.curl, /limit=abc'$/);
   });
 
@@ -342,7 +342,7 @@ describe('server errors', () => {
   test('503 is a violation only if no repeated request is served', async (t) => {
     assert.equal((await after(t, 503, 503, 503)).verdict, 'passed');
     const { verdict, failures } = await after(t, 503, 503, 503, 503, 503);
-    assert.deepEqual([verdict, failures[0]?.came], ['failed', '503, again when the request was repeated']);
+    assert.deepEqual([verdict, failures[0]?.received], ['failed', '503, again when the request was repeated']);
   });
 
   test('503 to everything from some request on is no violation: the server cannot be tested to the end', async (t) => {
@@ -421,7 +421,7 @@ describe('cases of a check', () => {
     const { verdict, judged, failed, failures } = await failing(t, limits);
     assert.deepEqual([verdict, judged, failed], ['failed', 3, 2]);
     assert.deepEqual(
-      failures.map(({ required, came, smallestCase }) => `${required}; ${came}; ${smallestCase}`),
+      failures.map(({ required, received, smallestCase }) => `${required}; ${received}; ${smallestCase}`),
       ['at most 2 animals; 11; GET /pets?limit=2', 'at most 3 animals; 11; GET /pets?limit=3'],
     );
   });
@@ -461,8 +461,8 @@ describe('cases of a check', () => {
     };
     const { verdict, failed, failures } = await createdWith();
     assert.deepEqual([verdict, failed, failures.length], ['failed', 1, 1]);
-    const { smallestCase, came, curl, replay } = failures[0]!;
-    assert.deepEqual([smallestCase, came], ['"A"', '"a"']);
+    const { smallestCase, received, curl, replay } = failures[0]!;
+    assert.deepEqual([smallestCase, received], ['"A"', '"a"']);
     assert.ok(curl.includes(`"name":${smallestCase}`), curl);
     const shrinks = tries.length;
     assert.ok(shrinks > 2 && shrinks <= 20 + 100, `${shrinks} cases`);

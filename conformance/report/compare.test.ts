@@ -27,9 +27,9 @@ const earlier: Report = {
       .map((result) => ({ ...result, verdict: changed[result.id] ?? result.verdict })),
     ...fixture.requirements.slice(0, 1).map((result) => ({ ...result, id: 'service.gone' as typeof result.id })),
   ],
-  gaps: fixture.gaps.map(({ answer, ...gap }) => {
-    if (gap.id === 'list.limit-0') return { ...gap, answer: '200, an empty list' };
-    return gap.id === 'list.order' || answer === undefined ? gap : { ...gap, answer };
+  gaps: fixture.gaps.map(({ behaviour, ...gap }) => {
+    if (gap.id === 'list.limit-0') return { ...gap, behaviour: '200, an empty list' };
+    return gap.id === 'list.order' || behaviour === undefined ? gap : { ...gap, behaviour };
   }),
 };
 
@@ -118,7 +118,7 @@ test('text from a server is escaped', () => {
   const evil = {
     ...fixture,
     target: `http://x/${hostile}\n`,
-    gaps: fixture.gaps.map((gap) => ({ ...gap, answer: `${hostile}\n${gap.answer ?? ''}` })),
+    gaps: fixture.gaps.map((gap) => ({ ...gap, behaviour: `${hostile}\n${gap.behaviour ?? ''}` })),
   };
   assert.deepEqual(rawCharacters(comparisonText(compare(evil, fixture))), []);
 });

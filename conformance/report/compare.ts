@@ -100,7 +100,7 @@ export function directionOf(before: Verdict, now: Verdict): Direction {
 
 function gapChanges(before: readonly Observation[], now: readonly Observation[]): readonly GapChange[] {
   const behaviours = (gaps: readonly Observation[]): ReadonlyMap<string, string | undefined> =>
-    new Map(gaps.map(({ id, answer }) => [id, answer]));
+    new Map(gaps.map(({ id, behaviour }) => [id, behaviour]));
   const [earlier, later] = [behaviours(before), behaviours(now)];
   return [...now, ...before.filter(({ id }) => !later.has(id))].flatMap(({ id, section, question }) => {
     const [was, is] = [earlier.get(id), later.get(id)];

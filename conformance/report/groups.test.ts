@@ -10,8 +10,8 @@ import { summaryText } from './terminal.ts';
 let cases = 0;
 
 /** A failure that has its own request. */
-function failure(required: string, came: string, request = `request ${++cases}`): Failure {
-  return { required, came, smallestCase: request, curl: `curl ${request}`, answer: `HTTP of ${request}` };
+function failure(required: string, received: string, request = `request ${++cases}`): Failure {
+  return { required, received, smallestCase: request, curl: `curl ${request}`, response: `HTTP of ${request}` };
 }
 
 function failed(id: RequirementResult['id'], ...failures: readonly Failure[]): RequirementResult {
@@ -45,9 +45,9 @@ test('one response that violates several requirements is one cause', () => {
 });
 
 test('the same error status instead of the same other status is one cause; what was accepted is not', () => {
-  const because = (came: string) => [failure('401, because it is empty', came), failure('401, because it is cut', came)];
-  const auth = (came: string) => {
-    const [empty, cut] = because(came);
+  const because = (received: string) => [failure('401, because it is empty', received), failure('401, because it is cut', received)];
+  const auth = (received: string) => {
+    const [empty, cut] = because(received);
     return ids(failed('auth.empty', empty!), failed('auth.cut', cut!));
   };
   assert.deepEqual(auth('400'), ['auth.empty auth.cut']);

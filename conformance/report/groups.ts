@@ -5,12 +5,12 @@ import type { Failure, RequirementResult } from '../verdicts/results.ts';
  * Failures of the same kind: they differ only in numbers and in quoted values, and in why something is required.
  * Statuses are not such numbers.
  */
-function kindOf({ required, came }: Failure): string {
+function kindOf({ required, received }: Failure): string {
   const status = /^(\d{3})\b/.exec(required)?.[1];
-  if (status !== undefined) return `${status}; ${came}`;
+  if (status !== undefined) return `${status}; ${received}`;
   const noun = (_: string, unit = ''): string => `#${unit.replace(/s$/, '')}`;
   const general = (text: string): string => text.replace(/"(?:[^"\\]|\\.)*"/g, '"…"').replace(/\d+( \w+?s?\b)?/g, noun);
-  return `${general(required)}; ${general(came)}`;
+  return `${general(required)}; ${general(received)}`;
 }
 
 /** One failure of each kind. */
@@ -23,8 +23,8 @@ export function examplesOf({ failures }: RequirementResult): readonly Failure[] 
  * the same error status instead of the same other status.
  */
 export function haveOneCause(one: Failure, other: Failure): boolean {
-  const isOneResponse = one.curl === other.curl && one.answer === other.answer;
-  const isErrorStatus = /^\d{3}\b/.test(one.required) && /^[45]\d\d$/.test(one.came);
+  const isOneResponse = one.curl === other.curl && one.response === other.response;
+  const isErrorStatus = /^\d{3}\b/.test(one.required) && /^[45]\d\d$/.test(one.received);
   return isOneResponse || (isErrorStatus && kindOf(one) === kindOf(other));
 }
 

@@ -74,11 +74,11 @@ function verdictText(verdict: Verdict): Markup {
 
 /** What the specification leaves open, and how the server fills it. */
 export function gapsSection({ gaps }: Report): Markup {
-  const observed = bySection(gaps.filter(({ answer }) => answer !== undefined));
-  const others = bySection(gaps.filter(({ answer }) => answer === undefined)).flatMap(([, group]) => group);
+  const observed = bySection(gaps.filter(({ behaviour }) => behaviour !== undefined));
+  const others = bySection(gaps.filter(({ behaviour }) => behaviour === undefined)).flatMap(([, group]) => group);
   const tables = observed.map(([section, group]) => {
-    const rows = group.map(({ question, answer = '', example }) => {
-      return [question, answer, example === undefined ? '' : html`<code>${example}</code>`];
+    const rows = group.map(({ question, behaviour = '', example }) => {
+      return [question, behaviour, example === undefined ? '' : html`<code>${example}</code>`];
     });
     return pairs(sectionTitle(section), ['This server', 'Example'], rows);
   });

@@ -42,7 +42,7 @@ test('tags from a server are shown as text', () => {
 test('every string of a report is escaped', () => {
   const evil = '"><img src=x onerror=alert(1)>\u202e';
   const poisoned = (value: unknown, key = ''): unknown => {
-    if (typeof value === 'string') return ['verdict', 'section', 'profile'].includes(key) ? value : `${value}${evil}`;
+    if (typeof value === 'string') return ['verdict', 'section'].includes(key) ? value : `${value}${evil}`;
     if (Array.isArray(value)) return value.map((one) => poisoned(one, key));
     if (typeof value === 'object' && value !== null)
       return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poisoned(one, name)]));
@@ -81,9 +81,9 @@ test('failures come before requirements, requirements before gaps, and each fail
   const shown = body.slice(at('failures'), at('inconclusive')).replace(/<span class="unseen">([^<]*)<\/span>/g, '$1');
   for (const result of fixture.requirements.filter(({ verdict }) => verdict === 'failed')) {
     assert.ok(shown.includes(`id="failure-${result.id}"`));
-    for (const { required, came, smallestCase, curl, answer, replay } of examplesOf(result)) {
-      for (const text of [required, came]) assert.ok(shown.includes(`<dd>${visible(escaped(text))}</dd>`), text);
-      for (const text of [smallestCase, answer])
+    for (const { required, received, smallestCase, curl, response, replay } of examplesOf(result)) {
+      for (const text of [required, received]) assert.ok(shown.includes(`<dd>${visible(escaped(text))}</dd>`), text);
+      for (const text of [smallestCase, response])
         assert.ok(shown.includes(`<pre class="">${visibleLines(escaped(text))}</pre>`), text);
       assert.ok(shown.includes(`<pre class="curl">${escaped(curl)}</pre>`), curl);
       if (replay !== undefined) assert.ok(shown.includes(escaped(replay)));
@@ -121,7 +121,7 @@ test('the page is accessible to screen readers: language, scopes, order of headi
 test('long text is in a scrollable box that the keyboard can reach', () => {
   const requirements = fixture.requirements.map((result) => ({
     ...result,
-    failures: result.failures.map((failure) => ({ ...failure, answer: 'x'.repeat(9000) })),
+    failures: result.failures.map((failure) => ({ ...failure, response: 'x'.repeat(9000) })),
   }));
   const long = { ...fixture, requirements };
   assert.match(reportHtml(long), /<pre class=" ?long" tabindex="0" role="region" aria-label="Response">/);

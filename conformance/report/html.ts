@@ -114,7 +114,7 @@ function failedRequirement(result: RequirementResult, first: RequirementResult):
     result !== first && haveOneCause(first.failures[0]!, failure)
       ? html`<dl class="case">
 <dt>Required</dt><dd>${failure.required}</dd>
-<dt>Received</dt><dd>${failure.came}</dd>
+<dt>Received</dt><dd>${failure.received}</dd>
 <dt>Cause</dt><dd>The same as of <a class="id" href="#${rowAnchor('failure', first.id)}">${first.id}</a></dd>
 </dl>`
       : failureCase(failure),
@@ -128,13 +128,13 @@ ${cases}
 `;
 }
 
-function failureCase({ required, came, smallestCase, curl, answer, replay }: Failure): Markup {
+function failureCase({ required, received, smallestCase, curl, response, replay }: Failure): Markup {
   return html`<dl class="case">
 <dt>Required</dt><dd>${required}</dd>
-<dt>Received</dt><dd>${came}</dd>
+<dt>Received</dt><dd>${received}</dd>
 <dt>Smallest case</dt><dd>${block(smallestCase, 'Smallest case')}</dd>
 <dt>Reproduce</dt><dd>${block(curl, 'curl line', 'curl')}</dd>
-<dt>Response</dt><dd>${block(answer, 'Response')}</dd>
+<dt>Response</dt><dd>${block(response, 'Response')}</dd>
 ${replay === undefined ? undefined : html`<dt>Replay</dt><dd><code>${replay}</code></dd>`}
 </dl>`;
 }

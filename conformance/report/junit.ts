@@ -33,7 +33,6 @@ function suite(report: Report, section: string, results: readonly RequirementRes
   };
   const facts = {
     target: report.target,
-    profile: report.profile,
     mode: report.mode.join(', '),
     seed: String(report.seed),
     runs: String(report.runs),
@@ -69,7 +68,7 @@ function testcase(title: string, result: RequirementResult, strict: boolean): st
   if (verdict === 'failed') {
     const [first] = failures;
     const message =
-      first === undefined ? count(failed, 'failure') : `required: ${first.required}; received: ${first.came}`;
+      first === undefined ? count(failed, 'failure') : `required: ${first.required}; received: ${first.received}`;
     content.push(element('failure', { message, type: 'failed' }, text(failures.map(details).join('\n\n'))));
   } else if (verdict !== 'passed') {
     const message = `${verdict}: ${reason ?? 'no reason'}`;
@@ -85,14 +84,14 @@ function testcase(title: string, result: RequirementResult, strict: boolean): st
   return element('testcase', attributes, content.length > 0 ? `\n${content.join('')}` : '');
 }
 
-function details({ required, came, smallestCase, curl, replay, answer }: Failure): string {
+function details({ required, received, smallestCase, curl, replay, response }: Failure): string {
   return [
     `required: ${required}`,
-    `received: ${came}`,
+    `received: ${received}`,
     `smallest case: ${smallestCase}`,
     `curl: ${curl}`,
     ...(replay === undefined ? [] : [`replay: ${replay}`]),
-    `response:\n${answer}`,
+    `response:\n${response}`,
   ].join('\n');
 }
 

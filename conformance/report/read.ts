@@ -16,16 +16,15 @@ const boolean = rule('true or false', (value) => typeof value === 'boolean');
 // because the report may be of an older or newer version.
 const failure = {
   required: text,
-  came: text,
+  received: text,
   smallestCase: text,
   curl: text,
-  answer: text,
+  response: text,
   replay: optional(text),
 } satisfies Record<keyof Failure, Shape>;
 const requirement = {
   id: text,
   section: text,
-  profile: text,
   text,
   verdict: oneOf(...verdicts),
   reason: optional(text),
@@ -40,7 +39,7 @@ const gap = {
   id: text,
   section: text,
   question: text,
-  answer: optional(text),
+  behaviour: optional(text),
   example: optional(text),
   reason: optional(text),
 } satisfies Record<keyof Observation, Shape>;
@@ -62,7 +61,6 @@ const report = object({
   format: number,
   kit: object({ name: oneOf('petstore-conformance'), version: text, node: text }),
   target: text,
-  profile: text,
   startedAt: text,
   seconds: number,
   seed: number,

@@ -9,8 +9,6 @@ export interface Report {
   readonly kit: { readonly name: 'petstore-conformance'; readonly version: string; readonly node: string };
   /** The base URL of the server. */
   readonly target: string;
-  /** Constant: earlier versions had more than one profile. */
-  readonly profile: 'spec';
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly seconds: number;

@@ -111,7 +111,7 @@ function failureLines(
   columns: number,
   paint: Paint,
 ): readonly string[] {
-  const { required, came, smallestCase, curl, replay } = failure;
+  const { required, received, smallestCase, curl, replay } = failure;
   const label = (name: string): string => indent + paint('soft', name.padEnd(labelWidth));
   const hanging = ' '.repeat(indent.length + labelWidth);
   const field = (name: string, value: string): readonly string[] => {
@@ -119,7 +119,7 @@ function failureLines(
     const [first = '', ...rest] = lines.flatMap((line) => wrapped(line, columns, hanging));
     return [label(name) + first.slice(hanging.length), ...rest];
   };
-  const head = [...field('required', required), ...field('received', came)];
+  const head = [...field('required', required), ...field('received', received)];
   if (shared !== undefined) return [...head, ...field('same cause as', shared)];
   return [
     ...head,
@@ -140,13 +140,13 @@ function inconclusiveText({ requirements }: Report, columns: number, paint: Pain
 }
 
 function gapsText({ gaps }: Report, columns: number, paint: Paint): string {
-  const observed = bySection(gaps).flatMap(([, group]) => group.filter(({ answer }) => answer !== undefined));
+  const observed = bySection(gaps).flatMap(([, group]) => group.filter(({ behaviour }) => behaviour !== undefined));
   if (observed.length === 0) return '';
   const room = columns - indent.length - gutter.length;
   const width = Math.min(Math.max(...observed.map(({ question }) => question.length)), Math.floor(room * 0.6));
-  const lines = observed.flatMap(({ question, answer = '' }) => {
+  const lines = observed.flatMap(({ question, behaviour = '' }) => {
     const left = wrapped(visible(question), width, '');
-    const right = wrapped(visible(clipped(answer, maxValueLength)), room - width, '');
+    const right = wrapped(visible(clipped(behaviour, maxValueLength)), room - width, '');
     return Array.from({ length: Math.max(left.length, right.length) }, (_, at) =>
       `${indent}${(left[at] ?? '').padEnd(width)}${gutter}${right[at] ?? ''}`.trimEnd(),
     );

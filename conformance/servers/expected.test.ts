@@ -15,7 +15,7 @@ test('README.md has requirements for each server', () => {
 });
 
 test('a difference is a failure that is not expected, or an expected one that is missing', () => {
-  const failure = { required: '400', came: '201', smallestCase: '{}', curl: '', answer: '' };
+  const failure = { required: '400', received: '201', smallestCase: '{}', curl: '', response: '' };
   const failed = { id: 'create.null', verdict: 'failed', failures: [failure] } as const;
   const passed = { id: 'create.empty', verdict: 'passed', failures: [] } as const;
   assert.deepEqual(differences(['create.null'], [failed, passed]), []);

@@ -17,8 +17,8 @@ export function differences(
   const unexpected = results
     .filter(({ id, verdict }) => verdict === 'failed' && !expected.includes(id))
     .map(({ id, failures }) => {
-      const { required, came, smallestCase } = failures[0]!;
-      return `${id} failed: required ${required}, received ${came}, smallest case ${smallestCase}`;
+      const { required, received, smallestCase } = failures[0]!;
+      return `${id} failed: required ${required}, received ${received}, smallest case ${smallestCase}`;
     });
   const missing = expected
     .map((id) => [id, results.find((result) => result.id === id)] as const)

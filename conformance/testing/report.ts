@@ -9,20 +9,20 @@ export const hostile = `<script>alert("x")</script>&amp;]]>'\u001b[2J\u0000\u009
 
 const listLimit: Failure = {
   required: 'at most 1 animal',
-  came: '2 animals',
+  received: '2 animals',
   smallestCase: 'limit=1',
   curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" 'https://staging.example/v1/pets?limit=1'`,
-  answer:
+  response:
     'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-ratelimit-limit: 300\r\nx-ratelimit-remaining: 288\r\n\r\n[{"id":1,"name":"Rex","categoryId":7,"status":"available"},{"id":2,"name":"Mia","categoryId":7,"status":"sold"}]',
   replay: '--seed 42 --path "0:1"',
 };
 
 const hostileName: Failure = {
   required: `the name as it was sent, "${hostile}"`,
-  came: `"${hostile.toUpperCase()}"`,
+  received: `"${hostile.toUpperCase()}"`,
   smallestCase: `{"name":"${hostile}","categoryId":7}`,
   curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' -d '{"name":"\\u202e <b>&","categoryId":7}' 'https://staging.example/v1/pets'`,
-  answer: `HTTP/1.1 201 Created\r\nx-evil: ${hostile}\r\n\r\n{"name":"${hostile}"}`,
+  response: `HTTP/1.1 201 Created\r\nx-evil: ${hostile}\r\n\r\n{"name":"${hostile}"}`,
 };
 
 const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
@@ -32,7 +32,7 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
     judged: 31,
     failures: [
       listLimit,
-      { ...listLimit, required: 'at most 100 animals', came: '101 animals', smallestCase: 'limit=100' },
+      { ...listLimit, required: 'at most 100 animals', received: '101 animals', smallestCase: 'limit=100' },
     ],
     failed: 7,
   },
@@ -44,7 +44,7 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
       {
         ...listLimit,
         required: 'not further than a day after Date',
-        came: '172,800 s after Date',
+        received: '172,800 s after Date',
         smallestCase: 'GET /pets',
         curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" 'https://staging.example/v1/pets'`,
       },
@@ -69,21 +69,20 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
 
 const results = requirements.map((requirement): RequirementResult => {
   const { id, section, text, untested } = requirement;
-  const profile = 'spec';
   const nothing = { judged: 0, evidence: [], failures: [], failed: 0 };
   if (untested !== undefined)
-    return { id, section, profile, text, verdict: 'skipped', reason: untested, inapplicable: true, ...nothing };
+    return { id, section, text, verdict: 'skipped', reason: untested, inapplicable: true, ...nothing };
   const evidence = [
     'GET /pets?limit=1 → 200, 1 animal',
     `GET /pets?limit=100 → 200, 37 animals, the first named "${id === 'pet.name' ? hostile : 'Rex'}"`,
   ];
-  return { id, section, profile, text, verdict: 'passed', ...nothing, judged: 31, evidence, ...ended[id] };
+  return { id, section, text, verdict: 'passed', ...nothing, judged: 31, evidence, ...ended[id] };
 });
 
-const usual = { answer: 'refused with 400', example: 'GET /pets?limit=0 → 400 {"code":"invalid","message":"limit"}' };
-const answers: Partial<Record<GapId, Pick<Observation, 'answer' | 'example' | 'reason'>>> = {
-  'pet.extra-fields': { answer: `photoUrls, ${hostile}`, example: `{"${hostile}":1}` },
-  'list.limit-101': { answer: 'taken for 100' },
+const usual = { behaviour: 'refused with 400', example: 'GET /pets?limit=0 → 400 {"code":"invalid","message":"limit"}' };
+const answers: Partial<Record<GapId, Pick<Observation, 'behaviour' | 'example' | 'reason'>>> = {
+  'pet.extra-fields': { behaviour: `photoUrls, ${hostile}`, example: `{"${hostile}":1}` },
+  'list.limit-101': { behaviour: 'taken for 100' },
   'limits.429-body': { reason: 'no 429 was seen; only with --exhaust' },
   'limits.retry-after-form': { reason: 'no 429 was seen; only with --exhaust' },
   'create.invalid-utf-8': { reason: `the server closed the connection: ${hostile}` },
@@ -96,7 +95,6 @@ export const fixture: Report = {
   format: 1,
   kit: { name: 'petstore-conformance', version: '0.1.0', node: 'v20.20.2' },
   target: 'https://staging.example/v1',
-  profile: 'spec',
   startedAt: '2026-11-21T19:21:02.113Z',
   seconds: 8.13,
   seed: 42,

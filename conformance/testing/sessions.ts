@@ -51,7 +51,7 @@ export function verdicts(of: readonly RequirementResult[]): Record<string, strin
 export function failuresText(of: readonly RequirementResult[]): string {
   return of
     .flatMap(({ id, failures }) =>
-      failures.map(({ required, came, smallestCase }) => `${id}: ${required}; ${came}; ${smallestCase}`),
+      failures.map(({ required, received, smallestCase }) => `${id}: ${required}; ${received}; ${smallestCase}`),
     )
     .join('\n');
 }

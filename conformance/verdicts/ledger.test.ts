@@ -12,20 +12,20 @@ import type { Failure } from './results.ts';
 
 const id = 'list.limit';
 const key = bearer(apiKey);
-const smallest: Failure = { required: 'the least', came: 'less', smallestCase: 'a', curl: 'curl', answer: 'HTTP 200' };
+const smallest: Failure = { required: 'the least', received: 'less', smallestCase: 'a', curl: 'curl', response: 'HTTP 200' };
 
 const newLedger = () => new Ledger('http://127.0.0.1:1/v1', redactor([apiKey]));
 
 /** Records violations, each with what was received and with the limit of its request. */
-function violate(ledger: Ledger, ...times: readonly (readonly [came: string, limit: number])[]): void {
-  for (const [came, limit] of times) {
+function violate(ledger: Ledger, ...times: readonly (readonly [received: string, limit: number])[]): void {
+  for (const [received, limit] of times) {
     const request = listPets(key, { limit });
-    ledger.violated(id, { required: 'few animals', received: came }, request, response({ request }));
+    ledger.violated(id, { required: 'few animals', received }, request, response({ request }));
   }
 }
 
 /** What was received, according to each recorded failure. */
-const received = (ledger: Ledger) => ledger.result(id).failures.map(({ came }) => came);
+const received = (ledger: Ledger) => ledger.result(id).failures.map(({ received }) => received);
 
 describe('verdicts', () => {
   test('a requirement without responses is inconclusive; one judged response is enough to pass', () => {
@@ -116,13 +116,13 @@ describe('failures', () => {
     assert.deepEqual(ledger.result(id).failures, [
       {
         required: 'few animals',
-        came: '2',
+        received: '2',
         smallestCase: 'GET /pets?limit=1',
         curl: `curl -i -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:1/v1/pets?limit=1'`,
-        answer: 'HTTP 200\nDate: Sat, 21 Nov 2026 12:00:05 GMT',
+        response: 'HTTP 200\nDate: Sat, 21 Nov 2026 12:00:05 GMT',
       },
     ]);
-    assert.equal(ledger.result('list.answers').failures[0]!.answer, 'no response');
+    assert.equal(ledger.result('list.answers').failures[0]!.response, 'no response');
   });
 
   test('keepOne replaces the failures since the mark by one', () => {
@@ -171,7 +171,7 @@ test('no text contains a key', () => {
 
   const { failures, evidence } = ledger.result(id);
   const seen = (wanted: string) => ledger.observations().find((o) => o.id === wanted)!;
-  const { answer: filled, example } = seen('list.order');
+  const { behaviour: filled, example } = seen('list.order');
   const texts = {
     ...failures[0],
     evidence: evidence[0],
@@ -182,20 +182,20 @@ test('no text contains a key', () => {
   };
   assert.equal(Object.keys(texts).length, 10);
   for (const [name, text] of Object.entries(texts)) assert.match(text ?? '', /\[key\]/, name);
-  assert.equal(texts.answer?.match(/\[key\]/g)?.length, 2, 'header and body');
+  assert.equal(texts.response?.match(/\[key\]/g)?.length, 2, 'header and body');
   assertNoKey(Object.values(texts).map(String));
 });
 
 describe('gaps', () => {
   const gap = 'list.order';
   const found = (ledger: Ledger) => {
-    const { answer, example, reason } = ledger.observations().find((o) => o.id === gap)!;
-    return { answer, example, reason };
+    const { behaviour, example, reason } = ledger.observations().find((o) => o.id === gap)!;
+    return { behaviour, example, reason };
   };
 
   test('a gap that no check observes has a reason', () => {
     assert.deepEqual(found(newLedger()), {
-      answer: undefined,
+      behaviour: undefined,
       example: undefined,
       reason: 'no check of this run observes it',
     });
@@ -207,7 +207,7 @@ describe('gaps', () => {
     ledger.observe(gap, 'descending ids', response({ request: listPets(key) }));
     ledger.notObserved(gap, 'the responses did not show it');
     assert.deepEqual(found(ledger), {
-      answer: 'ascending ids',
+      behaviour: 'ascending ids',
       example: 'GET /pets?limit=9 → 200, 0 animals',
       reason: undefined,
     });
@@ -219,6 +219,6 @@ describe('gaps', () => {
     ledger.notObserved(gap, 'second');
     assert.equal(found(ledger).reason, 'first');
     ledger.observe(gap, 'ascending ids');
-    assert.deepEqual(found(ledger), { answer: 'ascending ids', example: undefined, reason: undefined });
+    assert.deepEqual(found(ledger), { behaviour: 'ascending ids', example: undefined, reason: undefined });
   });
 });

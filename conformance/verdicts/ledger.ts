@@ -32,7 +32,7 @@ export type Mark = Readonly<Pick<Findings, 'failures' | 'failed'>>;
 
 export class Ledger {
   readonly #findings = new Map<RequirementId, Findings>();
-  readonly #observed = new Map<GapId, Pick<Observation, 'answer' | 'example' | 'reason'>>();
+  readonly #observed = new Map<GapId, Pick<Observation, 'behaviour' | 'example' | 'reason'>>();
   readonly #redact: (text: string) => string;
   readonly #baseUrl: string;
 
@@ -53,16 +53,16 @@ export class Ledger {
   violated(id: RequirementId, violation: Violation, request: Request, response: Response | undefined): Failure {
     const failure: Failure = {
       required: this.#redact(violation.required),
-      came: this.#redact(violation.received),
+      received: this.#redact(violation.received),
       smallestCase: this.#redact(caseOf(request)),
       curl: this.#redact(curlLine(request, this.#baseUrl)),
-      answer: response === undefined ? 'no response' : this.#redact(transcript(response)),
+      response: response === undefined ? 'no response' : this.#redact(transcript(response)),
     };
     const findings = this.#of(id);
     findings.judged++;
     findings.failed++;
     const { failures } = findings;
-    const duplicate = failures.some(({ required, came }) => required === failure.required && came === failure.came);
+    const duplicate = failures.some(({ required, received }) => required === failure.required && received === failure.received);
     if (!duplicate && failures.length < maxFailures) failures.push(failure);
     return failure;
   }
@@ -91,9 +91,9 @@ export class Ledger {
 
   /** Records how the server fills a gap. Only the first observation counts. */
   observe(id: GapId, behaviour: string, example?: Response): void {
-    if (this.#observed.get(id)?.answer !== undefined) return;
+    if (this.#observed.get(id)?.behaviour !== undefined) return;
     this.#observed.set(id, {
-      answer: this.#redact(behaviour),
+      behaviour: this.#redact(behaviour),
       ...(example !== undefined && { example: this.#redact(summary(example)) }),
     });
   }
@@ -109,7 +109,7 @@ export class Ledger {
     const findings = this.#of(id);
     const { judged, evidence, failures, failed, seconds } = findings;
     return {
-      ...{ id, section, profile: 'spec', text },
+      ...{ id, section, text },
       ...verdictOf(findings, untested),
       ...(seconds !== undefined && { seconds }),
       ...{ judged, evidence: [...evidence], failures, failed },

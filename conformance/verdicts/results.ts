@@ -17,13 +17,13 @@ export interface Failure {
   /** What is required, in words. */
   readonly required: string;
   /** What was received instead. */
-  readonly came: string;
+  readonly received: string;
   /** The smallest case found: the value, the body or the sequence of requests. */
   readonly smallestCase: string;
   /** A line for a POSIX shell that sends the request again, with the key as `$API_KEY`. */
   readonly curl: string;
   /** Status line, headers and the start of the body. */
-  readonly answer: string;
+  readonly response: string;
   /** The options of the kit that generate this case again. Absent if the case was not generated. */
   readonly replay?: string;
 }
@@ -32,8 +32,6 @@ export interface Failure {
 export interface RequirementResult {
   readonly id: RequirementId;
   readonly section: string;
-  /** Constant: earlier versions had more than one profile. */
-  readonly profile: 'spec';
   readonly text: string;
   readonly verdict: Verdict;
   /** Why it is inconclusive or skipped. */
@@ -58,7 +56,7 @@ export interface Observation {
   readonly section: string;
   readonly question: string;
   /** The same text for the same behaviour. Absent if the gap was not observed; then `reason` says why. */
-  readonly answer?: string;
+  readonly behaviour?: string;
   readonly example?: string;
   readonly reason?: string;
 }

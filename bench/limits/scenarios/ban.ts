@@ -10,7 +10,7 @@ import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts'
 import { count, duration } from '../../../conformance/report/words.ts';
 import { banMs } from '../bans.ts';
 import type { Sent } from '../client.ts';
-import { drainedCost, Violated, type ScenarioContext } from '../context.ts';
+import { drainedCost, DemandNotMet, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Finding, Scenario } from '../scenario.ts';
@@ -44,7 +44,7 @@ export const ban: Scenario = {
     const first = await drainedEarly(context, key);
     const most = maxRefusals(first.reading?.limit ?? 0);
     const endsAt = context.retryAt(first);
-    if (endsAt === undefined) throw new Violated('a 429 has no Retry-After, so a ban would look like any refusal');
+    if (endsAt === undefined) throw new DemandNotMet('a 429 has no Retry-After, so a ban would look like any refusal');
     await context.sleep(graceMs, 'because the server may ignore requests in flight at the first refusal');
 
     const isBan = (response: Response): boolean =>

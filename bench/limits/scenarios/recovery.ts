@@ -9,7 +9,7 @@
  * of a token bucket is.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
-import { drainedCost, Violated, type ScenarioContext } from '../context.ts';
+import { drainedCost, DemandNotMet, type ScenarioContext } from '../context.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -72,7 +72,7 @@ function retryAtOf(context: ScenarioContext, refusal: Response): number {
   const at = context.retryAt(refusal);
   if (at === undefined) {
     const missing = refusal.message.all('Retry-After').length === 0;
-    throw new Violated(`a 429 has ${missing ? 'no' : 'neither whole seconds nor an HTTP date in'} Retry-After`);
+    throw new DemandNotMet(`a 429 has ${missing ? 'no' : 'neither whole seconds nor an HTTP date in'} Retry-After`);
   }
   const waitMs = at - refusal.receivedAt;
   if (waitMs > maxWaitMs) throw new Inconclusive(`Retry-After is ${seconds(waitMs)}, too long to wait for`);
