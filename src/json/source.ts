@@ -66,7 +66,7 @@ export class Source {
     this.length = input.length;
     this.bytes = Buffer.concat([input, sentinel]);
     this.#isAscii = isAscii(input);
-    if (!isUtf8(input)) this.fail('invalid UTF-8', firstInvalid(this.bytes));
+    if (!isUtf8(input)) this.fail('invalid UTF-8', firstInvalid(input));
     if (input[0] === 0xef && input[1] === 0xbb && input[2] === 0xbf) this.fail('byte order mark', 0);
   }
 
@@ -131,14 +131,18 @@ export class Source {
   }
 }
 
-/** The offset of the first byte that is not UTF-8. There must be one. */
-function firstInvalid(bytes: Buffer): number {
-  const replaced = Buffer.from(bytes.toString()); // with U+FFFD in place of each invalid sequence
-  let at = 0;
-  while (bytes.subarray(at, at + 1024).equals(replaced.subarray(at, at + 1024))) at += 1024;
-  while (bytes[at] === replaced[at]) at += 1;
-  while ((replaced[at]! & 0xc0) === 0x80) at -= 1; // the sequence begins like U+FFFD
-  return at;
+const longestCharacter = 4;
+
+/** The offset of the first character that is not UTF-8. There must be one. Each step is half as long as the last one. */
+function firstInvalid(bytes: Uint8Array): number {
+  let at = 0; // a character begins here, and all before are valid
+  for (let step = bytes.length; ; step = Math.max(longestCharacter, step >> 1)) {
+    let end = Math.min(at + step, bytes.length);
+    const least = Math.max(at, end - longestCharacter); // the last character can be cut off
+    while (end > least && !isUtf8(bytes.subarray(at, end))) end -= 1;
+    if (end > least) at = end;
+    else if (step <= longestCharacter) return at;
+  }
 }
 
 /** `text` for a message: in quotes, shortened, with escapes for characters that do not print. */
