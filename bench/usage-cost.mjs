@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { UsageFile } from '../dist/limits/usage-file.js';
+import { UsageFile } from '../dist/file-engine/accounts/usage-file.js';
 
 const keys = Number(process.argv[2] ?? 10_000);
 const writes = 50;

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
 import type { KeyReport } from './control/commands.ts';
-import { FolderLock } from './control/folder-lock.ts';
+import { FolderLock } from './file-engine/lock/folder-lock.ts';
 import { hashSecret } from './keys/secret.ts';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program, type Ended } from '../harness/program.ts';
@@ -432,7 +432,7 @@ test('an unusable folder or a damaged keys.json is one line that names it', asyn
   writeFileSync(file, '');
   const bad = join(parent, 'bad');
   mkdirSync(bad);
-  writeFileSync(join(bad, 'keys.json'), '{"format":"petstore-keys","version":1,"keys":[\n{"id":"k1"}\n]}\n');
+  writeFileSync(join(bad, 'keys.json'), '{"format":"petstore-keys","version":2,"keys":[\n{"id":"k1"}\n]}\n');
   const newer = join(parent, 'newer');
   mkdirSync(newer);
   writeFileSync(join(newer, 'keys.json'), '{"format":"petstore-keys","version":3,"keys":[]}\n');

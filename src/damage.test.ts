@@ -1,12 +1,9 @@
-/** Files that are missing, old copies, of another store or of version 1: the exact state, or a refusal by name. */
+/** Files that are missing, old copies or of another store: the exact state, or a refusal by name. */
 import assert from 'node:assert/strict';
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../harness/owner.ts';
-import { storeIdOf } from './files/store-id.ts';
-import { filesIn, filled, find, names, now, open, outcomeOf, rex } from './testing/damage.ts';
+import { filled, find, names, outcomeOf } from './testing/damage.ts';
 
 test('a missing file, an old copy, and a file of another store are noticed', async (t) => {
   const [site, other] = [await filled(t), await filled(t)];
@@ -61,25 +58,6 @@ test('swapped files, copies under another name, and repeated content are noticed
     added: { refused: 24 },
     twice: { refused: 4, 'set aside': 2 },
   });
-});
-
-test('a folder of version 1 opens, and its files get version 2 when they are written', async (t) => {
-  const folder = join(temporaryFolder(t), 'store');
-  cpSync(fileURLToPath(new URL('testing/version-1', import.meta.url)), folder, { recursive: true });
-  const first = await find(folder);
-  assert.deepEqual([first.lines.length, first.keys.map(({ id }) => id), first.logged], [2 + 5, ['k1', 'k2'], []]);
-  const { keys, pets, close } = await open(folder, assert.fail);
-  await keys.create('b', { name: 'free' }, null, now);
-  await pets.create(rex);
-  await pets.snapshot();
-  await close();
-  const store = storeIdOf(folder);
-  for (const [name, content] of filesIn(folder)) {
-    assert.equal(content.includes(`"version":2,"store":"${store}"`), name !== 'orders.json', name);
-  }
-  const { lines } = await find(folder);
-  assert.deepEqual(lines.slice(0, -1), first.lines);
-  assert.equal(lines.length, first.lines.length + 1);
 });
 
 test('an edited keys.json or orders.json is accepted without its checksum', async (t) => {

@@ -82,8 +82,8 @@ export interface Admission {
 /** Decides which requests with a key are admitted. */
 export interface Accounts {
   /**
-   * Finds the key with this secret, and admits and counts the request or refuses it, in one step: two requests at a time
-   * are never both admitted as the last one. The request is handled at `now` and arrived `waitedMs` before. With
+   * Finds the key with this secret, and admits and counts the request or refuses it. This is one step: of concurrent
+   * requests, only one is admitted as the last one. The request is handled at `now` and arrived `waitedMs` before. With
    * `counts` false, it is neither counted nor refused. Null: no valid key has this secret.
    */
   admit(secret: string, now: number, waitedMs: number, counts: boolean): Soon<Admission | null>;
@@ -151,8 +151,8 @@ export interface Figures {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Executes a command of `petstore`. Resolves to the response. */
-export type Respond = (command: unknown) => Promise<unknown>;
+/** Executes a command of `petstore`. Resolves to its result. Rejects with an OperatorError if it fails. */
+export type Execute = (command: unknown) => Promise<unknown>;
 
 export interface Engine {
   readonly accounts: Accounts;
@@ -165,10 +165,10 @@ export interface Engine {
   /** Stores these orders if there are none yet, and never were. For sample data. */
   addOrders(orders: readonly Order[]): Promise<void>;
   /**
-   * From now on, commands of `petstore` that this process must execute reach `respond`. `address` is what the server
-   * listens on, or null; `report` is called with a problem of the connection to `petstore`.
+   * From now on, commands of `petstore` that this process must execute are passed to `execute`. `address` is what the
+   * server listens on, or null. `report` is called if another process may use the data.
    */
-  serveCommands(address: string | null, respond: Respond, report: (problem: string) => void): void;
+  serveCommands(address: string | null, execute: Execute, report: (problem: string) => void): void;
   /** Reads the data. Rejects with OperatorError, and if `signal` is aborted meanwhile. */
   load(signal: AbortSignal): Promise<void>;
   /** Saves what is not saved yet. Only `release` may be called afterwards. Rejects with OperatorError. */

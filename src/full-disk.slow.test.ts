@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { makeKey, petstore, startServer, type RunningServer } from '../harness/server.ts';
-import type { Status } from './control/status-client.ts';
+import type { Status } from './file-engine/lock/status-client.ts';
 import { codeOf } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 

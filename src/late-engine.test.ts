@@ -2,7 +2,7 @@
 import { makeEnginesLate } from './testing/service.ts';
 
 makeEnginesLate();
-await import('./service.test.ts');
+await import('./operations/service.test.ts');
 await import('./decisions.test.ts');
 await import('./operations/pets.test.ts');
 await import('./operations/orders.test.ts');

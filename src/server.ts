@@ -1,6 +1,6 @@
 /** `node dist/server.js`. Installs the signal handlers, then loads the server. */
-import './node-version.ts';
-import { catchEarlySignals } from './early-signals.ts';
+import './program/node-version.ts';
+import { catchEarlySignals } from './program/early-signals.ts';
 
 catchEarlySignals();
-void import('./serve.ts');
+void import('./serve/serve.ts');

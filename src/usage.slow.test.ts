@@ -157,7 +157,7 @@ async function bannedFolder(t: TestContext): Promise<{ folder: string; secret: s
   const start = (lengthMs: number): string => new Date(now - (now % lengthMs)).toISOString();
   writeFileSync(
     join(folder, 'usage.json'),
-    `{"format":"petstore-usage","version":1,"keys":[
+    `{"format":"petstore-usage","version":2,"keys":[
 {"id":"k1","minute":{"start":"${start(60_000)}","used":0},"day":{"start":"${start(86_400_000)}","used":7},"ban":{"start":"${start(1_000)}","end":"2035-12-31T00:00:00.000Z"}}
 ]}\n`,
   );

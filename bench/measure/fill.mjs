@@ -3,7 +3,7 @@
 // the next snapshot. Prints how many animals there are then.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { PetStore } from '../../dist/store/pet-store.js';
+import { PetStore } from '../../dist/file-engine/store/pet-store.js';
 import { animal } from './animal.mjs';
 
 const [folder, animals, spare] = process.argv.slice(2);
@@ -21,7 +21,7 @@ await store.snapshot();
 /** More bytes than one record needs. */
 const recordBytes = 256;
 while (spare !== undefined) {
-  // As in store/pet-store.ts. If that changes, no snapshot is written where one is expected, and the bench reports it.
+  // As in PetStore. If that changes, no snapshot is written where one is expected, and the bench reports it.
   const maxBytes = Math.max(32 * 1024 * 1024, statSync(join(folder, 'pets.json')).size);
   const journal = readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith('.journal'))));
   const used = journal.findLastIndex((byte) => byte !== 0) + 1; // zeros follow the last line

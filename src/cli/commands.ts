@@ -1,24 +1,24 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
-import { NoResponseError, runCommand } from '../control/command-client.ts';
+import { NoResponseError, runCommand } from '../file-engine/run-command.ts';
 import type { AccountCommandName, Command, PlanRequest, Result } from '../control/commands.ts';
-import { askStatus } from '../control/status-client.ts';
+import { askStatus } from '../file-engine/lock/status-client.ts';
 import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
-import { isStdout } from '../files/output.ts';
+import { isStdout } from '../file-engine/files/output.ts';
 import {
   dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
-} from '../flags.ts';
-import { permissionWarning } from '../files/permissions.ts';
+} from '../program/flags.ts';
+import { permissionWarning } from '../file-engine/files/permissions.ts';
 import { newSecret } from '../keys/secret.ts';
 import { planOf } from '../limits/plans.ts';
-import { log } from '../program.ts';
-import { backUp, restore } from '../tools/backup.ts';
-import { exportRecords } from '../tools/export.ts';
-import { importOrders, importPets } from '../tools/import.ts';
-import { Progress } from '../tools/progress.ts';
-import { salvage } from '../tools/salvage.ts';
-import { verify } from '../tools/verify.ts';
+import { log } from '../program/program.ts';
+import { backUp, restore } from '../file-engine/tools/backup.ts';
+import { exportRecords } from '../file-engine/tools/export.ts';
+import { importOrders, importPets } from '../file-engine/tools/import.ts';
+import { Progress } from '../program/progress.ts';
+import { salvage } from '../file-engine/tools/salvage.ts';
+import { verify } from '../file-engine/tools/verify.ts';
 import type { Outcome } from './outcome.ts';
 import { statusLines } from './status-text.ts';
 import { describeKey, keysTable, usageTable } from './text.ts';

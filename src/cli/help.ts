@@ -1,4 +1,4 @@
-import { defaultFolder } from '../flags.ts';
+import { defaultFolder } from '../program/flags.ts';
 
 /** What `petstore --help` prints. */
 export const help = `Usage: petstore COMMAND [options]

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { escapeControlCharacters } from '../domain/control-characters.ts';
 import { messageOf } from '../domain/operator-error.ts';
-import { log } from '../program.ts';
+import { log } from '../program/program.ts';
 
 /** The result of a command, for both forms in which `petstore` prints it: text and JSON. */
 export interface Outcome {

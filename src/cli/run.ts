@@ -1,6 +1,6 @@
 /** Runs a command of `petstore`, except `serve`. */
-import { parseFlags, usageError } from '../flags.ts';
-import { runProgram, version } from '../program.ts';
+import { parseFlags, usageError } from '../program/flags.ts';
+import { runProgram, version } from '../program/program.ts';
 import { commands, options, type Flags } from './commands.ts';
 import { help } from './help.ts';
 import { printOutcome } from './outcome.ts';

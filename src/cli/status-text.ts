@@ -1,4 +1,4 @@
-import type { Status } from '../control/status-client.ts';
+import type { Status } from '../file-engine/lock/status-client.ts';
 import { counted } from '../domain/counted.ts';
 import { usageTable } from './text.ts';
 

@@ -1,19 +1,15 @@
 /**
- * The commands of `petstore`. If a server runs on the folder, `petstore` sends it the command over the socket of the
- * lock; otherwise it executes the command itself. Both use the functions below.
+ * The commands of `petstore` that concern the keys, and its reports. The server executes them if one has the data, and
+ * `petstore` itself otherwise.
  *
  * Another version of the program may have sent a command, so the declared types of its members are not relied on.
  */
 import { hasControlCharacters } from '../domain/control-characters.ts';
-import { messageOf, OperatorError } from '../domain/operator-error.ts';
+import { OperatorError } from '../domain/operator-error.ts';
 import type { ChangedKey, KeyAdmin, Usage } from '../engine.ts';
 import { isActive, type Key } from '../keys/key.ts';
 import { isSecret, newSecret } from '../keys/secret.ts';
 import { limitsOf, planOf, type PlanLimits } from '../limits/plans.ts';
-import { LineStream } from './channel.ts';
-
-/** Other requests are handled between two pieces of a response. */
-const itemsPerPiece = 100;
 
 /** What commands operate on. */
 export interface Administered {
@@ -54,7 +50,8 @@ const commands = {
     check(expiresAt === null || expiresAt > now, '--expires is in the past');
     checkSecret(given);
     const secret = given ?? newSecret();
-    return { ...changed(await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now, secret), now), secret };
+    const created = await keys.create(name, planOf(plan, perMinute, perDay), expiresAt, now, secret);
+    return { ...changed(created, now), secret };
   },
 
   async rotate({ keys }: Administered, command: { id: string; graceMs: number } & NewSecret, now: number) {
@@ -95,13 +92,10 @@ const commands = {
 export type CommandName = keyof typeof commands;
 /** The commands that a process without a server executes too. */
 export type AccountCommandName = Exclude<CommandName, 'status'>;
-/** A command as it is sent over the socket: its name and its parameters. */
+/** A command as it is sent to a server: its name and its parameters. */
 export type Command<Op extends CommandName> = { readonly op: Op } & Parameters<(typeof commands)[Op]>[1];
 /** The result of a command: the keys that it concerns, or their usage. */
 export type Result<Op extends CommandName> = Awaited<ReturnType<(typeof commands)[Op]>>;
-/** The response of a server to a command. */
-export type CommandResponse = { readonly result: unknown } | { readonly error: string; readonly exitCode: number };
-
 /** Executes a command and returns its result. Rejects with an OperatorError if it is unknown or fails. */
 export async function execute(administered: Administered, command: unknown, now: number): Promise<unknown> {
   const { op, id = null } = Object(command) as { op?: unknown; id?: unknown };
@@ -110,42 +104,6 @@ export async function execute(administered: Administered, command: unknown, now:
     return commands[op as CommandName](administered, command as never, now);
   }
   throw new OperatorError('the running server is another version and does not support this command; restart it');
-}
-
-/**
- * Returns the response of a server to a message that arrived on the socket of the lock. Keys and usages are sent as a
- * line each, after their number. null: this process does not have that. Never rejects.
- */
-export async function respondToCommand(
-  administered: Administered, command: unknown,
-): Promise<CommandResponse | LineStream | null> {
-  return responseWith(async () => {
-    const result = await execute(administered, command, Date.now());
-    const { op } = command as { op: CommandName };
-    if (op === 'list') return lineStreamOf((result as Result<'list'>).keys);
-    if (op === 'usage') return lineStreamOf((result as Result<'usage'>).usages);
-    return result;
-  });
-}
-
-/** Returns the response with the result of `execute`: null if it is undefined, and an error if it rejects. */
-export async function responseWith(execute: () => Promise<unknown>): Promise<CommandResponse | LineStream | null> {
-  try {
-    const result = await execute();
-    if (result instanceof LineStream) return result;
-    return result === undefined ? null : { result };
-  } catch (error) {
-    return { error: messageOf(error), exitCode: error instanceof OperatorError ? error.exitCode : 1 };
-  }
-}
-
-function lineStreamOf(items: readonly object[]): LineStream {
-  const pieces = function* (): Generator<string> {
-    for (let start = 0; start < items.length; start += itemsPerPiece) {
-      yield items.slice(start, start + itemsPerPiece).map((item) => `${JSON.stringify(item)}\n`).join('');
-    }
-  };
-  return new LineStream({ result: { count: items.length } }, pieces());
 }
 
 /** What a change of a key returns. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parseTime } from '../flags.ts';
+import { parseTime } from '../program/flags.ts';
 import { readJson, type JsonObject } from '../json/read.ts';
-import { timeMember } from '../json/members.ts';
+import { timeMember } from '../file-engine/files/members.ts';
 import { readDateTime } from './date-time.ts';
 import { readOrder } from './order.ts';
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { readJson } from '../json/read.ts';
-import { ApiError } from './api-error.ts';
-import { petLine, petStatuses, readNewPet, statusOfLine, type NewPet } from './pet.ts';
+import { InvalidPetError, petLine, petStatuses, readNewPet, statusOfLine, type NewPet } from './pet.ts';
 
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;
@@ -31,7 +30,7 @@ test('the smallest and the largest int64 are categories, the next integers are n
   for (const categoryId of [min, max])
     assert.equal(read(`{"name":"","categoryId":${categoryId}}`).categoryId, categoryId);
   for (const categoryId of [min - 1n, max + 1n])
-    assert.throws(() => read(`{"name":"","categoryId":${categoryId}}`), ApiError);
+    assert.throws(() => read(`{"name":"","categoryId":${categoryId}}`), InvalidPetError);
 });
 
 test('the error names every invalid field with its rule, and no other', () => {
@@ -79,7 +78,7 @@ test('the error names every invalid field with its rule, and no other', () => {
         else
           assert.throws(
             () => read(json),
-            { code: 'invalid_body', status: 400, message: `The body is not a NewPet: ${errors.join('; ')}.` },
+            { message: `The body is not a NewPet: ${errors.join('; ')}.` },
             json,
           );
       }
@@ -89,7 +88,7 @@ test('a body that is not an object is refused', () => {
   for (const json of ['null', '[]', '"x"', '1', 'true', '[{"name":"Rex","categoryId":1}]']) {
     assert.throws(
       () => read(json),
-      { code: 'invalid_body', message: 'The body must be a JSON object: a NewPet.' },
+      { message: 'The body must be a JSON object: a NewPet.' },
       json,
     );
   }

@@ -1,7 +1,7 @@
 import { decimal } from '../json/decimal.ts';
 import { jsonString } from '../json/encode.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
-import { ApiError } from './api-error.ts';
+import { ClientError } from './client-error.ts';
 import { counted } from './counted.ts';
 import { int64OfJsonNumber } from './int64.ts';
 
@@ -30,12 +30,15 @@ export interface NewPet {
   readonly status: PetStatus;
 }
 
+/** Why a JSON value is not a NewPet. */
+export class InvalidPetError extends ClientError {}
+
 /**
  * Reads a NewPet (specification.md section 2; decisions.md, "Pets").
- * Throws ApiError `invalid_body`; the message names every invalid field with its rule, and calls the value `what`.
+ * Throws InvalidPetError; the message names every invalid field with its rule, and calls the value `what`.
  */
 export function readNewPet(value: JsonValue, what = 'The body'): NewPet {
-  if (!(value instanceof JsonObject)) throw new ApiError('invalid_body', `${what} must be a JSON object: a NewPet.`);
+  if (!(value instanceof JsonObject)) throw new InvalidPetError(`${what} must be a JSON object: a NewPet.`);
   const errors: string[] = [];
   const name = value.get('name');
   if (name === undefined) errors.push('name is required');
@@ -53,7 +56,7 @@ export function readNewPet(value: JsonValue, what = 'The body'): NewPet {
   if (status === undefined) errors.push(`status must be one of ${petStatuses.join(', ')}`);
 
   if (typeof name !== 'string' || categoryId === null || status === undefined) {
-    throw new ApiError('invalid_body', `${what} is not a NewPet: ${errors.join('; ')}.`);
+    throw new InvalidPetError(`${what} is not a NewPet: ${errors.join('; ')}.`);
   }
   return { name, categoryId, status };
 }

@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { responseWith } from '../control/commands.ts';
-import { contentsOf } from '../control/contents.ts';
-import { describeHolder, FolderLock } from '../control/folder-lock.ts';
-import type { Log } from '../domain/log.ts';
+import { contentsOf } from './lock/contents.ts';
+import { describeHolder, FolderLock } from './lock/folder-lock.ts';
+import { responseTo } from './lock/respond.ts';
+import type { Log } from '../observe/log.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { orderLine, type Order } from '../domain/order.ts';
-import type { Engine, Figures, Records, Respond } from '../engine.ts';
-import { permissionWarning } from '../files/permissions.ts';
-import { storeIdOf } from '../files/store-id.ts';
-import { inTurns } from '../files/turns.ts';
-import { KeyRing } from '../keys/key-ring.ts';
-import { UsageFile } from '../limits/usage-file.ts';
-import { LineTable } from '../store/line-table.ts';
-import { ordersName, orderSteps, readOrders, writeOrders } from '../store/orders.ts';
-import { PetStore } from '../store/pet-store.ts';
-import { Progress } from '../tools/progress.ts';
-import { FileAccounts } from './file-accounts.ts';
+import type { Engine, Execute, Figures, Records } from '../engine.ts';
+import { permissionWarning } from './files/permissions.ts';
+import { storeIdOf } from './files/store-id.ts';
+import { inTurns } from './files/turns.ts';
+import { KeyRing } from './accounts/key-ring.ts';
+import { UsageFile } from './accounts/usage-file.ts';
+import { LineTable } from './store/line-table.ts';
+import { ordersName, orderSteps, readOrders, writeOrders } from './store/orders.ts';
+import { PetStore } from './store/pet-store.ts';
+import { Progress } from '../program/progress.ts';
+import { FileAccounts } from './accounts/file-accounts.ts';
 
 export interface FileEngineOptions {
   /** The lock of the folder; null if nothing is written. It is released with the engine. */
@@ -150,11 +150,12 @@ export class FileEngine implements Engine {
     readOrders(folder, orderTable);
   }
 
-  serveCommands(address: string | null, respond: Respond, report: (problem: string) => void): void {
-    this.#lock?.serve(address, (command) => {
+  serveCommands(address: string | null, execute: Execute, report: (problem: string) => void): void {
+    const executeHere = async (command: unknown): Promise<unknown> => {
       const withPets = petsRequestedBy(command);
-      return withPets === null ? respond(command) : responseWith(async () => contentsOf(this, withPets));
-    }, report);
+      return withPets === null ? execute(command) : contentsOf(this, withPets);
+    };
+    this.#lock?.serve(address, (command) => responseTo(command, executeHere), report);
   }
 
   async close(): Promise<void> {
@@ -179,7 +180,7 @@ export class FileEngine implements Engine {
   }
 }
 
-/** Whether a command requests the animals; null if it is not the command `contents`, which `backup` and `export` send. */
+/** Whether a command requests the animals; null if it is not `contents`, which `backup` and `export` send. */
 export function petsRequestedBy(command: unknown): boolean | null {
   const { op, pets } = Object(command) as { op?: unknown; pets?: unknown };
   return op === 'contents' ? pets === true : null;

@@ -6,6 +6,8 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSame } from './identity.ts';
 
+/** The longest path of a socket, without the terminating zero byte (unix(7); <sys/un.h> of macOS). */
+export const maxSocketPathBytes = process.platform === 'linux' ? 107 : 103;
 /** Much longer than a process takes from `bind`, which creates its socket, to `listen`. */
 const listenTimeoutMs = 100;
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from './api-error.ts';
 
 /** The maximum size of a request's body (decisions.md, "Error codes", `payload_too_large`). */
 export const maxBodyBytes = 64 * 1024;

@@ -12,7 +12,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { ApiError } from '../domain/api-error.ts';
+import type { ApiError } from './api-error.ts';
 import { headError } from './head.ts';
 import { newRequestId, sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
 import { maxRetainedBytes, Request, type Sender } from './request.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from './api-error.ts';
 import type { Request } from './request.ts';
 
 /** The maximum size of a request line and its headers together. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from './api-error.ts';
 import { counted } from '../domain/counted.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
 import { maxHeadBytes, maxLines, wireError } from './head.ts';

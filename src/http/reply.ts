@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { errorBody, type Refusal } from '../domain/api-error.ts';
+import { errorBody, type Refusal } from './api-error.ts';
 import { bytesOf, type Body } from '../domain/byte-text.ts';
 import { decimal } from '../json/decimal.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as fc from 'fast-check';
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from './api-error.ts';
 import { checkQuery, decodePath, parseQuery, type Parameters } from './url.ts';
 
 /** Returns the parameters of a query. Throws an ApiError if it is invalid. */

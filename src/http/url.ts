@@ -1,4 +1,4 @@
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from './api-error.ts';
 
 /**
  * Matches percent-escapes that are not broken: two hexadecimal digits each, and their bytes are UTF-8 (RFC 3629 section

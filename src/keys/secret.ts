@@ -4,7 +4,7 @@
  * a lookup.
  */
 import { createHash, randomInt } from 'node:crypto';
-import { crc32 } from '../files/crc32.ts';
+import { crc32 } from '../domain/crc32.ts';
 
 /** What every secret begins with. */
 export const secretPrefix = 'petstore_';

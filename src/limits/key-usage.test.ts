@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyUsage } from './key-usage.ts';
 import { limitsOf, type PlanLimits } from './plans.ts';
-import { keyLimited } from './refusals.ts';
+import { keyLimited } from '../operations/refusals.ts';
 import type { LimitStatus } from './limit-status.ts';
 
 const free = limitsOf({ name: 'free' });

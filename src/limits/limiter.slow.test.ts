@@ -6,9 +6,9 @@ import { JsonObject, readJson } from '../json/read.ts';
 import { limitsTime, LimitsModel, type KeyEvent } from '../testing/limits-model.ts';
 import { Limiter } from './limiter.ts';
 import { limitsOf, type Plan } from './plans.ts';
-import { keyLimited } from './refusals.ts';
+import { keyLimited } from '../operations/refusals.ts';
 import type { LimitStatus } from './limit-status.ts';
-import { decodeUsage, encodeUsage } from './usage-file.ts';
+import { decodeUsage, encodeUsage } from '../file-engine/accounts/usage-file.ts';
 
 const minute = 60_000;
 const day = 86_400_000;

@@ -1,5 +1,5 @@
 import { counted } from '../domain/counted.ts';
-import type { Level, Log, LogFields } from '../domain/log.ts';
+import type { Level, Log, LogFields } from './log.ts';
 
 const minuteMs = 60_000;
 const maxPerMinute = 10;

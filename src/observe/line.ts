@@ -6,7 +6,7 @@
  * may also contain other visible characters. A line in JSON is ASCII, which takes half the time to encode.
  */
 import { secretPrefix } from '../keys/secret.ts';
-import type { Level, LogFields } from '../domain/log.ts';
+import type { Level, LogFields } from './log.ts';
 
 /** What the lines of a log are: text for people, or a JSON object each. */
 export type LogFormat = 'text' | 'json';

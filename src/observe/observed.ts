@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global `performance` is a getter, called on each use
-import type { ApiError } from '../domain/api-error.ts';
+import type { ApiError } from '../http/api-error.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Handler } from '../http/connection.ts';
 import { lengthOf, type Reply } from '../http/reply.ts';

@@ -1,5 +1,5 @@
 import { counted } from '../domain/counted.ts';
-import type { Log } from '../domain/log.ts';
+import type { Log } from './log.ts';
 import { accessLine, eventLine, type Access, type LogFormat } from './line.ts';
 import { LineBuffer, type Sink } from './line-buffer.ts';
 

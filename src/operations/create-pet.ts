@@ -1,6 +1,6 @@
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { bytesOf } from '../domain/byte-text.ts';
-import { readNewPet, type NewPet } from '../domain/pet.ts';
+import { InvalidPetError, readNewPet, type NewPet } from '../domain/pet.ts';
 import { NotSavedError, type Pets } from '../engine.ts';
 import { decimal } from '../json/decimal.ts';
 import { useJson } from '../json/read.ts';
@@ -34,6 +34,7 @@ function newPetIn(body: Buffer): NewPet {
   try {
     return useJson(body, readNewPet);
   } catch (error) {
+    if (error instanceof InvalidPetError) throw new ApiError('invalid_body', error.message);
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new ApiError('malformed_json', `The body is not JSON: ${error.message}.`);
   }

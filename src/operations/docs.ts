@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { acceptsHtml } from '../http/media-type.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Operation } from './operation.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { isInt64 } from '../domain/int64.ts';
 import { mapSoon, type Pets } from '../engine.ts';
 import type { Operation } from './operation.ts';

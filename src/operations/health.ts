@@ -1,4 +1,4 @@
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { bytesOf } from '../domain/byte-text.ts';
 import type { Engine } from '../engine.ts';
 import type { Operation } from './operation.ts';

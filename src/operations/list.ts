@@ -1,5 +1,5 @@
 /** What the lists of animals and orders share: the parameters and the link to the next page. */
-import { ApiError } from '../domain/api-error.ts';
+import { ApiError } from '../http/api-error.ts';
 import { isInt64 } from '../domain/int64.ts';
 import { parseQuery, type Parameters } from '../http/url.ts';
 import { mapSoon, type PageQuery, type Records } from '../engine.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import test from 'node:test';
-import { refusal, type ErrorCode } from '../domain/api-error.ts';
+import { refusal, type ErrorCode } from '../http/api-error.ts';
 import { Listener } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
 import { limitsOf } from '../limits/plans.ts';

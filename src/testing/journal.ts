@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import type { StoredPet } from '../domain/pet.ts';
-import { Journal, type JournalOptions } from '../store/journal.ts';
-import type { LineTable } from '../store/line-table.ts';
+import { Journal, type JournalOptions } from '../file-engine/store/journal.ts';
+import type { LineTable } from '../file-engine/store/line-table.ts';
 import { onSync } from './file-handle.ts';
 
 export interface Opened {

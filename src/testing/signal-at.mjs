@@ -16,7 +16,7 @@ function send() {
 }
 
 let loads = 0;
-const first = /\/dist\/(server|cli|node-version|early-signals)\.js$/;
+const first = /\/dist\/(server|cli|program\/node-version|program\/early-signals)\.js$/;
 
 export function load(url, context, next) {
   if (/\/dist\/.*\.js$/.test(url) && !first.test(url) && ++loads === Number(SIGNAL_AT_LOAD)) send();

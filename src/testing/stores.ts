@@ -4,10 +4,11 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
-import type { LineStream } from '../control/channel.ts';
-import { respondToCommand, responseWith } from '../control/commands.ts';
-import { contentsOf, type Unread } from '../control/contents.ts';
-import { FolderLock } from '../control/folder-lock.ts';
+import type { LineStream } from '../file-engine/lock/channel.ts';
+import { execute } from '../control/commands.ts';
+import { responseTo } from '../file-engine/lock/respond.ts';
+import { contentsOf, type Unread } from '../file-engine/lock/contents.ts';
+import { FolderLock } from '../file-engine/lock/folder-lock.ts';
 import { readNewPet } from '../domain/pet.ts';
 import { FileEngine, petsRequestedBy } from '../file-engine/file-engine.ts';
 import { readJson } from '../json/read.ts';
@@ -56,10 +57,9 @@ export async function serve(t: TestContext) {
   };
   const { keys } = stores.engine;
   const respondWith = (contents = (): LineStream | Unread | undefined => undefined): void => {
-    lock.serve('http://127.0.0.1:1', (command) => {
-      const isContents = petsRequestedBy(command) !== null;
-      return isContents ? responseWith(async () => contents()) : respondToCommand({ keys }, command);
-    });
+    lock.serve('http://127.0.0.1:1', (command) => responseTo(command, async () => {
+      return petsRequestedBy(command) === null ? execute({ keys }, command, Date.now()) : contents();
+    }));
   };
   respondWith(() => contentsOf(stores, true));
   return { parent, folder, stores, respondWith };

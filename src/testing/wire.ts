@@ -10,7 +10,7 @@ import { connect, type Socket } from 'node:net';
 import nodeTest, { type TestContext } from 'node:test';
 import { connect as connectTls, Server as TlsServer } from 'node:tls';
 import { emptyBody } from '../http/body.ts';
-import { refusal, type ApiError } from '../domain/api-error.ts';
+import { refusal, type ApiError } from '../http/api-error.ts';
 import type { Handler } from '../http/connection.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { bytesOf } from '../domain/byte-text.ts';

@@ -1,0 +1,27 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { diskError } from '../../files/errors.ts';
+
+const chunkBytes = 1024 * 1024;
+
+/**
+ * Reads a file in chunks, or its bytes from `start` to `end`. A chunk is valid until the next one is asked for. Throws
+ * OperatorError.
+ */
+export function* readChunks(path: string, start = 0, end = Infinity): Generator<Buffer, void, void> {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, 'r');
+    const buffer = Buffer.allocUnsafe(chunkBytes);
+    for (let position = start; position < end; ) {
+      // Without a position, what cannot seek can be read too, such as a pipe.
+      const got = readSync(descriptor, buffer, 0, Math.min(chunkBytes, end - position), start === 0 ? null : position);
+      if (got === 0) return;
+      position += got;
+      yield buffer.subarray(0, got);
+    }
+  } catch (error) {
+    throw diskError('read', path, error);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The store id: 32 hexadecimal digits that all files of a data folder contain, so that those of different folders are
+ * not mixed. The head of every file that the program writes has the same three members (docs/files.md, "Common rules"):
+ *
+ *     "format":"petstore-keys","version":2,"store":"5f0c9b6e…"
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../domain/operator-error.ts';
+import { DiskError, diskError } from '../../files/errors.ts';
+import { sizeOf } from './lines.ts';
+
+/** The version of all formats. */
+export const formatVersion = 2;
+
+const fileName = /^((keys|orders|pets|usage)\.json|pets\.[1-9][0-9]{0,14}\.journal)$/;
+const headBytes = 512;
+const headPattern =
+  /"format"\s*:\s*"petstore[a-z-]*"\s*,\s*"version"\s*:\s*([0-9]+)(?:\s*,\s*"store"\s*:\s*"([0-9a-f]{32})")?/;
+
+/** Returns the members that begin the head of a file. */
+export function headMembers(format: string, store: string): string {
+  return `"format":"${format}","version":${formatVersion},"store":"${store}"`;
+}
+
+/**
+ * Returns the id of the store in a folder; a new one if no file contains an id yet. Looks only at the heads of the
+ * files. Throws OperatorError if their ids differ, or if the format of a file is newer than this program.
+ */
+export function storeIdOf(folder: string): string {
+  const namesById = new Map<string, string[]>();
+  for (const name of namesIn(folder)) {
+    const id = storeIdIn(join(folder, name));
+    if (id !== undefined) namesById.set(id, [...(namesById.get(id) ?? []), name]);
+  }
+  if (namesById.size > 1) {
+    const parts = Array.from(namesById, ([id, names]) => `${names.join(', ')} of store ${id}`);
+    throw new OperatorError(`the files in ${folder} are of different stores: ${parts.join('; ')}; nothing was ` +
+      'changed; put back the files of one store, for example from a backup');
+  }
+  return namesById.keys().next().value ?? randomBytes(16).toString('hex');
+}
+
+/**
+ * Throws OperatorError if the format of a file in a folder is newer than this program. Ignores files that cannot be
+ * read.
+ */
+export function refuseNewerFormats(folder: string): void {
+  for (const name of namesIn(folder)) {
+    try {
+      storeIdIn(join(folder, name));
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+    }
+  }
+}
+
+/** Whether this is a regular file with a head: one of a data folder or a backup. Throws OperatorError. */
+export function hasHead(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true && headPattern.test(headOf(path));
+  } catch (error) {
+    throw diskError('read', path, error);
+  }
+}
+
+/** The id in the head of a file, if there is one. Throws OperatorError if its format is newer than this program. */
+function storeIdIn(path: string): string | undefined {
+  const [, version, id] = headPattern.exec(headOf(path)) ?? [];
+  if (Number(version) <= formatVersion || version === undefined) return id;
+  const advice = 'use the version of petstore that wrote it; nothing was changed';
+  throw new OperatorError(`${path} has version ${version} of its format, but this program supports only versions ` +
+    `up to ${formatVersion}; ${advice}`);
+}
+
+/** The names of the files with a head, sorted. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => fileName.test(name)).sort();
+  } catch (error) {
+    throw diskError('read', folder, error);
+  }
+}
+
+function headOf(path: string): string {
+  let descriptor: number | undefined;
+  sizeOf(path);
+  try {
+    descriptor = openSync(path, 'r');
+    const bytes = Buffer.alloc(headBytes);
+    return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, headBytes, 0));
+  } catch (error) {
+    throw diskError('read', path, error);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}

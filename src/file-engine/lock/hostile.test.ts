@@ -1,0 +1,173 @@
+/** `petstore` against a process that is not a server: whatever it sends, and however slowly, one line is shown. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chownSync, existsSync, linkSync, mkdirSync, symlinkSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { temporaryFolder } from '../../../harness/owner.ts';
+import { Program, type Ended } from '../../../harness/program.ts';
+import { cliPath, petstore, runServer } from '../../../harness/server.ts';
+
+const who = { kind: 'server', pid: 4711, address: null, since: '2026-11-21T12:00:00.000Z' };
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
+const deep = `${'['.repeat(100_000)}\n`;
+
+/** Listens as the holder of the lock of a new folder. `respond` receives each message. Returns the folder. */
+async function hostile(t: TestContext, respond: (socket: Socket, op: string) => void) {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'store');
+  mkdirSync(folder);
+  const messages: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).setEncoding('utf8').once('data', (text: string) => {
+      messages.push(text);
+      respond(socket, (JSON.parse(text) as { op: string }).op);
+    });
+  }).listen(join(parent, 'socket'));
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  await once(server, 'listening');
+  linkSync(join(parent, 'socket'), join(folder, 'lock.7'));
+  return { folder, messages };
+}
+
+/** Sends the same bytes for as long as they are read. */
+function endless(socket: Socket, bytes: Buffer): void {
+  const more = (): void => {
+    while (socket.write(bytes));
+  };
+  socket.on('drain', more);
+  more();
+}
+
+const commands = [
+  ['status'], ['status', '--json'], ['keys', 'list'], ['usage'], ['keys', 'create', '--name', 'a', '--plan', 'free'],
+  ['keys', 'rotate', 'k1'], ['keys', 'revoke', 'k1'], ['keys', 'set-plan', 'k1', 'pro'], ['keys', 'unban', 'k1'],
+  ['export'], ['export', '--orders'], ['backup', 'to'],
+];
+
+function run(t: TestContext, folder: string, command: readonly string[]): Promise<Ended> {
+  return petstore(t, folder, ...command.map((word) => (word === 'to' ? join(folder, 'to') : word)));
+}
+
+/** Checks that a command has failed with one line that has nothing of the other process. */
+function failed(what: string, { code, stdout, stderr }: Ended): void {
+  assert.equal(code, 1, what);
+  assert.match(stderr, /^petstore: [^\n]{20,}\n$/, what);
+  assert.doesNotMatch(`${stdout}${stderr}`, /undefined|NaN|object Object|\n {4}at |\x1b|evil/, what);
+  if (stdout === '') return;
+  const isSecret = /^petstore_[0-9A-Za-z_]+\n$/.test(stdout);
+  if (!isSecret) assert.deepEqual(Object.keys(JSON.parse(stdout) as object), ['state', 'reason', 'pid'], what);
+}
+
+const good = {
+  list: { id: 'k1', name: 'a', plan: 'free', perMinute: null, perDay: null, state: 'active',
+    createdAt: who.since, expiresAt: null, secrets: [] },
+};
+const store = '0'.repeat(32);
+const head = { store, keys: { store }, usage: { store }, sequence: 1, lastId: 1 };
+const pet = (name: string, id = 1): string => `{"id":${id},"name":"${name}","categoryId":1,"status":"sold"},\n`;
+const replies: [name: string, reply: string][] = [
+  ['no error text', line({ error: {}, exitCode: 1 })],
+  ['an undefined error', line({ error: undefined, exitCode: 1 }).replace('{', '{"error":null,')],
+  ['an exit code', line({ error: 'evil', exitCode: 0 })],
+  ['an empty object', line({})], ['a number', line(5)], ['a text', line('evil')], ['an array', line([])],
+  ['a result of null', line({ result: null })], ['a result of an array', line({ result: [[[]]] })],
+  ['a prototype', '{"result":{"__proto__":{"keys":[]}}}\n'],
+  ['keys of null', line({ result: { keys: [null], usages: [null], unsynced: null, secret: 'evil', unbanned: 1 } })],
+  ['a negative number', line({ result: { ...head, count: -1, lines: [0, 0, 0, -1] } })],
+  ['a number that is too large', line({ result: { count: 1e300, percent: 1e300 } })],
+  ['a percentage of nothing', line({ result: { percent: null } })],
+  ['a record of null', line({ result: { ...head, count: 1, lines: [0, 0, 0, 1] } }) + line(null)],
+  ['a name that controls the terminal',
+    line({ result: { ...head, count: 1, lines: [0, 0, 1, 0] } }) + line({ ...good.list, name: '\x1b[2Jevil' })],
+  ['an animal that controls the terminal',
+    line({ result: { ...head, count: 1, lines: [0, 0, 0, 1] } }) + pet('\x1b[2Jevil')],
+  ['animals that are not in order',
+    line({ result: { ...head, count: 2, lines: [0, 0, 0, 2] } }) + pet('a', 2) + pet('a', 1)],
+  ['not JSON', 'evil\n'], ['zero bytes', '\0\n'], ['invalid UTF-8', '\xff\xfe\n'], ['a deep line', deep],
+];
+
+test('whatever a process responds to a command, the command fails with one line', { timeout: 300_000 }, async (t) => {
+  for (const [index, [name, reply]] of replies.entries()) {
+    const { folder } = await hostile(t, (socket, op) => socket.end(op === 'who' ? line(who) : reply, 'latin1'));
+    const some = commands.filter((_, number) => number % 6 === index % 6); // all take half a minute
+    await Promise.all(some.map(async (command) => {
+      failed(`${name}: ${command.join(' ')}`, await run(t, folder, command));
+    }));
+    assert.equal(existsSync(join(folder, 'to')), false);
+  }
+});
+
+test('a line without an end is read up to its limit, and takes little memory', async (t) => {
+  for (const last of ['who', 'other']) {
+    for (const byte of ['[', 'x']) {
+      const bytes = Buffer.alloc(64 * 1024, byte);
+      const { folder } = await hostile(t, (socket, op) => {
+        if (op === 'who' && last !== 'who') socket.end(line(who));
+        else endless(socket, bytes);
+      });
+      for (const command of [['status'], ...(last === 'who' ? [] : [['keys', 'list'], ['export'], ['backup', 'to']])]) {
+        const memory = `process.on('exit', () => process.stdout.write('memory ' + process.resourceUsage().maxRSS))`;
+        const preload = ['--import', `data:text/javascript,${encodeURIComponent(memory)}`];
+        const words = command.map((word) => (word === 'to' ? join(folder, 'to') : word));
+        const node = [process.execPath, ...preload, cliPath, ...words, '--data', folder];
+        const { code, stdout, stderr } = await new Program(t, node).ended;
+        assert.deepEqual([code, stderr.split('\n').length], [1, 2], stderr);
+        const [, kilobytes] = /memory (\d+)$/.exec(stdout)!;
+        assert.ok(Number(kilobytes) < 200_000, `${last} ${byte} ${command.join(' ')}: ${kilobytes} KB`);
+      }
+    }
+  }
+});
+
+test('a process that says it is someone else is not a server', async (t) => {
+  const identities = [
+    { ...who, pid: 'evil' }, { ...who, pid: -1 }, { ...who, kind: 'evil' }, { ...who, since: '\n\n' },
+    { ...who, address: '\x1b[2J' }, { ...who, address: {} }, { ...who, address: 'x'.repeat(5_000) }, { pid: 1 }, null,
+  ];
+  for (const identity of identities) {
+    const { folder } = await hostile(t, (socket) => socket.end(line(identity)));
+    const ended = await petstore(t, folder, 'status');
+    failed(JSON.stringify(identity).slice(0, 100), ended);
+    assert.match(ended.stderr, /a process that does not identify itself/);
+  }
+});
+
+test('another secret than the one that was sent is not shown', async (t) => {
+  const other = 'petstore_0000000000000000000000000000000000';
+  const { folder, messages } = await hostile(t, (socket, op) => {
+    socket.end(op === 'who' ? line(who) : line({ result: { keys: [good.list], unsynced: null, secret: other } }));
+  });
+  const { code, stdout } = await petstore(t, folder, 'keys', 'create', '--name', 'a', '--plan', 'free');
+  assert.equal(code, 1);
+  assert.equal(stdout, `${(JSON.parse(messages.at(-1)!) as { secret: string }).secret}\n`);
+});
+
+test('a command sends nothing to the socket of another user, and a server does not start', async (t) => {
+  if (process.geteuid!() !== 0) return t.skip('only root can make a socket of another user');
+  const { folder, messages } = await hostile(t, (socket) => socket.end(line(who)));
+  chownSync(join(folder, 'lock.7'), 65534, 65534);
+  const problem = `petstore: ${join(folder, 'lock.7')} belongs to another user; run this as the user of the server`;
+  const all = [...commands, ['import', join(folder, 'none')]].map((command) => run(t, folder, command));
+  for (const { code, stdout, stderr } of await Promise.all([...all, runServer(t, folder).ended])) {
+    assert.deepEqual([code, stderr.split('\n').length], [1, 2], stderr);
+    assert.ok(stderr.startsWith(problem), stderr);
+    assert.doesNotMatch(stdout, /petstore_/);
+  }
+  assert.deepEqual(messages, []);
+});
+
+test('a command does not follow a link in place of the lock', async (t) => {
+  const { folder, messages } = await hostile(t, (socket) => socket.end(line(who)));
+  const other = temporaryFolder(t);
+  symlinkSync(join(folder, 'lock.7'), join(other, 'lock.1'));
+  const { code, stderr } = await petstore(t, other, 'keys', 'create', '--name', 'a', '--plan', 'free');
+  assert.deepEqual([code, stderr], [1, `petstore: ${join(other, 'lock.1')} is not a socket; remove it\n`]);
+  assert.deepEqual(messages, []);
+});

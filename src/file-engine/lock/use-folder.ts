@@ -1,0 +1,102 @@
+/** How `petstore` gets to a data folder: it takes the lock, or asks the server that has it. */
+import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OperatorError } from '../../domain/operator-error.ts';
+import { diskError } from '../../files/errors.ts';
+import { InvalidResponseError } from './channel.ts';
+import { describeHolder, FolderLock, holderIn, ReadOnlyError, type HeldLock } from './folder-lock.ts';
+import type { Response } from './responses.ts';
+
+/** How long a command waits for another command to release the folder, or for a server to start. */
+const lockTimeoutMs = 10_000;
+/** How long a command waits for the response of a server: longer than it takes a server to find that its disk hangs. */
+export const responseTimeoutMs = 10_000;
+const retryMs = 20;
+
+/** Throws an OperatorError if there is no such data folder. */
+export function requireFolder(folder: string): void {
+  if (!folderExists(folder)) throw new OperatorError(noFolder(folder));
+}
+
+/** Whether there is a file or a folder of this name. Throws OperatorError if that cannot be found out. */
+export function folderExists(folder: string): boolean {
+  try {
+    return statSync(folder, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw diskError('read', folder, error);
+  }
+}
+
+/** Returns the message for a data folder that does not exist. */
+export function noFolder(folder: string): string {
+  return `there is no data folder ${folder}; name the folder of the server with --data`;
+}
+
+/** Returns the result in a response of a server. Throws the error in it as an OperatorError. */
+export function resultOf<T>(response: Exclude<Response<T>, null>): T {
+  if ('error' in response) throw new OperatorError(response.error, response.exitCode);
+  return response.result;
+}
+
+/** What to do with a data folder. */
+export interface FolderUse<T> {
+  /** No other process uses the folder. */
+  withLock(lock: FolderLock): Promise<T>;
+  /**
+   * No process holds the lock, and the file system is mounted read-only, so that nobody can take it. Null if the work
+   * has to write.
+   */
+  readonly withoutLock: (() => Promise<T>) | null;
+  /** A server uses the folder. Resolves to undefined if it does not respond to commands: it is starting or stopping. */
+  withServer(held: HeldLock): Promise<T | undefined>;
+}
+
+/**
+ * Takes the lock of a data folder, waiting for other commands, or asks the server that uses the folder. Creates the
+ * folder if it does not exist. Rejects with an OperatorError if the folder stays in use.
+ */
+export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T> {
+  const deadline = Date.now() + lockTimeoutMs;
+  for (;;) {
+    const lock = (await serverIn(folder)) ?? (await FolderLock.acquire(folder, 'command').catch((error: unknown) => {
+      if (error instanceof ReadOnlyError && use.withoutLock !== null) return holderIn(folder);
+      throw error;
+    }));
+    if (lock === null) return use.withoutLock!();
+    if (lock instanceof FolderLock) {
+      try {
+        const result = await use.withLock(lock);
+        await lock.release();
+        return result;
+      } catch (error) {
+        await lock.abandon();
+        throw error;
+      }
+    }
+    const result = lock.holder?.kind === 'server' ? await use.withServer(lock) : undefined;
+    if (result !== undefined) return result;
+    if (Date.now() > deadline) {
+      const holder = describeHolder(lock);
+      throw new OperatorError(`the data folder ${folder} is in use by ${holder}; try again later`);
+    }
+    await delay(retryMs * (1 + Math.random()));
+  }
+}
+
+/**
+ * Returns the process that uses a folder, or null. Unlike taking the lock, this writes nothing, so that a server can be
+ * asked while its disk is full or frozen.
+ */
+async function serverIn(folder: string): Promise<HeldLock | null> {
+  return holderIn(folder).catch((error: unknown) => {
+    if (error instanceof OperatorError) throw error;
+    return null; // there is no such folder, or it cannot be read: taking the lock says why
+  });
+}
+
+/** Says what is wrong with the response of a server. */
+export function problemOf(error: unknown): string {
+  return error instanceof InvalidResponseError
+    ? 'sent a response that this program does not know, so it is another version, or another program'
+    : 'did not respond';
+}

@@ -1,0 +1,235 @@
+/**
+ * `petstore import`: adds animals or orders from files, all or none of them.
+ *
+ * The animals of the folder and the new ones are written to a new snapshot, which replaces the old one in one step. So
+ * nothing is left of an import that is killed, except temporary files. A running server has its own table and journal,
+ * from which nothing can be taken back: therefore the server must be stopped.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { useFolder } from '../lock/use-folder.ts';
+import { describeHolder, type FolderLock } from '../lock/folder-lock.ts';
+import { counted } from '../../domain/counted.ts';
+import { int64OfJsonNumber } from '../../domain/int64.ts';
+import { messageOf, OperatorError } from '../../domain/operator-error.ts';
+import { orderLine, readOrder, type Order } from '../../domain/order.ts';
+import { idWarning, maxPetId, petLine, readNewPet, type StoredPet } from '../../domain/pet.ts';
+import { diskError, unsyncedReason } from '../../files/errors.ts';
+import { Spool } from '../files/spool.ts';
+import { storeIdOf } from '../files/store-id.ts';
+import { JsonNumber, JsonObject } from '../../json/read.ts';
+import { UsageFile } from '../accounts/usage-file.ts';
+import { writeOrders } from '../store/orders.ts';
+import { writeSnapshot } from '../store/snapshot.ts';
+import { idOf, orderLines, readPets, recoverPets } from './contents.ts';
+import type { Progress } from '../../program/progress.ts';
+import { importError, readValues, type ValueInFile } from './values.ts';
+
+/** What to import. */
+export interface ImportOptions {
+  readonly folder: string;
+  readonly paths: readonly string[];
+  /** Whether the ids in the files are kept. Otherwise new ones are assigned. */
+  readonly keepIds: boolean;
+  /** Returns the time in milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: (line: string) => void;
+  readonly progress: Progress;
+}
+
+/** How many records were imported, and their smallest and largest id. All of them are there. */
+export interface Imported {
+  readonly count: number;
+  readonly firstId: bigint | number;
+  readonly lastId: bigint | number;
+  /** What the operator should know about the ids that are left; null if there are enough. */
+  readonly warning: string | null;
+  /** Why a power cut may undo the import; null if it is on disk. */
+  readonly unsynced: string | null;
+}
+
+/** The part of the folder's lock that an import needs. */
+type Lock = Pick<FolderLock, 'check'>;
+
+/** A value that becomes a record. */
+interface Incoming extends ValueInFile {
+  readonly path: string;
+}
+
+/** The event loop turns after this many values, so that the lock can respond that this process holds it. */
+const valuesPerTurn = 1000;
+
+/** Adds the animals in the files. Rejects with OperatorError, which names the line at fault; nothing is added then. */
+export function importPets(options: ImportOptions): Promise<Imported> {
+  return withStoppedFolder(options, (lock) => addPets(options, lock));
+}
+
+/** Adds the orders in the files. Rejects with OperatorError, which names the line at fault; nothing is added then. */
+export function importOrders(options: ImportOptions): Promise<Imported> {
+  return withStoppedFolder(options, (lock) => addOrders(options, lock));
+}
+
+/** Does what `importPets` does, in a folder whose lock is held. */
+export async function addPets(options: ImportOptions, lock: Lock): Promise<Imported> {
+  const { folder, keepIds, now, log } = options;
+  const store = storeIdOf(folder);
+  const usage = new UsageFile(folder, now, log, () => lock.check(), store);
+  const { durable: recorded, keyChanges } = usage.recorded;
+  const spool = new Spool(join(folder, 'pets.json.import.tmp'));
+  try {
+    const incoming = valuesIn(options);
+    let next = keepIds ? nextKept(incoming, 0) : null;
+    let firstId = 0;
+    let count = 0;
+    let largest = 0;
+    const add = (pet: StoredPet): void => {
+      if (count++ === 0) firstId = pet.id;
+      largest = pet.id;
+      spool.append(Buffer.from(pet.line));
+    };
+    const { sequence, lastId } = await readPets({
+      folder, store, recorded, lock, log,
+      pets: {
+        append(bytes, status, start = 0, end = bytes.length) {
+          const id = next === null ? 0 : idOf(bytes, start);
+          for (; next !== null && next.pet.id < id; next = nextKept(incoming, next.pet.id)) add(next.pet);
+          if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
+          spool.append(bytes, status, start, end);
+        },
+      },
+    });
+    if (keepIds) {
+      for (; next !== null; next = nextKept(incoming, next.pet.id)) {
+        add(next.pet);
+        if (count % valuesPerTurn === 0) await nextTurn();
+      }
+    } else {
+      for (const value of incoming) {
+        add(petOf(value, lastId + count + 1));
+        if (count % valuesPerTurn === 0) await nextTurn();
+      }
+    }
+    let unsynced = null;
+    if (count > 0) {
+      // An import counts as a record. So a start notices if the new snapshot is missing or replaced by an older one.
+      const state = { store, sequence: sequence + 1, lastId: Math.max(lastId, largest) };
+      const written = writeSnapshot(join(folder, 'pets.json'), spool, state, () => lock.check());
+      unsynced = await unsyncedReason(written);
+      // If a power cut may undo the import, the old segments are needed.
+      if (unsynced === null) {
+        const ignored = { log() {}, pets: { append() {} } };
+        await finish([
+          () => recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence), // starts the next segment
+          () => {
+            usage.follow(() => ({ durable: state.sequence, keyChanges }));
+            return usage.close();
+          },
+        ], log);
+      }
+    }
+    return { count, firstId, lastId: largest, warning: idWarning(Math.max(lastId, largest)), unsynced };
+  } finally {
+    spool.close();
+  }
+}
+
+/** Takes the steps that follow a complete import. If one fails, that is logged, and the next start takes it. */
+async function finish(steps: readonly (() => Promise<unknown>)[], log: (line: string) => void): Promise<void> {
+  for (const step of steps) {
+    await step().catch((error: unknown) => log(`${messageOf(error)}; the next start of the server tries again`));
+  }
+}
+
+/** Does what `importOrders` does, in a folder whose lock is held. */
+export async function addOrders(options: ImportOptions, lock: Lock): Promise<Imported> {
+  const { folder, keepIds } = options;
+  const lines = new Map(orderLines(folder).map((line) => [BigInt(/^\{"id":(-?[0-9]+)/.exec(line)![1]!), line]));
+  const taken = new Set(lines.keys());
+  let nextId = [...taken].reduce((largest, id) => (id > largest ? id : largest), 0n) + 1n;
+  const ids: bigint[] = [];
+  for (const { value, path, line } of valuesIn(options)) {
+    let order: Order;
+    try {
+      if (!(value instanceof JsonObject)) throw new Error('the value must be a JSON object: an order');
+      order = readOrder(value, keepIds ? undefined : nextId++);
+    } catch (error) {
+      throw importError(path, line, messageOf(error));
+    }
+    if (lines.has(order.id)) throw importError(path, line, `there is an order with the id ${order.id}`);
+    if (order.id > maxInt64) throw importError(path, line, 'all ids have been assigned');
+    lines.set(order.id, orderLine(order));
+    ids.push(order.id);
+    if (ids.length % valuesPerTurn === 0) await nextTurn();
+  }
+  ids.sort(ascending);
+  let unsynced = null;
+  if (ids.length > 0) {
+    const sorted = [...lines].sort(([a], [b]) => ascending(a, b)).map(([, line]) => line);
+    unsynced = await unsyncedReason(writeOrders(folder, storeIdOf(folder), sorted, () => lock.check()));
+  }
+  const largest = ids.at(-1) ?? 0n;
+  const left = maxInt64 - (largest > nextId ? largest : nextId - 1n);
+  const effect = `ids end at ${maxInt64}, so only ${counted(left, 'order')} can be imported without --keep-ids`;
+  const warning = left >= fewOrderIds ? null : `${effect}; give the orders smaller ids`;
+  return { count: ids.length, firstId: ids[0] ?? 0, lastId: largest, warning, unsynced };
+}
+
+const maxInt64 = 2n ** 63n - 1n;
+/** A warning is due if fewer ids are left for orders. */
+const fewOrderIds = 1_000_000n;
+const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function withStoppedFolder<T>({ folder }: ImportOptions, work: (lock: FolderLock) => Promise<T>): Promise<T> {
+  return useFolder(folder, {
+    withoutLock: null,
+    withLock: work,
+    async withServer(held) {
+      throw new OperatorError(`${folder} is in use by ${describeHolder(held)}; stop it before an import`);
+    },
+  });
+}
+
+/** Yields the values in all files, one after the other. */
+function* valuesIn({ paths, progress }: ImportOptions): Generator<Incoming, void, void> {
+  progress.expect(paths.reduce((sum, path) => sum + sizeOf(path), 0));
+  for (const path of paths) {
+    for (const value of readValues(path)) {
+      progress.add(value.bytes);
+      yield { ...value, path };
+    }
+  }
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch (error) {
+    throw diskError('read', path, error);
+  }
+}
+
+/** Returns the next animal, with the id it has in its file; null if there is none. The id must exceed `previous`. */
+function nextKept(incoming: Generator<Incoming, void, void>, previous: number): (Incoming & { pet: StoredPet }) | null {
+  const { value: next } = incoming.next();
+  if (next === undefined) return null;
+  const { value, path, line } = next;
+  const given = value instanceof JsonObject ? value.get('id') : undefined;
+  const id = given instanceof JsonNumber ? int64OfJsonNumber(given.text) : null;
+  const rule = `id must be an integer from 1 to ${maxPetId}`;
+  if (value instanceof JsonObject && (id === null || id < 1n || id > maxPetId)) throw importError(path, line, rule);
+  if (Number(id) <= previous && value instanceof JsonObject) {
+    throw importError(path, line, `the id ${id} is not greater than ${previous}, the one before: sort by id`);
+  }
+  return { ...next, pet: petOf(next, Number(id)) };
+}
+
+function petOf({ value, path, line }: Incoming, id: number): StoredPet {
+  if (id > maxPetId) throw importError(path, line, `all ids up to ${maxPetId} have been assigned`);
+  try {
+    const pet = readNewPet(value, 'the value');
+    return { id, line: petLine(id, pet), status: pet.status };
+  } catch (error) {
+    throw importError(path, line, messageOf(error).replace(/\.$/, ''));
+  }
+}

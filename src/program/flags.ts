@@ -1,0 +1,85 @@
+/** Checks flags and environment variables, for both programs. All errors are OperatorErrors with exit code 2. */
+import { resolve } from 'node:path';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { hasControlCharacters } from '../domain/control-characters.ts';
+import { readDateTime } from '../domain/date-time.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+
+export const defaultFolder = 'data/store';
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const maxDurationMs = 100 * 365 * 86_400_000;
+
+/** Returns the error of an invalid command line. */
+export function usageError(what: string): OperatorError {
+  return new OperatorError(`${what}; see --help`, 2);
+}
+
+/** Returns the error of an invalid value. `name` is the flag or variable that contains it, here and below. */
+export function invalidValue(name: string, value: string, rule: string): OperatorError {
+  return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
+}
+
+/** Not in settings either: a byte order mark, and U+FFFD, which Node puts in place of bytes that are not UTF-8. */
+const notInSettings = /[\ufeff\ufffd]/;
+
+/**
+ * Returns the value of a setting: all flags, arguments and variables pass through here. One with the end of a line of
+ * Windows, for example, would silently name another folder. Throws an OperatorError.
+ */
+function checkedValue(name: string, value: string): string {
+  if (!hasControlCharacters(value) && !notInSettings.test(value) && value.trim() === value) return value;
+  const rule = 'a text in UTF-8 without control characters and without white space at its ends';
+  throw invalidValue(name, value, rule);
+}
+
+/** Returns the value of an environment variable; '' if it is not set. Throws an OperatorError. */
+export function variable(environment: NodeJS.ProcessEnv, name: string): string {
+  return checkedValue(name, environment[name] ?? '');
+}
+
+/** Returns the result of `parseArgs`. Its errors become one line. */
+export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
+  let parsed: ReturnType<typeof parseArgs<Config>>;
+  try {
+    parsed = parseArgs(config);
+  } catch (error) {
+    throw usageError((error as Error).message.split(/\.\s/)[0]!);
+  }
+  for (const [name, value] of Object.entries(parsed.values)) {
+    if (typeof value === 'string') checkedValue(`--${name}`, value);
+  }
+  for (const value of parsed.positionals) checkedValue('an argument', value);
+  return parsed;
+}
+
+/** Returns the absolute path of the data folder. `flag` is the value of --data. */
+export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
+  const value = flag ?? (variable(environment, 'DATA_DIR') || defaultFolder);
+  if (value !== '') return resolve(value);
+  throw invalidValue('--data', value, 'a path');
+}
+
+/** Returns a whole number from `min` to `max`. */
+export function wholeNumber(name: string, value: string, min: number, max: number): number {
+  const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN;
+  if (number >= min && number <= max) return number;
+  throw invalidValue(name, value, `a whole number from ${min} to ${max}`);
+}
+
+/** Returns the milliseconds of a duration like `90s`, `30m`, `24h` or `7d`. */
+export function parseDuration(name: string, value: string): number {
+  const match = /^([0-9]{1,9})([smhd])$/.exec(value);
+  const duration = match === null ? NaN : Number(match[1]) * unitMs[match[2]!]!;
+  if (duration <= maxDurationMs) return duration;
+  throw invalidValue(name, value, 'a duration like 90s, 30m, 24h or 7d, at most 100 years');
+}
+
+/** Returns a time: the start of a date in UTC, an RFC 3339 time, or a duration from `now`. All in milliseconds. */
+export function parseTime(name: string, value: string, now: number): number {
+  if (/^[0-9]+[smhd]$/.test(value)) return now + parseDuration(name, value);
+  const isDate = /^[0-9-]+$/.test(value);
+  const withSeconds = value.replace(/(T[0-9]{2}:[0-9]{2})(?=[Z+-])/, '$1:00');
+  const time = readDateTime(isDate ? `${value}T00:00:00Z` : withSeconds);
+  if (time !== null) return time;
+  throw invalidValue(name, value, 'a date like 2027-01-31, a time like 2027-01-31T12:00:00Z or a duration like 90d');
+}

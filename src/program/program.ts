@@ -1,0 +1,49 @@
+/** What both programs share: the log, the version, and how errors end the process. */
+import { readFileSync } from 'node:fs';
+import type { Log } from '../observe/log.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+import { describeError, systemError } from '../files/errors.ts';
+import { eventLine } from '../observe/line.ts';
+
+/** Clears the line of a terminal, in which there may be a progress bar. */
+export const clearLine = process.stderr.isTTY ? '\r\x1b[K' : '';
+
+/** The log of a command: one line of text on stderr. */
+export const log: Log = (message) => {
+  process.stderr.write(clearLine + eventLine('text', 0, 'info', message));
+};
+
+/** Quotes a word for a shell if necessary. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Returns the version of this program, from the package.json that the build writes beside it. */
+export function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/**
+ * Runs a program. An error that the operator can correct becomes one line of its log and an exit code; any other is a
+ * bug. `end` ends the process when the log is written.
+ */
+export async function runProgram(
+  main: () => Promise<void>, logError = log, end: (exitCode: number) => unknown = process.exit,
+): Promise<void> {
+  process.stdout.on('error', (error) => {
+    const { message, remedy } = describeError(error);
+    logError(`cannot write to stdout: ${message}${remedy === undefined ? '' : `; ${remedy}`}`, 'error');
+    end(1);
+  });
+  process.stderr.on('error', () => {}); // the reader of the log has closed it
+  try {
+    await main();
+  } catch (error) {
+    const isSystem = error instanceof Error && 'syscall' in error;
+    if (!(error instanceof OperatorError) && !isSystem) throw error;
+    const { message, exitCode } = systemError(error);
+    logError(message, 'error');
+    end(exitCode);
+  }
+}

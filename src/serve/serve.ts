@@ -1,0 +1,80 @@
+/** `petstore serve`: reads the configuration, listens, reads the data folder, and stops on a signal. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ServedCertificate } from './certificate.ts';
+import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
+import { readSamples, startDemo } from './demo.ts';
+import { handOverSignals } from '../program/early-signals.ts';
+import { counted } from '../domain/counted.ts';
+import { Ending } from './ending.ts';
+import type { Engine } from '../engine.ts';
+import { FileEngine } from '../file-engine/file-engine.ts';
+import { isActive } from '../keys/key.ts';
+import { ServerLog } from '../observe/server-log.ts';
+import { stderrSink } from '../observe/stderr.ts';
+import { clearLine, runProgram, shellWord, version } from '../program/program.ts';
+import { RunningServer, stopGraceMs } from './running-server.ts';
+
+const args = process.argv.slice(2);
+const format = requestedLogFormat(args, process.env) ?? (process.stderr.isTTY ? 'text' : 'json');
+const serverLog = new ServerLog(stderrSink(format === 'json' ? 'latin1' : 'utf8'), format, clearLine, Date.now);
+const log = serverLog.event;
+const ending = new Ending(serverLog, stopGraceMs + 500);
+process.on('uncaughtException', (error) => ending.crash(error));
+
+await runProgram(async () => {
+  const config = readConfig(args, process.env);
+  if (config === 'help') process.stdout.write(serverHelp);
+  else if (config === 'version') process.stdout.write(`${version()}\n`);
+  else await serve(config);
+}, log, (exitCode) => ending.exit(exitCode));
+
+async function serve(config: Config): Promise<void> {
+  const page = config.docs ? readFileSync(new URL('../page.html', import.meta.url), 'utf8') : null;
+  const samples = config.demo ? readSamples(new URL('../sample/', import.meta.url)) : null;
+  let certificate: ServedCertificate | null = null;
+  let hasChanged = false; // while it was read
+  let stop = async (): Promise<boolean> => true;
+  ending.stopOnSignals(['SIGTERM', 'SIGINT', ...(config.tls === null ? ['SIGHUP'] as const : [])], () => stop());
+  if (config.tls !== null) {
+    process.on('SIGHUP', () => {
+      hasChanged = true;
+      void certificate?.reload();
+    });
+  }
+  handOverSignals();
+  hasChanged = false;
+
+  if (config.tls !== null) {
+    certificate = await ServedCertificate.read(config.tls, log);
+    if (hasChanged) void certificate.reload();
+  }
+  if (ending.isStopping) return; // nothing has been opened yet
+  const opening = FileEngine.open(config.folder, log);
+  // Until the server listens, there is nothing to finish. But if the disk hangs, only the deadline can end the process.
+  stop = () => opening.then(() => true, () => true);
+  const engine = await opening;
+  try {
+    const server = new RunningServer(config, { engine, certificate, page, serverLog });
+    await engine.readOrders();
+    await server.listen();
+    stop = () => server.stop();
+    if (!(await server.loaded())) return; // `stop` ends the process
+    const greeting = samples === null ? '' : await startDemo(samples, engine, server.address, config.basePath);
+    process.stdout.write(`petstore listening on ${server.address}\n${greeting}`);
+    await report(engine, config.folder, server.address);
+  } catch (error) {
+    await engine.abandon(); // after responding to commands under way
+    throw error;
+  }
+}
+
+/** Logs what the data folder has. */
+async function report(engine: Engine, folder: string, address: string): Promise<void> {
+  const animals = await engine.pets.count();
+  log(`${counted(animals, 'animal')} in ${folder}`, 'info', { animals, folder, address });
+  if ((await engine.keys.list()).some((key) => isActive(key, Date.now()))) return;
+  const cli = shellWord(fileURLToPath(new URL('../cli.js', import.meta.url)));
+  const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
+  log(`there is no valid API key; create one: ${command}`, 'warn');
+}
