@@ -4,9 +4,11 @@
  * Prints `opened` when every connection has been accepted or closed. Runs until it is killed.
  */
 import { connect } from 'node:net';
+import { setPriority } from 'node:os';
 import { connect as connectTls } from 'node:tls';
 
-const { port, isTls, connections, text, repeat, reads, repeats } = JSON.parse(process.argv[2]);
+const { port, isTls, connections, text, repeat, reads, repeats, priority } = JSON.parse(process.argv[2]);
+setPriority(priority);
 const piece = Buffer.from(text.repeat(repeat), 'latin1');
 /** More at a time would overflow the queue of the kernel, which delays a connection by seconds. */
 const maxAtOnce = 500;

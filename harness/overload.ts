@@ -44,13 +44,16 @@ const pieceBytes = 64 * 1024;
  * Opens connections to a server and sends a piece of 64 KB on each.
  *
  * @param address of the server: `http://127.0.0.1:8080`
+ * @param priority of the process for the scheduler
  * @returns the attacker, which keeps the connections open until it is killed, when each was accepted or refused
  * @throws NotStarted
  */
-async function attack(owner: Owner, address: string, kind: Attack, connections: number): Promise<Program> {
+async function attack(
+  owner: Owner, address: string, kind: Attack, connections: number, priority: number,
+): Promise<Program> {
   const { text, reads = false, repeats = false } = kind;
   const repeat = repeats ? 100 : Math.max(1, Math.floor(pieceBytes / text.length)); // so many are not too many requests
-  const attacker = start(owner, 'attacker.mjs', address, { connections, text, repeat, reads, repeats });
+  const attacker = start(owner, 'attacker.mjs', address, { connections, text, repeat, reads, repeats, priority });
   await attacker.printed(/opened\n/);
   return attacker;
 }
@@ -114,6 +117,8 @@ const animals = 32;
 /** A server with sample animals, and a client with a key whose limits it does not reach. */
 export class Overload {
   readonly server: RunningServer;
+  /** The priority of the attacker for the scheduler: 19 is the lowest. */
+  attackerPriority = 0;
   readonly #owner: Owner;
   readonly #store: string;
   readonly #secret: string;
@@ -159,7 +164,7 @@ export class Overload {
     // The server learns late that connections are closed from which it does not read. Until then they keep others out.
     while (newcomer && (await this.#connections()) > 1);
     this.#client.begin();
-    const attacker = await attack(this.#owner, this.server.address, kind, connections);
+    const attacker = await attack(this.#owner, this.server.address, kind, connections, this.attackerPriority);
     if (newcomer) {
       const other = await SteadyClient.connect(this.#owner, this.server.address, this.#secret, animals);
       other.begin();
