@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { build, transformSync } from 'esbuild';
 
 /** Refuses an old Node. */
-const versionCheck = transformSync(readFileSync('src/program/node-version.ts', 'utf8'), { loader: 'ts', format: 'esm' }).code;
+const versionSource = readFileSync('src/program/node-version.ts', 'utf8');
+const versionCheck = transformSync(versionSource, { loader: 'ts', format: 'esm' }).code;
 
 /**
  * Makes an import of Node's modules one that old versions accept: a name that they do not have would be an error before

@@ -1,10 +1,12 @@
 /**
  * What the server needs of its storage engine: the animals, the orders, the keys and the counts of their requests.
- * Where and how they are stored, only the engine knows. `testing/engine-contract.ts` tests any engine.
+ * Only the engine knows where and how they are stored. `testing/engine-contract.ts` tests any engine.
  *
- * Times and durations are in milliseconds, times since the epoch.
+ * Every promise settles within a few seconds. Any method may throw or reject with an UnavailableError. Times and
+ * durations are in milliseconds, times since the epoch.
  */
 import type { Body } from './domain/byte-text.ts';
+import { UntracedError } from './domain/untraced-error.ts';
 import type { NewPet, StoredPet } from './domain/pet.ts';
 import type { Order } from './domain/order.ts';
 import type { Key } from './keys/key.ts';
@@ -12,10 +14,13 @@ import type { Ban } from './limits/bans.ts';
 import type { LimitStatus } from './limits/limit-status.ts';
 import type { Plan } from './limits/plans.ts';
 
-/** A value that is in memory, or one that has to be waited for: an engine in memory costs no turn of the event loop. */
+/**
+ * A value, or a promise of it. An engine that has the value in memory returns it directly, without a further turn of
+ * the event loop.
+ */
 export type Soon<T> = T | Promise<T>;
 
-/** Applies `use` to a value as soon as it is there. */
+/** Applies `use` to a value when it is available. */
 export function mapSoon<T, R>(value: Soon<T>, use: (value: T) => Soon<R>): Soon<R> {
   return value instanceof Promise ? value.then(use) : use(value);
 }
@@ -49,16 +54,16 @@ export interface Pets extends Records {
   /** Returns the animal with this id, an int64 in decimal, as JSON; null if there is none. */
   get(id: string): Soon<Body | null>;
   /**
-   * Adds an animal. Resolves when it is durable. Rejects with NotSavedError if it cannot be saved; its id is not used
-   * again.
+   * Adds an animal. Resolves when it is durable. Its id is larger than all that were assigned before. Rejects with
+   * UnavailableError if the animal may not have been saved; its id is not used again.
    */
   create(pet: NewPet): Promise<StoredPet>;
   /** Resolves to whether animals can be added. May try to write, but not for each call. */
   writable(): Promise<boolean>;
 }
 
-/** Why an animal was not saved. The message is for the client. */
-export class NotSavedError extends Error {
+/** Why the storage cannot be read or written at the moment. The message is for the client. */
+export class UnavailableError extends UntracedError {
   /** The client may try again after this many seconds; undefined: no later try can succeed. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -75,7 +80,7 @@ export interface Admission {
   readonly name: string;
   /** Whether the request was admitted, and what remains of the limits. */
   readonly limits: LimitStatus;
-  /** When the engine decided, by the clock by which it measures the limits. */
+  /** When the engine decided: `Retry-After` counts from then. */
   readonly time: number;
 }
 
@@ -107,8 +112,9 @@ export interface Usage {
 }
 
 /**
- * Administers the keys. The methods reject with an OperatorError, and change nothing, if the change cannot be saved or
- * if the key does not exist, is revoked or (except for `revoke`, `usage` and `unban`) has expired.
+ * Administers the keys. The methods throw or reject with an OperatorError if a key does not exist. Those that change a
+ * key do so, too, if it is revoked or (except for `revoke` and `unban`) has expired, or if the change cannot be saved;
+ * nothing is changed then.
  */
 export interface KeyAdmin {
   /** All keys, revoked and expired ones too, oldest first. */
@@ -124,10 +130,23 @@ export interface KeyAdmin {
   /** The usage of one key, or of all (null), revoked and expired ones too. */
   usage(id: string | null, now: number): Soon<readonly Usage[]>;
   /**
-   * Lifts the ban of a key. `unbanned` is whether there was one. If the change cannot be saved, it rejects, and the ban
-   * is lifted until the server ends.
+   * Lifts the ban of a key. `unbanned` is whether there was one. If it rejects, the ban may have been lifted.
    */
   unban(id: string, now: number): Promise<{ readonly key: Key; readonly unbanned: boolean }>;
+  /** What is going on now. Lists at most `count` keys of each kind. */
+  activity(count: number, now: number): Soon<Activity>;
+}
+
+/** The requests that were admitted with a key, and the keys that an operator may want to look at. */
+export interface Activity {
+  /** In the current minute and the current day. */
+  readonly requests: { readonly minute: number; readonly day: number };
+  /** The number of keys that are banned and not revoked. */
+  readonly bannedKeys: number;
+  /** Keys with requests today, those with the most in this minute first. None is revoked. */
+  readonly busiest: readonly Usage[];
+  /** Banned keys, those whose bans end last first. None is revoked. */
+  readonly banned: readonly Usage[];
 }
 
 /** A metric of the engine itself, as Prometheus defines it. */
@@ -138,7 +157,7 @@ export interface Metric {
   readonly value: number;
 }
 
-/** The state of an engine, for those who watch the server. */
+/** The state of an engine, for metrics and `petstore status`. */
 export interface Figures {
   readonly animals: number;
   readonly orders: number;
@@ -146,6 +165,7 @@ export interface Figures {
   readonly bannedKeys: number;
   /** Why creates are refused, or null, and since when that is so; null until everything has been read. */
   readonly creates: { readonly refusal: string | null; readonly since: number } | null;
+  /** Their names differ from those of the server's own. */
   readonly metrics: readonly Metric[];
   /** What `petstore status` shows of the engine itself: members of its JSON. */
   readonly details: Readonly<Record<string, unknown>>;
@@ -159,20 +179,30 @@ export interface Engine {
   readonly pets: Pets;
   readonly orders: Records;
   readonly keys: KeyAdmin;
-  /** How much of the data has been read, in percent. Until it is 100, only `accounts` and `keys` may be used. */
+  /**
+   * How much of the data has been read, in percent: 100 when `load` has resolved. `pets`, `orders` and `addOrders` may
+   * be used only then.
+   */
   readonly progress: number;
   figures(): Soon<Figures>;
   /** Stores these orders if there are none yet, and never were. For sample data. */
   addOrders(orders: readonly Order[]): Promise<void>;
   /**
    * From now on, commands of `petstore` that this process must execute are passed to `execute`. `address` is what the
-   * server listens on, or null. `report` is called if another process may use the data.
+   * server listens on, or null. `report` is called with a problem that an operator must know.
    */
   serveCommands(address: string | null, execute: Execute, report: (problem: string) => void): void;
-  /** Reads the data. Rejects with OperatorError, and if `signal` is aborted meanwhile. */
+  /** Reads what must be read before the server listens. Rejects with OperatorError. */
+  prepare(): Promise<void>;
+  /** Reads the rest. Rejects with OperatorError, and if `signal` is aborted meanwhile. */
   load(signal: AbortSignal): Promise<void>;
-  /** Saves what is not saved yet. Only `release` may be called afterwards. Rejects with OperatorError. */
+  /**
+   * Saves what is not saved yet. Rejects with OperatorError. `figures` and `keys` may still be used until `release`,
+   * and may reject.
+   */
   close(): Promise<void>;
   /** Lets another process use the data. */
   release(): Promise<void>;
+  /** Does that after a start that has failed, before or instead of `close`. */
+  abandon(): Promise<void>;
 }

@@ -7,3 +7,5 @@ await import('./decisions.test.ts');
 await import('./operations/pets.test.ts');
 await import('./operations/orders.test.ts');
 await import('./operations/openapi.test.ts');
+await import('./limits.test.ts');
+await import('./bans.test.ts');

@@ -4,8 +4,8 @@ import test, { type TestContext } from 'node:test';
 import { attacks, Overload, type Attack } from '../harness/overload.ts';
 
 /**
- * How many responses the client must receive after the attack has begun. It receives thousands before. On a machine that
- * does much else, each can take some milliseconds; `npm run bench:overload` measures 10,000.
+ * How many responses the client must receive after the attack has begun. It receives thousands before. On a machine
+ * that does much else, each can take some milliseconds; `npm run bench:overload` measures 10,000.
  */
 const responses = 300;
 

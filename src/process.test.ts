@@ -121,7 +121,7 @@ test('a start with --demo on a full disk is an error of one line, and the next o
   const [why, error, ...more] = stderr.split('\n');
   assert.match(why!, /^petstore: cannot write the journal of .*: ENOSPC: no space left on device, write; .*make room/);
   const advice = 'the line above says why; correct that, and start the server again with --demo';
-  assert.equal(error, `petstore: cannot save the sample animals; ${advice}`);
+  assert.equal(error, `petstore: cannot save the sample animals in ${folder}; ${advice}`);
   assert.deepEqual(more, ['']);
   const again = await startServer(t, folder, ['--demo']);
   const [, key] = await again.printed(/\n {2}(petstore_[0-9A-Za-z_]+)\n/);

@@ -37,7 +37,7 @@ export function copyOf(folder: string): string {
  */
 export async function filledFolder(animals: number, spare?: number): Promise<readonly [string, number]> {
   const folder = temporaryFolder(thisProcess);
-  built(join(distFolder, 'store/pet-store.js')); // fill.mjs imports it
+  built(join(distFolder, 'file-engine/store/pet-store.js')); // fill.mjs imports it
   const args = [animals, ...(spare === undefined ? [] : [spare])].map(String);
   return [folder, Number(await runNode(new URL('fill.mjs', import.meta.url), folder, ...args))];
 }

@@ -31,7 +31,8 @@ for (const [variant, gaps] of Object.entries(wanted)) {
     const tested = session(await smallServer(t, variant === 'the small server' ? {} : { variant }));
     const results = await run(tested, [['gaps', createGapChecks]]);
     assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), []);
-    const observed = new Map(tested.ledger.observations().map(({ id, behaviour }): [string, unknown] => [id, behaviour]));
+    const observations = tested.ledger.observations();
+    const observed = new Map(observations.map(({ id, behaviour }): [string, unknown] => [id, behaviour]));
     for (const [gap, response] of Object.entries(gaps)) assert.equal(observed.get(gap), response, gap);
   });
 }

@@ -62,7 +62,9 @@ export class Ledger {
     findings.judged++;
     findings.failed++;
     const { failures } = findings;
-    const duplicate = failures.some(({ required, received }) => required === failure.required && received === failure.received);
+    const duplicate = failures.some(({ required, received }) => {
+      return required === failure.required && received === failure.received;
+    });
     if (!duplicate && failures.length < maxFailures) failures.push(failure);
     return failure;
   }

@@ -1,6 +1,6 @@
 /**
- * The commands of `petstore` that concern the keys, and its reports. The server executes them if one has the data, and
- * `petstore` itself otherwise.
+ * The commands of `petstore` that concern the keys, and its reports. The server executes them if one is using the data,
+ * and `petstore` itself otherwise.
  *
  * Another version of the program may have sent a command, so the declared types of its members are not relied on.
  */

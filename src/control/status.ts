@@ -1,5 +1,5 @@
 /** The response of a running server to `petstore status`. All figures exist anyway, so a request costs nothing more. */
-import type { Engine, Usage } from '../engine.ts';
+import type { Engine } from '../engine.ts';
 import type { Sources } from '../observe/server-figures.ts';
 import { usageReport } from './commands.ts';
 
@@ -27,6 +27,7 @@ export async function statusOf({ sources, engine, ...server }: ServerState, now:
   const stoppingSince = server.stoppingSince();
   if (engine.progress === 100 && stoppingSince === null) await engine.pets.writable();
   const { animals, orders, creates, details } = await engine.figures();
+  const { requests, bannedKeys, busiest, banned } = await engine.keys.activity(namedKeys, now);
   const refusal = creates?.refusal ?? null;
   const [state, since] =
     stoppingSince !== null ? ['stopping', stoppingSince] as const
@@ -48,23 +49,10 @@ export async function statusOf({ sources, engine, ...server }: ServerState, now:
     ...details,
     connections: { open, limit: sources.maxServed, refused, dropped },
     droppedLogLines: sources.droppedLogLines(),
-    ...keyFigures(await engine.keys.usage(null, now)),
-  };
-}
-
-/** Returns how many requests were admitted with a key, and the usages of the busiest and of the banned keys. */
-function keyFigures(usages: readonly Usage[]) {
-  const sum = (window: 'minute' | 'day'): number => usages.reduce((total, usage) => total + usage[window].used, 0);
-  const reports = (chosen: readonly Usage[]) => chosen.slice(0, namedKeys).map(usageReport);
-  const valid = usages.filter(({ key }) => key.revokedAt === null);
-  const banned = valid.filter(({ isBanned }) => isBanned);
-  return {
-    requests: { minute: sum('minute'), day: sum('day') },
-    bannedKeys: banned.length,
-    busiest: reports(valid.filter(({ day }) => day.used > 0).sort((a, b) => {
-      return b.minute.used - a.minute.used || b.day.used - a.day.used;
-    })),
-    banned: reports(banned.sort((a, b) => b.ban!.end - a.ban!.end)),
+    requests,
+    bannedKeys,
+    busiest: busiest.map(usageReport),
+    banned: banned.map(usageReport),
   };
 }
 

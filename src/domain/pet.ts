@@ -1,7 +1,7 @@
 import { decimal } from '../json/decimal.ts';
 import { jsonString } from '../json/encode.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
-import { ClientError } from './client-error.ts';
+import { UntracedError } from './untraced-error.ts';
 import { counted } from './counted.ts';
 import { int64OfJsonNumber } from './int64.ts';
 
@@ -31,7 +31,7 @@ export interface NewPet {
 }
 
 /** Why a JSON value is not a NewPet. */
-export class InvalidPetError extends ClientError {}
+export class InvalidPetError extends UntracedError {}
 
 /**
  * Reads a NewPet (specification.md section 2; decisions.md, "Pets").

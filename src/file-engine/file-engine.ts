@@ -34,7 +34,7 @@ export class FileEngine implements Engine {
   readonly usage: UsageFile;
   /** Empty until `load` has resolved. */
   readonly pets: PetStore;
-  /** Empty until `readOrders` has resolved. */
+  /** Empty until `prepare` has resolved. */
   readonly orderTable = new LineTable();
   readonly orders: Records = {
     page: (query) => this.orderTable.page(query),
@@ -45,6 +45,7 @@ export class FileEngine implements Engine {
   readonly #lock: FolderLock | null;
   readonly #now: () => number;
   readonly #log: Log;
+  #isLoaded = false;
 
   /** Takes the lock of a folder for a server, and reads the keys and the counts. Rejects with OperatorError. */
   static async open(folder: string, log: Log): Promise<FileEngine> {
@@ -78,8 +79,8 @@ export class FileEngine implements Engine {
     return this.pets.progress;
   }
 
-  /** Reads the orders, in steps. Rejects with OperatorError. */
-  readOrders(): Promise<void> {
+  /** Reads the orders, in steps. */
+  prepare(): Promise<void> {
     return inTurns(orderSteps(this.folder, this.orderTable));
   }
 
@@ -95,6 +96,7 @@ export class FileEngine implements Engine {
     } finally {
       progress.end();
     }
+    this.#isLoaded = true;
     this.usage.follow(() => ({ durable: this.pets.durable, keyChanges: this.ring.changes }));
   }
 
@@ -159,14 +161,11 @@ export class FileEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    const wasLoaded = this.progress === 100; // otherwise the files have everything
     try {
       await this.usage.close();
     } finally {
-      if (wasLoaded) {
-        await this.pets.snapshot();
-        await this.pets.close();
-      }
+      if (this.#isLoaded) await this.pets.snapshot(); // otherwise the files have everything
+      if (this.progress === 100) await this.pets.close();
     }
   }
 
@@ -174,7 +173,7 @@ export class FileEngine implements Engine {
     await this.#lock?.release();
   }
 
-  /** Releases the lock after a failed start, when the commands under way have their responses. */
+  /** Releases the lock when the commands under way have their responses. */
   async abandon(): Promise<void> {
     await this.#lock?.abandon();
   }

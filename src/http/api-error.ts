@@ -1,4 +1,4 @@
-import { ClientError } from '../domain/client-error.ts';
+import { UntracedError } from '../domain/untraced-error.ts';
 
 /** The error codes of responses, with their HTTP statuses (decisions.md, "Error codes"; specification.md section 7). */
 const STATUS_OF = {
@@ -52,7 +52,7 @@ export function refusal(code: ErrorCode, message: string, details?: ErrorDetails
 }
 
 /** A refusal that is thrown. */
-export class ApiError extends ClientError implements Refusal {
+export class ApiError extends UntracedError implements Refusal {
   readonly code: ErrorCode;
   readonly status: number;
   readonly retryAfterSeconds?: number;

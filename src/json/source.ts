@@ -133,7 +133,9 @@ export class Source {
 
 const longestCharacter = 4;
 
-/** The offset of the first character that is not UTF-8. There must be one. Each step is half as long as the last one. */
+/**
+ * The offset of the first character that is not UTF-8. There must be one. Each step is half as long as the last one.
+ */
 function firstInvalid(bytes: Uint8Array): number {
   let at = 0; // a character begins here, and all before are valid
   for (let step = bytes.length; ; step = Math.max(longestCharacter, step >> 1)) {

@@ -7,7 +7,10 @@ const { perMinute } = limitsOf({ name: 'free' });
 /** The number of networks that are remembered. Beyond it, each new one displaces the one unused for longest. */
 const maxNetworks = 10_000;
 
-/** Decides which requests without a valid key are admitted (decisions.md, "Limits"). In one process, not in the engine. */
+/**
+ * Decides which requests without a valid key are admitted (decisions.md, "Limits"). Each process has its own; it is not
+ * part of the engine.
+ */
 export class AddressLimiter {
   readonly #clock = new LimitClock();
   readonly #counts = new AddressCounts();

@@ -4,8 +4,9 @@ import type { LimitStatus } from './limit-status.ts';
 import { LimitClock } from './windows.ts';
 
 /**
- * Decides which requests with a key are admitted by the limits of its plan (decisions.md, "Limits"). Deciding and counting are one synchronous step, so two concurrent requests cannot both be
- * admitted as the last one. It costs a lookup and two counters.
+ * Decides which requests with a key are admitted, by the limits of its plan (decisions.md, "Limits"). Deciding and
+ * counting are one synchronous step, so two concurrent requests cannot both be admitted as the last one. It costs a
+ * lookup and two counters.
  */
 export class Limiter {
   readonly #clock = new LimitClock();
@@ -28,7 +29,8 @@ export class Limiter {
     let usage = this.#keys.get(id);
     if (usage === undefined) this.#keys.set(id, (usage = new KeyUsage()));
     const status = usage.admit(limits, time, time - waitedMs);
-    if (status.refusedBy !== 'ban' || status.began !== undefined) this.#onChange(); // a refusal by a ban changes nothing
+    // A refusal by a ban that was in force before changes nothing.
+    if (status.refusedBy !== 'ban' || status.began !== undefined) this.#onChange();
     return status;
   }
 

@@ -7,7 +7,9 @@ import { text } from 'node:stream/consumers';
 import { MetricsServer } from './metrics-server.ts';
 
 /** Starts a server, which ends with the test. `calls` is how often its text was made. */
-async function start(t: TestContext, host = '127.0.0.1', metrics = 'petstore_ready 1\n') {
+async function start(
+  t: TestContext, host = '127.0.0.1', metrics: string | (() => Promise<string>) = 'petstore_ready 1\n',
+) {
   const started = {
     calls: 0,
     port: 0,
@@ -17,7 +19,7 @@ async function start(t: TestContext, host = '127.0.0.1', metrics = 'petstore_rea
   const server = await MetricsServer.open(host, 0, () => {
     started.calls++;
     started.onCall();
-    return metrics;
+    return typeof metrics === 'string' ? metrics : metrics();
   });
   t.after(() => server.close());
   started.port = Number(new URL(server.address).port);
@@ -131,4 +133,19 @@ test('on a loopback address, a browser cannot read it by a name of a foreign sit
   assert.match(old, /^HTTP\/1\.1 200 /);
   const everywhere = await start(t, '0.0.0.0');
   assert.match(await exchange(everywhere.connect(), request('example.org')), /^HTTP\/1\.1 200 /);
+});
+
+test('waits for a text that is late, and responds with 503 if it cannot be made', async (t) => {
+  let settle: { resolve: (text: string) => void; reject: (error: Error) => void } | undefined;
+  const server = await start(t, '127.0.0.1', () => new Promise((resolve, reject) => (settle = { resolve, reject })));
+  const requested = (): Promise<string> => exchange(server.connect(), request('localhost'));
+  const late = requested();
+  while (settle === undefined) await new Promise((resolve) => setImmediate(resolve));
+  settle.resolve('late 1\n');
+  assert.match(await late, /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nlate 1\n$/);
+  settle = undefined;
+  const failed = requested();
+  while (settle === undefined) await new Promise((resolve) => setImmediate(resolve));
+  (settle as { reject: (error: Error) => void }).reject(new Error('no connection'));
+  assert.match(await failed, /^HTTP\/1\.1 503 [^]*\r\n\r\nThe metrics cannot be read at the moment\.\n$/);
 });

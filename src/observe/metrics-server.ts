@@ -22,7 +22,8 @@ export class MetricsServer {
       if (!/^\/metrics(\?|$)/.test(target)) return textReply(404, 'The metrics are at /metrics.');
       if (method !== 'GET' && method !== 'HEAD') return textReply(405, 'Use GET.', ['Allow', 'GET, HEAD']);
       const made = text();
-      return made instanceof Promise ? made.then(replyOf, () => textReply(503, 'The metrics cannot be read.')) : replyOf(made);
+      if (!(made instanceof Promise)) return replyOf(made);
+      return made.then(replyOf, () => textReply(503, 'The metrics cannot be read at the moment.'));
     }));
   }
 
@@ -41,24 +42,19 @@ function replyOf(text: string): Reply {
   return { status: 200, headers: [], type: contentType, body: bytesOf(text) };
 }
 
-/** Returns a text, which it makes again only if that takes at most a twentieth of the time. */
+/** Returns a text. Makes it again only if that takes at most a twentieth of the time, or if it has to be waited for. */
 function reused(make: () => Soon<string>): () => Soon<string> {
-  let text: Soon<string> = '';
+  let text = '';
   let freshUntil = -Infinity; // by `performance.now()`
+  let pending: Promise<string> | null = null;
   return () => {
     const begin = performance.now();
-    if (begin < freshUntil) return text;
-    const keep = (): void => {
-      const end = performance.now();
-      freshUntil = end + (freshFactor - 1) * (end - begin);
-    };
-    text = make();
-    if (text instanceof Promise) {
-      freshUntil = Infinity;
-      text.then(keep, () => (freshUntil = -Infinity));
-    } else {
-      keep();
-    }
+    if (pending !== null || begin < freshUntil) return pending ?? text;
+    const made = make();
+    if (made instanceof Promise) return (pending = made.finally(() => (pending = null)));
+    text = made;
+    const end = performance.now();
+    freshUntil = end + (freshFactor - 1) * (end - begin);
     return text;
   };
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../http/api-error.ts';
 import { bytesOf } from '../domain/byte-text.ts';
 import { InvalidPetError, readNewPet, type NewPet } from '../domain/pet.ts';
-import { NotSavedError, type Pets } from '../engine.ts';
+import type { Pets } from '../engine.ts';
 import { decimal } from '../json/decimal.ts';
 import { useJson } from '../json/read.ts';
 import { JsonSyntaxError } from '../json/source.ts';
@@ -15,19 +15,13 @@ export function createPet(pets: Pets, basePath: string): Operation {
     takesJson: true,
     begin({ now }) {
       return async (body) => {
-        const { id, line } = await pets.create(newPetIn(body)).catch(refuse);
+        const { id, line } = await pets.create(newPetIn(body));
         // Location is useful only as long as getPet exists.
         const headers = now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [];
         return { status: 201, headers, body: bytesOf(line) };
       };
     },
   };
-}
-
-function refuse(error: unknown): never {
-  if (!(error instanceof NotSavedError)) throw error;
-  const { message, retryAfterSeconds } = error;
-  throw new ApiError('storage_unavailable', message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }
 
 function newPetIn(body: Buffer): NewPet {

@@ -4,7 +4,7 @@
  */
 import { ApiError, refusal, type Refusal } from '../http/api-error.ts';
 import type { Log } from '../observe/log.ts';
-import type { Admission as KeyAdmission, Engine, Soon } from '../engine.ts';
+import { UnavailableError, type Admission as KeyAdmission, type Engine, type Soon } from '../engine.ts';
 import { bearerToken } from '../keys/bearer.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Handler } from '../http/connection.ts';
@@ -210,9 +210,14 @@ export class Service implements Handler {
     );
   }
 
-  /** Responds with an ApiError. Any other error is a bug: it is logged, and the response is a 500. */
+  /** Responds with an error that is expected. Any other one is a bug: it is logged, and the response is a 500. */
   #failed(error: unknown, request: Request, admission: Admission): Reply {
     if (error instanceof ApiError) return this.#refused(error, request, admission);
+    if (error instanceof UnavailableError) {
+      const { message, retryAfterSeconds } = error;
+      const details = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+      return this.#refused(refusal('storage_unavailable', message, details), request, admission);
+    }
     const trace = error instanceof Error ? error.stack : String(error);
     const message = `request ${request.id} failed because of a bug in the server: ${trace}`;
     this.#failures.note(internalError.code, 'error', message, { id: request.id, status: internalError.status });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { OperatorError } from '../domain/operator-error.ts';
 import { readOrder } from '../domain/order.ts';
 import { readNewPet } from '../domain/pet.ts';
-import { NotSavedError, type Engine } from '../engine.ts';
+import { UnavailableError, type Engine } from '../engine.ts';
 import { socketPathIn } from '../http/listener.ts';
 import { readJson, type JsonArray, type JsonObject } from '../json/read.ts';
 import { newSecret } from '../keys/secret.ts';
@@ -21,14 +21,15 @@ export function readSamples(samples: URL) {
 }
 
 /**
- * If the folder has no key yet: adds the sample animals and orders where there are none, creates a Business key, and
- * returns a text that shows the key with a curl command for each operation. The key is created last, so that the next
- * start completes an interrupted one. If the folder has a key: changes nothing and returns ''.
- * Rejects with OperatorError if something cannot be saved; the log says why.
+ * If there is no key yet: adds the sample animals and orders where there are none, creates a Business key, and returns a
+ * text that shows the key with a curl command for each operation. The key is created last, so that the next start
+ * completes an interrupted one. If there is a key: changes nothing and returns ''.
+ * Rejects with OperatorError if something cannot be saved; the log says why. `place` names where the data is.
  */
 export async function startDemo(
   samples: ReturnType<typeof readSamples>,
   engine: Engine,
+  place: string,
   serverAddress: string,
   basePath: string,
 ): Promise<string> {
@@ -38,9 +39,9 @@ export async function startDemo(
   try {
     if ((await pets.count()) === 0) await Promise.all(samples.pets.map((pet) => pets.create(pet)));
   } catch (error) {
-    if (!(error instanceof NotSavedError)) throw error;
+    if (!(error instanceof UnavailableError)) throw error;
     const advice = 'the line above says why; correct that, and start the server again with --demo';
-    throw new OperatorError(`cannot save the sample animals; ${advice}`);
+    throw new OperatorError(`cannot save the sample animals in ${place}; ${advice}`);
   }
   const secret = newSecret();
   await keys.create('demo', { name: 'business' }, null, Date.now(), secret);

@@ -1,4 +1,4 @@
-/** A server on a data folder: what it serves, and how it starts and stops. */
+/** A server on a storage engine: what it serves, and how it starts and stops. */
 import { getHeapStatistics } from 'node:v8';
 import type { ServedCertificate } from './certificate.ts';
 import type { Config } from './config.ts';

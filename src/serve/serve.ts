@@ -35,6 +35,7 @@ async function serve(config: Config): Promise<void> {
   let certificate: ServedCertificate | null = null;
   let hasChanged = false; // while it was read
   let stop = async (): Promise<boolean> => true;
+  let isListening = false;
   ending.stopOnSignals(['SIGTERM', 'SIGINT', ...(config.tls === null ? ['SIGHUP'] as const : [])], () => stop());
   if (config.tls !== null) {
     process.on('SIGHUP', () => {
@@ -56,14 +57,17 @@ async function serve(config: Config): Promise<void> {
   const engine = await opening;
   try {
     const server = new RunningServer(config, { engine, certificate, page, serverLog });
-    await engine.readOrders();
+    await engine.prepare();
     await server.listen();
     stop = () => server.stop();
+    isListening = true;
     if (!(await server.loaded())) return; // `stop` ends the process
-    const greeting = samples === null ? '' : await startDemo(samples, engine, server.address, config.basePath);
+    const { folder, basePath } = config;
+    const greeting = samples === null ? '' : await startDemo(samples, engine, folder, server.address, basePath);
     process.stdout.write(`petstore listening on ${server.address}\n${greeting}`);
-    await report(engine, config.folder, server.address);
+    await report(engine, folder, server.address);
   } catch (error) {
+    if (isListening && ending.isStopping) return; // `stop` ends the process
     await engine.abandon(); // after responding to commands under way
     throw error;
   }

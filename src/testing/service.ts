@@ -91,7 +91,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const { ring, usage, pets } = engine;
   const { secret } = await ring.create('test', { name: 'business' }, null, now);
   if (!options.starting) await engine.load();
-  await engine.readOrders();
+  await engine.prepare();
   const served = enginesAreLate ? lateEngine(engine) : engine;
   const service = new Service({ basePath, trustedProxies, engine: served, now: clock, log, page });
   const accesses: Access[] = [];

@@ -28,7 +28,7 @@ export async function openStores(folder: string) {
   if (isNew) writeFileSync(join(folder, 'orders.json'), `[${order}]`);
   const engine = new FileEngine(folder, silent);
   const { store, ring, usage, orderTable, pets } = engine;
-  await engine.readOrders();
+  await engine.prepare();
   await engine.load();
   if (isNew) {
     for (const name of ['one', 'two']) await ring.create(name, { name: 'pro' }, null, Date.now());

@@ -33,6 +33,7 @@ function isDataFolder(folder: string): boolean {
   return names.some((name) => {
     const path = join(folder, name);
     if (lock.test(name)) return lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+    // A segment counts even if its head is damaged.
     return segment.test(name) || (withHead.test(name) && hasHead(path));
   });
 }

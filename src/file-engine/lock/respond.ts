@@ -9,8 +9,8 @@ const itemsPerPiece = 100;
 export type CommandResponse = { readonly result: unknown } | { readonly error: string; readonly exitCode: number };
 
 /**
- * Returns the response with the result of a command: null if this process does not have it (undefined), and the error if
- * `execute` rejects. Keys and usages are sent as a line each, after their number. Never rejects.
+ * Returns the response with the result of a command: null if this process does not have it (undefined), and the error
+ * if `execute` rejects. Keys and usages are sent as a line each, after their number. Never rejects.
  */
 export async function responseTo(
   command: unknown, execute: (command: unknown) => Promise<unknown>,

@@ -1,4 +1,4 @@
-/** How `petstore` gets to a data folder: it takes the lock, or asks the server that has it. */
+/** How `petstore` gets access to a data folder: it takes the lock, or asks the server that has it. */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../domain/operator-error.ts';

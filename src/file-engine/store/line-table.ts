@@ -136,7 +136,9 @@ export class LineTable {
     if (lastRow - row === end - 1 - first && lastRow < block.endRow) { // the usual case without a filter
       const start = this.#offsets.at(row);
       const stop = this.#endOf(lastRow, block) - separator.length;
-      if (stop - start <= textBytes.length) return { body: `[${byteText(block.bytes, start, stop)}]` as ByteText, next };
+      if (stop - start <= textBytes.length) {
+        return { body: `[${byteText(block.bytes, start, stop)}]` as ByteText, next };
+      }
     }
     let size = 1; // after the bracket
     this.#forRanges(first, end, rowAt, Infinity, (bytes, from, to) => {

@@ -17,7 +17,7 @@ import test from 'node:test';
 import * as fc from 'fast-check';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { maxPetId, petLine, petStatuses, type NewPet } from '../../domain/pet.ts';
-import { NotSavedError } from '../../engine.ts';
+import { UnavailableError } from '../../engine.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { onSync } from '../../testing/file-handle.ts';
@@ -148,7 +148,7 @@ test('a failed write is 503 and logged once; its ids are not used again, its ani
   for (const _ of numbers(1, 2)) {
     const results = await Promise.allSettled([store.create(rex), store.create(rex)]);
     for (const result of results) {
-      assert(result.status === 'rejected' && result.reason instanceof NotSavedError);
+      assert(result.status === 'rejected' && result.reason instanceof UnavailableError);
       assert.equal(result.reason.retryAfterSeconds, 5);
       assert(!result.reason.message.includes('EIO'), 'no internal detail is visible');
     }
@@ -220,7 +220,7 @@ test('if no id is left, creates are refused for good, and the log says what to d
   assert.equal((await store.create(rex)).id, 999_999_999_999_999);
   assert.match(warnings()[1] ?? '', /, so no animal can be added; export the animals, and import them without /);
   for (let attempt = 0; attempt < 2; attempt++) {
-    await assert.rejects(store.create(rex), (error: NotSavedError) => {
+    await assert.rejects(store.create(rex), (error: UnavailableError) => {
       assert.equal(error.retryAfterSeconds, undefined);
       assert.match(error.message, /no later one can be: .*The operator of this service can export the animals, /);
       return true;
@@ -250,7 +250,7 @@ test('a folder is refused if the numbers of its next records could not be read',
 test('the first create that succeeds after a failure is logged', async (t) => {
   const { store, logged } = await openStore(temporaryFolder(t));
   const sync = t.mock.method(AppendFile.prototype, 'sync', eio);
-  await assert.rejects(store.create(rex), NotSavedError);
+  await assert.rejects(store.create(rex), UnavailableError);
   sync.mock.restore();
   await create(store, 2);
   await create(store, 1);
@@ -551,7 +551,7 @@ test('an id of more than 15 digits, which no snapshot can state, is neither read
   const last = await place((folder) => writeFileSync(join(folder, 'pets.1.journal'), encode(maxPetId - 1)));
   const { store } = await openStore(last);
   assert.deepEqual(await create(store, 1), [maxPetId]);
-  await assert.rejects(store.create(rex), NotSavedError);
+  await assert.rejects(store.create(rex), UnavailableError);
   await store.snapshot();
   await store.close();
   const again = await openStore(last);

@@ -5,7 +5,7 @@ import type { ByteText } from '../../domain/byte-text.ts';
 import type { Log } from '../../observe/log.ts';
 import { messageOf } from '../../domain/operator-error.ts';
 import { idWarning, maxPetId, petLine, type NewPet, type StoredPet } from '../../domain/pet.ts';
-import { NotSavedError, type Page, type PageQuery, type Pets } from '../../engine.ts';
+import { UnavailableError, type Page, type PageQuery, type Pets } from '../../engine.ts';
 import { describeError, LockLostError } from '../../files/errors.ts';
 import { statOf } from '../../files/identity.ts';
 import { sizeOf } from '../files/lines.ts';
@@ -127,11 +127,11 @@ export class PetStore implements Pets {
   }
 
   /**
-   * Adds an animal. Resolves when it is on disk. Rejects with NotSavedError if the write or the sync fails; its id is
-   * not used again. It does so, without a time after which to try again, if no id is left.
+   * Adds an animal. Resolves when it is on disk. Rejects with UnavailableError if the write or the sync fails; its id
+   * is not used again. It does so, without a time after which to try again, if no id is left.
    */
   async create(pet: NewPet): Promise<StoredPet> {
-    if (this.#lastId >= maxPetId) throw new NotSavedError(noIdsLeft);
+    if (this.#lastId >= maxPetId) throw new UnavailableError(noIdsLeft);
     const id = ++this.#lastId;
     if (id === maxPetId) this.#warnOfIds();
     const stored = { id, line: petLine(id, pet), status: pet.status };
@@ -139,7 +139,7 @@ export class PetStore implements Pets {
       await this.#journal.append(stored);
     } catch (error) {
       this.#noteFailed(error);
-      throw new NotSavedError('The animal could not be saved. Try again later.', 5);
+      throw new UnavailableError('The animal could not be saved. Try again later.', 5);
     }
     this.#noteWritten();
     this.#onCreated();
