@@ -117,10 +117,10 @@ const hours = 99 * 3_600_000;
 
 for (const [fault, served] of Object.entries(broken)) {
   test(`the contract notices an engine with a fault: ${fault}`, async (t: TestContext) => {
-    const failed: string[] = [];
-    for (const [title, run] of Object.entries(cases)) {
-      await runCase(t, opener(served), run).catch(() => failed.push(title));
+    for (const run of Object.values(cases)) {
+      const isNoticed = await runCase(t, opener(served), run).then(() => false, () => true);
+      if (isNoticed) return;
     }
-    assert.notDeepEqual(failed, []);
+    assert.fail('no test has failed');
   });
 }
