@@ -167,6 +167,7 @@ export class FileEngine implements Engine {
       if (this.#isLoaded) await this.pets.snapshot(); // otherwise the files have everything
       if (this.progress === 100) await this.pets.close();
     }
+    await this.usage.close(); // creates that were under way have changed what it records
   }
 
   async release(): Promise<void> {
