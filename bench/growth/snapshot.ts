@@ -18,7 +18,7 @@ export type Snapshot = Readonly<Record<'during' | 'without', Period>>;
 const spareBytes = 64 * 1024;
 /** The first requests of a process take up to 20 ms, because its code is not compiled yet. */
 const firstCreates = 250;
-const fillingCreates = 250;
+const fillingCreates = 1_000;
 const maxSnapshotMs = 60_000;
 /**
  * With this share of the animals in the snapshot, the journal with the others is as long as the snapshot, because lines
