@@ -220,7 +220,7 @@ describe('mutants', { concurrency: 2 }, () => {
     const earlier = reportIn(before);
     const changed = {
       ...earlier,
-      gaps: earlier.gaps.map((gap) => (gap.id === 'auth.challenge' ? { ...gap, response: 'by pigeon' } : gap)),
+      gaps: earlier.gaps.map((gap) => (gap.id === 'auth.challenge' ? { ...gap, behaviour: 'by pigeon' } : gap)),
     };
     writeFileSync(join(before, 'changed.json'), JSON.stringify(changed));
     const gap = await kit(await smallServer(t), ...only, '--compare', join(before, 'changed.json'));

@@ -108,7 +108,7 @@ test('lines fit the terminal, except for those that must not be wrapped', () => 
 test('a server cannot send terminal escapes, and colours change only colours', () => {
   const evil: Report = {
     ...fixture,
-    gaps: fixture.gaps.map((gap) => ({ ...gap, response: `\u001b]0;owned\u0007${hostile}\n` })),
+    gaps: fixture.gaps.map((gap) => ({ ...gap, behaviour: `\u001b]0;owned\u0007${hostile}\n` })),
   };
   for (const report of [fixture, evil]) {
     const text = summaryText(report, plain);
