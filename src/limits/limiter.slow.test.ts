@@ -92,9 +92,11 @@ test('the limiter agrees with a model for any sequence of requests, clock change
     };
     const request = (id: 'k1' | 'k2', waitedMs: number): LimitStatus => {
       const limits = limitsOf(plan[id]!);
-      const status = limiter.admitKey(id, limits, now, waitedMs);
+      const { began, ...status } = limiter.admitKey(id, limits, now, waitedMs);
       const at = time();
+      const wasBanned = models[id].bannedUntil(at) !== null;
       assert.deepEqual(status, models[id].request(limits, at, at - waitedMs));
+      assert.equal(began?.end, wasBanned ? undefined : (models[id].bannedUntil(at) ?? undefined));
       seen[status.refusedBy ?? 'admitted'] += 1;
       if (status.refusedBy === 'ban' && status.reset * second - now > 5 * minute + 2 * second) seen.longBan += 1;
       const windowEnd = status.window === 'minute' ? minute : day;
