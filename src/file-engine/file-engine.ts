@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { contentsOf } from './lock/contents.ts';
 import { describeHolder, FolderLock } from './lock/folder-lock.ts';
-import { responseTo } from './lock/respond.ts';
+import { responseTo } from './lock/send-response.ts';
 import type { Log } from '../observe/log.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { orderLine, type Order } from '../domain/order.ts';

@@ -16,7 +16,7 @@ import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { LineStream } from './lock/channel.ts';
 import { FolderLock } from './lock/folder-lock.ts';
-import { responseTo } from './lock/respond.ts';
+import { responseTo } from './lock/send-response.ts';
 import { runCommand } from './run-command.ts';
 import { execute, type Administered, type Command, type CommandName, type Result } from '../control/commands.ts';
 

@@ -3,7 +3,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { FileEngine } from './file-engine.ts';
 import { ConnectionClosedError, InvalidResponseError } from './lock/channel.ts';
 import type { FolderLock, HeldLock } from './lock/folder-lock.ts';
-import { askCommand, type Response } from './lock/responses.ts';
+import { askCommand, type Response } from './lock/read-response.ts';
 import { problemOf, requireFolder, responseTimeoutMs, resultOf, useFolder } from './lock/use-folder.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import type { LineStream } from '../file-engine/lock/channel.ts';
 import { execute } from '../control/commands.ts';
-import { responseTo } from '../file-engine/lock/respond.ts';
+import { responseTo } from '../file-engine/lock/send-response.ts';
 import { contentsOf, type Unread } from '../file-engine/lock/contents.ts';
 import { FolderLock } from '../file-engine/lock/folder-lock.ts';
 import { readNewPet } from '../domain/pet.ts';
@@ -40,6 +40,17 @@ export async function openStores(folder: string) {
     await pets.close();
   };
   return { engine, store, ring, usage, orderTable, pets, close };
+}
+
+/** Fills a folder with the animals 1 to 3 in the snapshot, and 4 and 5 in the journal. Returns its stores, closed. */
+export async function fillStore(folder: string) {
+  const first = await openStores(folder);
+  await first.pets.snapshot();
+  await first.close();
+  const second = await openStores(folder);
+  for (const name of ['four', 'five']) await second.pets.create(newPet(name));
+  await second.close();
+  return second;
 }
 
 /** Responds to commands in the folder `store` of a temporary one as a server does. */

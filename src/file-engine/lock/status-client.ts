@@ -5,7 +5,7 @@ import { systemError } from '../../files/errors.ts';
 import { ConnectionClosedError, InvalidResponseError, sendMessage } from './channel.ts';
 import { folderExists, noFolder, problemOf, responseTimeoutMs, resultOf } from './use-folder.ts';
 import { describeHolder, holderIn, type HeldLock } from './folder-lock.ts';
-import { readResponse, status as readStatus } from './responses.ts';
+import { readResponse, status as readStatus } from './read-response.ts';
 import type { FileDetails } from './file-details.ts';
 import type { StatusReport } from '../../control/status.ts';
 

@@ -5,7 +5,7 @@ import { OperatorError } from '../../domain/operator-error.ts';
 import { diskError } from '../../files/errors.ts';
 import { InvalidResponseError } from './channel.ts';
 import { describeHolder, FolderLock, holderIn, ReadOnlyError, type HeldLock } from './folder-lock.ts';
-import type { Response } from './responses.ts';
+import type { Response } from './read-response.ts';
 
 /** How long a command waits for another command to release the folder, or for a server to start. */
 const lockTimeoutMs = 10_000;

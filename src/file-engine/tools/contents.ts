@@ -5,7 +5,7 @@ import { InvalidResponseError, parseLine, receiveLines } from '../lock/channel.t
 import { problemOf, requireFolder, responseTimeoutMs, resultOf, useFolder } from '../lock/use-folder.ts';
 import type { ContentsHead, Unread } from '../lock/contents.ts';
 import type { FolderLock, HeldLock } from '../lock/folder-lock.ts';
-import { contents as readHead, readResponse } from '../lock/responses.ts';
+import { contents as readHead, readResponse } from '../lock/read-response.ts';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { isOrderLine } from '../../domain/order.ts';
 import { isPetLine, statusOfLine } from '../../domain/pet.ts';

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../harness/owner.ts';
 import type { Made } from '../files/new-folder.ts';
 import { failReads, onSync, pageBytes } from '../../testing/file-handle.ts';
 import { encodeMarker } from '../store/journal-format.ts';
-import { newPet, openStores } from '../../testing/stores.ts';
+import { fillStore, newPet, openStores } from '../../testing/stores.ts';
 import { Progress } from '../../program/progress.ts';
 import { salvage, type Salvaged } from './salvage.ts';
 import { verify } from './verify.ts';
@@ -15,15 +15,9 @@ import { verify } from './verify.ts';
 async function makeStore(t: TestContext) {
   const parent = temporaryFolder(t);
   const [folder, to] = [join(parent, 'store'), join(parent, 'salvaged')];
-  mkdirSync(folder);
-  const first = await openStores(folder);
-  await first.pets.snapshot();
-  await first.close();
-  const second = await openStores(folder);
-  for (const name of ['four', 'five']) await second.pets.create(newPet(name));
-  await second.close();
+  const { pets } = await fillStore(folder);
   const rows = new Map<number, string>();
-  const all = [...second.pets.table.pieces(5, Infinity)].map(String).join('').split(',\n').slice(0, -1);
+  const all = [...pets.table.pieces(5, Infinity)].map(String).join('').split(',\n').slice(0, -1);
   for (const line of all) rows.set((JSON.parse(line) as { id: number }).id, line);
 
   /** Salvages, checks that the new folder is intact and all animals in it are as they were; returns those lost. */

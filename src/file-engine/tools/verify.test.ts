@@ -5,7 +5,7 @@ import {
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../../../harness/owner.ts';
-import { newPet, openStores, serve } from '../../testing/stores.ts';
+import { fillStore, newPet, openStores, serve } from '../../testing/stores.ts';
 import { backUp } from './backup.ts';
 import { Progress } from '../../program/progress.ts';
 import { verify } from './verify.ts';
@@ -14,12 +14,7 @@ const check = (folder: string) => verify(folder, new Progress('verify'));
 
 /** A stopped folder with three animals in the snapshot and two in the journal. */
 async function makeStore(folder: string): Promise<string> {
-  const first = await openStores(folder);
-  await first.pets.snapshot();
-  await first.close();
-  const second = await openStores(folder);
-  for (const name of ['four', 'five']) await second.pets.create(newPet(name));
-  await second.close();
+  await fillStore(folder);
   return folder;
 }
 
