@@ -21,7 +21,7 @@ export const testStore = '0123456789abcdef'.repeat(2);
 export const undisturbed: Pick<JournalOptions, 'store' | 'recorded' | 'checkLock' | 'saveSnapshot'> = {
   store: testStore,
   recorded: 0,
-  checkLock: async (): Promise<void> => {},
+  checkLock: (): void => {},
   saveSnapshot: () => Promise.reject(new Error('the journal is not in its place')),
 };
 

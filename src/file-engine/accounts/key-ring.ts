@@ -23,7 +23,7 @@ const maxKeyNumber = 999_999_999_999_999;
 /** The keys of a data folder, stored in `keys.json`. A change takes effect when the file has been replaced. */
 export class KeyRing {
   readonly #path: string;
-  readonly #checkLock: (() => Promise<void>) | undefined;
+  readonly #checkLock: (() => void) | undefined;
   readonly #store: string;
   #keys: readonly Key[] = [];
   #byHash = new Map<string, KnownSecret>();
@@ -37,11 +37,11 @@ export class KeyRing {
 
   /**
    * Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. `checkLock`
-   * rejects if this process may not write to the folder any more. `store` is the id of the store. `onChanged` is called
+   * throws if this process may not write to the folder any more. `store` is the id of the store. `onChanged` is called
    * after each change.
    */
   constructor(
-    folder: string, checkLock?: () => Promise<void>, store = storeIdOf(folder), onChanged = (): void => {},
+    folder: string, checkLock?: () => void, store = storeIdOf(folder), onChanged = (): void => {},
   ) {
     this.#path = join(folder, keysName);
     this.#checkLock = checkLock;

@@ -7,6 +7,7 @@ import { LockLostError } from '../../files/errors.ts';
 import { readJson, type JsonObject } from '../../json/read.ts';
 import { temporaryFolder } from '../../../harness/owner.ts';
 import { limitsOf } from '../../limits/plans.ts';
+import { onSync } from '../../testing/file-handle.ts';
 import { testStore } from '../../testing/journal.ts';
 import { decodeUsage, encodeUsage, UsageFile } from './usage-file.ts';
 
@@ -191,15 +192,15 @@ test('requests during a write are saved by the next write', async (t) => {
 });
 
 test('while a write hangs, only one more waits, which saves everything', async (t) => {
-  const { folder, open } = site(t);
+  const { open } = site(t);
   let writes = 0;
   let letGo = (): void => {};
   const hangs = new Promise<void>((resolve) => (letGo = resolve));
-  const checkLock = async (): Promise<void> => {
-    if (!existsSync(join(folder, 'usage.json.tmp'))) writes++; // the first of the two checks of a write
+  await onSync(t, async (handle) => {
+    if ((await handle.stat()).isFile()) writes++;
     await hangs;
-  };
-  const file = new UsageFile(folder, () => noon, silent, checkLock);
+  });
+  const file = open();
   const saves: Promise<void>[] = [];
   for (let count = 0; count < 10; count++) {
     use(file, 'k1', 1, noon);

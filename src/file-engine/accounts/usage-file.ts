@@ -34,7 +34,7 @@ export class UsageFile {
   readonly #path: string;
   readonly #now: () => number;
   readonly #log: Log;
-  readonly #checkLock: (() => Promise<void>) | undefined;
+  readonly #checkLock: (() => void) | undefined;
   readonly #store: string;
   #numbers: () => RecordNumbers;
   #isFollowing = false;
@@ -48,14 +48,14 @@ export class UsageFile {
 
   /**
    * Reads the file of a data folder. If it is damaged, this is logged, all counters start from nothing, and the file is
-   * set aside before it is next written. Throws an OperatorError if it cannot be read. `checkLock` rejects if this
+   * set aside before it is next written. Throws an OperatorError if it cannot be read. `checkLock` throws if this
    * process may not write to the folder any more. `store` is the id of the store.
    */
   constructor(
     folder: string,
     now: () => number,
     log: Log,
-    checkLock?: () => Promise<void>,
+    checkLock?: () => void,
     store = storeIdOf(folder),
   ) {
     this.#path = join(folder, usageName);
@@ -126,7 +126,7 @@ export class UsageFile {
   /** Renames the damaged file. Rejects with an OperatorError. */
   async #setAside(): Promise<void> {
     const aside = await asideName(this.#path, 'broken');
-    await this.#checkLock?.();
+    this.#checkLock?.();
     await rename(this.#path, aside).catch((error: unknown) => {
       throw diskError('write', aside, error);
     });

@@ -59,8 +59,8 @@ export class AppendFile {
   }
 
   /** Whether this is the file with the name `path`, and has not been truncated by another process. */
-  async isAt(path: string): Promise<boolean> {
-    const found = await statOf(path);
+  isAt(path: string): boolean {
+    const found = statOf(path);
     return found !== undefined && isSame(found, this.#identity) && found.size >= this.#length;
   }
 

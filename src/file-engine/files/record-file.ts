@@ -106,7 +106,7 @@ export function writeRecords(
   format: RecordFormat,
   head: RecordHead,
   records: Iterable<string>,
-  checkLock?: () => Promise<void>,
+  checkLock?: () => void,
 ): Promise<void> {
   return replaceFile(path, withChecksum(encodeRecords(format, head, records)), checkLock);
 }

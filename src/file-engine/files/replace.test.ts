@@ -74,7 +74,7 @@ test('a file is not replaced if the lock is lost, before or meanwhile', async (t
   const path = join(folder, 'f');
   writeFileSync(path, 'old');
   let isHeld = false;
-  const checkLock = async (): Promise<void> => {
+  const checkLock = (): void => {
     if (!isHeld) throw new LockLostError('lost');
   };
   await assert.rejects(replaceFile(path, ['new'], checkLock), LockLostError);

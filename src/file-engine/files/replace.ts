@@ -34,17 +34,17 @@ export async function syncName(path: string, done = 'the file was replaced'): Pr
  * Replaces a file in one step: at any time, and after a power cut, the file has either the old content or the new one.
  * The new content is written, piece by piece, to a temporary file with mode 0600 in the same folder.
  * Rejects with UnsyncedError if the file was replaced but the folder cannot be synced, and with another OperatorError
- * if the file is unchanged. `checkLock` rejects if this process may not write to the folder any more.
+ * if the file is unchanged. `checkLock` throws if this process may not write to the folder any more.
  */
 export async function replaceFile(
   path: string,
   pieces: Iterable<string | Buffer>,
-  checkLock = async (): Promise<void> => {},
+  checkLock = (): void => {},
 ): Promise<void> {
   const temporary = `${path}.tmp`;
   let file;
   try {
-    await checkLock();
+    checkLock();
     await rm(temporary, { force: true }); // left by an interrupted replacement, maybe with another mode
     file = await open(temporary, 'wx', 0o600);
     let unsynced = 0;
@@ -57,7 +57,7 @@ export async function replaceFile(
     }
     await file.sync();
     await file.close();
-    await checkLock(); // writing can take long
+    checkLock(); // writing can take long
     await rename(temporary, path);
   } catch (error) {
     await file?.close().catch(() => {});

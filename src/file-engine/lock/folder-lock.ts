@@ -100,7 +100,7 @@ export class FolderLock {
     try {
       await makeFolder(folder, kind === 'server', lock.#made);
       await lock.#channel.listen(own);
-      lock.#identity = await statOf(own); // a link is the same file
+      lock.#identity = statOf(own); // a link is the same file
       const held = await lock.#take(folder, own);
       if (held !== null) void lock.#channel.close();
       else await removeDeadSockets(folder);
@@ -141,11 +141,11 @@ export class FolderLock {
   }
 
   /**
-   * Rejects with a LockLostError if the lock is not the file of its name any more, or was not once before. Another
-   * process may use the folder then. Rejects with the error of the file system if that cannot be found out.
+   * Throws a LockLostError if the lock is not the file of its name any more, or was not once before. Another
+   * process may use the folder then. Throws the error of the file system if that cannot be found out.
    */
-  async check(): Promise<void> {
-    if (!this.#lost && this.#identity !== undefined && isSame(await statOf(this.#path), this.#identity)) return;
+  check(): void {
+    if (!this.#lost && this.#identity !== undefined && isSame(statOf(this.#path), this.#identity)) return;
     const reason = `the lock ${this.#path} was removed or replaced, so another process may use the data folder`;
     const message = `${reason}; this one writes nothing more there: stop it, and start the server again`;
     if (!this.#lost) this.#onLost(message);

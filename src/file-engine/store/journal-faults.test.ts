@@ -236,7 +236,7 @@ test('a segment that is begun when the lock is lost removes no file of the next 
   const folder = temporaryFolder(t);
   const temporary = `${segmentPath(folder, 1)}.tmp`;
   let checks = 0;
-  const starting = startSegment(folder, testStore, 1, async () => {
+  const starting = startSegment(folder, testStore, 1, () => {
     if (++checks === 1) return;
     writeFileSync(temporary, 'of another process');
     throw new LockLostError('lost');
@@ -250,7 +250,7 @@ test('without the lock nothing is written', async (t) => {
   let isHeld = true;
   const guards = {
     ...undisturbed,
-    async checkLock() {
+    checkLock() {
       if (!isHeld) throw new Error('the lock is lost');
     },
   };
@@ -289,7 +289,7 @@ test('a record is not confirmed if the lock is lost while it is written, and not
   let isHeld = true;
   const { journal, applied } = await openJournal(folder, 0, {
     ...undisturbed,
-    async checkLock() {
+    checkLock() {
       if (!isHeld) throw new LockLostError('lost');
     },
   });
@@ -442,7 +442,7 @@ test(
     const script = `
     import { Journal } from ${JSON.stringify(new URL('../../../dist/file-engine/store/journal.js', import.meta.url).href)};
     const table = { append() {} };
-    const [folder, log, checkLock] = [process.argv[1], console.error, async () => {}];
+    const [folder, log, checkLock] = [process.argv[1], console.error, () => {}];
     const journal = await Journal.open({ folder, snapshotSequence: 0, table, log, checkLock });
     const line = (id, bytes) => \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`;
     const pet = (id, bytes) => ({ id, line: line(id, bytes), status: 'sold' });

@@ -53,9 +53,9 @@ export async function startSegment(
   folder: string,
   store: string,
   first: number,
-  checkLock: () => Promise<void>,
+  checkLock: () => void,
 ): Promise<AppendFile> {
-  await checkLock();
+  checkLock();
   const path = segmentPath(folder, first);
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true }); // left by an attempt that failed or was interrupted
@@ -63,7 +63,7 @@ export async function startSegment(
   try {
     await file.append(encodeMarker(first - 1, store));
     await file.sync();
-    await checkLock();
+    checkLock();
     await rename(temporary, path);
   } catch (error) {
     await file.close().catch(() => {});
@@ -78,8 +78,8 @@ export async function startSegment(
  * the next. Does nothing if there is no such file.
  * Rejects with the error of the file system or of `checkLock`.
  */
-export async function removeSegment(folder: string, first: number, checkLock: () => Promise<void>): Promise<void> {
-  await checkLock();
+export async function removeSegment(folder: string, first: number, checkLock: () => void): Promise<void> {
+  checkLock();
   await rm(segmentPath(folder, first), { force: true });
   await syncFolder(folder);
 }
@@ -88,11 +88,11 @@ export async function removeSegment(folder: string, first: number, checkLock: ()
 export async function setTornEndAside(
   { path, line, offset, end, record }: TornEnd,
   log: Log,
-  checkLock: () => Promise<void>,
+  checkLock: () => void,
 ): Promise<void> {
   const aside = await asideName(path, 'torn');
   await replaceFile(aside, readChunks(path, offset, end), checkLock);
-  await checkLock();
+  checkLock();
   await truncate(path, offset);
   const kept = `if that was a crash, no client had received a response to it; it is kept as ${aside}`;
   log(`${path}: the end was cut off, from line ${line} on, after record ${record}; ${kept}`, 'warn');

@@ -64,8 +64,8 @@ interface Task {
 export interface JournalOptions extends RecoveryOptions {
   /** The id of the store. */
   readonly store: string;
-  /** Rejects if this process may not write to the folder any more. */
-  readonly checkLock: () => Promise<void>;
+  /** Throws if this process may not write to the folder any more. */
+  readonly checkLock: () => void;
   /**
    * Writes a snapshot of the table, in which all records up to `durable` are. Called if a segment was removed or
    * replaced by somebody else. Calls `onPiece` while it makes progress. Rejects if it fails.
@@ -128,7 +128,7 @@ export class Journal {
     const first = active?.first ?? last + 1;
     const path = segmentPath(folder, first);
     try {
-      await checkLock(); // reading can take long
+      checkLock(); // reading can take long
       if (torn !== null) await setTornEndAside(torn, log, checkLock);
       const isNew = active === undefined;
       // An import that was killed may have left changes that are not on disk: the name of its snapshot, without which
@@ -199,13 +199,14 @@ export class Journal {
   /** Starts a new segment between two groups. Rejects with the error of the disk; the old segment then stays in use. */
   rotate(): Promise<void> {
     return this.#enqueue(async () => {
-      if ((await this.#lostSegment()) !== null) await this.#startAgain();
+      const lost = this.#lostSegment();
+      if (lost !== null) await this.#startAgain(lost);
       const first = this.#durable + 1;
       if (first === this.#first) return; // the current segment has no record yet
       await this.#appendMarker();
       await this.#repair();
       this.#needsRepair = true; // until the marker is synced, and after that until the new segment's name is
-      await this.#checkLock();
+      this.#options.checkLock();
       await this.#file.truncate();
       await this.#sync();
       this.#syncedBytes = this.#file.size;
@@ -236,7 +237,7 @@ export class Journal {
     await this.idle();
     try {
       await this.#repair();
-      await this.#options.checkLock();
+      this.#options.checkLock();
       await this.#file.truncate();
       await this.#file.sync();
     } finally {
@@ -341,9 +342,10 @@ export class Journal {
    */
   async #write(write: () => Promise<void>): Promise<void> {
     try {
-      if ((await this.#writeAndSync(write)) === null) return;
-      await this.#startAgain();
-      const lost = await this.#writeAndSync(write);
+      let lost = await this.#writeAndSync(write);
+      if (lost === null) return;
+      await this.#startAgain(lost);
+      lost = await this.#writeAndSync(write);
       if (lost !== null) throw new Error(`${lost} was removed or replaced again`);
     } catch (error) {
       this.failures++;
@@ -359,15 +361,10 @@ export class Journal {
    */
   async #writeAndSync(write: () => Promise<void>): Promise<string | null> {
     await this.#repair();
-    await this.#checkLock();
+    this.#options.checkLock();
     await this.#sync(write);
-    const [lost] = await Promise.all([this.#lostSegment(), this.#checkLock()]);
-    return lost;
-  }
-
-  async #checkLock(): Promise<void> {
-    await this.#options.checkLock();
-    this.#noteProgress();
+    this.#options.checkLock();
+    return this.#lostSegment();
   }
 
   /** Syncs the current segment after it was written to. */
@@ -382,15 +379,14 @@ export class Journal {
   }
 
   /** Returns the path of a segment that somebody else has removed, replaced or truncated; null if there is none. */
-  async #lostSegment(): Promise<string | null> {
-    const { folder } = this.#options;
-    for (const segment of [...this.#closed]) {
-      const path = segmentPath(folder, segment.first);
-      // In this order: `removeSegments` can run meanwhile.
-      if ((await statOf(path)) === undefined && this.#isNeeded(segment)) return path;
-    }
-    const path = segmentPath(folder, this.#first);
-    return (await this.#file.isAt(path)) ? null : path;
+  #lostSegment(): string | null {
+    const paths = this.#closed.filter((segment) => this.#isNeeded(segment)).map(({ first }) => this.#pathOf(first));
+    const path = this.#pathOf(this.#first);
+    return paths.find((closed) => statOf(closed) === undefined) ?? (this.#file.isAt(path) ? null : path);
+  }
+
+  #pathOf(first: number): string {
+    return segmentPath(this.#options.folder, first);
   }
 
   /** Whether this is a segment before the current one, with a record that the snapshot does not contain. */
@@ -404,16 +400,15 @@ export class Journal {
    * the place of the current segment is kept under another name. The order matters for a crash: the segments are
    * needed until there is the snapshot, and they do not fit the new one.
    */
-  async #startAgain(): Promise<void> {
+  async #startAgain(lost: string): Promise<void> {
     const { folder, log, saveSnapshot } = this.#options;
-    const lost = await this.#lostSegment();
-    const path = segmentPath(folder, this.#first);
+    const path = this.#pathOf(this.#first);
     await saveSnapshot(() => this.#noteProgress());
     await this.removeSegments(this.#durable);
-    await this.#options.checkLock();
+    this.#options.checkLock();
     let kept = '';
-    if (await this.#file.isAt(path)) await rm(path);
-    else if ((await statOf(path)) !== undefined) {
+    if (this.#file.isAt(path)) await rm(path);
+    else if (statOf(path) !== undefined) {
       const aside = await asideName(path, 'replaced');
       await rename(path, aside);
       kept = `; the file that is there now was renamed to ${aside}`;
@@ -423,7 +418,7 @@ export class Journal {
     await this.#startSegment(this.#durable + 1);
     await this.#repair();
     const done = 'all animals were saved in a new snapshot, and the journal was started again';
-    log(`${lost ?? path} was removed or replaced while the server was running: ${done}${kept}`, 'warn');
+    log(`${lost} was removed or replaced while the server was running: ${done}${kept}`, 'warn');
   }
 
   /** Makes a new segment the current one. The caller must sync the folder. */
@@ -441,7 +436,7 @@ export class Journal {
   async #repair(): Promise<void> {
     if (!this.#needsRepair) return;
     this.#markerDue = false;
-    await this.#checkLock();
+    this.#options.checkLock();
     await this.#file.truncate(this.#syncedBytes);
     this.#noteProgress();
     await syncFolder(this.#options.folder);
@@ -456,7 +451,7 @@ export class Journal {
     this.#markerDue = false;
     this.#expected = 0;
     try {
-      await this.#options.checkLock();
+      this.#options.checkLock();
       await this.#file.append(encodeMarker(this.#durable));
     } catch {
       this.#needsRepair = true;

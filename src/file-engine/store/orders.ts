@@ -28,7 +28,7 @@ export function writeOrders(
   folder: string,
   store: string,
   lines: Iterable<string>,
-  checkLock?: () => Promise<void>,
+  checkLock?: () => void,
 ): Promise<void> {
   return writeRecords(join(folder, ordersName), ordersFormat, { store }, lines, checkLock);
 }

@@ -24,8 +24,8 @@ export interface PetStoreOptions {
   readonly store?: string;
   /** The number of the last journal record that another file shows to have been on disk; 0 if none does. */
   readonly recorded?: number;
-  /** Rejects if this process may not write to the folder any more. */
-  readonly checkLock?: () => Promise<void>;
+  /** Throws if this process may not write to the folder any more. */
+  readonly checkLock?: () => void;
   /** A journal of up to this length is not replaced by a snapshot. */
   readonly minJournalBytes?: number;
   /** Called after each create. */
@@ -47,7 +47,7 @@ export class PetStore implements Pets {
   readonly #recorded: number;
   readonly #path: string;
   readonly #log: Log;
-  readonly #checkLock: () => Promise<void>;
+  readonly #checkLock: () => void;
   readonly #minJournalBytes: number;
   readonly #onCreated: () => void;
   #journal!: Journal;
@@ -81,7 +81,7 @@ export class PetStore implements Pets {
 
   /** Makes a store for the animals in a data folder. No method may be called before `load` has resolved. */
   constructor(folder: string, log: Log, options: PetStoreOptions = {}) {
-    const { store = storeIdOf(folder), recorded = 0, checkLock = async (): Promise<void> => {} } = options;
+    const { store = storeIdOf(folder), recorded = 0, checkLock = (): void => {} } = options;
     this.#folder = folder;
     this.#recorded = recorded;
     this.#path = join(folder, 'pets.json');
@@ -176,7 +176,7 @@ export class PetStore implements Pets {
       this.#probedAt = now;
       this.#probed = this.#journal.probe().then(() => this.#noteWritten(), (error: unknown) => this.#noteFailed(error));
     }
-    void this.#replaceIfLost();
+    if (this.#writing === null && this.#isLost()) this.#beginSnapshot();
     await this.#probed;
     return this.#refusal === null;
   }
@@ -187,7 +187,7 @@ export class PetStore implements Pets {
    */
   async snapshot(): Promise<void> {
     await this.#writing;
-    if ((await this.#isLost()) || this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
+    if (this.#isLost() || this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
   }
 
   /** The state of the files, for those who watch the server; null until `load` has resolved. */
@@ -222,14 +222,10 @@ export class PetStore implements Pets {
   }
 
   /** Whether somebody has removed the snapshot. The journal does not have its animals. */
-  async #isLost(): Promise<boolean> {
-    const found = this.#snapshot.bytes === 0 ? null : await statOf(this.#path).catch(() => null);
-    if (found === undefined) this.#log(`${this.#path} was removed: all animals are saved in a new one`, 'warn');
-    return found === undefined;
-  }
-
-  async #replaceIfLost(): Promise<void> {
-    if (this.#writing === null && (await this.#isLost())) this.#beginSnapshot();
+  #isLost(): boolean {
+    const isLost = this.#snapshot.bytes > 0 && statOf(this.#path) === undefined;
+    if (isLost) this.#log(`${this.#path} was removed: all animals are saved in a new one`, 'warn');
+    return isLost;
   }
 
   #noteWritten(): void {

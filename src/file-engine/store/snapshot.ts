@@ -65,7 +65,7 @@ export async function writeSnapshot(
   path: string,
   table: SnapshotTable,
   { store, sequence, lastId }: Pick<Snapshot, 'sequence' | 'lastId'> & { readonly store: string },
-  checkLock?: () => Promise<void>,
+  checkLock?: () => void,
   onPiece = (): void => {},
 ): Promise<Snapshot> {
   const { count } = table;

@@ -119,7 +119,7 @@ export async function recoverPets({ lock, pets, ...options }: PetSource, snapsho
   }
   const lost = new OperatorError(`the journal in ${options.folder} was removed or replaced; try again`);
   const saveSnapshot = (): Promise<void> => Promise.reject(lost);
-  const checkLock = (): Promise<void> => lock.check();
+  const checkLock = (): void => lock.check();
   const journal = await Journal.open({ ...options, table: pets, snapshotSequence, checkLock, saveSnapshot });
   await journal.close();
   return journal.durable;
