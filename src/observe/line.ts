@@ -35,6 +35,7 @@ const notPlain = /[^ !#-[\]-~]/g;
  * characters after the prefix, 30 are random. A match begins where letters and digits do, so the time is linear.
  */
 const secretLike = new RegExp(`(?<=${secretPrefix})[0-9a-z]{20,}|(?<![0-9a-z])[0-9a-z]{30,}`, 'gi');
+const runAtEnd = /(?<![0-9a-z])[0-9a-z]+$/i;
 /** The length of a slash and the shortest match with its prefix. */
 const minSecretPath = 30;
 /** What replaces a secret, and the rest of a long path: it could be 16 KB, each byte with an escape. */
@@ -79,11 +80,12 @@ export function accessLine(format: LogFormat, access: Access): string {
   return `{"time":"${isoTime(time)}","level":"info","message":"request","id":"${id}","key":${from},${what},${how}}\n`;
 }
 
-/** Returns a path without secrets, and at most `maxPathLength` characters of it. */
+/** Returns at most `maxPathLength` characters of a path, without secrets. */
 function pathText(path: string): string {
   if (path.length < minSecretPath) return path;
-  const shown = path.replace(secretLike, omitted); // before it is cut, because the rest of a secret looks like none
-  return shown.length <= maxPathLength ? shown : shown.slice(0, maxPathLength) + omitted;
+  // The first part of a secret may be too short to look like one.
+  const shown = path.length <= maxPathLength ? path : path.slice(0, maxPathLength).replace(runAtEnd, '') + omitted;
+  return shown.replace(secretLike, omitted);
 }
 
 function unicodeEscape(unit: string): string {

@@ -223,9 +223,13 @@ export class PetStore implements Pets {
 
   /** Whether somebody has removed the snapshot. The journal does not have its animals. */
   #isLost(): boolean {
-    const isLost = this.#snapshot.bytes > 0 && statOf(this.#path) === undefined;
-    if (isLost) this.#log(`${this.#path} was removed: all animals are saved in a new one`, 'warn');
-    return isLost;
+    try {
+      if (this.#snapshot.bytes === 0 || statOf(this.#path) !== undefined) return false;
+    } catch {
+      return false; // not known
+    }
+    this.#log(`${this.#path} was removed: all animals are saved in a new one`, 'warn');
+    return true;
   }
 
   #noteWritten(): void {
