@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { animal } from '../measure/animal.mjs';
 import type { ServerProcess } from '../measure/server-process.ts';
-import { arePeersInstalled, peerVersions } from '../peers/install.ts';
+import { arePeersInstalled, peerVersions } from '../../peers/install.ts';
 import { withClients } from './check.ts';
 import { send } from './session.ts';
 import { peerCommand, peers, startPeer } from './targets.ts';
 import { checkService } from './testing/service.ts';
 
 const skip =
-  !arePeersInstalled() && 'the peers are not installed for this Node: node --import tsx bench/peers/install.ts';
+  !arePeersInstalled() && 'the peers are not installed for this Node: node --import tsx peers/install.ts';
 
 describe('the peers', () => {
   it('that could not be installed are reported', async () => {

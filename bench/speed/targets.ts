@@ -1,4 +1,4 @@
-/** The targets that the speed bench compares: our own server, the baseline, and the peers of ../peers/. */
+/** The targets that the speed bench compares: our own server, the baseline, and the peers of ../../peers/. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -32,7 +32,7 @@ export const baseline = 'node:http';
 /** What our server does for a read, in one file without any structure. */
 export const plain = 'plain handler';
 const baselinePath = fileURLToPath(new URL('baseline.mjs', import.meta.url));
-const peersFolder = new URL('../peers/', import.meta.url);
+const peersFolder = new URL('../../peers/', import.meta.url);
 
 /**
  * One request uses up this key. Its day is limited, not its minute: a ban would need as many refusals in a minute as
@@ -115,15 +115,15 @@ export interface PeerKey extends KeyLimits {
 }
 
 /**
- * Starts a peer on a data folder, with `count` animals if it has none yet. See ../peers/contract.mjs for the variables.
+ * Starts a peer on a data folder, with `count` animals if it has none yet. See ../../peers/contract.mjs for the variables.
  */
 export function startPeer(
   command: readonly string[], folder: string, count: number, keys: readonly PeerKey[], store = '',
 ): Promise<ServerProcess> {
   const pets = join(folder, 'animals.json');
   writeFileSync(pets, JSON.stringify(Array.from({ length: count }, (_, i) => ({ id: i + 1, ...animal(i + 1) }))));
-  const env = { BENCH_DATA: folder, BENCH_PETS: pets, BENCH_KEYS: JSON.stringify(keys), BENCH_STORE: store };
-  return ServerProcess.start(command, { ...env, BENCH_TRUST_PROXY: '1' });
+  const env = { PEER_DATA: folder, PEER_PETS: pets, PEER_KEYS: JSON.stringify(keys), PEER_STORE: store };
+  return ServerProcess.start(command, env);
 }
 
 /** Starts a peer with the first animals and the keys of the bench. */
@@ -134,7 +134,7 @@ async function startFilledPeer(command: readonly string[], store?: string): Prom
   return { process, baseUrl: process.address, key, spentKey };
 }
 
-/** The command of a peer in ../peers/. */
+/** The command of a peer in ../../peers/. */
 export function peerCommand(file: string): readonly string[] {
   return nodeCommand(fileURLToPath(new URL(file, peersFolder)));
 }
@@ -150,7 +150,7 @@ export function peers(unusable: string | undefined): readonly Target[] {
   const lacks = `${windows}; bans; a categoryId beyond 2^53`;
   const durable = { workloads: [...reads, ...creates], lacks };
   const fastify = { ...durable, lacks: `${lacks}; X-RateLimit-Reset as a Unix timestamp (it is a number of seconds)` };
-  const inMemory = { workloads: reads, lacks: 'creates; bans' };
+  const inMemory = { workloads: reads, lacks: 'durable creates; bans' };
   return [
     { name: 'fastify + SQLite', ...fastify, start: node('fastify.mjs', 'sqlite') },
     { name: 'fastify + SQLite, group commit', ...fastify, start: node('fastify.mjs', 'sqlite-group') },
