@@ -4,9 +4,9 @@ import { integer } from '../conformance/options.ts';
 import { folderBeforeSnapshot, measureSnapshot, measureSnapshotAlone, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
 import { burstsNote, measureBursts, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
-import { Client } from './measure/client.ts';
+import { LoadClient } from './measure/client.ts';
 import {
-  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
+  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runBench, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
 import type { OwnServer } from './measure/own-server.ts';
@@ -73,7 +73,7 @@ const columns = (small: string) => [
   figureColumn<keyof BurstSample>('system CPU, µs', 'systemCpu', 1),
 ];
 
-await runCommand('bench:growth', async () => {
+await runBench('bench:growth', async () => {
   const given = readFlags(process.argv.slice(2), flags);
   if (given.help === true) return void process.stdout.write(help);
   const animals = integer('--animals', given.animals, 2 * smallAnimals, maxAnimals);
@@ -149,12 +149,14 @@ await runCommand('bench:growth', async () => {
   }
 
   /** A client that sends random requests of a workload. */
-  function clientOf(workload: keyof typeof workloads, random: Random, stock: Stock, { baseUrl }: OwnServer): Client {
+  function clientOf(
+    workload: keyof typeof workloads, random: Random, stock: Stock, { baseUrl }: OwnServer,
+  ): LoadClient {
     const requests = Array.from({ length: requestCount }, () => {
       const request = workloads[workload](random, stock.animals);
       return { ...request, headers: { ...stock.headers, ...request.headers } };
     });
-    return new Client(baseUrl, requests, connections);
+    return new LoadClient(baseUrl, requests, connections);
   }
 
   async function startOf(server: OwnServer): Promise<Start> {

@@ -16,7 +16,7 @@ import { limitsJunit } from './limits/junit.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
 import { Progress } from './limits/progress.ts';
-import { Interrupted, Run } from './limits/run.ts';
+import { Interrupted, Run } from './limits/run-scenarios.ts';
 import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
 import { makeLimitedKey } from './measure/own-server.ts';
 import { endProgress } from './measure/progress.ts';

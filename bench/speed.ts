@@ -5,7 +5,7 @@
 import { integer } from '../conformance/options.ts';
 import { NotStarted } from '../harness/program.ts';
 import {
-  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
+  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runBench, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { runExperiments } from './measure/experiments.ts';
 import { endProgress, progress } from './measure/progress.ts';
@@ -41,7 +41,7 @@ request: requests per second vary with the load of the machine.
 ${helpEnd('speed')} The peers: peers.json.
 `;
 
-await runCommand('bench', async () => {
+await runBench('bench', async () => {
   const given = readFlags(process.argv.slice(2), flags);
   if (given.help === true) return void process.stdout.write(help);
   const processes = integer('--processes', given.processes, 1, 100);

@@ -6,7 +6,7 @@ import { count, duration, grouped, signs, verdicts } from '../../conformance/rep
 import { wholeSeconds } from './progress.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles, type Latency } from './responses.ts';
-import type { Estimate } from './run.ts';
+import type { Estimate } from './run-scenarios.ts';
 import type { Settings } from './settings.ts';
 
 /** How to print: whether in colour, and in how many columns. */

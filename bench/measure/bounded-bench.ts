@@ -1,6 +1,6 @@
 /** What the benches share whose figures have an upper bound: their flags, their output, and exit code 1 beyond it. */
 import {
-  helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runCommand, writeResults,
+  helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runBench, writeResults,
 } from './command.ts';
 import { endProgress } from './progress.ts';
 
@@ -36,7 +36,7 @@ export interface Findings {
 /** Runs a bench to the end of this process. */
 export async function runBounded({ name, about, quick, exitCode, pins, measure }: BoundedBench): Promise<never> {
   const script = `bench:${name}`;
-  return runCommand(script, async () => {
+  return runBench(script, async () => {
     const { quick: isQuick, help } = readFlags(process.argv.slice(2), flags);
     if (help === true) {
       const end = helpEnd(name).replace('Exit code: 0 it was measured', `Exit code: ${exitCode}`);

@@ -106,7 +106,7 @@ Exit code: 0 it was measured, 2 it could not be measured.`;
 }
 
 /** Runs a bench to the end of this process. The exit code is `process.exitCode` or 0 if it was measured, and 2 if not. */
-export async function runCommand(script: string, work: () => Promise<void>): Promise<never> {
+export async function runBench(script: string, work: () => Promise<void>): Promise<never> {
   exitOnSignals();
   try {
     await work();
