@@ -1,9 +1,7 @@
 /** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with that of other servers. */
-import { integer, oneOf } from '../conformance/options.ts';
+import { integer, oneOf, parseFlags } from '../conformance/options.ts';
 import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
-import {
-  helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runBench, writeResults,
-} from './measure/command.ts';
+import { helpEnd, machine, machineLine, quickNote, resultsFile, runBench, writeResults } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
 import { endProgress, progress } from './measure/progress.ts';
 import { measureTargets } from './speed/check.ts';
@@ -50,7 +48,7 @@ const columns = [
 ];
 
 await runBench('bench:bursts', async () => {
-  const given = readFlags(process.argv.slice(2), flags);
+  const { values: given } = parseFlags({ options: flags });
   if (given.help === true) return void process.stdout.write(help);
   const processes = given.quick ? 1 : integer('--processes', given.processes, 1, 100);
   const bursts = given.quick ? quickBursts : thoroughBursts;

@@ -1,18 +1,18 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { join } from 'node:path';
-import { integer } from '../conformance/options.ts';
+import { integer, parseFlags } from '../conformance/options.ts';
 import { folderBeforeSnapshot, measureSnapshot, measureSnapshotAlone, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
 import { burstsNote, measureBursts, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { LoadClient } from './measure/client.ts';
 import {
-  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runBench, thoroughRun, writeResults,
+  helpEnd, machine, machineLine, quickNote, quickRun, resultsFile, runBench, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
 import type { OwnServer } from './measure/own-server.ts';
 import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn } from './measure/own-server.ts';
 import { endProgress, progress } from './measure/progress.ts';
-import { randomIntegers } from './measure/random.ts';
+import { randomIntegers, type Random } from './measure/random.ts';
 import { table } from './table.ts';
 
 const smallAnimals = 1_000;
@@ -46,8 +46,6 @@ server has up to 65,000 animals after the creates, and the snapshot has at most 
 ${helpEnd('growth')}
 `;
 
-type Random = ReturnType<typeof randomIntegers>;
-
 /** A data folder with animals 1 to `animals` and a key. */
 interface Stock {
   readonly name: string;
@@ -74,7 +72,7 @@ const columns = (small: string) => [
 ];
 
 await runBench('bench:growth', async () => {
-  const given = readFlags(process.argv.slice(2), flags);
+  const { values: given } = parseFlags({ options: flags });
   if (given.help === true) return void process.stdout.write(help);
   const animals = integer('--animals', given.animals, 2 * smallAnimals, maxAnimals);
   const { processes } = given.quick ? quickRun : thoroughRun;

@@ -2,10 +2,10 @@
  * `npm run bench` and `npm run bench:peers` (--peers): the cost of this project's server, compared with bare
  * `node:http` and other servers.
  */
-import { integer } from '../conformance/options.ts';
+import { integer, parseFlags } from '../conformance/options.ts';
 import { NotStarted } from '../harness/program.ts';
 import {
-  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runBench, thoroughRun, writeResults,
+  helpEnd, machine, machineLine, quickNote, quickRun, resultsFile, runBench, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { runExperiments } from './measure/experiments.ts';
 import { endProgress, progress } from './measure/progress.ts';
@@ -42,7 +42,7 @@ ${helpEnd('speed')} The peers: peers.json.
 `;
 
 await runBench('bench', async () => {
-  const given = readFlags(process.argv.slice(2), flags);
+  const { values: given } = parseFlags({ options: flags });
   if (given.help === true) return void process.stdout.write(help);
   const processes = integer('--processes', given.processes, 1, 100);
   const settings = given.quick ? quickRun : { ...thoroughRun, processes };
