@@ -1,14 +1,12 @@
 /** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with that of other servers. */
-import { integer, oneOf } from '../conformance/options.ts';
+import { integer, oneOf, parseFlags } from '../conformance/options.ts';
 import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
-import {
-  helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runCommand, writeResults,
-} from './measure/command.ts';
+import { helpEnd, machine, machineLine, quickNote, resultsFile, runBench, writeResults } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
 import { endProgress, progress } from './measure/progress.ts';
 import { measureTargets } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
-import type { Session } from './speed/session.ts';
+import type { RunningTarget } from './speed/running-target.ts';
 import { animals, creates, reads, workloads } from './speed/workloads.ts';
 
 const flags = {
@@ -49,8 +47,8 @@ const columns = [
   figureColumn('system CPU, µs', 'systemCpu', 1),
 ];
 
-await runCommand('bench:bursts', async () => {
-  const given = readFlags(process.argv.slice(2), flags);
+await runBench('bench:bursts', async () => {
+  const { values: given } = parseFlags({ options: flags });
   if (given.help === true) return void process.stdout.write(help);
   const processes = given.quick ? 1 : integer('--processes', given.processes, 1, 100);
   const bursts = given.quick ? quickBursts : thoroughBursts;
@@ -69,9 +67,9 @@ await runCommand('bench:bursts', async () => {
   for (let pass = 1; pass <= processes; pass++) {
     for (const { workload, rows } of measured) {
       progress(`process ${pass} of ${processes} of each server`, workload.title);
-      const sessions: Session[] = [];
-      for (const { target } of rows) sessions.push(await target.start(workload));
-      const samples = await measureTargets(sessions, workload, bursts);
+      const running: RunningTarget[] = [];
+      for (const { target } of rows) running.push(await target.start(workload));
+      const samples = await measureTargets(running, workload, bursts);
       for (const [i, { samples: all }] of rows.entries()) all.push(samples[i]!);
     }
   }

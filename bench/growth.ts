@@ -1,18 +1,18 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { join } from 'node:path';
-import { integer } from '../conformance/options.ts';
+import { integer, parseFlags } from '../conformance/options.ts';
 import { folderBeforeSnapshot, measureSnapshot, measureSnapshotAlone, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
 import { burstsNote, measureBursts, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
-import { Client } from './measure/client.ts';
+import { LoadClient } from './measure/client.ts';
 import {
-  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
+  helpEnd, machine, machineLine, quickNote, quickRun, resultsFile, runBench, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
 import type { OwnServer } from './measure/own-server.ts';
 import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn } from './measure/own-server.ts';
 import { endProgress, progress } from './measure/progress.ts';
-import { randomIntegers } from './measure/random.ts';
+import { randomIntegers, type Random } from './measure/random.ts';
 import { table } from './table.ts';
 
 const smallAnimals = 1_000;
@@ -46,8 +46,6 @@ server has up to 65,000 animals after the creates, and the snapshot has at most 
 ${helpEnd('growth')}
 `;
 
-type Random = ReturnType<typeof randomIntegers>;
-
 /** A data folder with animals 1 to `animals` and a key. */
 interface Stock {
   readonly name: string;
@@ -73,8 +71,8 @@ const columns = (small: string) => [
   figureColumn<keyof BurstSample>('system CPU, µs', 'systemCpu', 1),
 ];
 
-await runCommand('bench:growth', async () => {
-  const given = readFlags(process.argv.slice(2), flags);
+await runBench('bench:growth', async () => {
+  const { values: given } = parseFlags({ options: flags });
   if (given.help === true) return void process.stdout.write(help);
   const animals = integer('--animals', given.animals, 2 * smallAnimals, maxAnimals);
   const { processes } = given.quick ? quickRun : thoroughRun;
@@ -149,12 +147,14 @@ await runCommand('bench:growth', async () => {
   }
 
   /** A client that sends random requests of a workload. */
-  function clientOf(workload: keyof typeof workloads, random: Random, stock: Stock, { baseUrl }: OwnServer): Client {
+  function clientOf(
+    workload: keyof typeof workloads, random: Random, stock: Stock, { baseUrl }: OwnServer,
+  ): LoadClient {
     const requests = Array.from({ length: requestCount }, () => {
       const request = workloads[workload](random, stock.animals);
       return { ...request, headers: { ...stock.headers, ...request.headers } };
     });
-    return new Client(baseUrl, requests, connections);
+    return new LoadClient(baseUrl, requests, connections);
   }
 
   async function startOf(server: OwnServer): Promise<Start> {

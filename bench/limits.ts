@@ -3,28 +3,24 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../conformance/client/clock.ts';
 import { redactor } from '../conformance/client/credentials.ts';
-import { UsageError } from '../conformance/options.ts';
+import { UsageError, withFlag } from '../conformance/options.ts';
 import { makeWritable } from '../conformance/report/folder.ts';
+import { screen } from '../conformance/report/terminal.ts';
 import { Untestable } from '../conformance/session/session.ts';
 import { isBundle, version } from '../harness/bundle.ts';
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { startServer } from '../harness/server.ts';
-import { comparisonText, readEarlier, type Earlier } from './limits/compare.ts';
+import { comparisonText, readEarlier } from './limits/compare.ts';
 import { limitsHtml } from './limits/html.ts';
 import { limitsJunit } from './limits/junit.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
 import { Progress } from './limits/progress.ts';
-import { Interrupted, Run } from './limits/run.ts';
+import { Interrupted, Run } from './limits/run-scenarios.ts';
 import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
 import { makeLimitedKey } from './measure/own-server.ts';
 import { endProgress } from './measure/progress.ts';
-
-const screen = {
-  colour: process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined,
-  columns: process.stdout.columns ?? 120,
-};
 
 /** The first Ctrl-C ends the run and writes its report, a second one exits at once. */
 const interruption = new AbortController();
@@ -36,28 +32,12 @@ const sameMs = 1_000;
 let redact = redactor(secretsIn(process.argv.slice(2), process.env));
 const print = (text: string): void => console.log(redact(text));
 
-/** Creates the folder of --report before the run. */
-function makeReportFolder(folder: string): void {
-  try {
-    makeWritable(folder);
-  } catch (error) {
-    throw new UsageError(`--report ${folder}: ${(error as Error).message}`);
-  }
-}
-
-/** Reads the file of --compare before the run. */
-function earlierReport(file: string): Earlier {
-  try {
-    return readEarlier(readFileSync(file, 'utf8'), file);
-  } catch (error) {
-    throw new UsageError(`--compare ${(error as Error).message}`);
-  }
-}
-
 async function main(options: Options): Promise<number> {
   const { baseUrl, apiKey, neighbourKey, names, report: folder, compare, ...settings } = options;
-  const earlier = compare === undefined ? undefined : earlierReport(compare);
-  if (folder !== undefined) makeReportFolder(folder);
+  const earlier = compare === undefined
+    ? undefined
+    : withFlag('--compare', () => readEarlier(readFileSync(compare, 'utf8'), compare));
+  if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
   const ownFolder = baseUrl === undefined ? temporaryFolder(thisProcess) : undefined;
   const own = ownFolder === undefined ? undefined : await startServer(thisProcess, ownFolder, ['--demo']);
   try {

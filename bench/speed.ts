@@ -2,14 +2,14 @@
  * `npm run bench` and `npm run bench:peers` (--peers): the cost of this project's server, compared with bare
  * `node:http` and other servers.
  */
-import { integer } from '../conformance/options.ts';
+import { integer, parseFlags } from '../conformance/options.ts';
 import { NotStarted } from '../harness/program.ts';
 import {
-  helpEnd, machine, machineLine, quickNote, quickRun, readFlags, resultsFile, runCommand, thoroughRun, writeResults,
+  helpEnd, machine, machineLine, quickNote, quickRun, resultsFile, runBench, thoroughRun, writeResults,
 } from './measure/command.ts';
 import { runExperiments } from './measure/experiments.ts';
 import { endProgress, progress } from './measure/progress.ts';
-import { installPeers, peerVersions } from './peers/install.ts';
+import { installPeers, peerVersions } from '../peers/install.ts';
 import { measureTarget } from './speed/check.ts';
 import { allFigures, writeDocuments } from './speed/report.ts';
 import { ours, ownTargets, peers } from './speed/targets.ts';
@@ -29,7 +29,7 @@ const help = `Usage: npm run bench [-- options]
 Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic, and
 with a plain handler that does the same for a read in one file: about three minutes. With the peers also with servers
 that one could use instead: fastify and express with SQLite; fastify, hono, polka and Go in memory: about fifteen
-minutes, and the first run installs them. bench/peers/ shows how each is set up. Judge by the ratios of user CPU per
+minutes, and the first run installs them. peers/ shows how each is set up. Judge by the ratios of user CPU per
 request: requests per second vary with the load of the machine.
 
   --processes N
@@ -41,8 +41,8 @@ request: requests per second vary with the load of the machine.
 ${helpEnd('speed')} The peers: peers.json.
 `;
 
-await runCommand('bench', async () => {
-  const given = readFlags(process.argv.slice(2), flags);
+await runBench('bench', async () => {
+  const { values: given } = parseFlags({ options: flags });
   if (given.help === true) return void process.stdout.write(help);
   const processes = integer('--processes', given.processes, 1, 100);
   const settings = given.quick ? quickRun : { ...thoroughRun, processes };

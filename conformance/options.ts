@@ -1,6 +1,6 @@
 /** The command line of the kit: flags and environment become options, or an error of one line. */
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { isBundle } from '../harness/bundle.ts';
 import { plans, type Plan } from './client/pacing.ts';
 import { isNamed, requirements, requirementsNamed, type RequirementId } from './requirements/requirements.ts';
@@ -104,15 +104,7 @@ export function readOptions(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Options | 'help' | { readonly list: readonly RequirementId[] } {
-  let given;
-  try {
-    given = parseArgs({ args: [...args], options: flags, allowPositionals: false }).values;
-  } catch (error) {
-    // The first sentence of Node's message names the flag; the rest is advice.
-    throw new UsageError(
-      `${(error as Error).message.split(/\. |\n/)[0]!.replace(/\.$/, '')}; --help shows all options`,
-    );
-  }
+  const { values: given } = parseFlags({ args: [...args], options: flags });
   if (given.help === true) return 'help';
   const only = (given.only ?? '').split(',').filter((id) => id !== '');
   for (const prefix of only) {
@@ -170,6 +162,30 @@ export function readOptions(
     ...(given.report !== undefined && { report: fileOf(given.report) }),
     ...(given.compare !== undefined && { compare: fileOf(given.compare) }),
   };
+}
+
+/**
+ * Parses a command line: by default that of this process, without positional arguments.
+ *
+ * @throws UsageError that names the flag
+ */
+export function parseFlags<T extends ParseArgsConfig>(config: T) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    // The first sentence of Node's message names the flag; the rest is advice.
+    const [first = ''] = (error as Error).message.split(/\. |\n/);
+    throw new UsageError(`${first.replace(/\.$/, '')}; --help shows all options`);
+  }
+}
+
+/** Makes errors of the file system name the flag. */
+export function withFlag<T>(flag: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new UsageError(`${flag} ${(error as Error).message}`);
+  }
 }
 
 /** Whether the server is on this machine. */

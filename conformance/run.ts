@@ -6,7 +6,7 @@ import { NotStarted } from '../harness/program.ts';
 import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { openSession } from './open-session.ts';
-import { help, readOptions, UsageError, type Options } from './options.ts';
+import { help, readOptions, UsageError, withFlag, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
 import { compare } from './report/compare.ts';
 import { makeWritable } from './report/folder.ts';
@@ -14,13 +14,10 @@ import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
 import { readReport } from './report/read.ts';
 import type { Report } from './report/report.ts';
-import { comparisonText, resultLine, sectionLine, summaryText } from './report/terminal.ts';
+import { comparisonText, resultLine, screen, sectionLine, summaryText } from './report/terminal.ts';
 import { count, duration } from './report/words.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
 import { Untestable, type Session } from './session/session.ts';
-
-const colour = process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined;
-const columns = process.stdout.columns ?? 120;
 
 /** Waits, and shows the reason: a countdown on a terminal, otherwise one line. */
 async function wait(ms: number, reason: string): Promise<void> {
@@ -63,15 +60,6 @@ function prefaceText(session: Session): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Wraps errors of the file system, so that they name the flag. */
-function withFlag<T>(flag: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    throw new UsageError(`${flag} ${(error as Error).message}`);
-  }
-}
-
 function writeReports(folder: string, report: Report, earlier: Report | undefined): void {
   writeFileSync(join(folder, 'report.html'), reportHtml(report, earlier && compare(earlier, report)));
   writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
@@ -88,14 +76,14 @@ async function main(options: Options): Promise<number> {
   try {
     console.log(prefaceText(session));
     await runChecks(session, {
-      group: (title) => console.log(sectionLine(title, { colour })),
-      result: (result) => console.log(resultLine(result, { colour })),
+      group: (title) => console.log(sectionLine(title, screen)),
+      result: (result) => console.log(resultLine(result, screen)),
     });
   } finally {
     await close();
   }
   const report = buildReport(session);
-  console.log(`\n${summaryText(report, { colour, columns })}`);
+  console.log(`\n${summaryText(report, screen)}`);
   if (earlier) console.log(`\n${comparisonText(compare(earlier, report))}`);
   if (folder !== undefined) {
     withFlag(`--report ${folder}:`, () => writeReports(folder, report, earlier || undefined));

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '../measure/client.ts';
+import type { LoadClient } from '../measure/client.ts';
 import { filledFolder, type OwnServer } from '../measure/own-server.ts';
 
 /** The longest delay of the event loop, and the longest time from a request to its response, in milliseconds. */
@@ -40,7 +40,7 @@ export async function folderBeforeSnapshot(animals: number): Promise<readonly [f
  * Returns the longest delay of the event loop of a fresh server on a copy of that folder while it writes a snapshot and
  * receives no request, except the few creates at its beginning. Closes the client.
  */
-export async function measureSnapshotAlone({ folder, process }: OwnServer, client: Client): Promise<number> {
+export async function measureSnapshotAlone({ folder, process }: OwnServer, client: LoadClient): Promise<number> {
   const inode = (): number => statSync(join(folder, 'pets.json')).ino;
   const before = inode();
   await client.send(firstCreates);
@@ -55,7 +55,7 @@ export async function measureSnapshotAlone({ folder, process }: OwnServer, clien
 }
 
 /** Measures one snapshot of a fresh server on a copy of that folder, with a client that creates. Closes the client. */
-export async function measureSnapshot({ folder, process }: OwnServer, client: Client): Promise<Snapshot> {
+export async function measureSnapshot({ folder, process }: OwnServer, client: LoadClient): Promise<Snapshot> {
   const snapshots = new Set<number>();
   const measure = async (): Promise<Period> => {
     await process.usage('watch');

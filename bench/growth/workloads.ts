@@ -3,9 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { animal } from '../measure/animal.mjs';
 import type { LoadRequest } from '../measure/client.ts';
 import { pathOf, petsOn, type PageQuery } from '../measure/pages.ts';
-import type { randomIntegers } from '../measure/random.ts';
-
-type Random = ReturnType<typeof randomIntegers>;
+import type { Random } from '../measure/random.ts';
 
 /** Makes a random request to a server that began with animals 1 to `animals`. */
 type Make = (random: Random, animals: number) => LoadRequest;

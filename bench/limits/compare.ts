@@ -1,5 +1,6 @@
 /** Compares a run with an earlier limits.json: of the same server at two times, or of two servers. */
 import { directionOf, directionTitles, type Direction } from '../../conformance/report/compare.ts';
+import { block, blocksText } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { dateText, grouped, verdicts } from '../../conformance/report/words.ts';
 import type { LimitsReport } from './report.ts';
@@ -53,15 +54,11 @@ export function comparisonText(before: Earlier, now: Earlier): string {
     const ratio = was === undefined || is === undefined || was === 0 ? '' : `×${(is / was).toFixed(2)}`;
     return `  ${name.padEnd(40)} ${valueText(was)} → ${valueText(is)}   ${ratio}`.trimEnd();
   });
-  return [
+  return blocksText([
     [`Before  ${side(before)}`, `Now     ${side(now)}`],
     ...(['worse', 'better', 'other'] as const).map(verdictsOf),
     block('Metrics that differ', rows),
-  ].filter((lines) => lines.length > 0).map((lines) => lines.map((line) => visible(line)).join('\n')).join('\n\n');
-}
-
-function block(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [title, ...lines];
+  ]);
 }
 
 function valueText(value: number | undefined): string {

@@ -13,7 +13,7 @@ import type { Key, Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';
 import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } from './responses.ts';
 import type { Settings } from './settings.ts';
-import { windowsOf, wrongReset, type Windows } from './windows.ts';
+import { windowKindOf, wrongReset, type WindowKind } from './windows.ts';
 
 /** A demand is not met, and nothing else can be measured. */
 export class DemandNotMet extends Error {
@@ -207,9 +207,9 @@ export class ScenarioContext {
    * The kind of a key's windows, from the first response of a window and later ones. `fresh` waits for a window that
    * lasts long enough: if the window is shorter, its Reset is that of a token bucket, which is soon full again.
    */
-  windowsFrom(fresh: Read, later: readonly Response[]): Windows {
+  windowKindFrom(fresh: Read, later: readonly Response[]): WindowKind {
     const leftMs = fresh.reading.reset * 1_000 - this.client.serverTime(fresh.receivedAt);
-    return leftMs < minLeftMs ? 'move' : windowsOf([fresh, ...later]);
+    return leftMs < minLeftMs ? 'move' : windowKindOf([fresh, ...later]);
   }
 
   /** Whether a response was the first of a window that lasts long enough. */

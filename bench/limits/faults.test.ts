@@ -5,7 +5,7 @@ import { variants } from '../../conformance/mutants/variants.ts';
 import { fakeClock, start } from '../../conformance/testing/responses.ts';
 import { setHeader } from '../../conformance/mutants/table/changes.ts';
 import {
-  base, type Exchange, type Hooks, type MutantResponse as Answer,
+  base, type Exchange, type Hooks, type MutantResponse,
 } from '../../conformance/mutants/server/hooks.ts';
 import type { ScenarioName } from './settings.ts';
 import { slownessOf } from './scenarios/floods.ts';
@@ -30,21 +30,21 @@ function noted({ now, world }: Exchange): number {
 }
 
 /** Changes the Reset of a response. */
-function withReset(answer: Answer, reset: (reset: number) => number): Answer {
-  const [, text] = answer.headers.find(([name]) => name === 'X-RateLimit-Reset')!;
-  setHeader(answer, 'X-RateLimit-Reset', String(reset(Number(text))));
-  return answer;
+function withReset(sent: MutantResponse, reset: (reset: number) => number): MutantResponse {
+  const [, text] = sent.headers.find(([name]) => name === 'X-RateLimit-Reset')!;
+  setHeader(sent, 'X-RateLimit-Reset', String(reset(Number(text))));
+  return sent;
 }
 
 /** Changes the status of some responses. */
-function changed(status: number, which: (answer: Answer) => boolean): Partial<Hooks> {
-  return { response: (answer) => (which(answer) ? Object.assign(answer, { status }) : answer) };
+function changed(status: number, which: (sent: MutantResponse) => boolean): Partial<Hooks> {
+  return { response: (sent) => (which(sent) ? Object.assign(sent, { status }) : sent) };
 }
 
 /** Removes the three headers from responses with a status, and returns whether it did. */
-function bare(status: number, answer: Answer): boolean {
-  if (answer.status === status) answer.headers = answer.headers.filter(([name]) => !name.startsWith('X-RateLimit'));
-  return answer.status === status;
+function bare(status: number, sent: MutantResponse): boolean {
+  if (sent.status === status) sent.headers = sent.headers.filter(([name]) => !name.startsWith('X-RateLimit'));
+  return sent.status === status;
 }
 
 const windowsFromFirst = variants.find(({ id }) => id === 'first request')!.hooks.left!;
@@ -70,33 +70,33 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     ['recovery', 'retry-after-then-refused', /a client that waited for Retry-After .* got 429/],
     [
       'exact',
-      changed(500, (answer) => bare(429, answer)),
+      changed(500, (sent) => bare(429, sent)),
       /1 × 500, but only .*; 1 × 500 without the X-RateLimit headers/,
     ],
     [
       'exact',
-      changed(429, (answer) => bare(429, answer)),
+      changed(429, (sent) => bare(429, sent)),
       /^1 × 429 without the X-RateLimit headers, which every response carries$/,
     ],
-    ['boundary', changed(200, (answer) => bare(200, answer)), /^1 × 200 without the X-RateLimit headers/],
+    ['boundary', changed(200, (sent) => bare(200, sent)), /^1 × 200 without the X-RateLimit headers/],
     [
       'boundary',
-      { response: (answer) => withReset(answer, (reset) => reset * 1_000) },
+      { response: (sent) => withReset(sent, (reset) => reset * 1_000) },
       /^X-RateLimit-Reset is \d{13}, which is not a Unix/,
     ],
     [
       'exact',
-      { response: (answer) => withReset(answer, () => 40) },
+      { response: (sent) => withReset(sent, () => 40) },
       /^X-RateLimit-Reset is 40, which is not a Unix timestamp$/,
     ],
     [
       'boundary',
-      { response: (answer) => withReset(answer, (reset) => reset - 70) },
+      { response: (sent) => withReset(sent, (reset) => reset - 70) },
       /^X-RateLimit-Reset was \d+ s in the past/,
     ],
     [
       'boundary',
-      { response: (answer) => withReset(answer, (reset) => reset - 20) },
+      { response: (sent) => withReset(sent, (reset) => reset - 20) },
       /^nothing was admitted after the server's own Reset$/,
     ],
     ['refusal', 'limits-never', /^61 requests were admitted, .* remained: getPet, listOrders; 60 .*: createPet$/],
@@ -113,7 +113,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     ['refusal', 'limits-budget-per-operation', /^61 requests were admitted, .* remained: getPet, listOrders; /],
     [
       'strangers',
-      { response: (answer) => (bare(401, answer), answer) },
+      { response: (sent) => (bare(401, sent), sent) },
       /^100 × 401 without the X-RateLimit headers, which every response carries$/,
     ],
     ['exact', slidingLog(61), /^59 requests were admitted, but only 58 remained/],
@@ -130,7 +130,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
 
   test('a Reset that goes back and forth is a failure, not a window that moves', async (t) => {
     const fault: Partial<Hooks> = {
-      response: (answer, { world }) => withReset(answer, (reset) => reset + (world.requests % 3)),
+      response: (sent, { world }) => withReset(sent, (reset) => reset + (world.requests % 3)),
     };
     for (const [name, connections] of [
       ['exact', 1],
@@ -154,7 +154,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
   test('a Reset that is sometimes rounded up, or from some time on: the window is fixed', async (t) => {
     for (const up of [(nth: number) => nth % 2, (nth: number) => (nth > 20 ? 1 : 0)]) {
       const fault: Partial<Hooks> = {
-        response: (answer, { world }) => withReset(answer, (reset) => reset + up(world.requests)),
+        response: (sent, { world }) => withReset(sent, (reset) => reset + up(world.requests)),
       };
       const result = await resultOf(t, 'exact', { fault, settings: { connections: 1 } });
       assert.deepEqual([result.verdict, result.figures['windows']], ['passed', 'fixed'], textOf([result]));
@@ -257,7 +257,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       assert.equal(right.verdict, 'passed', textOf([right]));
       const named: Partial<Hooks> = {
         left: windowsFromFirst,
-        response: (answer, { now }) => withReset(answer, () => Math.floor(now / minuteMs + 1) * 60),
+        response: (sent, { now }) => withReset(sent, () => Math.floor(now / minuteMs + 1) * 60),
       };
       const wrong = await resultOf(t, 'boundary', { fault: named, clock: clock() });
       assert.deepEqual(
@@ -294,8 +294,8 @@ describe('servers with a fault', { concurrency: 4 }, () => {
 
   test('neighbour: an invalid second key is reported as such, and the run waits for no window', async (t) => {
     const invalid: Partial<Hooks> = {
-      response: (answer, { authorization }) =>
-        authorization.includes(quietSecret) ? Object.assign(answer, { status: 401 }) : answer,
+      response: (sent, { authorization }) =>
+        authorization.includes(quietSecret) ? Object.assign(sent, { status: 401 }) : sent,
     };
     const result = await resultOf(t, 'neighbour', { fault: invalid });
     assert.deepEqual(

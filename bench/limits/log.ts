@@ -3,7 +3,7 @@ import type { LimitsClient } from './client.ts';
 import type { Border, Counts, Second } from './report.ts';
 import { isAdmitted, isRefused, type Response } from './responses.ts';
 import type { ScenarioName } from './settings.ts';
-import { windowsOf } from './windows.ts';
+import { windowKindOf } from './windows.ts';
 
 export interface Entry {
   readonly scenario: ScenarioName;
@@ -54,7 +54,7 @@ export function bordersOf(
   const resets = [...new Set(log.map(({ scenario }) => scenario))].flatMap((name) => {
     const driven = log.filter(({ scenario, role }) => scenario === name && role === 'driven');
     const admitted = driven.map(({ response }) => response).filter(isAdmitted);
-    return windowsOf(admitted) === 'fixed' ? admitted.flatMap(({ reading }) => reading?.reset ?? []) : [];
+    return windowKindOf(admitted) === 'fixed' ? admitted.flatMap(({ reading }) => reading?.reset ?? []) : [];
   });
   return [...new Set(resets)]
     .sort((one, other) => one - other)

@@ -1,9 +1,7 @@
 /** The command line of the limits bench: turns flags and environment into options, or into an error of one line. */
-import { parseArgs } from 'node:util';
-import { baseUrlOf, integer, isLoopback, oneOf, UsageError } from '../../conformance/options.ts';
+import { baseUrlOf, integer, isLoopback, oneOf, parseFlags, UsageError } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
-import { flagError } from '../measure/command.ts';
 import { scenarios } from './scenarios.ts';
 import {
   operations, scenarioNames, thresholds, type ScenarioName, type Settings, type Threshold, type Thresholds,
@@ -98,7 +96,7 @@ const flags = {
  * @throws UsageError that names the flag and the rule
  */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): Options | 'help' {
-  const { values: given, positionals } = parse(args);
+  const { values: given, positionals } = parseFlags({ args: [...args], options: flags, allowPositionals: true });
   if (given.help === true) return 'help';
   const baseUrlText = given['base-url'] ?? (environment['BASE_URL'] || undefined);
   const apiKey = given['api-key'] ?? (environment['API_KEY'] || undefined);
@@ -150,14 +148,6 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     ...(given.report !== undefined && { report: given.report }),
     ...(given.compare !== undefined && { compare: given.compare }),
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: flags, allowPositionals: true });
-  } catch (error) {
-    throw flagError(error);
-  }
 }
 
 /** The keys in flags and environment, whether or not the rest of them is valid. */

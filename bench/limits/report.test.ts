@@ -8,7 +8,7 @@ import { limitsJunit } from './junit.ts';
 import { givenKeys } from './keys.ts';
 import { bordersOf, secondsOf } from './log.ts';
 import type { LimitsReport, ScenarioResult, Second } from './report.ts';
-import { Interrupted } from './run.ts';
+import { Interrupted } from './run-scenarios.ts';
 import { prefaceText, resultText, verdictText } from './terminal.ts';
 import {
   about, mainSecret, quietSecret, reportOf, response, runAgainst, silent, usualSettings,

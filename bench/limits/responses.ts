@@ -2,7 +2,7 @@
  * A response as the bench uses it: its status, its rate limit headers, when it was received, and its latency.
  */
 import type { Response as KitResponse } from '../../conformance/client/response.ts';
-import { retryAfterMs } from '../../conformance/client/windows.ts';
+import { retryAfterMs } from '../../conformance/client/limit-readings.ts';
 import { grouped } from '../../conformance/report/words.ts';
 
 /** The three headers that every response carries. */

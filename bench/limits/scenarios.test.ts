@@ -181,7 +181,7 @@ describe('what makes a verdict impossible', () => {
   });
 
   test('a server that closes every connection: all but its latencies can be judged', async (t) => {
-    const fault: Partial<Hooks> = { response: (answer) => (answer.headers.push(['Connection', 'close']), answer) };
+    const fault: Partial<Hooks> = { response: (sent) => (sent.headers.push(['Connection', 'close']), sent) };
     const report = await reportOf(t, { fault, names: ['exact', 'refusal', 'strangers', 'boundary'] });
     assert.deepEqual(
       [report.totals.passed, report.scenarios.map(({ reason }) => reason).join('')],

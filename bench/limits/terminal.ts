@@ -1,19 +1,13 @@
 /** The output of a run: what it will send, the result of each scenario as it ends, and the verdict. */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
-import { painter, wrapped } from '../../conformance/report/terminal.ts';
+import { painter, wrapped, type Screen } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { count, duration, grouped, signs, verdicts } from '../../conformance/report/words.ts';
 import { wholeSeconds } from './progress.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles, type Latency } from './responses.ts';
-import type { Estimate } from './run.ts';
+import type { Estimate } from './run-scenarios.ts';
 import type { Settings } from './settings.ts';
-
-/** How to print: whether in colour, and in how many columns. */
-export interface Screen {
-  readonly colour: boolean;
-  readonly columns: number;
-}
 
 /** What the key may send, if it was promised. */
 export function promisedText({ promised }: Settings): string {

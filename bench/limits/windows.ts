@@ -1,5 +1,5 @@
 /** What responses show about a key's windows. */
-import { isSameReset, windowMoves } from '../../conformance/client/windows.ts';
+import { isSameReset, windowMoves } from '../../conformance/client/limit-readings.ts';
 import type { LimitsClient } from './client.ts';
 import { isAdmitted, type Read, type Response } from './responses.ts';
 
@@ -10,7 +10,7 @@ const roundingS = 1;
  * The windows of a key are fixed; they move if Reset became later before it had passed; or they are unsteady if Reset
  * became earlier while requests remained, so that it cannot be when the limit resets.
  */
-export type Windows = 'fixed' | 'move' | 'unsteady';
+export type WindowKind = 'fixed' | 'move' | 'unsteady';
 
 export const unsteady = 'X-RateLimit-Reset went back while requests remained: it cannot be when the limit resets';
 
@@ -18,7 +18,7 @@ export const unsteady = 'X-RateLimit-Reset went back while requests remained: it
  * The kind of window that responses show. Those after which nothing remains are ignored: their Reset may be when the
  * next request is available, instead of the whole limit.
  */
-export function windowsOf(responses: readonly Response[]): Windows {
+export function windowKindOf(responses: readonly Response[]): WindowKind {
   const [anchors, highest] = [new Map<number, Read>(), new Map<number, Read>()];
   const inOrder: Read[] = [];
   let back = 0;

@@ -1,7 +1,6 @@
 /** What the benches share whose figures have an upper bound: their flags, their output, and exit code 1 beyond it. */
-import {
-  helpEnd, machine, machineLine, quickNote, readFlags, resultsFile, runCommand, writeResults,
-} from './command.ts';
+import { parseFlags } from '../../conformance/options.ts';
+import { helpEnd, machine, machineLine, quickNote, resultsFile, runBench, writeResults } from './command.ts';
 import { endProgress } from './progress.ts';
 
 const flags = {
@@ -36,8 +35,8 @@ export interface Findings {
 /** Runs a bench to the end of this process. */
 export async function runBounded({ name, about, quick, exitCode, pins, measure }: BoundedBench): Promise<never> {
   const script = `bench:${name}`;
-  return runCommand(script, async () => {
-    const { quick: isQuick, help } = readFlags(process.argv.slice(2), flags);
+  return runBench(script, async () => {
+    const { quick: isQuick, help } = parseFlags({ options: flags }).values;
     if (help === true) {
       const end = helpEnd(name).replace('Exit code: 0 it was measured', `Exit code: ${exitCode}`);
       const text = `Usage: npm run ${script} [-- --quick]\n\n${about}\n\n  --quick   ${quick}\n  --help\n\n${end}\n`;

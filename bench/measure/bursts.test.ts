@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { measureBursts } from './bursts.ts';
-import type { Client } from './client.ts';
+import type { LoadClient } from './client.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** A server whose CPU time grows with each burst by the next of `costs`, a quarter of it for the system. */
@@ -16,7 +16,7 @@ function serverOf(costs: readonly number[], onBurst = (_requests: number): void 
   };
   const usage = async () => ({ user, system, resident: 0 });
   const during = <T>(task: Promise<T>) => task;
-  return { process: { usage, during } as unknown as ServerProcess, client: { send } as unknown as Client };
+  return { process: { usage, during } as unknown as ServerProcess, client: { send } as unknown as LoadClient };
 }
 
 it('bursts alternate between the servers, and none follows itself', async () => {

@@ -2,7 +2,7 @@
  * Bursts: a few hundred requests to one server, then as many to the next one, again and again. All servers run at the
  * same time, so what else the machine does affects each of them, and the bursts that it disturbed least are compared.
  */
-import type { Client } from './client.ts';
+import type { LoadClient } from './client.ts';
 import { quantile } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -44,7 +44,7 @@ const percentile = 0.1;
  * @throws WrongResponse
  */
 export async function measureBursts(
-  servers: readonly { readonly process: ServerProcess; readonly client: Client }[], bursts: Bursts,
+  servers: readonly { readonly process: ServerProcess; readonly client: LoadClient }[], bursts: Bursts,
 ): Promise<readonly BurstSample[]> {
   const measured = servers.map((server) => ({ ...server, costs: [] as Cost[] }));
   for (let round = 0; round < bursts.warmUp + bursts.counted; round++) {

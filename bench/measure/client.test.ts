@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Owner } from '../../harness/owner.ts';
 import { scriptedServer } from '../../harness/proxy.ts';
-import { Client, type LoadRequest } from './client.ts';
+import { LoadClient, type LoadRequest } from './client.ts';
 
 type Respond = (response: ServerResponse, nth: number) => void;
 
@@ -16,7 +16,7 @@ const respondWith =
 /** A server with these responses, all requests that it received, and a client of it. */
 async function serve(t: Owner, respond: Respond, connections: number, requests: readonly LoadRequest[] = [get]) {
   const server = await scriptedServer(t, (_, response) => respond(response, server.received.length));
-  const client = new Client(server.baseUrl, requests, connections);
+  const client = new LoadClient(server.baseUrl, requests, connections);
   t.after(() => client.close());
   return { client, seen: server.received };
 }

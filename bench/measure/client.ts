@@ -26,7 +26,7 @@ export interface Sent {
   readonly latencies: readonly number[];
 }
 
-export class Client {
+export class LoadClient {
   readonly #messages: readonly Message[];
   readonly #port: number;
   readonly #count: number;

@@ -1,9 +1,8 @@
-/** What the speed and growth benches share as commands: flags, the machine, the results file, and the exit code. */
+/** What the speed and growth benches share as commands: the machine, the results file, and the exit code. */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from '../../conformance/options.ts';
 import { makeWritable } from '../../conformance/report/folder.ts';
 import { exitOnSignals } from '../../harness/owner.ts';
@@ -59,25 +58,6 @@ export const quickRun: Thoroughness = { processes: 1, seconds: 0.05, warmUp: { r
 export const quickNote = 'A quick run: its figures only show that the bench works.';
 
 /**
- * Parses flags.
- *
- * @throws UsageError that names the flag
- */
-export function readFlags<T extends NonNullable<ParseArgsConfig['options']>>(args: readonly string[], options: T) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    throw flagError(error);
-  }
-}
-
-/** An error of `parseArgs` as one line: Node's message names the flag in its first sentence. */
-export function flagError(error: unknown): UsageError {
-  const [first = ''] = (error as Error).message.split(/\. |\n/);
-  return new UsageError(`${first.replace(/\.$/, '')}; --help shows all options`);
-}
-
-/**
  * The path of NAME.json in bench/results/, or in the folder BENCH_RESULTS. The folder is created before a long run.
  *
  * @throws UsageError if it cannot be written to
@@ -106,7 +86,7 @@ Exit code: 0 it was measured, 2 it could not be measured.`;
 }
 
 /** Runs a bench to the end of this process. The exit code is `process.exitCode` or 0 if it was measured, and 2 if not. */
-export async function runCommand(script: string, work: () => Promise<void>): Promise<never> {
+export async function runBench(script: string, work: () => Promise<void>): Promise<never> {
   exitOnSignals();
   try {
     await work();

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Client } from './client.ts';
+import type { LoadClient } from './client.ts';
 import { quantile, warmUp } from './load.ts';
 
 it('a server is warmed up by a number of requests', async () => {
   const sent: number[] = [];
   const send = async (requests: number) => (sent.push(requests), { requests, seconds: requests / 400, latencies: [] });
-  const client = { send } as unknown as Client;
+  const client = { send } as unknown as LoadClient;
   const perSecond = await warmUp(client, { seconds: 1, warmUp: { requests: 600, seconds: 1e6 } });
   assert.deepEqual([perSecond, sent], [400, [100, 200, 200, 100]]);
 });

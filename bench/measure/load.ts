@@ -1,5 +1,5 @@
 /** The figures of a server under a load: a number of connections, each with one request at a time. */
-import type { Client } from './client.ts';
+import type { LoadClient } from './client.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** The number of requests. */
@@ -28,7 +28,7 @@ export interface Sample {
 }
 
 /** Sends requests until the server is warm. Returns how many it responds to per second. */
-export async function warmUp(client: Client, { warmUp: { requests, seconds } }: Duration): Promise<number> {
+export async function warmUp(client: LoadClient, { warmUp: { requests, seconds } }: Duration): Promise<number> {
   const startedAt = performance.now();
   let perSecond = 0;
   for (let sent = 0; sent < requests && performance.now() - startedAt < seconds * 1000;) {
@@ -45,7 +45,7 @@ export async function warmUp(client: Client, { warmUp: { requests, seconds } }: 
  *
  * @throws WrongResponse
  */
-export async function measureLoad(server: ServerProcess, client: Client, amount: number): Promise<Sample> {
+export async function measureLoad(server: ServerProcess, client: LoadClient, amount: number): Promise<Sample> {
   const before = await server.usage();
   const { requests, seconds, latencies } = await client.send(amount);
   const { user, system, resident } = await server.usage();

@@ -1,8 +1,8 @@
-/**
- * Returns a function that returns random integers from `min` to `max`, in each run the same ones: a linear congruential
- * generator with the constants of Numerical Recipes.
- */
-export function randomIntegers(seed: number): (min: number, max: number) => number {
+/** Returns a random integer from `min` to `max`. */
+export type Random = (min: number, max: number) => number;
+
+/** In each run the same integers: a linear congruential generator with the constants of Numerical Recipes. */
+export function randomIntegers(seed: number): Random {
   let state = seed;
   return (min, max) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

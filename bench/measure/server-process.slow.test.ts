@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { NotStarted } from '../../harness/program.ts';
-import { Client } from './client.ts';
+import { LoadClient } from './client.ts';
 import { nodeCommand, ServerProcess } from './server-process.ts';
 
 const baseline = fileURLToPath(new URL('../speed/baseline.mjs', import.meta.url));
@@ -17,8 +17,8 @@ function responses(t: TestContext, text = '[{"method":"GET","path":"/","status":
   return { BENCH_RESPONSES: file };
 }
 
-const clientOf = ({ address }: ServerProcess): Client =>
-  new Client(address, [{ method: 'GET', path: '/', headers: {}, status: 200, isRight: () => true }], 2);
+const clientOf = ({ address }: ServerProcess): LoadClient =>
+  new LoadClient(address, [{ method: 'GET', path: '/', headers: {}, status: 200, isRight: () => true }], 2);
 
 describe('a server process', () => {
   it('reports what it has used, and that it has ended', async (t) => {

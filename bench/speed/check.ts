@@ -1,8 +1,8 @@
 /** Measures targets. Every response must be right: otherwise the figures would be worthless. */
 import { measureBursts, type Bursts, type BurstSample } from '../measure/bursts.ts';
-import { Client } from '../measure/client.ts';
+import { LoadClient } from '../measure/client.ts';
 import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
-import { requestsOf, responsesTo, type Created, type Session } from './session.ts';
+import { requestsOf, responsesTo, type Created, type RunningTarget } from './running-target.ts';
 import type { Workload } from './workloads.ts';
 
 /** How many of the animals that a target has created are read back. */
@@ -13,16 +13,16 @@ const samples = 50;
  *
  * @throws Error that states which response was wrong, or how the target ended
  */
-export async function measureTarget(session: Session, workload: Workload, duration: Duration): Promise<Sample> {
+export async function measureTarget(target: RunningTarget, workload: Workload, duration: Duration): Promise<Sample> {
   try {
-    return await session.process.during(withClients([session], workload, async ([client]) => {
+    return await target.process.during(withClients([target], workload, async ([client]) => {
       const perSecond = await warmUp(client!, duration);
       // The first tenth of the latencies is excluded, so each connection sends several requests.
       const amount = Math.max(3 * workload.connections, Math.round(perSecond * duration.seconds));
-      return measureLoad(session.process, client!, amount);
+      return measureLoad(target.process, client!, amount);
     }));
   } finally {
-    await session.process.stop();
+    await target.process.stop();
   }
 }
 
@@ -32,13 +32,13 @@ export async function measureTarget(session: Session, workload: Workload, durati
  * @throws Error that states which response was wrong, or how a target ended
  */
 export async function measureTargets(
-  sessions: readonly Session[], workload: Workload, bursts: Bursts,
+  targets: readonly RunningTarget[], workload: Workload, bursts: Bursts,
 ): Promise<readonly BurstSample[]> {
   try {
-    return await withClients(sessions, workload, (clients) =>
-      measureBursts(sessions.map(({ process }, i) => ({ process, client: clients[i]! })), bursts));
+    return await withClients(targets, workload, (clients) =>
+      measureBursts(targets.map(({ process }, i) => ({ process, client: clients[i]! })), bursts));
   } finally {
-    for (const { process } of sessions) await process.stop();
+    for (const { process } of targets) await process.stop();
   }
 }
 
@@ -49,17 +49,17 @@ export async function measureTargets(
  * @throws Error that states which response was wrong
  */
 export async function withClients<T>(
-  sessions: readonly Session[], workload: Workload, task: (clients: readonly Client[]) => Promise<T>,
+  targets: readonly RunningTarget[], workload: Workload, task: (clients: readonly LoadClient[]) => Promise<T>,
 ): Promise<T> {
-  const opened = sessions.map((session) => {
+  const opened = targets.map((target) => {
     const created: Created = new Map();
-    const requests = requestsOf(session, workload, created);
-    return { session, created, client: new Client(session.baseUrl, requests, workload.connections) };
+    const requests = requestsOf(target, workload, created);
+    return { target, created, client: new LoadClient(target.baseUrl, requests, workload.connections) };
   });
   try {
-    for (const session of sessions) if (workload.key === 'spent') await responsesTo(session, workload, 1); // its day
+    for (const target of targets) if (workload.key === 'spent') await responsesTo(target, workload, 1); // its day
     const result = await task(opened.map(({ client }) => client));
-    for (const { session, created } of opened) await checkKept(session, created);
+    for (const { target, created } of opened) await checkKept(target, created);
     return result;
   } finally {
     for (const { client } of opened) client.close();
@@ -67,11 +67,11 @@ export async function withClients<T>(
 }
 
 /** Reads some of the animals back that a target has created. */
-async function checkKept(session: Session, created: Created): Promise<void> {
+async function checkKept(target: RunningTarget, created: Created): Promise<void> {
   if (created.size === 0) return;
   const all = [...created];
   const some = Array.from({ length: samples }, (_, i) => all[Math.floor((i * all.length) / samples)]!);
   const exchanges = some.map(([id, animal]) => ({ path: `/pets/${id}`, status: 200, expected: { id, ...animal } }));
   const read: Workload = { id: 'read', title: 'read', method: 'GET', connections: 1, key: 'full', exchanges };
-  await withClients([session], read, ([client]) => client!.send(samples));
+  await withClients([target], read, ([client]) => client!.send(samples));
 }

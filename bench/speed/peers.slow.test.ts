@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { animal } from '../measure/animal.mjs';
 import type { ServerProcess } from '../measure/server-process.ts';
-import { arePeersInstalled, peerVersions } from '../peers/install.ts';
+import { arePeersInstalled, peerVersions } from '../../peers/install.ts';
 import { withClients } from './check.ts';
-import { send } from './session.ts';
+import { send } from './running-target.ts';
 import { peerCommand, peers, startPeer } from './targets.ts';
 import { checkService } from './testing/service.ts';
 
 const skip =
-  !arePeersInstalled() && 'the peers are not installed for this Node: node --import tsx bench/peers/install.ts';
+  !arePeersInstalled() && 'the peers are not installed for this Node: node --import tsx peers/install.ts';
 
 describe('the peers', () => {
   it('that could not be installed are reported', async () => {
@@ -26,18 +26,18 @@ describe('the peers', () => {
 
   for (const { name, workloads, start } of peers(undefined)) {
     it(`${name} returns correct responses to its workloads`, { skip }, async (t) => {
-      let session;
+      let target;
       try {
-        session = await start(workloads[0]!);
+        target = await start(workloads[0]!);
       } catch (error) {
         if (!/no Go toolchain/.test((error as Error).message)) throw error;
         return t.skip((error as Error).message);
       }
       for (const workload of workloads) {
-        await withClients([session], workload, ([client]) => client!.send(workload.exchanges.length));
-        await checkService(session, workload);
+        await withClients([target], workload, ([client]) => client!.send(workload.exchanges.length));
+        await checkService(target, workload);
       }
-      await session.process.stop();
+      await target.process.stop();
     });
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withClients } from './check.ts';
-import { responsesTo, type Response } from './session.ts';
+import { responsesTo, type Response } from './running-target.ts';
 import { baseline, ours, ownTargets, plain } from './targets.ts';
 import { checkService } from './testing/service.ts';
 import { reads } from './workloads.ts';
@@ -14,10 +14,10 @@ describe('our own targets', async () => {
   for (const { name, workloads, start } of targets) {
     it(`${name} returns correct responses to its workloads`, async (t) => {
       for (const workload of workloads) {
-        const session = await start(workload);
-        t.after(() => session.process.stop());
-        await withClients([session], workload, ([client]) => client!.send(workload.exchanges.length));
-        if (name !== baseline) await checkService(session, workload);
+        const running = await start(workload);
+        t.after(() => running.process.stop());
+        await withClients([running], workload, ([client]) => client!.send(workload.exchanges.length));
+        if (name !== baseline) await checkService(running, workload);
       }
     });
   }
@@ -26,11 +26,11 @@ describe('our own targets', async () => {
     const about = ({ status, headers }: Response) =>
       ({ status, link: headers['link'], deprecation: headers['deprecation'], names: Object.keys(headers).toSorted() });
     for (const workload of reads) {
-      const sessions = await Promise.all([petstore, bare, plainHandler].map((target) => target!.start(workload)));
-      t.after(() => Promise.all(sessions.map(({ process }) => process.stop())));
-      const [right, recorded, same] = await Promise.all(sessions.map(async (session) => {
-        if (workload.key === 'spent') await responsesTo(session, workload, 1); // uses up its day
-        return responsesTo(session, workload, 50);
+      const running = await Promise.all([petstore, bare, plainHandler].map((target) => target!.start(workload)));
+      t.after(() => Promise.all(running.map(({ process }) => process.stop())));
+      const [right, recorded, same] = await Promise.all(running.map(async (one) => {
+        if (workload.key === 'spent') await responsesTo(one, workload, 1); // uses up its day
+        return responsesTo(one, workload, 50);
       }));
       for (const [i, response] of right!.entries()) {
         assert.deepEqual(about(recorded![i]!), about(response));

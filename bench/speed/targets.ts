@@ -1,4 +1,4 @@
-/** The targets that the speed bench compares: our own server, the baseline, and the peers of ../peers/. */
+/** The targets that the speed bench compares: our own server, the baseline, and the peers of ../../peers/. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -10,14 +10,14 @@ import { animal } from '../measure/animal.mjs';
 import type { KeyLimits } from '../measure/own-server.ts';
 import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from '../measure/own-server.ts';
 import { nodeCommand, ServerProcess } from '../measure/server-process.ts';
-import { responsesTo, type Response, type Session } from './session.ts';
+import { responsesTo, type Response, type RunningTarget } from './running-target.ts';
 import { animals, creates, list, reads, type Workload } from './workloads.ts';
 
 export interface Target {
   readonly name: string;
   readonly workloads: readonly Workload[];
   /** Starts a fresh process with the first animals. Rejects with the reason if that fails. */
-  readonly start: (workload: Workload) => Promise<Session>;
+  readonly start: (workload: Workload) => Promise<RunningTarget>;
   /** What the specification requires and the target cannot do. */
   readonly lacks?: string;
 }
@@ -32,7 +32,7 @@ export const baseline = 'node:http';
 /** What our server does for a read, in one file without any structure. */
 export const plain = 'plain handler';
 const baselinePath = fileURLToPath(new URL('baseline.mjs', import.meta.url));
-const peersFolder = new URL('../peers/', import.meta.url);
+const peersFolder = new URL('../../peers/', import.meta.url);
 
 /**
  * One request uses up this key. Its day is limited, not its minute: a ban would need as many refusals in a minute as
@@ -52,7 +52,7 @@ export async function ownTargets(
   const withObserved = isObserved ? Object.entries(observed) : [];
   const [folder] = await filledFolder(animals);
   const [key, spentKey] = [await makeLimitedKey(folder, unlimited), await makeLimitedKey(folder, onePerDay)];
-  const startOf = async (dist: string, ...flags: readonly string[]): Promise<Session> =>
+  const startOf = async (dist: string, ...flags: readonly string[]): Promise<RunningTarget> =>
     ({ ...(await startBuild(dist, copyOf(folder), ['--trust-proxy', '1', ...flags])), key, spentKey });
   const start = (...flags: readonly string[]) => startOf(distFolder, ...flags);
   const recordings = new Map<Workload, readonly Recorded[]>();
@@ -92,11 +92,11 @@ export interface Recorded extends Pick<Response, 'status' | 'body'> {
 }
 
 /** The responses of a target to a workload. */
-async function record(session: Session, workload: Workload): Promise<readonly Recorded[]> {
-  const { pathname } = new URL(session.baseUrl);
-  if (workload.key === 'spent') await responsesTo(session, workload, 1); // uses up its day
-  const responses = await responsesTo(session, workload);
-  await session.process.stop();
+async function record(target: RunningTarget, workload: Workload): Promise<readonly Recorded[]> {
+  const { pathname } = new URL(target.baseUrl);
+  if (workload.key === 'spent') await responsesTo(target, workload, 1); // uses up its day
+  const responses = await responsesTo(target, workload);
+  await target.process.stop();
   return responses.map((response, i) => ({
     ...{ method: workload.method, path: pathname + workload.exchanges[i]!.path },
     ...{ status: response.status, headers: headersOf(response), body: response.body },
@@ -115,33 +115,34 @@ export interface PeerKey extends KeyLimits {
 }
 
 /**
- * Starts a peer on a data folder, with `count` animals if it has none yet. See ../peers/contract.mjs for the variables.
+ * Starts a peer on a data folder, with `count` animals if it has none yet. See ../../peers/contract.mjs for the
+ * variables.
  */
 export function startPeer(
   command: readonly string[], folder: string, count: number, keys: readonly PeerKey[], store = '',
 ): Promise<ServerProcess> {
   const pets = join(folder, 'animals.json');
   writeFileSync(pets, JSON.stringify(Array.from({ length: count }, (_, i) => ({ id: i + 1, ...animal(i + 1) }))));
-  const env = { BENCH_DATA: folder, BENCH_PETS: pets, BENCH_KEYS: JSON.stringify(keys), BENCH_STORE: store };
-  return ServerProcess.start(command, { ...env, BENCH_TRUST_PROXY: '1' });
+  const env = { PEER_DATA: folder, PEER_PETS: pets, PEER_KEYS: JSON.stringify(keys), PEER_STORE: store };
+  return ServerProcess.start(command, env);
 }
 
 /** Starts a peer with the first animals and the keys of the bench. */
-async function startFilledPeer(command: readonly string[], store?: string): Promise<Session> {
+async function startFilledPeer(command: readonly string[], store?: string): Promise<RunningTarget> {
   const [key, spentKey] = ['key-that-is-never-refused', 'key-with-one-request-per-day'];
   const keys = [{ key, ...unlimited }, { key: spentKey, ...onePerDay }];
   const process = await startPeer(command, temporaryFolder(thisProcess), animals, keys, store);
   return { process, baseUrl: process.address, key, spentKey };
 }
 
-/** The command of a peer in ../peers/. */
+/** The command of a peer in ../../peers/. */
 export function peerCommand(file: string): readonly string[] {
   return nodeCommand(fileURLToPath(new URL(file, peersFolder)));
 }
 
 /** The alternatives to our server. `unusable`: why they could not be installed. */
 export function peers(unusable: string | undefined): readonly Target[] {
-  const start = (command: () => readonly string[], store?: string) => async (): Promise<Session> => {
+  const start = (command: () => readonly string[], store?: string) => async (): Promise<RunningTarget> => {
     if (unusable !== undefined) throw new NotStarted(unusable);
     return startFilledPeer(command(), store);
   };
@@ -150,7 +151,7 @@ export function peers(unusable: string | undefined): readonly Target[] {
   const lacks = `${windows}; bans; a categoryId beyond 2^53`;
   const durable = { workloads: [...reads, ...creates], lacks };
   const fastify = { ...durable, lacks: `${lacks}; X-RateLimit-Reset as a Unix timestamp (it is a number of seconds)` };
-  const inMemory = { workloads: reads, lacks: 'creates; bans' };
+  const inMemory = { workloads: reads, lacks: 'durable creates; bans' };
   return [
     { name: 'fastify + SQLite', ...fastify, start: node('fastify.mjs', 'sqlite') },
     { name: 'fastify + SQLite, group commit', ...fastify, start: node('fastify.mjs', 'sqlite-group') },

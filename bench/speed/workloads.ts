@@ -3,7 +3,7 @@
  */
 import { animal, type Animal } from '../measure/animal.mjs';
 import { pathOf, petsOn, type PageQuery } from '../measure/pages.ts';
-import { randomIntegers } from '../measure/random.ts';
+import { randomIntegers, type Random } from '../measure/random.ts';
 
 /** A request, and the response that every server must send. */
 export interface Exchange {
@@ -30,8 +30,6 @@ export interface Workload {
 
 /** The number of animals that each server starts with. */
 export const animals = 1_000;
-
-type Random = ReturnType<typeof randomIntegers>;
 
 /** Makes `count` exchanges, with random numbers that are the same in each run. */
 function make<T>(count: number, one: (random: Random, index: number) => T): readonly T[] {

@@ -14,7 +14,7 @@ import { longWindowMs } from '../client/pacing.ts';
 import type { Operation, Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { explainedMs, isSameReset, retryAfterMs, toleranceMs, windowMoves } from '../client/windows.ts';
+import { explainedMs, isSameReset, retryAfterMs, toleranceMs, windowMoves } from '../client/limit-readings.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 

@@ -4,7 +4,7 @@
  */
 import { longWindowMs } from '../client/pacing.ts';
 import { listPets } from '../client/requests.ts';
-import { dayMs, toleranceMs } from '../client/windows.ts';
+import { dayMs, toleranceMs } from '../client/limit-readings.ts';
 import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';

@@ -4,7 +4,7 @@
  */
 import { plans } from '../client/pacing.ts';
 import { listPets } from '../client/requests.ts';
-import { windowMoves } from '../client/windows.ts';
+import { windowMoves } from '../client/limit-readings.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import { exhaust } from './exhaust.ts';

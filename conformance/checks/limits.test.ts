@@ -1,7 +1,7 @@
 /** A Remaining that does not fall. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitReading } from '../client/windows.ts';
+import { limitReading } from '../client/limit-readings.ts';
 import { response, start } from '../testing/responses.ts';
 import { unchanged } from './limits.ts';
 

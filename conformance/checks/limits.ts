@@ -1,7 +1,7 @@
 /** Section 8: the rate limit headers, below the limit. */
 import { getPet, listOrders, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { clearMs, isClear, isSameReset, windowMoves, windowsOf, type LimitReading } from '../client/windows.ts';
+import { clearMs, isClear, isSameReset, windowMoves, windowsOf, type LimitReading } from '../client/limit-readings.ts';
 import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';

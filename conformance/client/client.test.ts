@@ -10,7 +10,7 @@ import { send, session } from '../testing/sessions.ts';
 import { NoResponse, NoRequestsLeft, Client } from './client.ts';
 import { bearer, nobody } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
-import { retryAfterMs } from './windows.ts';
+import { retryAfterMs } from './limit-readings.ts';
 
 const list = listPets(bearer(apiKey), { limit: 1 });
 

@@ -9,7 +9,7 @@ import { exchangeHttp, StaleConnection, TooSlow } from './http.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
-import { explainedMs, retryAfterMs } from './windows.ts';
+import { explainedMs, retryAfterMs } from './limit-readings.ts';
 
 /** The number of connections for requests that are sent at the same time. */
 const maxConnections = 64;

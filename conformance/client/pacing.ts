@@ -11,7 +11,7 @@
  * a minute. Headers that demand many more waits than their limit explains are ignored.
  */
 import type { Response } from './response.ts';
-import { dayMs, minuteMs, toleranceMs } from './windows.ts';
+import { dayMs, minuteMs, toleranceMs } from './limit-readings.ts';
 
 /** The plans of the specification (section 8), with the number of requests that they allow. */
 export const plans = {

@@ -29,6 +29,18 @@ import {
   unavailableText,
 } from './words.ts';
 
+/** How to print: whether in colour, and in how many columns. */
+export interface Screen {
+  readonly colour: boolean;
+  readonly columns: number;
+}
+
+/** The terminal of this process, or what it is redirected to. */
+export const screen: Screen = {
+  colour: process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined,
+  columns: process.stdout.columns ?? 120,
+};
+
 /** Gives a text a style, or returns it unchanged if there are no colours. */
 export type Paint = (style: keyof typeof styles, text: string) => string;
 
@@ -71,7 +83,7 @@ function endingOf({ verdict, judged, reason }: RequirementResult): string {
 }
 
 /** The end of a run: all failures, inconclusive requirements and observed gaps. The last line is the result. */
-export function summaryText(report: Report, options: { colour: boolean; columns: number }): string {
+export function summaryText(report: Report, options: Screen): string {
   const paint = painter(options.colour);
   const columns = Math.max(40, options.columns);
   const blocks = [
@@ -179,7 +191,7 @@ function lastLine(report: Report, paint: Paint): string {
 export function comparisonText(comparison: Comparison): string {
   const { before, now, onlyBefore, onlyNow } = comparison;
   const gaps = gapsByRuns(comparison);
-  const blocks = [
+  return blocksText([
     [`Before  ${sideText(before)}`, `Now     ${sideText(now)}`],
     ...(['worse', 'better', 'other'] as const).map((wanted) =>
       block(directionTitles[wanted], changedTo(comparison, wanted).flatMap(changeLines)),
@@ -189,14 +201,19 @@ export function comparisonText(comparison: Comparison): string {
     block('Gaps filled differently', gaps.both.flatMap(gapLines)),
     block('Gaps that only one of the two runs observed', gaps.one.map(gapLine)),
     isUnchanged(comparison) ? ['Nothing has changed.'] : [],
-  ];
+  ]);
+}
+
+/** The text of blocks of lines, with an empty line between them. Blocks without lines are left out. */
+export function blocksText(blocks: readonly (readonly string[])[]): string {
   return blocks
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.map((line) => visible(line)).join('\n'))
     .join('\n\n');
 }
 
-function block(title: string, lines: readonly string[]): readonly string[] {
+/** A block with a title, unless it has no lines. */
+export function block(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...lines];
 }
 

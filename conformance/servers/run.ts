@@ -1,8 +1,8 @@
 /**
- * `npm run test:servers`: runs the kit against the servers in this folder, and compares the requirements that fail with
- * those that README.md expects. Options of the kit can follow, for example `-- --exhaust --plan business`.
+ * `npm run test:servers`: runs the kit against servers of other frameworks (peers/), and compares the requirements that
+ * fail with those that README.md expects. Options of the kit can follow, for example `-- --exhaust --plan business`.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exitOnSignals, thisProcess } from '../../harness/owner.ts';
@@ -10,7 +10,6 @@ import { NotStarted, outputOf, Program } from '../../harness/program.ts';
 import type { Report } from '../report/report.ts';
 import { differences, expectedFailures } from './expected.ts';
 
-const folder = 'conformance/servers';
 /** Virtual environments, binaries and reports. */
 const built = 'build/servers';
 
@@ -19,35 +18,46 @@ const servers = [
     name: 'fastapi',
     install: [
       ['python3', '-m', 'venv', `${built}/venv`],
-      [`${built}/venv/bin/pip`, 'install', '--quiet', '-r', `${folder}/fastapi/requirements.txt`],
+      [`${built}/venv/bin/pip`, 'install', '--quiet', '-r', 'peers/fastapi/requirements.txt'],
     ],
-    start: [`${built}/venv/bin/python`, `${folder}/fastapi/server.py`],
+    start: [`${built}/venv/bin/python`, 'peers/fastapi/server.py'],
   },
   {
     name: 'go',
-    install: [['go', 'build', '-C', `${folder}/go`, '-o', `../../../${built}/petstore-go`]],
+    install: [['go', 'build', '-C', 'peers/go', '-o', `../../${built}/petstore-go`]],
     start: [`${built}/petstore-go`],
   },
   {
     name: 'fastify',
-    install: [['npm', 'ci', '--no-audit', '--no-fund', '--prefix', `${folder}/fastify`]],
-    start: [process.execPath, `${folder}/fastify/server.mjs`],
+    install: [[process.execPath, '--import', 'tsx', 'peers/install.ts']],
+    start: [process.execPath, 'peers/fastify.mjs'],
   },
 ] as const;
 
-const keys = { API_KEY: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', FREE_KEY: 'free_Xg5uJ8eRy1WfMk6tBv0DnSq9' };
+const [businessKey, freeKey] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'free_Xg5uJ8eRy1WfMk6tBv0DnSq9'];
+const noPets = `${built}/no-pets.json`;
+/** See peers/contract.mjs and peers/fastify.mjs. */
+const environment = {
+  PEER_KEYS: JSON.stringify([
+    { key: businessKey, perMinute: 1_000, perDay: 100_000 },
+    { key: freeKey, perMinute: 60, perDay: 1_000 },
+  ]),
+  PEER_PETS: noPets,
+  PEER_STORE: 'memory',
+  PEER_VALIDATION: 'default',
+};
 
 /** @returns how the failed requirements differ from the expected ones */
 async function test({ name, start }: (typeof servers)[number], options: readonly string[]): Promise<readonly string[]> {
-  const server = new Program(thisProcess, start, keys);
+  const server = new Program(thisProcess, start, environment);
   try {
     // uvicorn reports its address on stderr.
     const pattern = /(?:listening|running) on (http:\S+)/;
     const [, address] = await server.printed(pattern, name === 'fastapi' ? 'stderr' : 'stdout');
     const report = `${built}/report-${name}`;
     const command = [process.execPath, '--import', 'tsx', 'conformance/run.ts', '--report', report, ...options];
-    const environment = { API_KEY: keys.API_KEY, EXHAUST_KEY: keys.FREE_KEY, BASE_URL: `${address}/v1` };
-    const { code, stderr } = await new Program(thisProcess, command, environment).ended;
+    const target = { API_KEY: businessKey, EXHAUST_KEY: freeKey, BASE_URL: new URL('/v1', address).href };
+    const { code, stderr } = await new Program(thisProcess, command, target).ended;
     if (code !== 0 && code !== 1) return [`the kit ended with exit code ${code}: ${stderr.trimEnd()}`];
     const { requirements } = JSON.parse(readFileSync(join(report, 'report.json'), 'utf8')) as Report;
     return differences(expectedFailures(name), requirements);
@@ -59,6 +69,7 @@ async function test({ name, start }: (typeof servers)[number], options: readonly
 exitOnSignals();
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
 mkdirSync(built, { recursive: true });
+writeFileSync(noPets, '[]');
 let [tested, different] = [0, 0];
 for (const server of servers) {
   try {

@@ -5,7 +5,7 @@
 import { JsonObject } from '../client/json.ts';
 import { mayBeSameName, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 import type { Moment, Response } from '../client/response.ts';
-import { limitReading, type LimitReading } from '../client/windows.ts';
+import { limitReading, type LimitReading } from '../client/limit-readings.ts';
 
 /** The number of objects that are kept for observations, and the size of a body above which none of it is kept. */
 const maxObjects = 300;

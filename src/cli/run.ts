@@ -5,9 +5,9 @@ import { commands, options, type Flags } from './commands.ts';
 import { help } from './help.ts';
 import { printOutcome } from './outcome.ts';
 
-await runProgram(runCommand);
+await runProgram(main);
 
-async function runCommand(): Promise<void> {
+async function main(): Promise<void> {
   const { values: flags, positionals } = parseFlags({ options, allowPositionals: true });
   if (flags.help || process.argv.length === 2) return console.log(help);
   if (flags.version) return console.log(version());

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { Body } from './body.ts';
+import { RequestBody } from './request-body.ts';
 import { ListElement } from './list.ts';
 import { newRequestId } from './reply.ts';
 import { decodePath } from './url.ts';
@@ -34,7 +34,7 @@ export class Request {
   /** The size of the request line and the headers, without optional white space. */
   readonly headBytes: number;
   /** null if the message announces none, or an empty one (RFC 9112 section 6.3). */
-  readonly body: Body | null;
+  readonly body: RequestBody | null;
   readonly #message: IncomingMessage;
   readonly #headMemory: number;
 
@@ -65,7 +65,8 @@ export class Request {
     const hasBody = coding !== undefined || (length !== undefined && !/^0+$/.test(length));
     const isAwaited = httpVersion === '1.1' && continueExpectation.isIn(expect);
     const sendContinue = isAwaited ? () => response.writeContinue() : null;
-    this.body = hasBody ? new Body(message, coding === undefined ? Number(length) : null, sendContinue, onPiece) : null;
+    const declaredBytes = coding === undefined ? Number(length) : null;
+    this.body = hasBody ? new RequestBody(message, declaredBytes, sendContinue, onPiece) : null;
   }
 
   /** Whether the whole message has been received. */

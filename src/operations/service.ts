@@ -9,7 +9,7 @@ import { bearerToken } from '../keys/bearer.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Handler } from '../http/connection.ts';
 import { isJsonInUtf8 } from '../http/media-type.ts';
-import { emptyBody } from '../http/body.ts';
+import { emptyBody } from '../http/request-body.ts';
 import { errorReply, type About, type Reply } from '../http/reply.ts';
 import { ListElement } from '../http/list.ts';
 import { continueExpectation, type Request, type Sender } from '../http/request.ts';

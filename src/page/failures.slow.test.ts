@@ -24,18 +24,18 @@ test('says why the description cannot be shown, and what to do', options, async 
   let fault: (response: ProxiedResponse) => void | 'cut' = () => {};
   const { page, docs, problems } = await behindProxy(t, ({ url }, response) =>
     url === '/openapi.json' ? fault(response) : undefined);
-  const answer = (status: number, body: string) => (response: ProxiedResponse) => {
+  const respondWith = (status: number, body: string) => (response: ProxiedResponse) => {
     Object.assign(response, { status, body: Buffer.from(body), headers: [['location', 'http://127.0.0.1:9/login']] });
   };
   const checkProxy = 'Check the proxy in front of the server';
   const other = (error: string) => `it is not the description of this server (${error}). ${checkProxy}`;
   for (const [change, reason] of [
     [() => 'cut' as const, 'no response was received. Check that the server is running'],
-    [answer(503, '{}'), 'the status is 503 Service Unavailable. Wait until the server is ready'],
-    [answer(404, '{}'), `the status is 404 Not Found. ${checkProxy}`],
-    [answer(302, ''), `the response is a redirect, which this page does not follow. ${checkProxy}`],
-    [answer(200, '<!doctype html>'), other('SyntaxError')],
-    [answer(200, '{"info":{}}'), other('TypeError')],
+    [respondWith(503, '{}'), 'the status is 503 Service Unavailable. Wait until the server is ready'],
+    [respondWith(404, '{}'), `the status is 404 Not Found. ${checkProxy}`],
+    [respondWith(302, ''), `the response is a redirect, which this page does not follow. ${checkProxy}`],
+    [respondWith(200, '<!doctype html>'), other('SyntaxError')],
+    [respondWith(200, '{"info":{}}'), other('TypeError')],
   ] as const) {
     fault = change;
     await page.go(docs);

@@ -49,7 +49,7 @@ export function pet(id: number, name = 'Rex'): StoredPet {
   return { id, line, status: 'sold' };
 }
 
-export interface Line {
+interface Line {
   readonly seq: number;
   readonly durable: number;
   readonly pet?: { readonly id: number };

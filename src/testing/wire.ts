@@ -9,7 +9,7 @@ import { STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import nodeTest, { type TestContext } from 'node:test';
 import { connect as connectTls, Server as TlsServer } from 'node:tls';
-import { emptyBody } from '../http/body.ts';
+import { emptyBody } from '../http/request-body.ts';
 import { refusal, type ApiError } from '../http/api-error.ts';
 import type { Handler } from '../http/connection.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';

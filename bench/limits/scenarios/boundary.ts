@@ -15,7 +15,7 @@ import { count } from '../../../conformance/report/words.ts';
 import { freshCost } from '../context.ts';
 import { isAdmitted, isRefused, wrongIn, type Read, type Response } from '../responses.ts';
 import type { Finding, Scenario } from '../scenario.ts';
-import { admittedByReset, mostAdmittedIn, unsteady, type Windows } from '../windows.ts';
+import { admittedByReset, mostAdmittedIn, unsteady, type WindowKind } from '../windows.ts';
 
 /** Requests beyond the limit on either side, which show that it is enforced. A server may ban for a third refusal. */
 const overdraft = 1;
@@ -68,7 +68,7 @@ export const boundary: Scenario = {
       const lost = before.lost + rest.lost;
       if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
       const after = [first, ...rest.responses];
-      const windows = context.windowsFrom(start, [...before.responses, ...after]);
+      const windows = context.windowKindFrom(start, [...before.responses, ...after]);
       if (!late || windows === 'move') return judge(start, before.responses, after, windows);
     }
     throw new Inconclusive(`the requests before the border did not end before it, ${attempts} times`);
@@ -80,7 +80,7 @@ function isLast({ reading: { reset } }: Read, before: readonly Response[]): bool
   return before.every(({ reading }) => (reading?.reset ?? 0) <= reset);
 }
 
-function judge(start: Read, before: readonly Response[], after: readonly Response[], windows: Windows): Finding {
+function judge(start: Read, before: readonly Response[], after: readonly Response[], windows: WindowKind): Finding {
   const { limit, remaining } = start.reading;
   const all = [start, ...before, ...after];
   const admitted = {

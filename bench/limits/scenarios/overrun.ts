@@ -55,7 +55,7 @@ async function overrun(
     lost += sent.lost;
     return sent.responses;
   };
-  const windowsNow = () => context.windowsFrom(before[0]!, [...before.slice(1), ...responses]);
+  const windowsNow = () => context.windowKindFrom(before[0]!, [...before.slice(1), ...responses]);
   await send({ amount: remaining + overdraft, connections });
   const most = remaining + maxBeyond(limit);
   // If windows move, the first request beyond what remained need not be refused.

@@ -16,7 +16,7 @@ import type { Watcher } from '../progress.ts';
 import type { LimitsReport, ScenarioResult } from '../report.ts';
 import type { Settings } from '../settings.ts';
 import { responseOf, type Reading, type Response } from '../responses.ts';
-import { Run, type RunOptions } from '../run.ts';
+import { Run, type RunOptions } from '../run-scenarios.ts';
 import { scenarioNames, type ScenarioName } from '../settings.ts';
 
 export const silent: Watcher = { begin: () => {}, doing: () => {}, waiting: () => {} };

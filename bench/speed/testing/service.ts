@@ -1,14 +1,14 @@
 /** Test support: what the specification states about the responses to a workload besides their status and animals. */
 import assert from 'node:assert/strict';
-import { requestsOf, responsesTo, send, type Response, type Session } from '../session.ts';
+import { requestsOf, responsesTo, send, type Response, type RunningTarget } from '../running-target.ts';
 import { get, type Workload } from '../workloads.ts';
 
 /**
  * Checks the headers of some responses to a workload, and what belongs to it: that a wrong key is 401, and an invalid
  * create 400.
  */
-export async function checkService(session: Session, workload: Workload): Promise<void> {
-  for (const response of await responsesTo(session, workload, 10)) {
+export async function checkService(target: RunningTarget, workload: Workload): Promise<void> {
+  for (const response of await responsesTo(target, workload, 10)) {
     const { status, headers } = response;
     for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
       assert.match(String(headers[name]), /^\d+$/, `a ${status} must have a number in ${name}`);
@@ -21,12 +21,12 @@ export async function checkService(session: Session, workload: Workload): Promis
     assert.equal(headers['x-ratelimit-remaining'], '0', 'a 429 must have no requests remaining');
   }
   if (workload.key === 'none') {
-    const wrong = await send(`${session.baseUrl}/pets`, { headers: { Authorization: 'Bearer wrong' } });
+    const wrong = await send(`${target.baseUrl}/pets`, { headers: { Authorization: 'Bearer wrong' } });
     checkError(wrong, 401, 'a wrong key');
   }
   if (workload.method === 'POST') {
-    const [create] = requestsOf(session, workload, new Map());
-    const invalid = await send(`${session.baseUrl}/pets`, { ...create, body: '{"name":"Rex"}' });
+    const [create] = requestsOf(target, workload, new Map());
+    const invalid = await send(`${target.baseUrl}/pets`, { ...create, body: '{"name":"Rex"}' });
     checkError(invalid, 400, 'a create without a category');
   }
 }

@@ -4,32 +4,34 @@ import { scriptedServer, type ReceivedRequest } from '../../../harness/proxy.ts'
 import { animal } from '../../measure/animal.mjs';
 import { petsOn } from '../../measure/pages.ts';
 import type { ServerProcess } from '../../measure/server-process.ts';
-import type { Session } from '../session.ts';
+import type { RunningTarget } from '../running-target.ts';
 import { animals } from '../workloads.ts';
 
-export interface Reply {
+export interface TargetResponse {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type Responder = (request: ReceivedRequest, body: string) => Reply;
+export type Responder = (request: ReceivedRequest, body: string) => TargetResponse;
 
 const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1795262460' };
 
 const deprecated = { Deprecation: '@1764892800', Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT' };
 
-export const errorReply = (status: number): Reply => ({ status, body: { code: 'some_code', message: 'Why.', status } });
+export function errorResponse(status: number): TargetResponse {
+  return { status, body: { code: 'some_code', message: 'Why.', status } };
+}
 
 /** The responses of a correct target, which stores created animals. */
 export function right(): Responder {
   const pets: object[] = Array.from({ length: animals }, (_, i) => ({ id: i + 1, ...animal(i + 1) }));
   return ({ method, url, headers }, body) => {
     const key = headers.authorization;
-    if (key === 'Bearer spent') return { ...errorReply(429), headers: { 'Retry-After': '7' } };
-    if (key !== 'Bearer full') return errorReply(401);
+    if (key === 'Bearer spent') return { ...errorResponse(429), headers: { 'Retry-After': '7' } };
+    if (key !== 'Bearer full') return errorResponse(401);
     if (method === 'POST') {
-      if (!body.includes('categoryId')) return errorReply(400);
+      if (!body.includes('categoryId')) return errorResponse(400);
       const pet = { id: pets.length + 1, status: 'available', ...(JSON.parse(body) as object) };
       pets.push(pet);
       return { status: 201, body: pet };
@@ -42,12 +44,12 @@ export function right(): Responder {
       return { status: 200, body: petsOn(query, animals) };
     }
     const pet = pets[Number(/^\/v1\/pets\/(\d+)$/.exec(pathname)?.[1]) - 1];
-    return { ...(pet === undefined ? errorReply(404) : { status: 200, body: pet }), headers: deprecated };
+    return { ...(pet === undefined ? errorResponse(404) : { status: 200, body: pet }), headers: deprecated };
   };
 }
 
 /** Starts a target that responds in this way and reports no resources. */
-export async function serve(t: Owner, respond: Responder): Promise<Session> {
+export async function serve(t: Owner, respond: Responder): Promise<RunningTarget> {
   const { baseUrl } = await scriptedServer(t, (request, response) => {
     const { status, body, headers } = respond(request, request.body.toString());
     const text = JSON.stringify(body);

@@ -1,7 +1,7 @@
 /** The rate limit headers of every response: section 8. */
 import type { Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
-import { dayMs, explainedMs, retryAfterMs, toleranceMs } from '../../client/windows.ts';
+import { dayMs, explainedMs, retryAfterMs, toleranceMs } from '../../client/limit-readings.ts';
 import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
 const headers = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;

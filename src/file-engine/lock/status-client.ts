@@ -35,9 +35,9 @@ export async function askStatus(folder: string): Promise<Status | NoStatus> {
     for (const deadline = Date.now() + startTimeoutMs; ; await delay(retryMs)) {
       const held = await holderIn(folder);
       if (held?.holder?.kind !== 'server') return withoutServer(folder, held);
-      const answer = await ask(folder, held);
-      const isKnown = answer.state !== 'starting' || 'percent' in answer;
-      if (isKnown || Date.now() > deadline) return answer;
+      const status = await ask(folder, held);
+      const isKnown = status.state !== 'starting' || 'percent' in status;
+      if (isKnown || Date.now() > deadline) return status;
     }
   } catch (error) {
     const isExpected = error instanceof OperatorError || (error instanceof Error && 'syscall' in error);

@@ -1,4 +1,4 @@
-// Go's net/http with keys and limits, animals in memory: see ../contract.mjs for the BENCH_ variables.
+// Go's net/http and encoding/json with keys and limits, animals in memory: see ../contract.mjs for the PEER_ variables.
 package main
 
 import (
@@ -26,6 +26,13 @@ type pet struct {
 	Name       string `json:"name"`
 	CategoryID int64  `json:"categoryId"`
 	Status     string `json:"status"`
+}
+
+// newPet is the body of a create. A missing name or category is nil.
+type newPet struct {
+	Name       *string `json:"name"`
+	CategoryID *int64  `json:"categoryId"`
+	Status     string  `json:"status"`
 }
 
 type apiError struct {
@@ -65,32 +72,37 @@ func (w *windows) count(name string, limit int64, now int64) window {
 }
 
 var (
-	pets   []pet
-	limits = map[string]keyLimits{}
-	minute = &windows{length: 60}
-	day    = &windows{length: 86_400}
+	petsMutex sync.RWMutex
+	pets      []pet
+	limits    = map[string]keyLimits{}
+	minute    = &windows{length: 60}
+	day       = &windows{length: 86_400}
 )
 
 func main() {
 	var keys []keyLimits
-	if err := json.Unmarshal([]byte(os.Getenv("BENCH_KEYS")), &keys); err != nil {
-		fmt.Fprintln(os.Stderr, "BENCH_KEYS:", err)
+	if err := json.Unmarshal([]byte(os.Getenv("PEER_KEYS")), &keys); err != nil {
+		fmt.Fprintln(os.Stderr, "PEER_KEYS:", err)
 		os.Exit(1)
 	}
 	for _, key := range keys {
 		limits[key.Key] = key
 	}
-	text, err := os.ReadFile(os.Getenv("BENCH_PETS"))
+	text, err := os.ReadFile(os.Getenv("PEER_PETS"))
 	if err == nil {
 		err = json.Unmarshal(text, &pets)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "BENCH_PETS:", err)
+		fmt.Fprintln(os.Stderr, "PEER_PETS:", err)
 		os.Exit(1)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+basePath+"/pets", list)
+	mux.HandleFunc("POST "+basePath+"/pets", create)
 	mux.HandleFunc("GET "+basePath+"/pets/{petId}", get)
+	mux.HandleFunc("GET "+basePath+"/store/orders", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, 200, []pet{})
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, 404, apiError{"not_found", "There is no such path.", 404})
 	})
@@ -158,12 +170,13 @@ func list(w http.ResponseWriter, r *http.Request) {
 		after, err = strconv.ParseInt(query.Get("after"), 10, 64)
 	}
 	status := query.Get("status")
-	if err != nil || limit < 1 || limit > 100 {
+	if err != nil || limit < 1 || limit > 100 || query.Has("status") && !isStatus(status) {
 		send(w, 400, apiError{"invalid_parameter", "limit, after or status is not valid.", 400})
 		return
 	}
 	page := make([]pet, 0, limit)
 	more := false
+	petsMutex.RLock()
 	for i := max(0, after); i < int64(len(pets)); i++ {
 		if status != "" && pets[i].Status != status {
 			continue
@@ -174,6 +187,7 @@ func list(w http.ResponseWriter, r *http.Request) {
 		}
 		page = append(page, pets[i])
 	}
+	petsMutex.RUnlock()
 	if more {
 		filter := ""
 		if status != "" {
@@ -184,12 +198,36 @@ func list(w http.ResponseWriter, r *http.Request) {
 	send(w, 200, page)
 }
 
+func isStatus(text string) bool {
+	return text == "available" || text == "pending" || text == "sold"
+}
+
+func create(w http.ResponseWriter, r *http.Request) {
+	body := newPet{Status: "available"}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		send(w, 400, apiError{"invalid_body", err.Error(), 400})
+		return
+	}
+	if body.Name == nil || body.CategoryID == nil || !isStatus(body.Status) {
+		send(w, 400, apiError{"invalid_body", "name, categoryId or status is missing or not valid.", 400})
+		return
+	}
+	petsMutex.Lock()
+	created := pet{int64(len(pets) + 1), *body.Name, *body.CategoryID, body.Status}
+	pets = append(pets, created)
+	petsMutex.Unlock()
+	w.Header().Set("Location", fmt.Sprintf("%s/pets/%d", basePath, created.ID))
+	send(w, 201, created)
+}
+
 func get(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Deprecation", "@1764892800")
 	header.Set("Sunset", "Thu, 05 Dec 2030 00:00:00 GMT")
 	header.Set("Link", `</v1/pets>; rel="successor-version"`)
 	id, err := strconv.ParseInt(r.PathValue("petId"), 10, 64)
+	petsMutex.RLock()
+	defer petsMutex.RUnlock()
 	if err != nil || id < 1 || id > int64(len(pets)) {
 		send(w, 404, apiError{"pet_not_found", "There is no such animal.", 404})
 		return
@@ -214,7 +252,7 @@ func requestID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// reportUsage prints, for each line on stdin, the resources that the process has used: see ../../measure/probe.mjs.
+// reportUsage prints, for each line on stdin, the resources that the process has used: see ../../bench/measure/probe.mjs.
 func reportUsage() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

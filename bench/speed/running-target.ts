@@ -7,7 +7,7 @@ import type { LoadRequest } from '../measure/client.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import type { Exchange, Workload } from './workloads.ts';
 
-export interface Session {
+export interface RunningTarget {
   readonly process: ServerProcess;
   /** Ends in /v1. */
   readonly baseUrl: string;
@@ -32,9 +32,9 @@ export interface Response {
 export type Created = Map<number, object>;
 
 /** The requests of a workload to a target. `created` receives the animals that they create. */
-export function requestsOf(session: Session, workload: Workload, created: Created): readonly LoadRequest[] {
-  const secret = { full: session.key, spent: session.spentKey, none: undefined }[workload.key];
-  const { pathname } = new URL(session.baseUrl);
+export function requestsOf(target: RunningTarget, workload: Workload, created: Created): readonly LoadRequest[] {
+  const secret = { full: target.key, spent: target.spentKey, none: undefined }[workload.key];
+  const { pathname } = new URL(target.baseUrl);
   const sent = new Set(workload.exchanges.map(({ expected }) => JSON.stringify(expected)));
   return workload.exchanges.map((exchange) => ({
     method: workload.method,
@@ -49,7 +49,7 @@ export function requestsOf(session: Session, workload: Workload, created: Create
     isRight: (body) => {
       if (exchange.body === undefined) return isAsExpected(exchange, body);
       const { id, ...animal } = objectOf(body);
-      if (session.isRecorded === true) return sent.has(JSON.stringify(animal));
+      if (target.isRecorded === true) return sent.has(JSON.stringify(animal));
       if (!isId(id) || created.has(id) || !isDeepStrictEqual(animal, exchange.expected)) return false;
       created.set(id, animal);
       return true;
@@ -91,11 +91,11 @@ export async function send(
 
 /** The responses of a target to each request of a workload, or to the first `count`. */
 export async function responsesTo(
-  session: Session, workload: Workload, count = Infinity,
+  target: RunningTarget, workload: Workload, count = Infinity,
 ): Promise<readonly Response[]> {
-  const { origin } = new URL(session.baseUrl);
+  const { origin } = new URL(target.baseUrl);
   const responses: Response[] = [];
-  for (const one of requestsOf(session, workload, new Map()).slice(0, count)) {
+  for (const one of requestsOf(target, workload, new Map()).slice(0, count)) {
     responses.push(await send(origin + one.path, one));
   }
   return responses;

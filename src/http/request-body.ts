@@ -8,7 +8,7 @@ export const maxBodyBytes = 64 * 1024;
 export const emptyBody = Buffer.alloc(0);
 
 /** The body of one request. Buffers at most 64 KiB until they are read, or discards what is received. */
-export class Body {
+export class RequestBody {
   readonly #message: IncomingMessage;
   /** The value of Content-Length; null for a chunked body. */
   readonly #declaredBytes: number | null;

@@ -1,7 +1,7 @@
 // fastify 5 with @fastify/bearer-auth and @fastify/rate-limit, after fastify's documentation (Getting Started;
 // "Validation and Serialization": a schema for every query, body and response; "Recommendations") and the plugins'
-// READMEs. BENCH_STORE selects where the animals are: `sqlite`, `sqlite-group` (with group commit) or `memory`. What it
-// lacks is listed in ../speed/targets.ts.
+// READMEs. PEER_STORE selects where the animals are: `sqlite`, `sqlite-group` (with group commit) or `memory`. What it
+// lacks is listed in ../bench/speed/targets.ts.
 import bearerAuth from '@fastify/bearer-auth';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import { Ajv } from 'ajv';
@@ -12,7 +12,7 @@ import {
 } from './contract.mjs';
 import { openMemoryPets } from './memory.mjs';
 
-const store = process.env.BENCH_STORE;
+const store = process.env.PEER_STORE;
 const pets = store === 'memory'
   ? openMemoryPets()
   : (await import('./sqlite.mjs')).openSqlitePets({ groupCommit: store === 'sqlite-group' });
@@ -74,8 +74,11 @@ server.setErrorHandler(({ statusCode = 500, code = 'internal_error', message, va
 });
 
 // Text becomes numbers in a query string, but not in a body ("Validator Compiler": different settings for each part).
+// PEER_VALIDATION=default: fastify's own settings instead.
 const ajvOf = { querystring: new Ajv(queryAjvOptions), body: new Ajv(bodyAjvOptions) };
-server.setValidatorCompiler(({ schema, httpPart }) => ajvOf[httpPart].compile(schema));
+if (process.env.PEER_VALIDATION !== 'default') {
+  server.setValidatorCompiler(({ schema, httpPart }) => ajvOf[httpPart].compile(schema));
+}
 
 const errors = { '4xx': errorSchema, '5xx': errorSchema };
 
@@ -99,6 +102,10 @@ server.get(`${basePath}/pets/:petId`, { schema: { response: { 200: petSchema, ..
   const pet = pets.get(petIdOf(request.params.petId));
   if (pet === undefined) reply.code(404).send(errorBody(404, 'pet_not_found', 'There is no such animal.'));
   else reply.send(pet);
+});
+
+server.get(`${basePath}/store/orders`, (request, reply) => {
+  reply.send([]);
 });
 
 await server.listen({ host: '127.0.0.1', port: 0 });

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { response, start, type ResponseFields } from '../testing/responses.ts';
 import { nobody } from './credentials.ts';
 import { listPets } from './requests.ts';
-import { limitReading, windowMoves, windowsOf, type LimitReading } from './windows.ts';
+import { limitReading, windowMoves, windowsOf, type LimitReading } from './limit-readings.ts';
 
 const second = Math.floor(start / 1000);
 const minuteEnd = (Math.floor(second / 60) + 1) * 60;

@@ -1,13 +1,13 @@
-// What the peers share: the variables that the bench sets, the first animals, and the parts of the interface that
-// belong to no framework.
+// What the peers share: the environment variables that configure them, the first animals, and the parts of the
+// interface that belong to no framework.
 
 import { readFileSync } from 'node:fs';
 
-/** The folder for a peer's files, which exists: BENCH_DATA. */
-export const folder = process.env.BENCH_DATA;
+/** The folder for a peer's files, which exists: PEER_DATA. */
+export const folder = process.env.PEER_DATA;
 
-/** The limits of each key, `{ perMinute, perDay }` by key: BENCH_KEYS. */
-export const limits = new Map(JSON.parse(process.env.BENCH_KEYS ?? '[]').map(({ key, ...numbers }) => [key, numbers]));
+/** The limits of each key, `{ perMinute, perDay }` by key: PEER_KEYS. */
+export const limits = new Map(JSON.parse(process.env.PEER_KEYS ?? '[]').map(({ key, ...numbers }) => [key, numbers]));
 
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
@@ -18,9 +18,9 @@ export const perMinuteWithoutKey = 60;
 export const basePath = '/v1';
 export const maxBodyBytes = 64 * 1024;
 
-/** The animals that a peer starts with, by ascending id: the JSON file BENCH_PETS. */
+/** The animals that a peer starts with, by ascending id: the JSON file PEER_PETS. */
 export function firstPets() {
-  return JSON.parse(readFileSync(process.env.BENCH_PETS, 'utf8'));
+  return JSON.parse(readFileSync(process.env.PEER_PETS, 'utf8'));
 }
 
 // JSON schemas, the form in which fastify takes a description of an interface. express gets the same ones, compiled by
@@ -97,7 +97,7 @@ export function announce(port, close) {
   process.stdout.write(`listening on http://127.0.0.1:${port}${basePath}\n`);
 }
 
-/** Closes a server of node:http; no request is in flight when the bench stops a peer. */
+/** Closes a server of node:http; no request is in flight when a peer is stopped. */
 export function closeServer(server) {
   return new Promise((resolve) => {
     server.close(resolve);

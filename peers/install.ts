@@ -1,7 +1,7 @@
 /**
  * Installs the peers of package-lock.json into node_modules/ beside this file: `node --import tsx
- * bench/peers/install.ts`, or the first `npm run bench:peers`. Only the install script of better-sqlite3 runs, which
- * compiles it with the headers of this Node.
+ * peers/install.ts`, or the first `npm run bench:peers` or `npm run test:servers`. Only the install script of
+ * better-sqlite3 runs, which compiles it with the headers of this Node.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -67,4 +67,10 @@ function read(file: string): string | undefined {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(installPeers() ?? 'The peers are installed.');
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const failure = installPeers();
+  if (failure !== undefined) {
+    console.error(failure);
+    process.exitCode = 1;
+  }
+}

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3';
 import { firstPets, folder } from './contract.mjs';
 
 /**
- * Opens the animals in the bench's folder, and inserts the first ones if it is empty. Each create is a transaction of
+ * Opens the animals in the peer's folder, and inserts the first ones if it is empty. Each create is a transaction of
  * its own, or, with `groupCommit`, the creates of one turn of the event loop are one transaction.
  */
 export function openSqlitePets({ groupCommit }) {

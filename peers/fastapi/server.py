@@ -1,5 +1,6 @@
 """The pet store with FastAPI, after its tutorial: pydantic models, dependencies, exception handlers, a middleware."""
 import itertools
+import json
 import os
 import time
 from collections import Counter
@@ -16,8 +17,7 @@ from pydantic import BaseModel, Field, field_validator
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 PER_MINUTE_WITHOUT_KEY = 1000
-PLANS = {"business": (1000, 100_000), "free": (60, 1000)}
-KEYS = {os.environ["API_KEY"]: PLANS["business"], os.environ["FREE_KEY"]: PLANS["free"]}
+KEYS = {key["key"]: (key["perMinute"], key["perDay"]) for key in json.loads(os.environ["PEER_KEYS"])}
 
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 

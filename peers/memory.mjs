@@ -1,4 +1,4 @@
-// The animals of the peers in memory, which have only reads; and keys and limits for those without a plugin for them.
+// The animals of the peers that keep them in memory, and keys and limits for those without a plugin for them.
 import {
   basePath, dayMs, deprecationHeaders, errorBody, firstPets, limits, minuteMs, nextLink, perMinuteWithoutKey, petIdOf,
   validKey,
@@ -16,6 +16,12 @@ export function openMemoryPets(form = (pet) => pet) {
       return { pets: all.slice(from, from + limit), more: all.length > from + limit };
     },
     get: (id) => pets[id - 1],
+    create({ name, categoryId, status }) {
+      const pet = form({ id: pets.length + 1, name, categoryId, status });
+      pets.push(pet);
+      byStatus.get(status).push(pet);
+      return pet;
+    },
     close: () => {},
   };
 }

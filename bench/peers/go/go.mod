@@ -1,3 +1,0 @@
-module petstore-bench/go-net-http
-
-go 1.22

@@ -1,0 +1,3 @@
+module petstore-peers/go
+
+go 1.22
