@@ -9,7 +9,7 @@ import {
 } from './measure/command.ts';
 import { runExperiments } from './measure/experiments.ts';
 import { endProgress, progress } from './measure/progress.ts';
-import { installPeers, peerVersions } from '../peers/install.ts';
+import { installPeers, peerVersions } from './peers/install.ts';
 import { measureTarget } from './speed/check.ts';
 import { allFigures, writeDocuments } from './speed/report.ts';
 import { ours, ownTargets, peers } from './speed/targets.ts';
@@ -29,7 +29,7 @@ const help = `Usage: npm run bench [-- options]
 Compares this project's own server with a baseline, bare node:http that returns the same bytes without any logic, and
 with a plain handler that does the same for a read in one file: about three minutes. With the peers also with servers
 that one could use instead: fastify and express with SQLite; fastify, hono, polka and Go in memory: about fifteen
-minutes, and the first run installs them. peers/ shows how each is set up. Judge by the ratios of user CPU per
+minutes, and the first run installs them. bench/peers/ shows how each is set up. Judge by the ratios of user CPU per
 request: requests per second vary with the load of the machine.
 
   --processes N

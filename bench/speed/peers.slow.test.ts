@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { animal } from '../measure/animal.mjs';
 import type { ServerProcess } from '../measure/server-process.ts';
-import { arePeersInstalled, peerVersions } from '../../peers/install.ts';
+import { arePeersInstalled, peerVersions } from '../peers/install.ts';
 import { withClients } from './check.ts';
 import { send } from './running-target.ts';
 import { peerCommand, peers, startPeer } from './targets.ts';

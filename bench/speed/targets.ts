@@ -1,4 +1,4 @@
-/** The targets that the speed bench compares: our own server, the baseline, and the peers of ../../peers/. */
+/** The targets that the speed bench compares: our own server, the baseline, and the peers of ../peers/. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -32,7 +32,7 @@ export const baseline = 'node:http';
 /** What our server does for a read, in one file without any structure. */
 export const plain = 'plain handler';
 const baselinePath = fileURLToPath(new URL('baseline.mjs', import.meta.url));
-const peersFolder = new URL('../../peers/', import.meta.url);
+const peersFolder = new URL('../peers/', import.meta.url);
 
 /**
  * One request uses up this key. Its day is limited, not its minute: a ban would need as many refusals in a minute as
@@ -115,7 +115,7 @@ export interface PeerKey extends KeyLimits {
 }
 
 /**
- * Starts a peer on a data folder, with `count` animals if it has none yet. See ../../peers/contract.mjs for the
+ * Starts a peer on a data folder, with `count` animals if it has none yet. See ../peers/contract.mjs for the
  * variables.
  */
 export function startPeer(
@@ -135,7 +135,7 @@ async function startFilledPeer(command: readonly string[], store?: string): Prom
   return { process, baseUrl: process.address, key, spentKey };
 }
 
-/** The command of a peer in ../../peers/. */
+/** The command of a peer in ../peers/. */
 export function peerCommand(file: string): readonly string[] {
   return nodeCommand(fileURLToPath(new URL(file, peersFolder)));
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run test:servers`: runs the kit against servers of other frameworks (peers/), and compares the requirements that
- * fail with those that README.md expects. Options of the kit can follow, for example `-- --exhaust --plan business`.
+ * `npm run test:servers`: runs the kit against servers of other frameworks (bench/peers/), and compares the
+ * requirements that fail with those that README.md expects. Options of the kit can follow, for example
+ * `-- --exhaust --plan business`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,25 +19,25 @@ const servers = [
     name: 'fastapi',
     install: [
       ['python3', '-m', 'venv', `${built}/venv`],
-      [`${built}/venv/bin/pip`, 'install', '--quiet', '-r', 'peers/fastapi/requirements.txt'],
+      [`${built}/venv/bin/pip`, 'install', '--quiet', '-r', 'bench/peers/fastapi/requirements.txt'],
     ],
-    start: [`${built}/venv/bin/python`, 'peers/fastapi/server.py'],
+    start: [`${built}/venv/bin/python`, 'bench/peers/fastapi/server.py'],
   },
   {
     name: 'go',
-    install: [['go', 'build', '-C', 'peers/go', '-o', `../../${built}/petstore-go`]],
+    install: [['go', 'build', '-C', 'bench/peers/go', '-o', `../../../${built}/petstore-go`]],
     start: [`${built}/petstore-go`],
   },
   {
     name: 'fastify',
-    install: [[process.execPath, '--import', 'tsx', 'peers/install.ts']],
-    start: [process.execPath, 'peers/fastify.mjs'],
+    install: [[process.execPath, '--import', 'tsx', 'bench/peers/install.ts']],
+    start: [process.execPath, 'bench/peers/fastify.mjs'],
   },
 ] as const;
 
 const [businessKey, freeKey] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'free_Xg5uJ8eRy1WfMk6tBv0DnSq9'];
 const noPets = `${built}/no-pets.json`;
-/** See peers/contract.mjs and peers/fastify.mjs. */
+/** See bench/peers/contract.mjs and bench/peers/fastify.mjs. */
 const environment = {
   PEER_KEYS: JSON.stringify([
     { key: businessKey, perMinute: 1_000, perDay: 100_000 },

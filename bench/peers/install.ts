@@ -1,6 +1,6 @@
 /**
  * Installs the peers of package-lock.json into node_modules/ beside this file: `node --import tsx
- * peers/install.ts`, or the first `npm run bench:peers` or `npm run test:servers`. Only the install script of
+ * bench/peers/install.ts`, or the first `npm run bench:peers` or `npm run test:servers`. Only the install script of
  * better-sqlite3 runs, which compiles it with the headers of this Node.
  */
 import { execFileSync } from 'node:child_process';

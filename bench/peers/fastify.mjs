@@ -1,7 +1,7 @@
 // fastify 5 with @fastify/bearer-auth and @fastify/rate-limit, after fastify's documentation (Getting Started;
 // "Validation and Serialization": a schema for every query, body and response; "Recommendations") and the plugins'
 // READMEs. PEER_STORE selects where the animals are: `sqlite`, `sqlite-group` (with group commit) or `memory`. What it
-// lacks is listed in ../bench/speed/targets.ts.
+// lacks is listed in ../speed/targets.ts.
 import bearerAuth from '@fastify/bearer-auth';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import { Ajv } from 'ajv';

@@ -1,7 +1,7 @@
 // express 5 with express-rate-limit and better-sqlite3, after express's "Production best practices" (performance,
 // security) and express-rate-limit's README. express validates nothing itself: the key is looked up in a Map, and Ajv
 // validates the query and the body with the same schemas as in fastify. What it lacks is listed in
-// ../bench/speed/targets.ts.
+// ../speed/targets.ts.
 import { randomUUID } from 'node:crypto';
 import { Ajv } from 'ajv';
 import express from 'express';

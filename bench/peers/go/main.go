@@ -252,7 +252,7 @@ func requestID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// reportUsage prints, for each line on stdin, the resources that the process has used: see ../../bench/measure/probe.mjs.
+// reportUsage prints, for each line on stdin, the resources that the process has used: see ../../measure/probe.mjs.
 func reportUsage() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
