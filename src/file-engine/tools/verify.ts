@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { counted } from '../../domain/counted.ts';
 import { messageOf, OperatorError } from '../../domain/operator-error.ts';
 import { hasPetLine, idWarning } from '../../domain/pet.ts';
-import { DiskError, diskError } from '../../files/errors.ts';
+import { DiskError, onDisk } from '../../files/errors.ts';
 import { readRecords } from '../files/record-file.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
 import { KeyRing, keysName } from '../accounts/key-ring.ts';
@@ -70,11 +70,7 @@ function stateOf(folder: string): string {
 
 /** Returns the names of all files, sorted. Throws OperatorError. */
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch (error) {
-    throw diskError('read', folder, error);
-  }
+  return onDisk('read', folder, () => readdirSync(folder).sort());
 }
 
 async function verifyOnce(folder: string, progress: Progress): Promise<Findings> {
