@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as fc from 'fast-check';
 import { readJson } from '../json/read.ts';
-import { InvalidPetError, petLine, petStatuses, readNewPet, statusOfLine, type NewPet } from './pet.ts';
+import {
+  hasPetLine, InvalidPetError, petLine, petStatuses, readNewPet, statusOfLine, type NewPet,
+} from './pet.ts';
 
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;
@@ -116,6 +118,7 @@ test('the line of an animal is one line of JSON that contains every field, and i
         assert.deepEqual(readNewPet(readJson(line)), { name, categoryId, status });
         assert.equal(statusOfLine(line), status);
         assert.equal(statusOfLine(line.subarray(0, -1)), null);
+        assert.equal(hasPetLine(line), id > 0);
       },
     ),
   );
@@ -138,4 +141,50 @@ test('a status is found only in the line of an animal', () => {
     assert.equal(statusOfLine(Buffer.from(text)), null, text);
   }
   assert.equal(statusOfLine(Buffer.from(',"status":"sold"}')), 'sold');
+});
+
+test('the only line of an animal is the one that `petLine` returns', () => {
+  const escapes = [
+    '\\"', '\\\\', '\\/', '\\b', '\\f', '\\n', '\\r', '\\t', '\\x', '\\', '\\u0000', '\\u0007', '\\u0008', '\\u000A',
+    '\\u000b', '\\u000B', '\\u001f', '\\u0020', '\\u0041', '\\u007f', '\\u00e9', '\\ud7ff', '\\ud83d', '\\udc00',
+    '\\ud83d\\ude00', '\\udbff', '\\udfff', '\\ue000', '\\uD83D', '\\u', '\\u12', '"', '\u0001', '\u001f', '\u007f',
+    'é', '\u2028', '🦜',
+  ];
+  const numbers = [
+    '0', '-0', '1', '-1', '01', '1.0', '1e2', '+1', '', 'null', '"1"', '99999999999999', '999999999999999',
+    '1000000000000000', '9223372036854775807', '9223372036854775808', '-9223372036854775808', '-9223372036854775809',
+    '12345678901234567890',
+  ];
+  const number = fc.constantFrom(...numbers);
+  const name = fc.array(fc.constantFrom('a', 'u', '0', 'd', ...escapes), { maxLength: 5 }).map((all) => all.join(''));
+  const form = fc.tuple(
+    fc.constantFrom('{"id":', '{"id": ', ' {"id":', '{'), number, fc.constantFrom(',"name":"', ',"nam":"'), name,
+    fc.constantFrom('","categoryId":', '",\n"categoryId":', '","x":1,"categoryId":'), number,
+    fc.constantFrom(',"status":"sold"}', ',"status":"available"}', ',"status":"lost"}', '}', ',"status":"sold"} '),
+  );
+  let valid = 0;
+  const isLine = (bytes: Buffer): boolean => {
+    try {
+      const id = /^\{"id":([1-9]\d{0,14}),/.exec(bytes.toString('latin1'))?.[1];
+      return id !== undefined && petLine(Number(id), readNewPet(readJson(bytes))) === bytes.toString();
+    } catch {
+      return false;
+    }
+  };
+  const usual = fc.tuple(
+    fc.constant('{"id":'), number, fc.constant(',"name":"'), name, fc.constant('","categoryId":'), number,
+    fc.constant(',"status":"pending"}'),
+  );
+  fc.assert(
+    fc.property(fc.oneof(usual, form), fc.option(fc.nat(), { freq: 20 }), (parts, cut) => {
+      const text = Buffer.from(parts.join(''));
+      // Without one byte, it may be no UTF-8.
+      const bytes = cut === null ? text : Buffer.from(text.filter((_, at) => at !== cut % text.length));
+      const expected = isLine(bytes);
+      if (expected) valid++;
+      assert.equal(hasPetLine(bytes), expected, bytes.toString());
+    }),
+    { numRuns: 20_000 },
+  );
+  assert.ok(valid > 100, `${valid}`);
 });

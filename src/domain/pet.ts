@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { decimal } from '../json/decimal.ts';
 import { jsonString } from '../json/encode.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
+import { byteText } from './byte-text.ts';
 import { UntracedError } from './untraced-error.ts';
 import { counted } from './counted.ts';
-import { int64OfJsonNumber } from './int64.ts';
+import { int64OfJsonNumber, isInt64 } from './int64.ts';
 
 /** PetStatus (specification.md section 2). */
 export const petStatuses = ['available', 'pending', 'sold'] as const;
@@ -75,17 +77,24 @@ export function petLine(id: number, pet: NewPet): string {
 }
 
 const petHead = /^\{"id":[1-9]\d{0,14},"name":"/;
-const petTail = /^","categoryId":-?\d{1,19},"status":"[a-z]+"\}$/;
-const jsonCharacters = /[^"\\\x00-\x1f]*(?:\\(?:["\\bfnrt]|u[0-9a-f]{4})[^"\\\x00-\x1f]*)*/y;
+const petTail = new RegExp(`^","categoryId":(0|-?[1-9]\\d{0,18}),"status":"(?:${petStatuses.join('|')})"\\}$`);
+/** The only escapes in a name: the one form of each control character, and those of lone surrogates. */
+const escape = /\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f])|ud(?:[89ab][0-9a-f]{2}(?!\\ud[c-f])|[c-f][0-9a-f]{2}))/;
+const nameCharacters = new RegExp(`[^"\\\\\\x00-\\x1f]*(?:${escape.source}[^"\\\\\\x00-\\x1f]*)*`, 'y');
 
-/** Whether the bytes of a text, one in each character, have the form of `petLine`. Faster than reading it. */
+/** Whether a text, of UTF-8 with one byte in each character, is what `petLine` returns. Faster than reading it. */
 export function isPetLine(text: string): boolean {
   const head = petHead.exec(text);
   if (head === null) return false;
-  jsonCharacters.lastIndex = head[0].length;
-  jsonCharacters.test(text);
-  const tail = text.slice(jsonCharacters.lastIndex);
-  return petTail.test(tail) && petStatuses.some((status) => tail.endsWith(`"${status}"}`));
+  nameCharacters.lastIndex = head[0].length;
+  nameCharacters.test(text);
+  const tail = petTail.exec(text.slice(nameCharacters.lastIndex));
+  return tail !== null && isInt64(tail[1]!);
+}
+
+/** Whether the bytes from `start` to `end` are what `petLine` returns. */
+export function hasPetLine(bytes: Buffer, start = 0, end = bytes.length): boolean {
+  return isUtf8(bytes.subarray(start, end)) && isPetLine(byteText(bytes, start, end));
 }
 
 /** Returns the status in the line of `petLine` from `start` to `end` of `bytes`; null if it is not such a line. */

@@ -30,6 +30,15 @@ export function diskError(doing: 'read' | 'write', path: string, error: unknown)
   return new DiskError(`cannot ${doing} ${path}: ${message}; ${remedy}`);
 }
 
+/** Returns the result of `work`, which reads or writes `path`. Throws OperatorError for an error of the file system. */
+export function onDisk<T>(doing: 'read' | 'write', path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw diskError(doing, path, error);
+  }
+}
+
 /** Returns the error for the operator if the system reports one that no caller has described. */
 export function systemError(error: unknown): OperatorError {
   if (error instanceof OperatorError) return error;

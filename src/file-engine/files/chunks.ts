@@ -11,7 +11,7 @@ export function* readChunks(path: string, start = 0, end = Infinity): Generator<
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, 'r');
-    const buffer = Buffer.allocUnsafe(chunkBytes);
+    const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, end - start));
     for (let position = start; position < end; ) {
       // Without a position, what cannot seek can be read too, such as a pipe.
       const got = readSync(descriptor, buffer, 0, Math.min(chunkBytes, end - position), start === 0 ? null : position);

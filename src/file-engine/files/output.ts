@@ -3,7 +3,7 @@ import {
   closeSync, fstatSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync,
 } from 'node:fs';
 import { OperatorError } from '../../domain/operator-error.ts';
-import { diskError } from '../../files/errors.ts';
+import { onDisk } from '../../files/errors.ts';
 import { isSame } from '../../files/identity.ts';
 import { requireParent } from './new-folder.ts';
 import { syncName } from './replace.ts';
@@ -84,17 +84,17 @@ export class OutputFile {
     this.#path = this.#checkedPath();
     // Two commands may write the same file at the same time.
     this.#temporary = `${this.#path}.tmp-${randomBytes(4).toString('hex')}`;
-    this.#descriptor = this.#try(() => openSync(this.#temporary, 'wx', 0o600));
+    this.#descriptor = onDisk('write', this.#path, () => openSync(this.#temporary, 'wx', 0o600));
   }
 
   write(bytes: Uint8Array): void {
-    this.#try(() => writeAll(this.#descriptor, bytes));
+    onDisk('write', this.#path, () => writeAll(this.#descriptor, bytes));
   }
 
   /** Gives the file its name. It is on disk then. Rejects with UnsyncedError if only the name may not be. */
   async commit(): Promise<void> {
     this.#checkedPath(); // writing can take long
-    this.#try(() => {
+    onDisk('write', this.#path, () => {
       fsyncSync(this.#descriptor);
       closeSync(this.#descriptor);
       renameSync(this.#temporary, this.#path);
@@ -111,22 +111,14 @@ export class OutputFile {
   #checkedPath(): string {
     const given = this.#given;
     requireParent(given);
-    const found = this.#try(() => statSync(given, { throwIfNoEntry: false }));
+    const found = onDisk('write', this.#path, () => statSync(given, { throwIfNoEntry: false }));
     if (found === undefined) return given;
     if (!found.isFile()) throw new OperatorError(`${given} is not a regular file; name another one`);
-    const path = this.#try(() => realpathSync(given));
+    const path = onDisk('write', this.#path, () => realpathSync(given));
     refuseReserved(path);
     // Links and mounts can give any name to a file of a data folder.
     if (hasHead(path)) throw new OperatorError(`${given} is a file of a data folder or a backup; name another one`);
     if (!this.#replaces) throw new OperatorError(`${given} exists; name another file, or replace it with --force`);
     return path;
-  }
-
-  #try<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw diskError('write', this.#path, error);
-    }
   }
 }

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, rmSync } from 'node:fs';
-import { diskError } from '../../files/errors.ts';
+import { onDisk } from '../../files/errors.ts';
 import { ByteBuffer, writeAll } from './output.ts';
 
 const separator = Buffer.from(',\n');
@@ -13,13 +13,13 @@ const lineFeed = 0x0a;
 export class Spool {
   readonly #path: string;
   readonly #descriptor: number;
-  readonly #buffer = new ByteBuffer((bytes) => this.#try('write', () => writeAll(this.#descriptor, bytes)));
+  readonly #buffer = new ByteBuffer((bytes) => onDisk('write', this.#path, () => writeAll(this.#descriptor, bytes)));
   #count = 0;
 
   /** Creates the file, for a moment with this path. */
   constructor(path: string) {
     this.#path = path;
-    this.#descriptor = this.#try('write', () => {
+    this.#descriptor = onDisk('write', path, () => {
       rmSync(path, { force: true }); // left by a process that was killed at this moment
       const descriptor = openSync(path, 'wx+', 0o600);
       rmSync(path);
@@ -48,7 +48,8 @@ export class Spool {
     let buffer = Buffer.allocUnsafe(enoughBytes);
     let kept = 0; // bytes at the start of the buffer, which belong to the next piece
     for (let position = 0; ; ) {
-      const got = this.#try('read', () => readSync(this.#descriptor, buffer, kept, buffer.length - kept, position));
+      const read = (): number => readSync(this.#descriptor, buffer, kept, buffer.length - kept, position);
+      const got = onDisk('read', this.#path, read);
       if (got === 0) return;
       position += got;
       const filled = kept + got;
@@ -66,13 +67,5 @@ export class Spool {
     try {
       closeSync(this.#descriptor);
     } catch {} // nothing in it is needed any more
-  }
-
-  #try<T>(doing: 'read' | 'write', work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw diskError(doing, this.#path, error);
-    }
   }
 }

@@ -5,10 +5,11 @@
  *     "format":"petstore-keys","version":2,"store":"5f0c9b6e…"
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';
-import { DiskError, diskError } from '../../files/errors.ts';
+import { DiskError, onDisk } from '../../files/errors.ts';
+import { readChunks } from './chunks.ts';
 import { sizeOf } from './lines.ts';
 
 /** The version of all formats. */
@@ -58,11 +59,8 @@ export function refuseNewerFormats(folder: string): void {
 
 /** Whether this is a regular file with a head: one of a data folder or a backup. Throws OperatorError. */
 export function hasHead(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isFile() === true && headPattern.test(headOf(path));
-  } catch (error) {
-    throw diskError('read', path, error);
-  }
+  const found = onDisk('read', path, () => statSync(path, { throwIfNoEntry: false }));
+  return found?.isFile() === true && headPattern.test(headOf(path));
 }
 
 /** The id in the head of a file, if there is one. Throws OperatorError if its format is newer than this program. */
@@ -76,23 +74,12 @@ function storeIdIn(path: string): string | undefined {
 
 /** The names of the files with a head, sorted. */
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => fileName.test(name)).sort();
-  } catch (error) {
-    throw diskError('read', folder, error);
-  }
+  return onDisk('read', folder, () => readdirSync(folder).filter((name) => fileName.test(name)).sort());
 }
 
+/** The beginning of a file. Throws OperatorError. */
 function headOf(path: string): string {
-  let descriptor: number | undefined;
-  sizeOf(path);
-  try {
-    descriptor = openSync(path, 'r');
-    const bytes = Buffer.alloc(headBytes);
-    return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, headBytes, 0));
-  } catch (error) {
-    throw diskError('read', path, error);
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
+  sizeOf(path); // a file that is not regular is not opened
+  const [head] = readChunks(path, 0, headBytes);
+  return head?.toString('latin1') ?? '';
 }

@@ -1,6 +1,6 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import { counted } from '../../domain/counted.ts';
-import { DamagedFileError, diskError } from '../../files/errors.ts';
+import { DamagedFileError } from '../../files/errors.ts';
+import { readChunks } from './chunks.ts';
 import { sizeOf } from './lines.ts';
 
 /**
@@ -14,25 +14,8 @@ export function readWhole(path: string, maxBytes: number): Buffer | undefined {
     throw new DamagedFileError(path, 1, `the file has ${counted(size, 'byte')}, but may have ${maxBytes} at most`);
   }
   const bytes = Buffer.allocUnsafe(size + 1);
-  const length = fill(bytes, path);
+  let length = 0;
+  for (const chunk of readChunks(path, 0, bytes.length)) length += chunk.copy(bytes, length);
   if (length > size) throw new DamagedFileError(path, 1, `the file has more than the ${counted(size, 'byte')} of its size`);
   return bytes.subarray(0, length);
-}
-
-/** Reads the beginning of a file; returns how much of `bytes` it fills. */
-function fill(bytes: Buffer, path: string): number {
-  try {
-    const file = openSync(path, 'r');
-    try {
-      for (let length = 0; ; ) {
-        const count = readSync(file, bytes, length, bytes.length - length, null);
-        length += count;
-        if (count === 0 || length === bytes.length) return length;
-      }
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    throw diskError('read', path, error);
-  }
 }

@@ -52,7 +52,7 @@ const comma = 0x2c;
 const lineFeed = 0x0a;
 const digits = '([0-9]{1,15})';
 const version = '"version":2,"store":"[0-9a-f]{32}"';
-const headPattern = new RegExp(
+export const headPattern = new RegExp(
   `^\\{"format":"petstore",${version},"sequence":${digits},"lastId":${digits},"count":${digits},"pets":\\[$`,
 );
 

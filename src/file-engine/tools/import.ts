@@ -15,7 +15,7 @@ import { int64OfJsonNumber } from '../../domain/int64.ts';
 import { messageOf, OperatorError } from '../../domain/operator-error.ts';
 import { orderLine, readOrder, type Order } from '../../domain/order.ts';
 import { idWarning, maxPetId, petLine, readNewPet, type StoredPet } from '../../domain/pet.ts';
-import { diskError, unsyncedReason } from '../../files/errors.ts';
+import { onDisk, unsyncedReason } from '../../files/errors.ts';
 import { Spool } from '../files/spool.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { JsonNumber, JsonObject } from '../../json/read.ts';
@@ -79,7 +79,7 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
   const spool = new Spool(join(folder, 'pets.json.import.tmp'));
   try {
     const incoming = valuesIn(options);
-    let next = keepIds ? nextKept(incoming, 0) : null;
+    let next = keepIds ? nextPet(incoming, keepIds, 0) : null;
     let firstId = 0;
     let count = 0;
     let largest = 0;
@@ -93,22 +93,16 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
       pets: {
         append(bytes, status, start = 0, end = bytes.length) {
           const id = next === null ? 0 : idOf(bytes, start);
-          for (; next !== null && next.pet.id < id; next = nextKept(incoming, next.pet.id)) add(next.pet);
+          for (; next !== null && next.pet.id < id; next = nextPet(incoming, keepIds, next.pet.id)) add(next.pet);
           if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
           spool.append(bytes, status, start, end);
         },
       },
     });
-    if (keepIds) {
-      for (; next !== null; next = nextKept(incoming, next.pet.id)) {
-        add(next.pet);
-        if (count % valuesPerTurn === 0) await nextTurn();
-      }
-    } else {
-      for (const value of incoming) {
-        add(petOf(value, lastId + count + 1));
-        if (count % valuesPerTurn === 0) await nextTurn();
-      }
+    if (!keepIds) next = nextPet(incoming, keepIds, lastId);
+    for (; next !== null; next = nextPet(incoming, keepIds, next.pet.id)) {
+      add(next.pet);
+      if (count % valuesPerTurn === 0) await nextTurn();
     }
     let unsynced = null;
     if (count > 0) {
@@ -192,7 +186,7 @@ function withStoppedFolder<T>({ folder }: ImportOptions, work: (lock: FolderLock
 
 /** Yields the values in all files, one after the other. */
 function* valuesIn({ paths, progress }: ImportOptions): Generator<Incoming, void, void> {
-  progress.expect(paths.reduce((sum, path) => sum + sizeOf(path), 0));
+  progress.expect(paths.reduce((sum, path) => sum + onDisk('read', path, () => statSync(path).size), 0));
   for (const path of paths) {
     for (const value of readValues(path)) {
       progress.add(value.bytes);
@@ -201,18 +195,16 @@ function* valuesIn({ paths, progress }: ImportOptions): Generator<Incoming, void
   }
 }
 
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size;
-  } catch (error) {
-    throw diskError('read', path, error);
-  }
-}
-
-/** Returns the next animal, with the id it has in its file; null if there is none. The id must exceed `previous`. */
-function nextKept(incoming: Generator<Incoming, void, void>, previous: number): (Incoming & { pet: StoredPet }) | null {
+/**
+ * Returns the next animal; null if there is none. Its id is the one after `previous` or, if it is kept, the one in its
+ * file, which must exceed `previous`.
+ */
+function nextPet(
+  incoming: Generator<Incoming, void, void>, keepIds: boolean, previous: number,
+): (Incoming & { pet: StoredPet }) | null {
   const { value: next } = incoming.next();
   if (next === undefined) return null;
+  if (!keepIds) return { ...next, pet: petOf(next, previous + 1) };
   const { value, path, line } = next;
   const given = value instanceof JsonObject ? value.get('id') : undefined;
   const id = given instanceof JsonNumber ? int64OfJsonNumber(given.text) : null;

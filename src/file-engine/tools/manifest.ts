@@ -12,7 +12,7 @@ import { counted } from '../../domain/counted.ts';
 import { messageOf, OperatorError } from '../../domain/operator-error.ts';
 import { readChunks } from '../files/chunks.ts';
 import { crc32 } from '../../domain/crc32.ts';
-import { diskError } from '../../files/errors.ts';
+import { onDisk } from '../../files/errors.ts';
 import { checksumPart, checksumPartBytes } from '../files/record-file.ts';
 import { replaceFile } from '../files/replace.ts';
 import { readWhole } from '../files/whole.ts';
@@ -124,12 +124,7 @@ function check(isValid: boolean, rule: string): void {
 /** Throws OperatorError if a file of a backup is missing or no regular file, or does not have the expected length. */
 export function checkLength(folder: string, { name, bytes }: FileRecord): void {
   const path = join(folder, name);
-  let found;
-  try {
-    found = lstatSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    throw diskError('read', path, error);
-  }
+  const found = onDisk('read', path, () => lstatSync(path, { throwIfNoEntry: false }));
   if (found === undefined) throw broken(path, 'it is missing');
   if (!found.isFile()) throw broken(path, 'it is a link, or not a regular file');
   if (found.size !== bytes) throw broken(path, `it has ${counted(found.size, 'byte')}, but should have ${bytes}`);

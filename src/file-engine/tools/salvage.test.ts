@@ -256,3 +256,14 @@ test('ids of records that are missing at the end of the journal are not assigned
   await stores.close();
   assert.equal(created.id, 6);
 });
+
+test('animals and records in any order are all kept', async (t) => {
+  const { folder, run } = await makeStore(t);
+  for (const name of readdirSync(folder).filter((one) => one.startsWith('pets.'))) {
+    const path = join(folder, name);
+    const [first, second, third, ...rest] = readFileSync(path, 'utf8').split('\n');
+    writeFileSync(path, [first, third, second, ...rest].join('\n'));
+  }
+  const { animals, lost } = await run('in another order');
+  assert.deepEqual([animals, lost], [5, []]);
+});

@@ -1,34 +1,39 @@
 /**
  * `petstore salvage`: copies every intact line of a damaged data folder to a new one, and names what was lost.
  *
- * A line of the journal has its own checksum. An animal in the snapshot is intact if its checksum is anywhere in the
- * snapshot's list, so that damage to other lines, even to a line feed, does not matter. The small files have one
- * checksum for all: if it is wrong, the lines that can be read are kept, and the report says so. Pages that the disk
- * cannot read are reported as lost.
+ * The problem. Damage to one line, even to its line feed, must not make other lines unusable, and there may be millions
+ * of animals.
+ *
+ * The idea. A record of the journal has its own checksum. An animal in the snapshot is intact if its checksum is
+ * anywhere in the snapshot's list, so the checksums are read first. Intact animals are written to a temporary file.
+ * They are in ascending order of id, unless files were mixed: then they are sorted in memory. The small files have one
+ * checksum for all lines: if it is wrong, the lines that can be read are kept, and the report says so.
+ *
+ * The invariant. Only animal lines that `petLine` returns are kept.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { counted } from '../../domain/counted.ts';
-import { messageOf } from '../../domain/operator-error.ts';
-import { orderLine, readOrder } from '../../domain/order.ts';
-import { hasLongId, maxPetId, petLine, readNewPet, statusOfLine, type PetStatus } from '../../domain/pet.ts';
 import { crc32 } from '../../domain/crc32.ts';
+import { messageOf, OperatorError } from '../../domain/operator-error.ts';
+import { orderLine, readOrder } from '../../domain/order.ts';
+import { hasPetLine, maxPetId } from '../../domain/pet.ts';
 import { DamagedFileError, describeError, DiskError } from '../../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { createFolder, type Made } from '../files/new-folder.ts';
 import { readRecords, writeRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
 import { replaceFile } from '../files/replace.ts';
+import { Spool } from '../files/spool.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
 import { JsonObject, readJson } from '../../json/read.ts';
 import { decodeKey, encodeKey } from '../accounts/key-record.ts';
 import { keysFormat, keysName } from '../accounts/key-ring.ts';
 import { decodeUsage, encodeUsage, usageFormat, usageName } from '../accounts/usage-file.ts';
+import { firstIndex } from '../store/column.ts';
 import { decodeLine, encodeMarker } from '../store/journal-format.ts';
 import { listSegments, segmentPath } from '../store/journal-segment.ts';
-import { LineTable } from '../store/line-table.ts';
 import { ordersFormat, ordersName, writeOrders } from '../store/orders.ts';
-import { writeSnapshot } from '../store/snapshot.ts';
-import { idOf } from './contents.ts';
+import { headPattern, writeSnapshot } from '../store/snapshot.ts';
 
 /** What was salvaged, and one line for each thing that was lost or may be wrong. */
 export interface Salvaged {
@@ -36,18 +41,6 @@ export interface Salvaged {
   readonly keys: number;
   readonly orders: number;
   readonly lost: readonly string[];
-}
-
-interface Animals {
-  readonly lineById: Map<number, { line: string; status: PetStatus }>;
-  /** Ids with two different intact lines, because files of different stores were mixed. The first line is kept. */
-  readonly conflicts: Set<number>;
-  sequence: number;
-  lastId: number;
-  /** The last record that the snapshot contains, or null if it does not show that. */
-  inSnapshot: number | null;
-  /** The intact records in the journal. */
-  readonly inJournal: Set<number>;
 }
 
 /**
@@ -65,245 +58,239 @@ export async function salvage(folder: string, to: string): Promise<Made<Salvaged
       lost.push(`the id of the store, which gets a new one: ${messageOf(error)}`);
       store = storeIdOf(made);
     }
-    const usage = await salvageRecords(join(folder, usageName), usageFormat, readUsageLine, lost);
-    const keys = await salvageRecords(join(folder, keysName), keysFormat, readKeyLine, lost);
-    const orders = await salvageRecords(join(folder, ordersName), ordersFormat, readOrderLine, lost);
-
-    const animals: Animals = {
-      lineById: new Map(), conflicts: new Set(), sequence: usage.durable, lastId: 0, inSnapshot: null,
-      inJournal: new Set(),
-    };
-    const damagedIds = new Map<number, string>();
-    const segments = listSegments(folder);
-    // The journal contains all animals of a store that has had no snapshot yet.
-    const isOld = segments[0] !== 1 || existsSync(join(folder, 'pets.json'));
-    if (isOld) await salvageSnapshot(join(folder, 'pets.json'), animals, damagedIds, lost);
-    if (segments.length === 0) {
-      lost.push('the journal, which does not exist, with the animals added since the snapshot');
-    }
-    if (isOld && animals.inSnapshot === null && !lost.some((line) => line.includes('pets.json'))) {
-      lost.push(`${join(folder, 'pets.json')}: its first line is missing or damaged`);
-    }
-    for (const first of segments) {
-      await salvageSegment(segmentPath(folder, first), animals, damagedIds, lost);
-    }
-    const { lineById, conflicts, sequence, inJournal } = animals;
-    const inSnapshot = animals.inSnapshot ?? (segments[0] ?? 1) - 1;
-    let found = inSnapshot;
-    for (const record of inJournal) if (record > inSnapshot) found++;
-    const missingRecords = Math.max(0, sequence - found);
-    if (missingRecords > 0) {
-      const records = `of the records ${inSnapshot + 1} to ${sequence}`;
-      lost.push(`${counted(missingRecords, `${records} is`, `${records} are`)} missing in the journal`);
-    }
+    const usage = await salvageRecords(join(folder, usageName), usageFormat, decodeUsage, lost);
+    const keys = await salvageRecords(join(folder, keysName), keysFormat, decodeKey, lost);
+    const orders = await salvageRecords(join(folder, ordersName), ordersFormat, readOrder, lost);
     const keysMissing = keys.keyChanges < usage.keyChanges && !lost.some((line) => line.includes(keysName));
     if (keysMissing) lost.push(`${join(folder, keysName)} is missing or an old copy: later changes of keys are lost`);
-    const ids = [...lineById.keys()].sort((a, b) => a - b);
-    const known = [...ids.slice(-1), ...damagedIds.keys()].reduce((a, b) => Math.max(a, b), animals.lastId);
-    const lastId = Math.min(known + missingRecords, maxPetId); // the missing records may have had the next ids
-    for (const [id, where] of damagedIds) {
-      const other = lineById.has(id) ? '; another line has this id and is kept' : '';
-      lost.push(`animal ${id}: ${where} is damaged${other}`);
-    }
-    for (const id of conflicts) lost.push(`animal ${id}: two different lines have this id; the first one is kept`);
-    const missing = rangesOf(ids, lastId);
-    if (missing !== '' && lost.length > 0) lost.push(`the ids ${missing} have no animal: lost, or never there`);
+    const { animals, sequence, lastId } = await salvageAnimals(folder, made, usage.durable, lost);
 
-    const table = new LineTable();
-    for (const id of ids) {
-      const { line, status } = lineById.get(id)!;
-      table.append(Buffer.from(line), status);
-    }
     const keyChanges = Math.max(keys.keyChanges, usage.keyChanges);
-    await writeSnapshot(join(made, 'pets.json'), table, { store, sequence, lastId });
+    const isoTime = (time: number): string => new Date(time).toISOString();
+    const usageLines = usage.records.map(({ id, usage }) => encodeUsage(id, usage, isoTime));
+    await writeSnapshot(join(made, 'pets.json'), animals, { store, sequence, lastId });
+    animals.close();
     await replaceFile(segmentPath(made, sequence + 1), [encodeMarker(sequence, store)]);
-    await writeRecords(join(made, keysName), keysFormat, { store, keyChanges }, keys.lines);
-    await writeRecords(join(made, usageName), usageFormat, { store, durable: sequence, keyChanges }, usage.lines);
-    await writeOrders(made, store, orders.lines);
-    return { animals: ids.length, keys: keys.lines.length, orders: orders.lines.length, lost };
+    await writeRecords(join(made, keysName), keysFormat, { store, keyChanges }, keys.records.map(encodeKey));
+    await writeRecords(join(made, usageName), usageFormat, { store, durable: sequence, keyChanges }, usageLines);
+    await writeOrders(made, store, orders.records.map(orderLine));
+    return { animals: animals.count, keys: keys.records.length, orders: orders.records.length, lost };
   });
 }
 
-type ReadLine = (record: JsonObject) => { id: unknown; line: string };
-
-const readUsageLine: ReadLine = (record) => {
-  const { id, usage } = decodeUsage(record);
-  return { id, line: encodeUsage(id, usage, (time) => new Date(time).toISOString()) };
-};
-const readKeyLine: ReadLine = (record) => {
-  const key = decodeKey(record);
-  return { id: key.id, line: encodeKey(key) };
-};
-const readOrderLine: ReadLine = (record) => {
-  const order = readOrder(record);
-  return { id: order.id, line: orderLine(order) };
-};
-
 /** Returns the records of a file; if it is damaged, those on lines of their own that can be read. */
-async function salvageRecords(
-  path: string, format: RecordFormat, read: ReadLine, lost: string[],
-): Promise<{ lines: string[] } & RecordNumbers> {
+async function salvageRecords<Item extends { readonly id: unknown }>(
+  path: string, format: RecordFormat, decode: (record: JsonObject) => Item, lost: string[],
+): Promise<{ records: Item[] } & RecordNumbers> {
   try {
-    const { records, ...numbers } = readRecords(path, format, read);
-    return { lines: records.map(({ line }) => line), ...numbers };
+    return readRecords(path, format, decode);
   } catch (error) {
-    if (!(error instanceof DamagedFileError || error instanceof DiskError)) throw error;
+    if (!(error instanceof OperatorError)) throw error;
     const problem = error instanceof DamagedFileError ? error.problem : `${path} cannot be read as a whole`;
     lost.push(`${problem}; the records that can be read are kept, but may be wrong`);
   }
-  const lineById = new Map<unknown, string>();
+  const itemById = new Map<unknown, Item>();
   await readIntactLines(path, lost, ({ bytes, start, end, number }) => {
     const text = bytes.toString('utf8', start, end).replace(/,$/, '');
-    if (text.startsWith('{"format"') || /^(\[|\].*)?$/.test(text)) return;
+    if (/^(\{"format"|\]|\[?$)/.test(text)) return;
     try {
       const record = readJson(Buffer.from(text));
       if (!(record instanceof JsonObject)) throw new Error('this is not a JSON object');
-      const { id, line } = read(record);
-      lineById.set(id, line);
+      const item = decode(record);
+      itemById.set(item.id, item);
     } catch (error) {
       const id = /"id":("[^"]*"|-?[0-9]+)/.exec(text)?.[1] ?? 'unknown';
       lost.push(`the record with the id ${id} in ${path}, line ${number}: ${messageOf(error)}`);
     }
   });
-  return { lines: [...lineById.values()], durable: 0, keyChanges: 0 };
+  return { records: [...itemById.values()], durable: 0, keyChanges: 0 };
 }
 
 /** Reads a file by lines. Pages that the disk cannot read are read as zero bytes, and added to `lost`. */
 async function readIntactLines(path: string, lost: string[], visit: (line: Line) => void): Promise<void> {
   const unreadable: { from: number; to: number; why: string }[] = [];
-  const problems: string[] = [];
-  try {
-    await readLines(path, visit, {
-      onUnreadable: (from, to, error) => {
-        const last = unreadable.at(-1);
-        if (last?.to === from) last.to = to;
-        else unreadable.push({ from, to, why: describeError(error).message });
-      },
-    });
-  } catch (error) {
+  const onUnreadable = (from: number, to: number, error: unknown): void => {
+    const last = unreadable.at(-1);
+    if (last?.to === from) last.to = to;
+    else unreadable.push({ from, to, why: describeError(error).message });
+  };
+  await readLines(path, visit, { onUnreadable }).catch((error: unknown) => {
     if (!(error instanceof DiskError)) throw error;
-    problems.push(error.message);
+    lost.push(error.message);
+  });
+  for (const { from, to, why } of unreadable) lost.push(`${path}, bytes ${from} to ${to - 1}: ${why}`);
+}
+
+/** What the files show about the animals. */
+interface Found {
+  /** The lines of the intact ones. */
+  readonly lines: Spool;
+  /** Whether these are in ascending order of id, and the id of the last one. */
+  isSorted: boolean;
+  previousId: number;
+  /** The largest id that was assigned. */
+  lastId: number;
+  /** The ids in damaged lines, and what the report says about them. */
+  readonly damaged: Map<number, string>;
+  /** The other lines of the report. */
+  readonly lost: string[];
+}
+
+/**
+ * Reads the animals of a folder. Returns them in ascending order of id, in a temporary file in the folder `made`, with
+ * the numbers of their snapshot. `recorded` is the last record that was on disk according to usage.json.
+ */
+async function salvageAnimals(folder: string, made: string, recorded: number, lost: string[]) {
+  const lines = new Spool(join(made, 'pets.found'));
+  const found: Found = { lines, isSorted: true, previousId: 0, lastId: 0, damaged: new Map(), lost };
+  const segments = listSegments(folder);
+  const path = join(folder, 'pets.json');
+  const hasSnapshot = existsSync(path);
+  // The journal contains all animals of a store that has had no snapshot yet.
+  if (!hasSnapshot && segments[0] !== 1) lost.push(`${path} does not exist`);
+  if (segments.length === 0) lost.push('the journal, which does not exist, with the animals added since the snapshot');
+  const inSnapshot = hasSnapshot ? await salvageSnapshot(path, found) : null;
+  let sequence = Math.max(recorded, inSnapshot ?? 0);
+  const before = inSnapshot ?? (segments[0] ?? 1) - 1;
+  const records: number[] = [];
+  for (const first of segments) {
+    await readParts(segmentPath(folder, first), /(?=\{"seq":)/, found, (_part, bytes, start, end) => {
+      const decoded = decodeLine(bytes, start, end) ?? decodeLine(bytes, start, end - 1);
+      if (decoded === null) return null;
+      sequence = Math.max(sequence, decoded.seq);
+      if (decoded.pet === null) return undefined;
+      if (decoded.seq > before) records.push(decoded.seq);
+      return bytes.subarray(decoded.pet.start, decoded.pet.end);
+    });
   }
-  for (const { from, to, why } of unreadable) problems.push(`${path}, bytes ${from} to ${to - 1}: ${why}`);
-  for (const line of problems) if (!lost.includes(line)) lost.push(line); // the snapshot is read twice
+  const inJournal = Float64Array.from(records).sort().filter((record, at, all) => record !== all[at - 1]);
+  const missing = Math.max(0, sequence - before - inJournal.length);
+  if (missing > 0) {
+    const range = `of the records ${before + 1} to ${sequence}`;
+    lost.push(`${counted(missing, `${range} is`, `${range} are`)} missing in the journal`);
+  }
+  const lastId = Math.min(found.lastId + missing, maxPetId); // the missing records may have had the next ids
+  const animals = new Spool(join(made, 'pets.sorted'));
+  sortAnimals(found, lastId, animals);
+  lines.close();
+  return { animals, sequence, lastId };
 }
 
-const petStart = '{"id":';
-const recordStart = '{"seq":';
-
-/** Adds the animals of the snapshot. */
-async function salvageSnapshot(
-  path: string, animals: Animals, damagedIds: Map<number, string>, lost: string[],
-): Promise<void> {
-  if (!existsSync(path)) return void lost.push(`${path} does not exist`);
-  const checksums = new Set<number>();
-  let balance = 0; // how many more checksums there are than animals
-  await readIntactLines(path, lost, ({ bytes, start, end }) => {
-    const text = bytes.toString('latin1', start, end);
-    if (text.startsWith(petStart)) balance--;
-    // By position, because the quote before the digits may be damaged, or one of them.
-    const groups = text.startsWith(petStart) ? [] : (text.slice(1).match(/.{8}/g) ?? []);
-    const found = groups.filter((digits) => /^[0-9a-f]{8}$/.test(digits));
-    if (2 * found.length <= groups.length) return; // this is not a line of checksums
-    for (const digits of found) checksums.add(Number.parseInt(digits, 16));
-    balance += found.length;
-  });
-  const isCutOff = balance < 0;
+/** Adds the animals of a snapshot. Returns the number of its last record; null if its first line is not intact. */
+async function salvageSnapshot(path: string, found: Found): Promise<number | null> {
+  const { lost } = found;
+  const lostBefore = lost.length;
+  const { checksums, isCutOff } = await readChecksums(path);
+  const isIntact = (line: Buffer): boolean => {
+    const crc = crc32(line);
+    return checksums[firstIndex(checksums.length, (index) => checksums[index]! >= crc)] === crc;
+  };
+  let sequence: number | null = null;
   let unverified = 0;
-  await readIntactLines(path, lost, ({ bytes, start, end: lineEnd, number }) => {
-    const head = /"sequence":([0-9]{1,15}),"lastId":([0-9]{1,15})/.exec(bytes.toString('latin1', start, start + 200));
-    if (number === 1 && head !== null && checksums.has(crc32(bytes, start, lineEnd))) {
-      animals.sequence = Math.max(animals.sequence, Number(head[1]));
-      animals.inSnapshot = Number(head[1]);
-      animals.lastId = Number(head[2]);
+  await readParts(path, /(?=\{"id":)/, found, (part, bytes, start, end) => {
+    const head = headPattern.exec(part);
+    if (head !== null && isIntact(bytes.subarray(start, end))) {
+      sequence = Number(head[1]);
+      found.lastId = Math.max(found.lastId, Number(head[2]));
     }
-    for (const [from, to] of partsOf(bytes, start, lineEnd, petStart)) {
-      // A line ends before its comma; if its line feed is damaged, there is another byte after the comma.
-      const ends = [to, to - 1, to - 2].filter((at) => statusOfLine(bytes, from, at) !== null);
-      const verified = ends.find((at) => checksums.has(crc32(bytes, from, at)));
-      const readable = verified ?? (isCutOff ? ends[0] : undefined);
-      if (!keep(animals, bytes, from, readable)) {
-        noteDamage(bytes, from, to, `${path}, line ${number},`, damagedIds, lost);
-      } else if (verified === undefined) unverified++;
-    }
+    if (isStructure.test(part)) return undefined;
+    // A comma follows and, if the line feed is damaged, another byte.
+    const line = bytes.subarray(start, start + part.lastIndexOf('}') + 1);
+    if (isIntact(line)) return line;
+    if (!isCutOff || !hasPetLine(line)) return null;
+    unverified++;
+    return line;
   });
-  if (!isCutOff) return;
   const kept = counted(unverified, 'animal of it is', 'animals of it are');
-  lost.push(`the end of ${path}; ${kept} kept although their checksums are missing`);
-}
-
-/** Adds the animals of a segment of the journal. */
-async function salvageSegment(
-  path: string, animals: Animals, damagedIds: Map<number, string>, lost: string[],
-): Promise<void> {
-  await readIntactLines(path, lost, ({ bytes, start, end: lineEnd, number, complete }) => {
-    let end = lineEnd;
-    if (!complete) end = start + bytes.subarray(start, lineEnd).findLastIndex((byte) => byte !== 0) + 1;
-    if (end === start) return;
-    for (const [from, to] of partsOf(bytes, start, end, recordStart)) {
-      const decoded = decodeLine(bytes, from, to) ?? decodeLine(bytes, from, to - 1);
-      if (decoded !== null) animals.sequence = Math.max(animals.sequence, decoded.seq);
-      if (decoded?.pet === null) continue;
-      if (decoded !== null) animals.inJournal.add(decoded.seq);
-      if (decoded === null || !keep(animals, bytes, decoded.pet.start, decoded.pet.end)) {
-        noteDamage(bytes, from, to, `${path}, line ${number},`, damagedIds, lost);
-      }
-    }
-  });
+  if (isCutOff) lost.push(`the end of ${path}; ${kept} kept although their checksums are missing`);
+  else if (sequence === null && lost.length === lostBefore) lost.push(`${path}: its first line is missing or damaged`);
+  return sequence;
 }
 
 /** The lines of a snapshot that are not animals. */
 const isStructure = /^(\{"format":|\],"crc32":\[|"[0-9a-f]{8}|\]\})/;
 
-/** Yields the parts of a line that begin with `prefix`: more than one if a line feed is damaged. */
-function* partsOf(bytes: Buffer, start: number, end: number, prefix: string): Generator<[from: number, to: number]> {
-  const line = bytes.subarray(0, end);
-  const first = line.indexOf(prefix, start);
-  if (first !== start && !isStructure.test(line.toString('latin1', start, start + 20))) {
-    yield [start, first < 0 ? end : first];
-  }
-  for (let from = first; from >= 0; ) {
-    const next = line.indexOf(prefix, from + 1);
-    yield [from, next < 0 ? end : next];
-    from = next;
-  }
+/** Returns the checksums in a snapshot in ascending order, and whether there are fewer of them than animals. */
+async function readChecksums(path: string): Promise<{ checksums: Uint32Array; isCutOff: boolean }> {
+  const checksums: number[] = [];
+  let animals = 0;
+  // What cannot be read is reported when the animals are read.
+  await readIntactLines(path, [], ({ bytes, start, end }) => {
+    const text = bytes.toString('latin1', start, end);
+    if (text.startsWith('{"id":')) return void animals++;
+    // By position, because the quote before the digits may be damaged, or one of them.
+    const groups = text.slice(1).match(/.{8}/g) ?? [];
+    const found = groups.filter((digits) => /^[0-9a-f]{8}$/.test(digits));
+    if (2 * found.length <= groups.length) return; // this is not a line of checksums
+    for (const digits of found) checksums.push(Number.parseInt(digits, 16));
+  });
+  return { checksums: Uint32Array.from(checksums).sort(), isCutOff: checksums.length < animals };
 }
 
-/** Keeps the animal from `start` to `end`, unless `end` is undefined or this is not the line of an animal. */
-function keep({ lineById, conflicts }: Animals, bytes: Buffer, start: number, end: number | undefined): boolean {
-  if (end === undefined || hasLongId(bytes, start)) return false;
-  const line = bytes.toString('utf8', start, end);
-  const id = idOf(bytes, start);
-  try {
-    const pet = readNewPet(readJson(bytes.subarray(start, end)));
-    if (petLine(id, pet) !== line) return false;
-    const kept = lineById.get(id);
-    if (kept === undefined) lineById.set(id, { line, status: pet.status });
-    else if (kept.line !== line) conflicts.add(id);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function noteDamage(
-  bytes: Buffer, start: number, end: number, where: string, damagedIds: Map<number, string>, lost: string[],
-): void {
-  const id = /"id":([1-9][0-9]{0,14}),/.exec(bytes.toString('latin1', start, Math.min(end, start + 200)))?.[1];
-  if (id === undefined) lost.push(`${where} is damaged, and does not show an id`);
-  else damagedIds.set(Number(id), where.slice(0, -1));
+/**
+ * Adds the animals of a file. `beforePart` matches at the start of each part of a line, which has more than one if a
+ * line feed is damaged. `readPart` returns the animal line in a part; undefined if it has none, null if it is damaged.
+ */
+async function readParts(
+  path: string, beforePart: RegExp, found: Found,
+  readPart: (part: string, bytes: Buffer, start: number, end: number) => Buffer | null | undefined,
+): Promise<void> {
+  await readIntactLines(path, found.lost, ({ bytes, start, end, number, complete }) => {
+    // The last segment ends with reserved space.
+    const length = complete ? end - start : bytes.subarray(start, end).findLastIndex((byte) => byte !== 0) + 1;
+    let from = start;
+    for (const part of bytes.toString('latin1', start, start + length).split(beforePart)) {
+      const line = part === '' ? undefined : readPart(part, bytes, from, from + part.length);
+      from += part.length;
+      if (line === undefined) continue;
+      const id = Number(/"id":([1-9][0-9]{0,14}),/.exec(part.slice(0, 200))?.[1] ?? 0);
+      found.lastId = Math.max(found.lastId, id);
+      if (line !== null && hasPetLine(line)) {
+        found.isSorted &&= id > found.previousId;
+        found.previousId = id;
+        found.lines.append(line);
+      } else if (id > 0) found.damaged.set(id, `animal ${id}: ${path}, line ${number} is damaged`);
+      else found.lost.push(`${path}, line ${number}, is damaged, and does not show an id`);
+    }
+  });
 }
 
 const maxRanges = 20;
 
-/** The numbers from 1 to `last` that are not in `ids`, as a text: `3, 7-9`. */
-function rangesOf(ids: readonly number[], last: number): string {
-  const ranges: string[] = [];
+/** Adds the animals to `sorted` in ascending order of id, and what is wrong with ids up to `lastId` to `lost`. */
+function sortAnimals({ lines, isSorted, damaged, lost }: Found, lastId: number, sorted: Spool): void {
+  const inOrder = isSorted ? linesOf(lines) : [...linesOf(lines)].sort((a, b) => idIn(a) - idIn(b));
+  const conflicts = new Set<number>();
+  const missing: string[] = [];
+  let kept = '';
   let next = 1;
-  for (const id of [...ids, last + 1]) {
-    if (id > next) ranges.push(id === next + 1 ? `${next}` : `${next}-${id - 1}`);
+  const goTo = (id: number): void => {
+    if (id > next) missing.push(id === next + 1 ? `${next}` : `${next}-${id - 1}`);
     next = id + 1;
+  };
+  for (const line of inOrder) {
+    const id = idIn(line);
+    if (id >= next) {
+      goTo(id);
+      sorted.append(Buffer.from(line, 'latin1'));
+      kept = line;
+      const damage = damaged.get(id);
+      if (damage !== undefined) damaged.set(id, `${damage}; another line has this id and is kept`);
+    } else if (line !== kept) conflicts.add(id); // files of different stores were mixed
   }
-  const more = ranges.length > maxRanges ? ` and ${counted(ranges.length - maxRanges, 'more range')}` : '';
-  return ranges.slice(0, maxRanges).join(', ') + more;
+  goTo(lastId + 1);
+  for (const damage of damaged.values()) lost.push(damage);
+  for (const id of conflicts) lost.push(`animal ${id}: two different lines have this id; the first one is kept`);
+  if (missing.length === 0 || lost.length === 0) return;
+  const more = missing.length > maxRanges ? ` and ${counted(missing.length - maxRanges, 'more range')}` : '';
+  lost.push(`the ids ${missing.slice(0, maxRanges).join(', ')}${more} have no animal: lost, or never there`);
+}
+
+/** Yields the lines of a spool, each with one character for a byte. */
+function* linesOf(spool: Spool): Generator<string> {
+  for (const piece of spool.pieces(spool.count, 64 * 1024)) yield* piece.toString('latin1').split(',\n').slice(0, -1);
+}
+
+function idIn(line: string): number {
+  return Number.parseInt(line.slice('{"id":'.length), 10);
 }

@@ -9,11 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { counted } from '../../domain/counted.ts';
 import { messageOf, OperatorError } from '../../domain/operator-error.ts';
-import { idWarning, petLine, readNewPet } from '../../domain/pet.ts';
-import { DiskError, diskError } from '../../files/errors.ts';
+import { hasPetLine, idWarning } from '../../domain/pet.ts';
+import { DiskError, onDisk } from '../../files/errors.ts';
 import { readRecords } from '../files/record-file.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
-import { readJson } from '../../json/read.ts';
 import { KeyRing, keysName } from '../accounts/key-ring.ts';
 import { decodeUsage, usageFormat, usageName } from '../accounts/usage-file.ts';
 import { recoverJournal } from '../store/journal-recovery.ts';
@@ -71,11 +70,7 @@ function stateOf(folder: string): string {
 
 /** Returns the names of all files, sorted. Throws OperatorError. */
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch (error) {
-    throw diskError('read', folder, error);
-  }
+  return onDisk('read', folder, () => readdirSync(folder).sort());
 }
 
 async function verifyOnce(folder: string, progress: Progress): Promise<Findings> {
@@ -162,9 +157,10 @@ async function addFindings(
   };
   const table: PetSink = {
     append(bytes, _status, start = 0, end = bytes.length) {
-      const line = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
       const id = idOf(bytes, start);
-      if (line !== canonical(line, id)) report(`animal ${id}: this is not its line: ${line.slice(0, shownLength)}`);
+      if (!hasPetLine(bytes, start, end)) {
+        report(`animal ${id}: this is not its line: ${bytes.toString('utf8', start, end).slice(0, shownLength)}`);
+      }
       if (id <= previous) report(`animal ${id}: its id is not greater than ${previous}, the one before`);
       previous = id;
       count++;
@@ -199,14 +195,5 @@ async function addFindings(
   });
   if (manifest !== null && store !== undefined) {
     await check(() => checkContent(folder, manifest, store, counts.lastRecord));
-  }
-}
-
-/** The line that the program writes for the animal in a line; null if there is none. */
-function canonical(line: string, id: number): string | null {
-  try {
-    return petLine(id, readNewPet(readJson(Buffer.from(line))));
-  } catch {
-    return null;
   }
 }
