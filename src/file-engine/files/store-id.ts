@@ -5,11 +5,11 @@
  *     "format":"petstore-keys","version":2,"store":"5f0c9b6e…"
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { DiskError, diskError } from '../../files/errors.ts';
-import { sizeOf } from './lines.ts';
+import { fileExists } from './open-file.ts';
 
 /** The version of all formats. */
 export const formatVersion = 2;
@@ -85,12 +85,13 @@ function namesIn(folder: string): string[] {
 
 function headOf(path: string): string {
   let descriptor: number | undefined;
-  sizeOf(path);
+  fileExists(path);
   try {
     descriptor = openSync(path, 'r');
     const bytes = Buffer.alloc(headBytes);
     return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, headBytes, 0));
   } catch (error) {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return ''; // a server has removed it meanwhile
     throw diskError('read', path, error);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);

@@ -16,6 +16,7 @@ import { crc32 } from '../../domain/crc32.ts';
 import { DamagedFileError, describeError, DiskError } from '../../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { createFolder, type Made } from '../files/new-folder.ts';
+import { OpenFile } from '../files/open-file.ts';
 import { readRecords, writeRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
 import { replaceFile } from '../files/replace.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
@@ -172,8 +173,9 @@ async function salvageRecords(
 async function readIntactLines(path: string, lost: string[], visit: (line: Line) => void): Promise<void> {
   const unreadable: { from: number; to: number; why: string }[] = [];
   const problems: string[] = [];
+  const file = await OpenFile.open(path);
   try {
-    await readLines(path, visit, {
+    await readLines(file, visit, {
       onUnreadable: (from, to, error) => {
         const last = unreadable.at(-1);
         if (last?.to === from) last.to = to;
@@ -183,6 +185,8 @@ async function readIntactLines(path: string, lost: string[], visit: (line: Line)
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;
     problems.push(error.message);
+  } finally {
+    await file.close();
   }
   for (const { from, to, why } of unreadable) problems.push(`${path}, bytes ${from} to ${to - 1}: ${why}`);
   for (const line of problems) if (!lost.includes(line)) lost.push(line); // the snapshot is read twice
