@@ -3,8 +3,8 @@ import type { RecordHead } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { KeyRing } from '../accounts/key-ring.ts';
 import { UsageFile } from '../accounts/usage-file.ts';
-import { withAnimalFiles, type AnimalFiles } from '../store/animal-files.ts';
-import { recoverJournal, type RecoveryOptions } from '../store/journal-recovery.ts';
+import { withAnimalFiles } from '../store/animal-files.ts';
+import { recoverJournal } from '../store/journal-recovery.ts';
 import type { LineTable } from '../store/line-table.ts';
 import { readOrders } from '../store/orders.ts';
 import { readSnapshot } from '../store/snapshot.ts';
@@ -13,18 +13,14 @@ import type { Progress } from '../../program/progress.ts';
 /** Receives the animals, in ascending order of their ids. It must copy the bytes. */
 export type PetSink = Pick<LineTable, 'append'>;
 
-/** What a data folder contains of its animals, besides the animals. */
-interface PetNumbers {
+/** All that a data folder contains, besides the animals. */
+export interface Contents {
+  /** The id of the store. */
+  readonly store: string;
   /** The number of the last journal record. */
   readonly sequence: number;
   /** The largest id that was ever assigned, as far as the files show it. */
   readonly lastId: number;
-}
-
-/** All that a data folder contains, besides the animals. */
-export interface Contents extends PetNumbers {
-  /** The id of the store. */
-  readonly store: string;
   readonly keys: Records;
   readonly usage: Records;
   readonly orders: readonly string[];
@@ -54,11 +50,19 @@ export async function readContents(
   keys.checkChanges(keyChanges);
   const contents = { store, keys: keys.contents, usage: usage.contents, orders: orderLines(folder) };
   if (pets === null) return { ...contents, sequence: 0, lastId: 0 };
-  return withAnimalFiles(folder, async (files) => {
-    progress.expect(files.bytes);
+  return withAnimalFiles(folder, async ({ snapshot, segments, bytes: size }) => {
+    progress.expect(size);
     const onRead = (bytes: number): void => progress.add(bytes);
-    const recover: Recover = async (options) => (await recoverJournal({ ...options, folder, recorded, log })).last;
-    return { ...contents, ...(await readPets(files, pets, recover, onRead)) };
+    let largest = 0;
+    const table: PetSink = {
+      append(bytes, status, start = 0, end = bytes.length) {
+        largest = idOf(bytes, start);
+        pets.append(bytes, status, start, end);
+      },
+    };
+    const { sequence: snapshotSequence, lastId } = await readSnapshot(snapshot, table, onRead);
+    const { last } = await recoverJournal({ folder, segments, snapshotSequence, recorded, table, log, onRead });
+    return { ...contents, sequence: last, lastId: Math.max(lastId, largest) };
   });
 }
 
@@ -67,27 +71,6 @@ export function orderLines(folder: string): string[] {
   const lines: string[] = [];
   readOrders(folder, { append: (line) => void lines.push(String(line)) });
   return lines;
-}
-
-/** Reads the journal. Resolves to the number of the last record. */
-export type Recover = (
-  options: Pick<RecoveryOptions, 'segments' | 'snapshotSequence' | 'table' | 'onRead'>,
-) => Promise<number>;
-
-/** Passes the animals in these files to `pets`. Rejects with OperatorError, and with what `recover` rejects with. */
-export async function readPets(
-  { snapshot, segments }: AnimalFiles, pets: PetSink, recover: Recover, onRead?: (bytes: number) => void,
-): Promise<PetNumbers> {
-  let largest = 0;
-  const table: PetSink = {
-    append(bytes, status, start = 0, end = bytes.length) {
-      largest = idOf(bytes, start);
-      pets.append(bytes, status, start, end);
-    },
-  };
-  const { sequence: snapshotSequence, lastId } = await readSnapshot(snapshot, table, onRead);
-  const sequence = await recover({ segments, snapshotSequence, table, onRead });
-  return { sequence, lastId: Math.max(lastId, largest) };
 }
 
 /** The id in an animal line. */

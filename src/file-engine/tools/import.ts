@@ -23,8 +23,8 @@ import { UsageFile } from '../accounts/usage-file.ts';
 import { withAnimalFiles } from '../store/animal-files.ts';
 import { Journal, type JournalOptions } from '../store/journal.ts';
 import { writeOrders } from '../store/orders.ts';
-import { writeSnapshot } from '../store/snapshot.ts';
-import { idOf, orderLines, readPets, type Recover } from './contents.ts';
+import { readSnapshot, writeSnapshot } from '../store/snapshot.ts';
+import { idOf, orderLines, type PetSink } from './contents.ts';
 import type { Progress } from '../../program/progress.ts';
 import { importError, readValues, type ValueInFile } from './values.ts';
 
@@ -79,7 +79,6 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
   const usage = new UsageFile(folder, now, log, () => lock.check(), store);
   const { durable: recorded, keyChanges } = usage.recorded;
   const checkLock = (): Promise<void> => lock.check();
-  const recover: Recover = (given) => leaveAsStart({ ...given, folder, store, recorded, log, checkLock });
   const spool = new Spool(join(folder, 'pets.json.import.tmp'));
   try {
     const incoming = valuesIn(options);
@@ -92,14 +91,20 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
       largest = pet.id;
       spool.append(Buffer.from(pet.line));
     };
-    const { sequence, lastId } = await withAnimalFiles(folder, (files) => readPets(files, {
+    let id = 0; // of the last animal that was read
+    const table: PetSink = {
       append(bytes, status, start = 0, end = bytes.length) {
-        const id = next === null ? 0 : idOf(bytes, start);
+        id = idOf(bytes, start);
         for (; next !== null && next.pet.id < id; next = nextKept(incoming, next.pet.id)) add(next.pet);
         if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
         spool.append(bytes, status, start, end);
       },
-    }, recover));
+    };
+    const { sequence, lastId } = await withAnimalFiles(folder, async ({ snapshot, segments }) => {
+      const { sequence: snapshotSequence, lastId } = await readSnapshot(snapshot, table);
+      const options = { folder, segments, store, snapshotSequence, recorded, table, log, checkLock };
+      return { sequence: await leaveAsStart(options), lastId: Math.max(lastId, id) };
+    });
     if (keepIds) {
       for (; next !== null; next = nextKept(incoming, next.pet.id)) {
         add(next.pet);
