@@ -119,6 +119,8 @@ export interface Usage {
 export interface KeyAdmin {
   /** All keys, revoked and expired ones too, oldest first. */
   list(): Soon<readonly Key[]>;
+  /** The key with this id, also if it is revoked or has expired. */
+  get(id: string): Soon<Key>;
   /** Adds a key with this secret, which must be new. `expiresAt` null: it does not expire. */
   create(name: string, plan: Plan, expiresAt: number | null, now: number, secret: string): Promise<ChangedKey>;
   /** Adds a secret to a key. Its other secrets expire after `graceMs` at the latest. */
@@ -127,8 +129,7 @@ export interface KeyAdmin {
   revoke(id: string, now: number): Promise<ChangedKey>;
   /** Moves a key to another plan. */
   setPlan(id: string, plan: Plan, now: number): Promise<ChangedKey>;
-  /** The usage of one key, or of all (null), revoked and expired ones too. */
-  usage(id: string | null, now: number): Soon<readonly Usage[]>;
+  usage(key: Key, now: number): Soon<Usage>;
   /**
    * Lifts the ban of a key. `unbanned` is whether there was one. If it rejects, the ban may have been lifted.
    */

@@ -48,6 +48,9 @@ async function checkHanging(t: TestContext, folder: string, server: RunningServe
   const status = JSON.parse((await petstore(t, folder, 'status', '--json')).stdout) as Status;
   assert.deepEqual([status.state, status.reason], ['creates-refused', 'the disk has made no progress for 2 s']);
   assert.ok(status.journal!.failures > 0);
+  const exported = await petstore(t, folder, 'export');
+  assert.deepEqual([exported.code, exported.stdout.split('\n')[0]!.slice(0, 8)], [0, '{"id":1,']);
+  assert.equal((await petstore(t, folder, 'backup', join(temporaryFolder(t), 'backup'))).code, 0);
 }
 
 /** The ids of a list are 1, those that waited, or none of them, and these. */

@@ -63,7 +63,6 @@ test('on a read-only file system, every command that only reads works, beside a 
       const { code, stderr } = await petstore(t, join(view, 'store'), ...command);
       assert.equal(code, command[0] === 'verify' ? 1 : 0, stderr);
       assert.match(stderr, /usage\.json, line 1: /);
-      if (command[0] === 'export') assert.match(stderr, /journal: the end is incomplete, from line \d+ on, and is ig/);
     }
     const exported = await petstore(t, join(view, 'store'), 'export');
     assert.equal(exported.stdout.split('\n').length, 5, exported.stderr);

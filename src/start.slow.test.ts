@@ -1,6 +1,6 @@
 /** A start with many animals, which a test makes as slow as it needs: see testing/slow-reads.mjs. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program, type Ended } from '../harness/program.ts';
-import { cliPath, makeKey, petstore, runServer, serverPath, startServer } from '../harness/server.ts';
+import { makeKey, petstore, runServer, serverPath, startServer } from '../harness/server.ts';
 import { sendMessage } from './file-engine/lock/channel.ts';
 import type { Holder } from './file-engine/lock/folder-lock.ts';
 import type { Status } from './file-engine/lock/status-client.ts';
@@ -21,8 +21,6 @@ import { LineTable } from './file-engine/store/line-table.ts';
 import { writeSnapshot } from './file-engine/store/snapshot.ts';
 import { certificateFlags, makeCertificate } from '../harness/certificates.ts';
 import { codeOf } from './testing/http-response.ts';
-import { backUp } from './file-engine/tools/backup.ts';
-import { Progress } from './program/progress.ts';
 import { send } from './testing/service.ts';
 
 const animals = 300_000;
@@ -117,69 +115,39 @@ test('while the animals are read, requests are refused, commands work, and the p
   assert.deepEqual([code, stderr], [0, `petstore: ${animals} animals in ${folder}\n`]);
 });
 
-/** Runs a command under a terminal, whose output is its stdout; null if that is not possible here. */
-async function onTerminal(t: TestContext, shown: RegExp, ...args: string[]): Promise<Program | null> {
-  const line = [process.execPath, cliPath, ...args].map((word) => `'${word}'`).join(' ');
-  const program = new Program(t, ['script', '-qec', `exec ${line}`, '/dev/null']);
-  return program.printed(shown).then(() => program, () => null);
-}
-
-test('while the animals are read, backup and export wait, verify and salvage work, import is refused', async (t) => {
+test('while the animals are read, backup, export, verify and salvage work, and import is refused', async (t) => {
   const { folder, slow } = await slowFolder(t);
   const parent = temporaryFolder(t);
-  const [first, second, exported] = ['first', 'second', 'exported'].map((name) => join(parent, name));
+  const [backup, exported] = ['backup', 'exported'].map((name) => join(parent, name));
   const { server } = await startSlowly(t, folder, slow);
-  const waits = /\[Kbackup: waiting for the server, which is reading the animals \[#*-+\] [0-9] %/;
-  const shown = await onTerminal(t, waits, 'backup', second!, '--data', folder);
-  if (shown === null) t.diagnostic('script (util-linux) is not installed: no terminal was tried');
-  const waiting = [petstore(t, folder, 'backup', first!), petstore(t, folder, 'export', exported!)];
-  const toStdout = petstore(t, folder, 'export', '--orders', '--format', 'json');
+  for (const [command, message] of [
+    [['backup', backup!], `wrote a backup with ${animals} animals to ${backup}\n`],
+    [['export', exported!], `exported ${animals} animals to ${exported}\n`],
+  ] as const) {
+    const { code, stderr } = await petstore(t, folder, ...command);
+    assert.deepEqual([code, stderr], [0, message]);
+  }
+  assert.equal(readFileSync(exported!, 'utf8').split('\n').length, animals + 1);
+  const orders = await petstore(t, folder, 'export', '--orders', '--format', 'json');
+  assert.deepEqual([orders.code, orders.stdout], [0, '[]\n']);
 
   const imported = performance.now();
   const { code, stderr } = await petstore(t, folder, 'import', join(folder, 'pets.json'));
   assert.equal(code, 1);
   assert.match(stderr, /^petstore: \S+ is in use by process \d+ \(server, [^\n]+; stop it before an import\n$/);
   t.diagnostic(`the import was refused after ${Math.round(performance.now() - imported)} ms`);
-  const verified = await petstore(t, folder, 'verify');
-  assert.deepEqual([verified.code, verified.stderr], [0, '']);
-  assert.match(verified.stdout, new RegExp(`^pets\\.json: ${animals} animals`, 'm'));
+  for (const path of [folder, backup!]) {
+    const verified = await petstore(t, path, 'verify');
+    assert.deepEqual([verified.code, verified.stderr], [0, '']);
+    assert.match(verified.stdout, new RegExp(`^pets\\.json: ${animals} animals`, 'm'));
+  }
   const salvaged = await petstore(t, folder, 'salvage', join(parent, 'salvaged'));
   assert.deepEqual([salvaged.code, salvaged.stderr.split(' key')[0]], [0, `copied ${animals} animals, 1`]);
 
   assert.equal(server.stdout, '', 'the animals are still being read');
-  assert.ok([first, second, exported].every((path) => !existsSync(path!)));
   rmSync(slow);
-  const [backup, file] = await Promise.all(waiting);
-  const waited = /^petstore: (?:backup|export): waiting for the server, which is reading the animals: \d+ %\n/gm;
-  for (const [ended, message] of [
-    [backup!, `wrote a backup with ${animals} animals to ${first}\n`],
-    [file!, `exported ${animals} animals to ${exported}\n`],
-  ] as const) {
-    assert.deepEqual([ended.code, ended.stderr.replace(waited, '')], [0, message]); // a busy machine makes it wait longer
-  }
-  assert.deepEqual([(await toStdout).code, (await toStdout).stdout], [0, '[]\n']);
-  assert.equal(readFileSync(exported!, 'utf8').split('\n').length, animals + 1);
-  if (shown !== null) assert.equal((await shown.ended).code, 0);
+  await server.printed(/^petstore listening on http:\S+\n$/);
   assert.equal((await statusOf(t, folder)).state, 'ready');
-});
-
-test('if the server ends while a backup waits for it, the backup fails and leaves nothing', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    const { folder, slow } = await slowFolder(t);
-    const parent = temporaryFolder(t);
-    const { server } = await startSlowly(t, folder, slow);
-    // In this process, so that the test sees that it waits.
-    let ended = Promise.resolve();
-    await new Promise<void>((waits) => {
-      const terminal = { isTTY: true, write: () => waits() };
-      const backup = backUp(folder, join(parent, 'backup'), assert.fail, new Progress('backup', null, terminal));
-      const why = 'stopped responding before it had read the animals; try again';
-      ended = assert.rejects(backup, { message: `the server (process ${server.child.pid}) ${why}` });
-    });
-    server.child.kill(signal);
-    await ended;
-    assert.deepEqual(readdirSync(parent), []);
-  }
 });
 
 test('commands work while many orders are read, before the server listens', async (t) => {

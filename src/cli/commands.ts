@@ -97,8 +97,8 @@ async function setPlan(flags: Flags, id: string, plan: string): Promise<Outcome>
 }
 
 async function list(flags: Flags): Promise<Outcome> {
-  const { keys } = await run(flags, { op: 'list' });
-  return { report: keys, text: keysTable(keys) };
+  const { items } = await run(flags, { op: 'list' });
+  return { report: items, text: keysTable(items) };
 }
 
 async function unban(flags: Flags, id: string): Promise<Outcome> {
@@ -108,8 +108,8 @@ async function unban(flags: Flags, id: string): Promise<Outcome> {
 }
 
 async function showUsage(flags: Flags, id?: string): Promise<Outcome> {
-  const { usages } = await run(flags, { op: 'usage', id: id ?? null });
-  return { report: usages, text: usageTable(usages) };
+  const { items } = await run(flags, { op: 'usage', id: id ?? null });
+  return { report: items, text: usageTable(items) };
 }
 
 async function makeBackup(flags: Flags, to: string): Promise<Outcome> {

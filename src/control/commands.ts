@@ -6,7 +6,7 @@
  */
 import { hasControlCharacters } from '../domain/control-characters.ts';
 import { OperatorError } from '../domain/operator-error.ts';
-import type { ChangedKey, KeyAdmin, Usage } from '../engine.ts';
+import type { ChangedKey, KeyAdmin, Soon, Usage } from '../engine.ts';
 import { isActive, type Key } from '../keys/key.ts';
 import { isSecret, newSecret } from '../keys/secret.ts';
 import { limitsOf, planOf, type PlanLimits } from '../limits/plans.ts';
@@ -34,13 +34,21 @@ interface NewKey extends NewSecret {
   readonly expiresAt: number | null;
 }
 
+/** Asks for a page of a list, which begins with the key of this index. Without it, for the whole list. */
+interface PageRequest {
+  readonly from?: number;
+}
+
+/** About the number of bytes of a page, so that other requests do not wait for it. */
+const pageBytes = 64 * 1024;
+
 /**
  * What each command does. Times and durations are in milliseconds. A function rejects with an OperatorError if the
  * command is invalid or the change cannot be saved; nothing has changed then (except in `unban`).
  */
 const commands = {
-  async list({ keys }: Administered, _: object, now: number) {
-    return { keys: (await keys.list()).map((key) => keyReport(key, now)) };
+  async list({ keys }: Administered, { from }: PageRequest, now: number) {
+    return pageOf(await keys.list(), from, (key) => keyReport(key, now));
   },
 
   async create({ keys }: Administered, command: PlanRequest & NewKey, now: number) {
@@ -71,10 +79,10 @@ const commands = {
   },
 
   /** Returns the usage of one key, or of all keys that are not revoked. */
-  async usage({ keys }: Administered, { id }: { id: string | null }, now: number) {
-    const usages = await keys.usage(id, now);
-    const wanted = id === null ? usages.filter(({ key }) => key.revokedAt === null) : usages;
-    return { usages: wanted.map(usageReport) };
+  async usage({ keys }: Administered, { id, from }: { id: string | null } & PageRequest, now: number) {
+    return pageOf(id === null ? await keys.list() : [await keys.get(id)], from, async (key) => {
+      return id === null && key.revokedAt !== null ? null : usageReport(await keys.usage(key, now));
+    });
   },
 
   /** Lifts a ban. `unbanned` is whether there was one. */
@@ -104,6 +112,23 @@ export async function execute(administered: Administered, command: unknown, now:
     return commands[op as CommandName](administered, command as never, now);
   }
   throw new OperatorError('the running server is another version and does not support this command; restart it');
+}
+
+/**
+ * Returns the reports of the keys from the index `from` on, without those that are null, and the index of the next page
+ * or null. Keys are never removed, so an index stays that of the same key.
+ */
+async function pageOf<Report>(keys: readonly Key[], from: unknown, reportOf: (key: Key) => Soon<Report | null>) {
+  check(from === undefined || (Number.isSafeInteger(from) && (from as number) >= 0), 'the page must be an index');
+  const items: Report[] = [];
+  let next = (from as number | undefined) ?? 0;
+  for (let bytes = 0; next < keys.length; next++) {
+    const report = await reportOf(keys[next]!);
+    bytes += from === undefined ? 0 : Buffer.byteLength(JSON.stringify(report));
+    if (bytes > pageBytes && items.length > 0) break;
+    if (report !== null) items.push(report);
+  }
+  return { items, next: next < keys.length ? next : null };
 }
 
 /** What a change of a key returns. */

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { contentsOf } from './lock/contents.ts';
 import { describeHolder, FolderLock } from './lock/folder-lock.ts';
 import { responseTo } from './lock/send-response.ts';
 import type { Log } from '../observe/log.ts';
@@ -66,8 +65,8 @@ export class FileEngine implements Engine {
     const checkLock = lock === null ? undefined : () => lock.check();
     this.store = storeIdOf(folder);
     const onChange = (): void => this.usage.noteChange();
+    this.usage = new UsageFile(folder, now, log, checkLock, this.store); // first: what it records is in keys.json then
     this.ring = new KeyRing(folder, checkLock, this.store, onChange);
-    this.usage = new UsageFile(folder, now, log, checkLock, this.store);
     const { recorded } = this.usage;
     this.ring.checkChanges(recorded.keyChanges);
     const options = { store: this.store, recorded: recorded.durable, onCreated: onChange };
@@ -153,11 +152,7 @@ export class FileEngine implements Engine {
   }
 
   serveCommands(address: string | null, execute: Execute, report: (problem: string) => void): void {
-    const executeHere = async (command: unknown): Promise<unknown> => {
-      const withPets = petsRequestedBy(command);
-      return withPets === null ? execute(command) : contentsOf(this, withPets);
-    };
-    this.#lock?.serve(address, (command) => responseTo(command, executeHere), report);
+    this.#lock?.serve(address, (command) => responseTo(command, execute), report);
   }
 
   async close(): Promise<void> {
@@ -178,12 +173,6 @@ export class FileEngine implements Engine {
   async abandon(): Promise<void> {
     await this.#lock?.abandon();
   }
-}
-
-/** Whether a command requests the animals; null if it is not `contents`, which `backup` and `export` send. */
-export function petsRequestedBy(command: unknown): boolean | null {
-  const { op, pets } = Object(command) as { op?: unknown; pets?: unknown };
-  return op === 'contents' ? pets === true : null;
 }
 
 function isoTime(time: number): string {

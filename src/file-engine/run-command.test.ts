@@ -10,11 +10,13 @@ import { LockLostError } from '../files/errors.ts';
 import { writeRecords } from './files/record-file.ts';
 import { storeIdOf } from './files/store-id.ts';
 import { usageFormat, usageName } from './accounts/usage-file.ts';
-import { KeyRing } from './accounts/key-ring.ts';
+import { encodeKey } from './accounts/key-record.ts';
+import { KeyRing, keysFormat } from './accounts/key-ring.ts';
+import { FileEngine } from './file-engine.ts';
+import type { Key } from '../keys/key.ts';
 import { dyingServer } from '../testing/dying-server.ts';
 import { onSync } from '../testing/file-handle.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { LineStream } from './lock/channel.ts';
 import { FolderLock } from './lock/folder-lock.ts';
 import { responseTo } from './lock/send-response.ts';
 import { runCommand } from './run-command.ts';
@@ -48,7 +50,7 @@ test('create returns the key and its secret; no other command shows the secret',
   }]);
   assert.equal(ring.find(secret!, now)?.id, 'k1');
   const list = await run(ring, { op: 'list' });
-  assert.deepEqual(list, { keys });
+  assert.deepEqual(list, { items: keys, next: null });
 });
 
 test('create requires limits for enterprise and refuses them for other plans', async (t) => {
@@ -103,7 +105,7 @@ test('rotate and list show the secrets that are valid at the time', async (t) =>
     { last4: last4[1], expiresAt: null },
   ]);
   const at = async (time: number) =>
-    (await run(ring, { op: 'list' }, time)).keys.map(({ state, secrets }) => [
+    (await run(ring, { op: 'list' }, time)).items.map(({ state, secrets }) => [
       state,
       secrets.map((secret) => secret.last4),
     ]);
@@ -128,9 +130,7 @@ test('set-plan and revoke return the changed key', async (t) => {
 
 test('a response over the socket is a result, or one line with an exit code', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
-  const list = await respond(ring, { op: 'list' });
-  assert.ok(list instanceof LineStream);
-  assert.deepEqual([list.response, ...list.pieces], [{ result: { count: 0 } }]);
+  assert.deepEqual(await respond(ring, { op: 'list', from: 0 }), { result: { items: [], next: null } });
   assert.deepEqual(await respond(ring, { op: 'revoke', id: 'k9' }), {
     error: 'there is no key k9; "petstore keys list" shows all keys',
     exitCode: 1,
@@ -194,7 +194,7 @@ test('no message creates an invalid key, and each receives a response', async (t
       assert.ok(expiresAt === null || Number.isInteger(expiresAt));
       assert.ok(secrets.every((secret) => secret.expiresAt === null || Number.isInteger(secret.expiresAt)));
     }
-    assert.ok((await respond(ring, { op: 'list' })) instanceof LineStream);
+    assert.ok('result' in (await respond(ring, { op: 'list' }))!);
     assert.deepEqual(readdirSync(folder), ['keys.json']);
   }), { numRuns: 150 });
   assert.ok(made > 100 && refused > 100, `${made} made, ${refused} refused: too few of one kind`);
@@ -212,6 +212,7 @@ test('members of a wrong type are refused, and nothing changes', async (t) => {
     { op: null },
     { op: ['create'] },
     { op: 'toString' },
+    ...['0', null, [], -1, 0.5, 1e300].map((from) => ({ op: 'list', from })),
     ...[5, null, ['a'], {}, undefined].map((name) => ({ ...good, name })),
     ...['5', null, [5], 0, 1.5].flatMap((count) => [
       { ...good, perMinute: count },
@@ -277,8 +278,55 @@ test('if the server ends without a response, a command that only reads is repeat
   const folder = temporaryFolder(t);
   await runCommand(folder, create('a'), silent);
   const received = await dyingServer(t, folder, 'list');
-  const { keys } = await runCommand(folder, { op: 'list' }, silent);
-  assert.deepEqual([keys.map(({ id }) => id), received], [['k1'], ['who', 'list']]);
+  const { items } = await runCommand(folder, { op: 'list' }, silent);
+  assert.deepEqual([items.map(({ id }) => id), received], [['k1'], ['who', 'list']]);
+});
+
+test('a list of many keys arrives in pages, and a server that ends between two of them is no loss', async (t) => {
+  const folder = temporaryFolder(t);
+  const keys = Array.from({ length: 900 }, (_, index): Key => ({
+    id: `k${index + 1}`, name: `é${index}`, plan: { name: 'free' }, createdAt: now, expiresAt: null,
+    revokedAt: index % 3 === 1 ? now : null, secrets: [],
+  }));
+  await writeRecords(join(folder, 'keys.json'), keysFormat, { store: storeIdOf(folder) }, keys.map(encodeKey));
+  const engine = new FileEngine(folder, silent);
+  const lengths: number[] = [];
+  let left = Infinity;
+  const serve = async (): Promise<FolderLock> => {
+    const lock = await FolderLock.acquire(folder, 'server');
+    assert.ok(lock instanceof FolderLock);
+    lock.serve('http://127.0.0.1:1', async (command) => {
+      if (left-- === 0) void lock.release();
+      if (left < 0) return null;
+      const response = await responseTo(command, (given) => execute({ keys: engine.keys }, given, now));
+      lengths.push(Buffer.byteLength(JSON.stringify(response)));
+      return response;
+    });
+    return lock;
+  };
+  const lock = await serve();
+  const all = keys.map(({ id }) => id);
+  const active = keys.filter(({ revokedAt }) => revokedAt === null).map(({ id }) => id);
+  const listed = await runCommand(folder, { op: 'list' }, silent);
+  assert.deepEqual([listed.items.map(({ id }) => id), listed.next], [all, null]);
+  const used = await runCommand(folder, { op: 'usage', id: null }, silent);
+  assert.deepEqual(used.items.map(({ id }) => id), active);
+  const one = await runCommand(folder, { op: 'usage', id: 'k2' }, silent);
+  assert.deepEqual(one.items.map(({ id }) => id), ['k2']);
+  assert.ok(lengths.length > 5 && Math.max(...lengths) < 66_000, lengths.join());
+  left = 1; // the second page is not sent any more, and the command reads the files
+  assert.deepEqual((await runCommand(folder, { op: 'list' }, silent)).items.map(({ id }) => id), all);
+  assert.ok(left < 0);
+  await lock.release();
+});
+
+test('without a server, commands that only read take no lock', async (t) => {
+  const folder = temporaryFolder(t);
+  await runCommand(folder, create('a'), silent);
+  const before = readdirSync(folder).sort();
+  await runCommand(folder, { op: 'list' }, silent);
+  await runCommand(folder, { op: 'usage', id: 'k1' }, silent);
+  assert.deepEqual(readdirSync(folder).sort(), before);
 });
 
 test('without a server, a command is refused like a start if keys.json is missing or an old copy', async (t) => {

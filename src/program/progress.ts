@@ -1,16 +1,3 @@
-/** What a task calls that reads the animals of a data folder. */
-export interface ReadProgress {
-  /** Called with the number of animals, if it is known before they arrive. */
-  readonly expect: (count: number) => void;
-  /** Called while a server is still reading the animals, with the percentage that it has read. */
-  readonly wait: (percent: number) => void;
-}
-
-/** What receives animals. */
-interface Sink {
-  append(bytes: Buffer, status: string, start?: number, end?: number): void;
-}
-
 /** The part of a terminal that a progress bar needs: `process.stderr`. */
 interface Terminal {
   readonly isTTY?: boolean;
@@ -34,7 +21,6 @@ export class Progress {
   readonly #now: () => number;
   #total = 0;
   #done = 0;
-  #calls = 0;
   #shownAt: number;
   #isDrawn = false;
 
@@ -52,44 +38,26 @@ export class Progress {
     this.#shownAt = now();
   }
 
-  /** Sets what is to be done, in any unit. Until then, `add` shows only what has been done. */
-  readonly expect = (total: number): void => {
+  /** Sets what is to be done, in any unit. */
+  expect(total: number): void {
     this.#total = total;
-  };
+  }
 
   /** Notes that so much has been done. */
   add(amount: number): void {
     this.#done += amount;
-    if ((this.#calls++ & 0x3ff) !== 0) return; // looking at the clock each time would take longer than the work
-    this.show(this.#total > 0 ? Math.floor(Math.min(1, this.#done / this.#total) * 100) : null);
+    this.show(Math.floor(Math.min(1, this.#done / Math.max(1, this.#total)) * 100));
   }
 
-  /** Returns a sink that passes the animals on and counts them. */
-  counting(pets: Sink): Sink {
-    return {
-      append: (bytes, status, start, end) => {
-        pets.append(bytes, status, start, end);
-        this.add(1);
-      },
-    };
-  }
-
-  /** Returns what shows the progress of reading a folder. Without a terminal, only waiting for a server is logged. */
-  forRead(log: (line: string) => void): ReadProgress {
-    const waiting = `${this.#task}: waiting for the server, which is reading the animals`;
-    return { expect: this.expect, wait: (percent) => this.show(percent, waiting, log) };
-  }
-
-  /** Shows or logs how much of a task is done; null if only the amount is known. To be called often. */
-  show(percent: number | null, task = this.#task, log = this.#log): void {
+  /** Shows or logs how much of a task is done. To be called often. */
+  show(percent: number): void {
     const now = this.#now();
     const isBar = this.#terminal.isTTY === true;
     if (now - this.#shownAt < (isBar ? redrawMs : logEveryMs)) return;
     this.#shownAt = now;
-    const text = percent === null ? `${this.#done}` : `${percent} %`;
-    if (!isBar) return log?.(`${task}: ${text}`);
-    const bar = percent === null ? '' : `[${'#'.repeat((percent / 100) * barWidth).padEnd(barWidth, '-')}] `;
-    this.#terminal.write(`${clearLine}${task} ${bar}${text}`);
+    if (!isBar) return this.#log?.(`${this.#task}: ${percent} %`);
+    const bar = '#'.repeat((percent / 100) * barWidth).padEnd(barWidth, '-');
+    this.#terminal.write(`${clearLine}${this.#task} [${bar}] ${percent} %`);
     this.#isDrawn = true;
   }
 

@@ -10,6 +10,7 @@ import { storeIdOf } from '../file-engine/files/store-id.ts';
 import { KeyRing } from '../file-engine/accounts/key-ring.ts';
 import { limitsOf } from '../limits/plans.ts';
 import { UsageFile } from '../file-engine/accounts/usage-file.ts';
+import { withAnimalFiles } from '../file-engine/store/animal-files.ts';
 import { recoverJournal } from '../file-engine/store/journal-recovery.ts';
 import { setTornEndAside } from '../file-engine/store/journal-segment.ts';
 import { readOrders, writeOrders } from '../file-engine/store/orders.ts';
@@ -70,9 +71,11 @@ export async function find(folder: string) {
   readOrders(folder, table);
   const usage = new UsageFile(folder, () => now, log, undefined, store);
   ring.checkChanges(usage.recorded.keyChanges);
-  const { sequence: snapshotSequence } = await readSnapshot(join(folder, 'pets.json'), table);
   const recorded = usage.recorded.durable;
-  const { torn } = await recoverJournal({ folder, snapshotSequence, recorded, table, log });
+  const { torn } = await withAnimalFiles(folder, async ({ snapshot, segments }) => {
+    const { sequence: snapshotSequence } = await readSnapshot(snapshot, table);
+    return recoverJournal({ folder, segments, snapshotSequence, recorded, table, log });
+  });
   if (torn !== null) await setTornEndAside(torn, log, async () => {});
   return { lines, keys: ring.keys, used: usage.limiter.usageOf('k1', now).minute.used, logged };
 }

@@ -155,7 +155,7 @@ export const cases: Readonly<Record<string, (site: Site) => Promise<void>>> = {
     await assert.rejects(engine.keys.setPlan(key.id, { name: 'pro' }, noon), refused);
     await assert.rejects(engine.keys.setPlan('k99', { name: 'pro' }, noon), refused);
     await assert.rejects(engine.keys.unban('k99', noon), refused);
-    await assert.rejects(async () => engine.keys.usage('k99', noon), refused);
+    await assert.rejects(async () => engine.keys.get('k99'), refused);
     const listed = (await engine.keys.list()).map((one) => [one.id, one.name, one.revokedAt]);
     assert.deepEqual(listed, [[key.id, 'a', noon + hour], [other.id, 'b', null]]);
   },
@@ -170,8 +170,8 @@ export const cases: Readonly<Record<string, (site: Site) => Promise<void>>> = {
     assert.equal((await admit(secret, 0, false))!.limits.refusedBy, null, 'one that does not count is not refused');
     clock.now += minute;
     assert.equal((await admit(secret))!.limits.refusedBy, null);
-    const [usage] = await engine.keys.usage(id, clock.now);
-    assert.deepEqual([usage!.minute.used, usage!.day.used, usage!.ban, usage!.isBanned], [1, 4, null, false]);
+    const { minute: { used }, day, ban, isBanned } = await engine.keys.usage(await engine.keys.get(id), clock.now);
+    assert.deepEqual([used, day.used, ban, isBanned], [1, 4, null, false]);
     await engine.keys.setPlan(id, { name: 'enterprise', perMinute: 9, perDay: 6 }, clock.now);
     const { limits } = (await admit(secret))!;
     assert.deepEqual([limits.window, limits.limit, limits.remaining], ['day', 6, 1]);
@@ -202,8 +202,8 @@ export const cases: Readonly<Record<string, (site: Site) => Promise<void>>> = {
     clock.now = first.end;
     const second = await banned(secret);
     assert.equal(second.end - second.start, 10 * minute);
-    const [usage] = await engine.keys.usage(null, clock.now);
-    assert.deepEqual([usage!.key.id, usage!.ban, usage!.isBanned], [id, second, true]);
+    const { key, ban, isBanned } = await engine.keys.usage(await engine.keys.get(id), clock.now);
+    assert.deepEqual([key.id, ban, isBanned], [id, second, true]);
     assert.equal((await engine.figures()).bannedKeys, 1);
     const lifted = await engine.keys.unban(id, clock.now);
     assert.deepEqual([lifted.key.id, lifted.unbanned], [id, true]);
@@ -261,8 +261,8 @@ export const cases: Readonly<Record<string, (site: Site) => Promise<void>>> = {
     await engine.addOrders([orderOf(8n, 'placed')]);
     assert.deepEqual((await pageOf(engine.orders)).ids, ['3']);
     assert.deepEqual((await engine.keys.list()).map((key) => key.id), [quiet.id, loud.id]);
-    const [used] = await engine.keys.usage(quiet.id, clock.now);
-    assert.equal(used!.day.used, 1);
+    const { day } = await engine.keys.usage(await engine.keys.get(quiet.id), clock.now);
+    assert.equal(day.used, 1);
     const { limits } = (await admit(loud.secret))!;
     assert.deepEqual([limits.refusedBy, limits.reset, limits.began], ['ban', ban.end / 1000, undefined]);
   },

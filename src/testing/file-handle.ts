@@ -34,12 +34,13 @@ export async function failReads(t: TestContext, path: string, pages: readonly nu
   });
 }
 
-/** Makes every read return at most `maxBytes` bytes, as the kernel may. */
-export async function shortenReads(t: TestContext, maxBytes: number): Promise<void> {
+/** Makes every read return at most `maxBytes` bytes, as the kernel may. Calls `before` each, and waits for it. */
+export async function shortenReads(t: TestContext, maxBytes: number, before = async (): Promise<void> => {}) {
   const prototype = await fileHandlePrototype();
   const method = prototype.read as (...args: unknown[]) => Promise<unknown>;
-  t.mock.method(prototype, 'read', function (this: FileHandle, ...args: [Buffer, number, number, number]) {
+  return t.mock.method(prototype, 'read', async function (this: FileHandle, ...args: [Buffer, number, number, number]) {
     const [buffer, at, length, position] = args;
+    await before();
     return method.call(this, buffer, at, Math.min(length, maxBytes), position);
   });
 }

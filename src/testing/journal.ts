@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import type { StoredPet } from '../domain/pet.ts';
+import { withAnimalFiles } from '../file-engine/store/animal-files.ts';
+import { recoverJournal, type RecoveryOptions } from '../file-engine/store/journal-recovery.ts';
 import { Journal, type JournalOptions } from '../file-engine/store/journal.ts';
 import type { LineTable } from '../file-engine/store/line-table.ts';
 import { onSync } from './file-handle.ts';
@@ -31,8 +33,18 @@ export async function openJournal(folder: string, snapshotSequence = 0, guards =
   const logged: string[] = [];
   const table = recordingTable((line) => applied.push((JSON.parse(line) as { id: number }).id));
   const log = (line: string): void => void logged.push(line);
-  const journal = await Journal.open({ folder, snapshotSequence, table, log, ...guards });
+  const journal = await openSegments({ folder, snapshotSequence, table, log, ...guards });
   return { journal, applied, logged };
+}
+
+/** Opens the journal with the segments in the folder. */
+export function openSegments(options: Omit<JournalOptions, 'segments'>): Promise<Journal> {
+  return withAnimalFiles(options.folder, ({ segments }) => Journal.open({ ...options, segments }));
+}
+
+/** Reads the segments in the folder. */
+export function recoverSegments(options: Omit<RecoveryOptions, 'segments'>): ReturnType<typeof recoverJournal> {
+  return withAnimalFiles(options.folder, ({ segments }) => recoverJournal({ ...options, segments }));
 }
 
 /** Returns a table that passes each added line to `add`. */

@@ -4,13 +4,11 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
-import type { LineStream } from '../file-engine/lock/channel.ts';
 import { execute } from '../control/commands.ts';
 import { responseTo } from '../file-engine/lock/send-response.ts';
-import { contentsOf, type Unread } from '../file-engine/lock/contents.ts';
 import { FolderLock } from '../file-engine/lock/folder-lock.ts';
 import { readNewPet } from '../domain/pet.ts';
-import { FileEngine, petsRequestedBy } from '../file-engine/file-engine.ts';
+import { FileEngine } from '../file-engine/file-engine.ts';
 import { readJson } from '../json/read.ts';
 
 /** The order in a new folder. */
@@ -67,11 +65,6 @@ export async function serve(t: TestContext) {
     await stores.close();
   };
   const { keys } = stores.engine;
-  const respondWith = (contents = (): LineStream | Unread | undefined => undefined): void => {
-    lock.serve('http://127.0.0.1:1', (command) => responseTo(command, async () => {
-      return petsRequestedBy(command) === null ? execute({ keys }, command, Date.now()) : contents();
-    }));
-  };
-  respondWith(() => contentsOf(stores, true));
-  return { parent, folder, stores, respondWith };
+  lock.serve('http://127.0.0.1:1', (command) => responseTo(command, () => execute({ keys }, command, Date.now())));
+  return { parent, folder, stores };
 }

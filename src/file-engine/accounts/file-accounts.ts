@@ -31,6 +31,10 @@ export class FileAccounts implements Accounts, KeyAdmin {
     return this.#ring.keys;
   }
 
+  get(id: string): Key {
+    return this.#ring.get(id);
+  }
+
   create(name: string, plan: Plan, expiresAt: number | null, now: number, secret: string): Promise<ChangedKey> {
     return this.#changed(this.#ring.create(name, plan, expiresAt, now, secret).then(({ key }) => key));
   }
@@ -47,10 +51,9 @@ export class FileAccounts implements Accounts, KeyAdmin {
     return this.#changed(this.#ring.setPlan(id, plan, now));
   }
 
-  usage(id: string | null, now: number): readonly Usage[] {
+  usage(key: Key, now: number): Usage {
     const { limiter } = this.#usage;
-    const wanted = id === null ? this.#ring.keys : [this.#ring.get(id)];
-    return wanted.map((key) => usageOf(key, limiter.usageOf(key.id, now), limiter.timeAt(now)));
+    return usageOf(key, limiter.usageOf(key.id, now), limiter.timeAt(now));
   }
 
   async unban(id: string, now: number): Promise<{ key: Key; unbanned: boolean }> {

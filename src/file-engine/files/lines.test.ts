@@ -5,7 +5,8 @@ import test from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../../harness/owner.ts';
 import { failReads, pageBytes, shortenReads } from '../../testing/file-handle.ts';
-import { readLines } from './lines.ts';
+import { readLines, type Line, type ReadOptions } from './lines.ts';
+import { OpenFile } from './open-file.ts';
 
 const chunkBytes = 256 * 1024; // as in lines.ts
 
@@ -28,9 +29,14 @@ function linesOf(content: string): Expected[] {
   });
 }
 
+async function readPath(path: string, visit: (line: Line) => void, options?: ReadOptions): Promise<void> {
+  const file = await OpenFile.open(path);
+  await readLines(file, visit, options).finally(() => file.close());
+}
+
 async function read(path: string, onRead?: (bytes: number) => void): Promise<Expected[]> {
   const lines: Expected[] = [];
-  await readLines(path, ({ bytes, start, end, number, offset, complete }) => {
+  await readPath(path, ({ bytes, start, end, number, offset, complete }) => {
     lines.push({ text: bytes.toString('latin1', start, end), number, offset, complete });
   }, { onRead });
   return lines;
@@ -92,7 +98,8 @@ test('the event loop turns after each chunk, however long the lines are, and the
     turning = false;
     assert.equal(reads.reduce((sum, { bytes }) => sum + bytes, 0), content.length);
     assert(reads.every(({ bytes }) => bytes <= chunkBytes));
-    assert.equal(new Set(reads.map(({ turns }) => turns)).size, reads.length, 'a turn for each chunk');
+    const chunks = reads.filter(({ bytes }) => bytes > 0);
+    assert.equal(new Set(chunks.map(({ turns }) => turns)).size, chunks.length, 'a turn for each chunk');
   }
 });
 
@@ -107,8 +114,8 @@ test(
     const end = (): never => {
       throw new TypeError('end');
     };
-    await assert.rejects(readLines(path, end), new TypeError('end'));
-    await assert.rejects(readLines(path, () => assert.fail(), { onRead: end }), new TypeError('end'));
+    await assert.rejects(readPath(path, end), new TypeError('end'));
+    await assert.rejects(readPath(path, () => assert.fail(), { onRead: end }), new TypeError('end'));
     await read(path);
     assert.equal(open(), before);
     await assert.rejects(read(`${path}x`), { message: new RegExp(`^cannot read ${path}x: ENOENT`) });
@@ -126,7 +133,7 @@ test('pages that cannot be read are zero bytes, and are reported; all others are
 
   const found: Buffer[] = [];
   const reported: [number, number][] = [];
-  await readLines(path, ({ bytes, start, end, complete }) => {
+  await readPath(path, ({ bytes, start, end, complete }) => {
     found.push(Buffer.from(bytes.subarray(start, end)), Buffer.from(complete ? '\n' : ''));
   }, { onUnreadable: (from, to) => reported.push([from, to]) });
   const endOf = (page: number): number => Math.min((page + 1) * pageBytes, content.length);
@@ -143,7 +150,7 @@ test('with keepsBytes, the bytes of all lines stay as they are, also after short
   for (const maxBytes of [Infinity, 100_000]) {
     await shortenReads(t, maxBytes);
     const kept: [bytes: Buffer, start: number, end: number][] = [];
-    await readLines(path, ({ bytes, start, end }) => kept.push([bytes, start, end]), { keepsBytes: true });
+    await readPath(path, ({ bytes, start, end }) => kept.push([bytes, start, end]), { keepsBytes: true });
     assert.deepEqual(kept.map(([bytes, start, end]) => bytes.toString('latin1', start, end)), lines);
     const total = [...new Set(kept.map(([bytes]) => bytes))].reduce((sum, { length }) => sum + length, 0);
     assert(total < 20e6, `${total} bytes are kept`);
@@ -161,7 +168,7 @@ test('a line without an end is refused before it fills the memory, or visited in
   truncateSync(path, 40e6);
   appendFileSync(path, '\nlast\n');
   const lengths: [number: number, length: number, complete: boolean][] = [];
-  await readLines(path, ({ start, end, number, complete }) => {
+  await readPath(path, ({ start, end, number, complete }) => {
     lengths.push([number, end - start, complete]);
   }, { onUnreadable: () => assert.fail('every page can be read') });
   assert.equal(lengths.slice(1, -1).reduce((sum, [, length]) => sum + length, 0), 40e6 - 6);

@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { damaged, DiskError, diskError } from '../../files/errors.ts';
+import { damaged, diskError } from '../../files/errors.ts';
+import type { OpenFile } from './open-file.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
 const chunkBytes = 256 * 1024;
@@ -29,23 +28,6 @@ export interface Line {
   readonly complete: boolean;
 }
 
-/**
- * Returns the length of a file; undefined if there is none. Throws OperatorError, also if it is not a regular file:
- * opening a FIFO waits for a writer, which may never come.
- */
-export function sizeOf(path: string): number | undefined {
-  let stats;
-  try {
-    stats = statSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    throw diskError('read', path, error);
-  }
-  if (stats?.isFile() === false) {
-    throw new DiskError(`cannot read ${path}: it is not a regular file; remove it, or restore it from a backup`);
-  }
-  return stats?.size;
-}
-
 export interface ReadOptions {
   /** Called after each chunk with its length, and before the first one with 0. */
   readonly onRead?: ((bytes: number) => void) | undefined;
@@ -56,6 +38,8 @@ export interface ReadOptions {
   readonly onUnreadable?: (from: number, to: number, error: unknown) => void;
   /** Whether the bytes of a line stay unchanged after its visit. */
   readonly keepsBytes?: boolean;
+  /** The first line to visit: its offset and its number. */
+  readonly from?: Pick<Line, 'offset' | 'number'>;
 }
 
 /**
@@ -64,22 +48,18 @@ export interface ReadOptions {
  * `onRead` throws.
  */
 export async function readLines(
-  path: string,
+  file: OpenFile,
   visit: (line: Line) => void,
-  { onRead = (): void => {}, onUnreadable, keepsBytes = false }: ReadOptions = {},
+  { onRead = (): void => {}, onUnreadable, keepsBytes = false, from = { offset: 0, number: 1 } }: ReadOptions = {},
 ): Promise<void> {
-  const failed = (error: unknown): never => {
-    throw diskError('read', path, error);
-  };
-  const size = sizeOf(path) ?? 0;
-  const file = await open(path, 'r').catch(failed);
+  const { path, size } = file;
   let readByPage = 0; // the end of a chunk that could not be read as a whole
   const read = async (buffer: Buffer, at: number, most: number, position: number): Promise<number> => {
     const length = position < readByPage ? Math.min(most, pageBytes - (position % pageBytes)) : most;
     try {
-      return (await file.read(buffer, at, length, position)).bytesRead;
+      return await file.read(buffer, at, length, position);
     } catch (error) {
-      if (onUnreadable === undefined || position >= size) return failed(error);
+      if (onUnreadable === undefined || position >= size) throw diskError('read', path, error);
       if (position < readByPage) {
         const end = Math.min(position + length, size);
         buffer.fill(0, at, at + end - position);
@@ -90,53 +70,49 @@ export async function readLines(
       return read(buffer, at, length, position);
     }
   };
-  try {
-    onRead(0); // opening can take long, and the caller may want to end
-    let buffer = Buffer.allocUnsafeSlow(keepsBytes ? keptBytes : 2 * chunkBytes);
-    let start = 0; // of the next line in the buffer
-    let filled = 0; // the end of what was read into it
-    let base = 0; // the offset of the buffer in the file
-    const line = { bytes: buffer, start: 0, end: 0, number: 0, offset: 0, complete: true };
-    const visitNext = (end: number, complete: boolean): void => {
-      line.bytes = buffer;
-      line.start = start;
-      line.end = end;
-      line.number++;
-      line.offset = base + start;
-      line.complete = complete;
-      visit(line);
-    };
-    for (;;) {
-      if (buffer.length - filled < chunkBytes) { // move the beginning of the next line to where there is room
-        const begun = filled - start;
-        let length = keepsBytes ? keptBytes : buffer.length;
-        while (length < begun + chunkBytes) length *= 2;
-        const next = keepsBytes || length > buffer.length ? Buffer.allocUnsafeSlow(length) : buffer;
-        buffer.copy(next, 0, start, filled);
-        base += start;
-        [buffer, start, filled] = [next, 0, begun];
-      }
-      const bytesRead = await read(buffer, filled, chunkBytes, base + filled);
-      onRead(bytesRead);
-      const from = filled;
-      filled += bytesRead;
-      const received = buffer.subarray(0, filled);
-      for (let end = received.indexOf(lineFeed, from); end >= 0; end = received.indexOf(lineFeed, start)) {
-        visitNext(end, true);
-        start = end + 1;
-      }
-      if (bytesRead === 0) {
-        if (filled > start) visitNext(filled, false);
-        return;
-      }
-      if (filled - start > maxLineBytes) {
-        if (onUnreadable === undefined) throw damaged(path, line.number + 1, tooLong);
-        visitNext(filled, false);
-        line.number--; // the rest has the same number
-        start = filled;
-      }
+  onRead(0); // the caller may want to end
+  let buffer = Buffer.allocUnsafeSlow(keepsBytes ? keptBytes : 2 * chunkBytes);
+  let start = 0; // of the next line in the buffer
+  let filled = 0; // the end of what was read into it
+  let base = from.offset; // that of the buffer in the file
+  const line = { bytes: buffer, start: 0, end: 0, number: from.number - 1, offset: 0, complete: true };
+  const visitNext = (end: number, complete: boolean): void => {
+    line.bytes = buffer;
+    line.start = start;
+    line.end = end;
+    line.number++;
+    line.offset = base + start;
+    line.complete = complete;
+    visit(line);
+  };
+  for (;;) {
+    if (buffer.length - filled < chunkBytes) { // move the beginning of the next line to where there is room
+      const begun = filled - start;
+      let length = keepsBytes ? keptBytes : buffer.length;
+      while (length < begun + chunkBytes) length *= 2;
+      const next = keepsBytes || length > buffer.length ? Buffer.allocUnsafeSlow(length) : buffer;
+      buffer.copy(next, 0, start, filled);
+      base += start;
+      [buffer, start, filled] = [next, 0, begun];
     }
-  } finally {
-    await file.close();
+    const bytesRead = await read(buffer, filled, chunkBytes, base + filled);
+    onRead(bytesRead);
+    const before = filled;
+    filled += bytesRead;
+    const received = buffer.subarray(0, filled);
+    for (let end = received.indexOf(lineFeed, before); end >= 0; end = received.indexOf(lineFeed, start)) {
+      visitNext(end, true);
+      start = end + 1;
+    }
+    if (bytesRead === 0) {
+      if (filled > start) visitNext(filled, false);
+      return;
+    }
+    if (filled - start > maxLineBytes) {
+      if (onUnreadable === undefined) throw damaged(path, line.number + 1, tooLong);
+      visitNext(filled, false);
+      line.number--; // the rest has the same number
+      start = filled;
+    }
   }
 }

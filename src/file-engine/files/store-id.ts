@@ -5,12 +5,12 @@
  *     "format":"petstore-keys","version":2,"store":"5f0c9b6e…"
  */
 import { randomBytes } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { DiskError, onDisk } from '../../files/errors.ts';
 import { readChunks } from './chunks.ts';
-import { sizeOf } from './lines.ts';
+import { fileExists } from './open-file.ts';
 
 /** The version of all formats. */
 export const formatVersion = 2;
@@ -79,7 +79,12 @@ function namesIn(folder: string): string[] {
 
 /** The beginning of a file. Throws OperatorError. */
 function headOf(path: string): string {
-  sizeOf(path); // a file that is not regular is not opened
-  const [head] = readChunks(path, 0, headBytes);
-  return head?.toString('latin1') ?? '';
+  try {
+    fileExists(path); // a file that is not regular is not opened
+    const [head] = readChunks(path, 0, headBytes);
+    return head?.toString('latin1') ?? '';
+  } catch (error) {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return ''; // a server has removed it meanwhile
+    throw error;
+  }
 }

@@ -6,23 +6,20 @@ import { join } from 'node:path';
 import { mock, test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../../harness/owner.ts';
-import {
-  Channel, ConnectionClosedError, InvalidResponseError, LineStream, receiveLines, sendMessage,
-} from './channel.ts';
+import { Channel, ConnectionClosedError, InvalidResponseError, sendMessage } from './channel.ts';
 
 const patienceMs = 30_000;
 
 /** Opens a channel that records its messages and responds with `respond`; by default each response is the message. */
 async function openChannel(
   t: TestContext, respond = async (message: unknown): Promise<unknown> => message, timeoutMs?: number,
-  pieceTimeoutMs?: number,
 ) {
   const path = join(temporaryFolder(t), 'socket');
   const messages: unknown[] = [];
   const channel = new Channel((message) => {
     messages.push(message);
     return respond(message);
-  }, timeoutMs, pieceTimeoutMs);
+  }, timeoutMs);
   await channel.listen(path);
   t.after(() => channel.close());
   return { path, channel, messages };
@@ -51,7 +48,7 @@ test('a message and its response can be any JSON value', async (t) => {
   }), { numRuns: 100 });
 });
 
-test('a line of a response has at most 256 KiB, or what the sender of the message permits', async (t) => {
+test('a response has at most 256 KiB, or what the sender of the message permits', async (t) => {
   const { path } = await openChannel(t, async (length) => 'x'.repeat(Number(length) - 2));
   for (const [length, most] of [[262_144, undefined], [100, 100]] as const) {
     assert.equal((await sendMessage(path, length, patienceMs, most) as string).length, length - 2);
@@ -188,25 +185,16 @@ test('close() waits for responses under way, but not for idle connections', asyn
   if (!idle.closed) await once(idle.resume(), 'close');
 });
 
-test('a peer that completes no line, or sends lines too slowly, is waited for no longer than the limit', async (t) => {
-  const first = { count: 3 };
-  for (const [head, message] of [['', 'x'], [`${JSON.stringify(first)}\n`, 'y']]) {
-    const path = join(temporaryFolder(t), 'slow');
-    const dripping = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.write(head!);
-      const timer = setInterval(() => socket.write(message!), 5); // a timer restarted by each byte would never end
-      socket.once('close', () => clearInterval(timer));
-    }).listen(path);
-    t.after(() => dripping.close());
-    await once(dripping, 'listening');
-    const lines: string[] = [];
-    const received = receiveLines(path, null, 200, (bytes, start, end) => {
-      lines.push(bytes.toString('utf8', start, end));
-    });
-    await assert.rejects(received, /^Error: there was no response in time$/);
-    assert.deepEqual(lines, head === '' ? [] : [JSON.stringify(first)]);
-  }
+test('a peer that does not complete its response is waited for no longer than the limit', async (t) => {
+  const path = join(temporaryFolder(t), 'slow');
+  const dripping = createServer((socket) => {
+    socket.on('error', () => {});
+    const timer = setInterval(() => socket.write('x'), 5); // a timer restarted by each byte would never end
+    socket.once('close', () => clearInterval(timer));
+  }).listen(path);
+  t.after(() => dripping.close());
+  await once(dripping, 'listening');
+  await assert.rejects(sendMessage(path, null, 200), /^Error: there was no response in time$/);
 });
 
 test('a client that does not complete its message is disconnected, however often it sends a byte', async (t) => {
@@ -222,10 +210,9 @@ for (const [what, response, reads] of [
   ['whose response is not ready', () => new Promise<never>(() => {}), false],
   ['whose response is read', async () => null, true],
   ['whose response is not read', async () => 'x'.repeat(2_000_000), false],
-  ['whose lines are not read', async () => numbered(200_000), false],
 ] as const) {
   test(`a connection ${what} is closed, however often the client sends a byte`, { timeout: 20_000 }, async (t) => {
-    const { path } = await openChannel(t, response, 200, 200);
+    const { path } = await openChannel(t, response, 200);
     const socket = connect({ path, allowHalfOpen: true }).on('error', () => {});
     t.after(() => socket.destroy());
     if (reads) socket.resume();
@@ -236,51 +223,3 @@ for (const [what, response, reads] of [
     while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 }
-
-/** A stream of `count` numbered lines. */
-function numbered(count: number): LineStream {
-  return new LineStream({ count }, (function* () {
-    for (let first = 0; first < count; first += 1000) {
-      yield Array.from({ length: Math.min(1000, count - first) }, (_, i) => `line ${first + i}\n`).join('');
-    }
-  })());
-}
-
-const pause = new Int32Array(new SharedArrayBuffer(4));
-
-test('a response can be followed by lines, and the receiver may be blocked meanwhile', async (t) => {
-  const { path } = await openChannel(t, async () => numbered(100_000));
-  const lines: string[] = [];
-  await receiveLines(path, null, 1000, (bytes, start, end) => {
-    if (lines.push(bytes.toString('utf8', start, end)) === 50_000) Atomics.wait(pause, 0, 0, 1100);
-  });
-  assert.deepEqual(lines, ['{"count":100000}', ...Array.from({ length: 100_000 }, (_, i) => `line ${i}`)]);
-});
-
-test('a receiver that is slow for longer than the limit of a connection receives all lines', async (t) => {
-  const { path } = await openChannel(t, async () => numbered(200_000), 1000);
-  const socket = connect(path);
-  t.after(() => socket.destroy());
-  socket.write('null\n');
-  await new Promise((resolve) => setTimeout(resolve, 1200)); // the channel waits, because nothing is read
-  let bytes = 0;
-  for await (const chunk of socket) bytes += (chunk as Buffer).length;
-  const sent = ['{"count":200000}', ...Array.from({ length: 200_000 }, (_, i) => `line ${i}`)];
-  assert.equal(bytes, sent.join('\n').length + 1);
-});
-
-test('what onLine throws, and the end of the sender, end the reception', async (t) => {
-  const { path } = await openChannel(t, async () => numbered(100_000));
-  const stop = new Error('enough');
-  await assert.rejects(receiveLines(path, null, patienceMs, (_, start) => {
-    if (start > 100) throw stop;
-  }), stop);
-  const failing = function* (): Generator<string> {
-    yield 'line 0\n';
-    throw new Error('a bug');
-  };
-  const { path: other } = await openChannel(t, async () => new LineStream(null, failing()));
-  let lines = 0;
-  await receiveLines(other, null, patienceMs, () => void lines++).catch(() => {});
-  assert.ok(lines <= 2);
-});

@@ -46,9 +46,6 @@ export interface Holder {
 
 const readHolder = record<Holder>({ kind: oneOf('server', 'command'), pid, address: orNull(plain), since: time });
 
-/** The lock cannot be taken, because the file system is mounted read-only. */
-export class ReadOnlyError extends OperatorError {}
-
 /** Another process holds the lock. `holder` is null if it did not identify itself. */
 export interface HeldLock {
   readonly socketPath: string;
@@ -86,8 +83,7 @@ export class FolderLock {
   /**
    * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist. For a server, makes sure that
    * the folder's entry in its parent is on disk, whoever created it.
-   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used: a ReadOnlyError if
-   * its file system is mounted read-only.
+   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used.
    */
   static async acquire(folder: string, kind: Holder['kind']): Promise<FolderLock | HeldLock> {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
@@ -114,8 +110,7 @@ export class FolderLock {
       const { message, remedy = 'this user must be able to write there' } = describeError(error);
       const advice = isUnsupported ? 'its file system must have Unix sockets and hard links' : remedy;
       const problem = `cannot use the data folder ${folder}: ${message.replaceAll(own, folder)}`;
-      const text = `${problem}; ${advice}; choose another folder with --data`;
-      throw code === 'EROFS' ? new ReadOnlyError(text) : new OperatorError(text);
+      throw new OperatorError(`${problem}; ${advice}; choose another folder with --data`);
     }
   }
 

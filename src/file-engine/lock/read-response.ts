@@ -1,9 +1,7 @@
 /** The responses that `petstore` accepts from the process that uses a data folder, whatever that is. */
-import type { RecordHead } from '../files/record-file.ts';
 import { isSecret } from '../../keys/secret.ts';
-import { ConnectionClosedError, InvalidResponseError, parseLine, receiveLines } from './channel.ts';
+import { InvalidResponseError, sendMessage } from './channel.ts';
 import type { AccountCommandName, KeyReport, Result, UsageReport } from '../../control/commands.ts';
-import type { ContentsHead, Unread } from './contents.ts';
 import {
   amount, count, flag, listOf, matching, message, oneOf, orNull, pid, plain, record, text, time, tuple, where, type Reader,
 } from './shape.ts';
@@ -11,7 +9,9 @@ import type { FileDetails } from './file-details.ts';
 import type { StatusReport } from '../../control/status.ts';
 
 /** All keys, or their usages, are kept in memory: about 300,000 fit. */
-const maxRecordsBytes = 64 * 1024 * 1024;
+const maxPages = 1024;
+/** How many keys or usages a page has at most. */
+const maxItems = 1000;
 
 const plan = oneOf('free', 'pro', 'business', 'enterprise');
 const keyId = matching(/^k[1-9][0-9]{0,14}$/);
@@ -64,49 +64,18 @@ export const status: Reader<StatusReport & FileDetails> = record<StatusReport & 
   banned: listOf(usage, 5),
 });
 
-const optionalCount: Reader<number | undefined> = (value) => (value === undefined ? undefined : count(value));
-const head: Reader<RecordHead> = (value) => {
-  const store = matching(/^[0-9a-f]{32}$/);
-  const read = record<{ store: string; durable: number | undefined; keyChanges: number | undefined }>({
-    store, durable: optionalCount, keyChanges: optionalCount,
-  })(value);
-  return {
-    store: read.store,
-    ...(read.durable !== undefined && { durable: read.durable }),
-    ...(read.keyChanges !== undefined && { keyChanges: read.keyChanges }),
-  };
-};
-const contentsHead = record<ContentsHead>({
-  store: matching(/^[0-9a-f]{32}$/),
-  keys: head,
-  usage: head,
-  sequence: count,
-  lastId: count,
-  lines: tuple<ContentsHead['lines']>(count, count, count, count),
-});
-const unread = record<Unread>({ percent: oneOf(...Array.from({ length: 100 }, (_, percent) => percent)) });
-
-/** The result of `contents`. */
-export const contents: Reader<ContentsHead | Unread> = (value) => {
-  return value instanceof Object && 'percent' in value ? unread(value) : contentsHead(value);
-};
-
 const secret = where((value): value is string => typeof value === 'string' && isSecret(value));
 const changed = { keys: tuple<[KeyReport]>(key), unsynced: orNull(message) };
 
-/** The results of the commands that have one line. */
-const results: { readonly [Op in Exclude<AccountCommandName, ListName>]: Reader<Result<Op>> } = {
+const results: { readonly [Op in AccountCommandName]: Reader<Result<Op>> } = {
+  list: record<Result<'list'>>({ items: listOf(key, maxItems), next: orNull(count) }),
+  usage: record<Result<'usage'>>({ items: listOf(usage, maxItems), next: orNull(count) }),
   create: record<Result<'create'>>({ ...changed, secret }),
   rotate: record<Result<'rotate'>>({ ...changed, secret }),
   revoke: record<Result<'revoke'>>(changed),
   'set-plan': record<Result<'set-plan'>>(changed),
   unban: record<Result<'unban'>>({ keys: tuple<[KeyReport]>(key), unbanned: flag }),
 };
-
-type ListName = 'list' | 'usage';
-
-/** The elements of the results that are sent as a line each. */
-const elements: Readonly<Record<ListName, Reader<unknown>>> = { list: key, usage };
 
 const failure = record<{ readonly error: string; readonly exitCode: number }>({
   error: message, exitCode: oneOf(1, 2),
@@ -115,7 +84,7 @@ const failure = record<{ readonly error: string; readonly exitCode: number }>({
 /** A response: null if the process does not respond to commands, an error, or a result. */
 export type Response<T> = null | { readonly error: string; readonly exitCode: number } | { readonly result: T };
 
-/** Returns the first line of a response with its result. Throws InvalidResponseError. */
+/** Returns a response with its result. Throws InvalidResponseError. */
 export function readResponse<T>(value: unknown, readResult: Reader<T>): Response<T> {
   if (value === null) return null;
   return value instanceof Object && 'error' in value
@@ -123,32 +92,24 @@ export function readResponse<T>(value: unknown, readResult: Reader<T>): Response
     : record<{ readonly result: T }>({ result: readResult })(value);
 }
 
-/** Sends a command and returns the response. Rejects as `receiveLines` does, and with InvalidResponseError. */
+/**
+ * Sends a command and returns the response, with all pages of a list. Rejects as `sendMessage` does, and with
+ * InvalidResponseError.
+ */
 export async function askCommand(
   path: string, command: { readonly op: AccountCommandName }, timeoutMs: number,
 ): Promise<Response<unknown>> {
   const { op } = command;
-  const readElement = op === 'list' || op === 'usage' ? elements[op] : null;
-  const number = record<{ count: number }>({ count });
-  const readResult: Reader<unknown> = op === 'list' || op === 'usage' ? number : results[op];
-  let response: Response<unknown> | undefined;
+  const read: Reader<Result<AccountCommandName>> = results[op];
   const items: unknown[] = [];
-  let expected = 0;
-  let bytesReceived = 0;
-  await receiveLines(path, command, timeoutMs, (bytes, start, end) => {
-    const value = parseLine(bytes, start, end);
-    bytesReceived += end - start;
-    if (bytesReceived > maxRecordsBytes) throw new InvalidResponseError('the response is too long');
-    if (response !== undefined) items.push(readElement!(value));
-    else response = readResponse(value, readResult);
-    if (readElement !== null && response !== null && 'result' in response) {
-      expected = (response.result as { count: number }).count;
-    }
-    return items.length < expected;
-  });
-  if (response === undefined || items.length < expected) {
-    throw new ConnectionClosedError('the connection was closed before the response was complete');
+  for (let page = 0, from = 0; page < maxPages; page++) {
+    const message = op === 'list' || op === 'usage' ? { ...command, from } : command;
+    const response = readResponse(await sendMessage(path, message, timeoutMs), read);
+    if (response === null || 'error' in response || !('next' in response.result)) return response;
+    const { result } = response;
+    for (const item of result.items) items.push(item);
+    if (result.next === null) return { result: { items, next: null } };
+    from = result.next;
   }
-  if (readElement === null || response === null || 'error' in response) return response;
-  return { result: op === 'list' ? { keys: items } : { usages: items } };
+  throw new InvalidResponseError('the response has too many pages');
 }

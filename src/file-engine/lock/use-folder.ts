@@ -1,10 +1,10 @@
-/** How `petstore` gets access to a data folder: it takes the lock, or asks the server that has it. */
+/** How `petstore` gets access to what a server keeps in memory: it asks the server, or uses the files. */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { diskError } from '../../files/errors.ts';
 import { InvalidResponseError } from './channel.ts';
-import { describeHolder, FolderLock, holderIn, ReadOnlyError, type HeldLock } from './folder-lock.ts';
+import { describeHolder, FolderLock, holderIn, type HeldLock } from './folder-lock.ts';
 import type { Response } from './read-response.ts';
 
 /** How long a command waits for another command to release the folder, or for a server to start. */
@@ -42,27 +42,22 @@ export function resultOf<T>(response: Exclude<Response<T>, null>): T {
 export interface FolderUse<T> {
   /** No other process uses the folder. */
   withLock(lock: FolderLock): Promise<T>;
-  /**
-   * No process holds the lock, and the file system is mounted read-only, so that nobody can take it. Null if the work
-   * has to write.
-   */
+  /** No other process uses the folder, and the work only reads. Null if it writes. */
   readonly withoutLock: (() => Promise<T>) | null;
   /** A server uses the folder. Resolves to undefined if it does not respond to commands: it is starting or stopping. */
   withServer(held: HeldLock): Promise<T | undefined>;
 }
 
 /**
- * Takes the lock of a data folder, waiting for other commands, or asks the server that uses the folder. Creates the
- * folder if it does not exist. Rejects with an OperatorError if the folder stays in use.
+ * Asks the server that uses a data folder, or uses the folder when no other process does. Creates the folder to lock it
+ * if it does not exist. Rejects with an OperatorError if the folder stays in use.
  */
 export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T> {
   const deadline = Date.now() + lockTimeoutMs;
   for (;;) {
-    const lock = (await serverIn(folder)) ?? (await FolderLock.acquire(folder, 'command').catch((error: unknown) => {
-      if (error instanceof ReadOnlyError && use.withoutLock !== null) return holderIn(folder);
-      throw error;
-    }));
-    if (lock === null) return use.withoutLock!();
+    const held = await processIn(folder);
+    if (held === null && use.withoutLock !== null) return use.withoutLock();
+    const lock = held ?? (await FolderLock.acquire(folder, 'command'));
     if (lock instanceof FolderLock) {
       try {
         const result = await use.withLock(lock);
@@ -87,10 +82,10 @@ export async function useFolder<T>(folder: string, use: FolderUse<T>): Promise<T
  * Returns the process that uses a folder, or null. Unlike taking the lock, this writes nothing, so that a server can be
  * asked while its disk is full or frozen.
  */
-async function serverIn(folder: string): Promise<HeldLock | null> {
+async function processIn(folder: string): Promise<HeldLock | null> {
   return holderIn(folder).catch((error: unknown) => {
     if (error instanceof OperatorError) throw error;
-    return null; // there is no such folder, or it cannot be read: taking the lock says why
+    return null; // there is no such folder, or it cannot be read: using it says why
   });
 }
 

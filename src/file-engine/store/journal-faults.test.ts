@@ -443,7 +443,7 @@ test(
     import { Journal } from ${JSON.stringify(new URL('../../../dist/file-engine/store/journal.js', import.meta.url).href)};
     const table = { append() {} };
     const [folder, log, checkLock] = [process.argv[1], console.error, () => {}];
-    const journal = await Journal.open({ folder, snapshotSequence: 0, table, log, checkLock });
+    const journal = await Journal.open({ folder, segments: [], snapshotSequence: 0, table, log, checkLock });
     const line = (id, bytes) => \`{"id":\${id},"name":"\${'x'.repeat(bytes)}","status":"sold"}\`;
     const pet = (id, bytes) => ({ id, line: line(id, bytes), status: 'sold' });
     const results = [];

@@ -6,10 +6,9 @@ import * as fc from 'fast-check';
 import { OperatorError } from '../../domain/operator-error.ts';
 import type { StoredPet } from '../../domain/pet.ts';
 import { crc32, crcHex } from '../../domain/crc32.ts';
-import { recordingTable, undisturbed } from '../../testing/journal.ts';
+import { openSegments, recordingTable, recoverSegments, undisturbed } from '../../testing/journal.ts';
 import { temporaryFolder } from '../../../harness/owner.ts';
-import { Journal } from './journal.ts';
-import { recoverJournal } from './journal-recovery.ts';
+import type { Journal } from './journal.ts';
 import { setTornEndAside } from './journal-segment.ts';
 
 type Files = Readonly<Record<string, Buffer>>;
@@ -42,7 +41,7 @@ async function recover(folder: string, snapshotSequence = 0): Promise<Recovered>
   const logged: string[] = [];
   const table = recordingTable((line) => pets.push(line));
   const log = (line: string): void => void logged.push(line);
-  const { torn } = await recoverJournal({ folder, snapshotSequence, table, log, recorded: 0 });
+  const { torn } = await recoverSegments({ folder, snapshotSequence, table, log, recorded: 0 });
   if (torn !== null) await setTornEndAside(torn, log, async () => {});
   return { pets, logged };
 }
@@ -69,7 +68,7 @@ async function refusal(folder: string, snapshotSequence = 0): Promise<{ name: st
  */
 async function written(folder: string, steps: readonly number[]): Promise<Files> {
   writeFiles(folder, {});
-  const open = (): Promise<Journal> => Journal.open({ folder, snapshotSequence: 0, ...silent });
+  const open = (): Promise<Journal> => openSegments({ folder, snapshotSequence: 0, ...silent });
   let journal = await open();
   let last = 0;
   for (const step of steps) {
@@ -156,7 +155,7 @@ test('a journal that ends before the record that usage.json recorded is refused,
   const last = 'pets.3.journal';
   const lines = linesOf(good[last]!);
   const recoverRecorded = async (recorded: number): Promise<number> => {
-    const { last } = await recoverJournal({ folder, snapshotSequence: 0, ...silent, log: () => {}, recorded });
+    const { last } = await recoverSegments({ folder, snapshotSequence: 0, ...silent, log: () => {}, recorded });
     return last;
   };
   mkdirSync(folder, { recursive: true });
@@ -248,7 +247,7 @@ test('zeros after the last line are ignored, and zeros after a torn line are not
   const zeros = Buffer.alloc(2_000_000);
   for (const count of [1, 100, zeros.length]) {
     writeFiles(folder, { [only]: Buffer.concat([good!, zeros.subarray(0, count)]) });
-    const { segments, last } = await recoverJournal({ folder, snapshotSequence: 0, ...silent });
+    const { segments, last } = await recoverSegments({ folder, snapshotSequence: 0, ...silent });
     assert.deepEqual([segments.map(({ bytes }) => bytes), last], [[good!.length], 5]);
     assert.deepEqual(readdirSync(folder), [only]);
   }
@@ -400,7 +399,7 @@ test('segments that end before the snapshot are removed', async (t) => {
     const found: string[] = [];
     const table = recordingTable((line) => found.push(line));
     const log = (line: string): void => void logged.push(line);
-    return { journal: await Journal.open({ folder, snapshotSequence: 9, ...silent, table, log }), found };
+    return { journal: await openSegments({ folder, snapshotSequence: 9, ...silent, table, log }), found };
   };
   const logged: string[] = [];
   const note = 'no journal of later ones; if it was lost, the animals added since are lost too';
@@ -451,7 +450,7 @@ test('a journal continues however often its end is torn', async (t) => {
     const logged: string[] = [];
     const table = recordingTable((line) => found.push(line));
     const log = (line: string): void => void logged.push(line);
-    const journal = await Journal.open({ folder, snapshotSequence: 0, table, log, ...undisturbed });
+    const journal = await openSegments({ folder, snapshotSequence: 0, table, log, ...undisturbed });
     assert.deepEqual(found, expected);
     assert.equal(logged.length, round === 1 ? 0 : 1);
     for (const id of [2 * round - 1, 2 * round]) {
@@ -597,7 +596,7 @@ test('after any damage, a start is refused and changes nothing, or finds all rec
         assert.deepEqual(await recover(folder), { pets: found.pets, logged: [] }, 'a second recovery changes nothing');
         assert.deepEqual(filesOf(folder), after);
 
-      const journal = await Journal.open({ folder, snapshotSequence: 0, ...silent });
+      const journal = await openSegments({ folder, snapshotSequence: 0, ...silent });
       const more = [found.pets.length + 1, found.pets.length + 2].map(stored);
       await Promise.all(more.map((pet) => journal.append(pet)));
       await journal.close();

@@ -16,21 +16,31 @@
  * - all records up to the largest `durable` of any line, wherever the line is,
  * - all records up to the number that `usage.json` recorded, if there is such a file.
  *
+ * A command may read the journal while a server writes to it. Records that are on disk stay as they are, but the bytes
+ * after them may change between two reads: zeros become records, and after a failed write other records take the place
+ * of those that were refused. So a line can have parts of both. Therefore the records of a group are added only when a
+ * later line shows that they were synced, or when there is no later one. If a line is not good, but was synced according
+ * to a later one, its group is read again: it does not change any more. If it is wrong again, it is damaged. So what is
+ * added is what a start would find after a crash at some moment since the journal was opened.
+ *
  * After the last line there may be zeros, which are reserved space and not part of the journal. A disk that confirmed a
  * sync and lost the data leaves the same bytes. No journal can detect that.
  */
 import type { Log } from '../../observe/log.ts';
 import { OperatorError } from '../../domain/operator-error.ts';
-import { hasLongId, statusOfLine } from '../../domain/pet.ts';
-import { damaged } from '../../files/errors.ts';
-import { readLines } from '../files/lines.ts';
+import { hasLongId, statusOfLine, type PetStatus } from '../../domain/pet.ts';
+import { damaged, DamagedFileError } from '../../files/errors.ts';
+import { readLines, type Line } from '../files/lines.ts';
+import type { OpenSegment } from './animal-files.ts';
 import { decodeLine, maxSequence } from './journal-format.ts';
-import { listSegments, segmentPath, type Segment, type TornEnd } from './journal-segment.ts';
+import { segmentPath, type Segment, type TornEnd } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
 
 /** What recovery needs. */
 export interface RecoveryOptions {
   readonly folder: string;
+  /** All segments, the oldest first. */
+  readonly segments: readonly OpenSegment[];
   /** The number of the last record that the snapshot contains; 0 without a snapshot. */
   readonly snapshotSequence: number;
   /** The number of the last record that another file shows to have been on disk; 0 if none does. */
@@ -39,7 +49,7 @@ export interface RecoveryOptions {
   readonly table: Pick<LineTable, 'append'>;
   readonly log: Log;
   /** Called while the segments are read, with the number of further bytes. If it throws, recovery ends with that. */
-  readonly onRead?: (bytes: number) => void;
+  readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
 /** What was found in the journal. */
@@ -62,36 +72,43 @@ export interface RecoveredJournal {
  */
 export async function recoverJournal(options: RecoveryOptions): Promise<RecoveredJournal> {
   const { folder, snapshotSequence, recorded, table, log, onRead } = options;
-  const numbers = listSegments(folder);
+  const numbers = options.segments.map(({ first }) => first);
   const segments: Segment[] = [];
+  const held: [bytes: Buffer, status: PetStatus, start: number, end: number][] = []; // the records of the last group
+  const addHeld = (): void => {
+    for (const record of held.splice(0)) table.append(...record);
+  };
   let last = Math.min(snapshotSequence, (numbers[0] ?? Infinity) - 1);
   let provenBytes = 0;
   let torn: TornEnd | null = null; // only the last segment can be torn
-  for (const [index, first] of numbers.entries()) {
-    const path = segmentPath(folder, first);
+  for (const [index, { first, file }] of options.segments.entries()) {
+    const { path } = file;
     if (first !== last + 1) throw gap(path, first, last, index === 0 ? null : numbers[index - 1]!);
+    addHeld();
+    let group = { offset: 0, number: 1, last }; // the first line of the last group, and the last record before it
     let intactBytes = 0; // the length of the good lines
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
     let tornEnd = 0; // where it ends, and all after it but zeros
     let durable = -1;
-    await readLines(path, (line) => {
+    const visit = (line: Line): void => {
       const { bytes, start, number, offset, complete } = line;
       let { end } = line;
       if (!complete) end = start + bytes.subarray(start, end).findLastIndex((byte) => byte !== 0) + 1;
       if (!complete && end === start && number > 1) return;
       const decoded = complete && tornLine === 0 ? decodeLine(bytes, start, end) : null;
       if (decoded !== null && decoded.seq === (decoded.pet === null ? last : last + 1)) {
-        intactBytes = offset + end + 1 - start;
         if (decoded.durable > durable) {
           durable = decoded.durable;
-          provenBytes = offset; // the start of this line's group
+          group = { offset, number, last };
+          addHeld();
         }
+        intactBytes = offset + end + 1 - start;
         last = decoded.seq;
         if (decoded.pet === null || last <= snapshotSequence) return;
         const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
         if (status === null) throw damaged(path, number, 'the record does not contain an animal');
         if (hasLongId(bytes, decoded.pet.start)) throw damaged(path, number, 'the id has more than 15 digits');
-        table.append(bytes, status, decoded.pet.start, decoded.pet.end);
+        held.push([bytes, status, decoded.pet.start, decoded.pet.end]);
         return;
       }
       tornLine ||= number;
@@ -100,11 +117,25 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
       const proven = tornLine === 1 || index < numbers.length - 1;
       const lastSynced = proven ? Infinity : Math.max(snapshotSequence, recorded, durableShownBy(bytes, start, end));
       if (lastSynced > last) throw damaged(path, tornLine, 'the line is damaged, and it had been synced');
-    }, { onRead });
+    };
+    for (let isRead = false, failedAt = -1; !isRead; ) {
+      try {
+        await readLines(file, visit, { onRead, from: group, keepsBytes: true });
+        isRead = true;
+      } catch (error) {
+        if (!(error instanceof DamagedFileError) || group.offset === failedAt) throw error;
+        failedAt = intactBytes = group.offset;
+        last = group.last;
+        tornLine = 0;
+        held.length = 0;
+      }
+    }
+    provenBytes = group.offset;
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     if (tornLine > 0) torn = { path, line: tornLine, offset: intactBytes, end: tornEnd, record: last };
     segments.push({ first, bytes: intactBytes });
   }
+  addHeld();
   const end = Math.max(last, snapshotSequence);
   if (end > maxSequence) {
     const path = numbers.length === 0 || end > last ? `${folder}/pets.json` : segmentPath(folder, numbers.at(-1)!);

@@ -8,9 +8,8 @@ import { idWarning, maxPetId, petLine, type NewPet, type StoredPet } from '../..
 import { UnavailableError, type Page, type PageQuery, type Pets } from '../../engine.ts';
 import { describeError, LockLostError } from '../../files/errors.ts';
 import { statOf } from '../../files/identity.ts';
-import { sizeOf } from '../files/lines.ts';
 import { storeIdOf } from '../files/store-id.ts';
-import { listSegments, segmentPath } from './journal-segment.ts';
+import { withAnimalFiles, type AnimalFiles } from './animal-files.ts';
 import { Journal } from './journal.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
@@ -103,27 +102,29 @@ export class PetStore implements Pets {
    * possible, the line. Rejects with what `onProgress` throws. The store must not be used then.
    */
   async load(onProgress = (): void => {}): Promise<void> {
+    await withAnimalFiles(this.#folder, (files) => this.#read(files, onProgress));
+    this.#since = Date.now();
+    this.#progress = 100;
+    this.#warnOfIds();
+  }
+
+  async #read({ snapshot, segments, bytes: size }: AnimalFiles, onProgress: () => void): Promise<void> {
     const [folder, table] = [this.#folder, this.table];
-    const paths = [this.#path, ...listSegments(folder).map((first) => segmentPath(folder, first))];
-    const size = paths.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0);
     let read = 0;
     const onRead = (bytes: number): void => {
       read += bytes;
-      this.#progress = Math.floor((read / (size + 1)) * 100);
+      this.#progress = Math.min(99, Math.floor((read / (size + 1)) * 100));
       onProgress();
     };
-    this.#snapshot = await readSnapshot(this.#path, table, onRead);
+    this.#snapshot = await readSnapshot(snapshot, table, onRead);
     this.#snapshotAt = statSync(this.#path, { throwIfNoEntry: false })?.mtimeMs ?? null;
     const { sequence, lastId } = this.#snapshot;
     const saveSnapshot = (onPiece: () => void): Promise<void> => this.#saveSnapshot(onPiece);
     this.#journal = await Journal.open({
-      folder, store: this.#store, recorded: this.#recorded, snapshotSequence: sequence, table, log: this.#log,
-      checkLock: this.#checkLock, onRead, saveSnapshot,
+      folder, segments, store: this.#store, recorded: this.#recorded, snapshotSequence: sequence, table,
+      log: this.#log, checkLock: this.#checkLock, onRead, saveSnapshot,
     });
     this.#lastId = Math.max(lastId, Number(table.lastId ?? 0));
-    this.#since = Date.now();
-    this.#progress = 100;
-    this.#warnOfIds();
   }
 
   /**
@@ -162,11 +163,6 @@ export class PetStore implements Pets {
   /** The number of the last journal record on disk. The table contains all records up to it. */
   get durable(): number {
     return this.#journal.durable;
-  }
-
-  /** The largest id that was ever assigned. */
-  get lastId(): number {
-    return this.#lastId;
   }
 
   /** Whether animals can be added. Tries to write, unless that was tried less than `probeIntervalMs` ago. */

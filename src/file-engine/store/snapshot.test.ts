@@ -9,6 +9,7 @@ import { crc32, crcHex } from '../../domain/crc32.ts';
 import { onSync } from '../../testing/file-handle.ts';
 import { recordingTable, testStore } from '../../testing/journal.ts';
 import { temporaryFolder } from '../../../harness/owner.ts';
+import { OpenFile } from '../files/open-file.ts';
 import { LineTable } from './line-table.ts';
 import { readSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 
@@ -42,7 +43,8 @@ async function write(path: string, list: readonly NewPet[]): Promise<Snapshot> {
 
 async function read(path: string): Promise<{ snapshot: Snapshot; lines: string[] }> {
   const lines: string[] = [];
-  const snapshot = await readSnapshot(path, recordingTable((line) => lines.push(line)));
+  const file = await OpenFile.open(path);
+  const snapshot = await readSnapshot(file, recordingTable((line) => lines.push(line))).finally(() => file.close());
   return { snapshot, lines };
 }
 

@@ -23,7 +23,8 @@
 import { hasLongId, statusOfLine } from '../../domain/pet.ts';
 import { crc32, crcHex } from '../../domain/crc32.ts';
 import { damaged } from '../../files/errors.ts';
-import { readLines, sizeOf, type Line } from '../files/lines.ts';
+import { readLines, type Line } from '../files/lines.ts';
+import type { OpenFile } from '../files/open-file.ts';
 import { replaceFile } from '../files/replace.ts';
 import { headMembers } from '../files/store-id.ts';
 import { Uint32Column } from './column.ts';
@@ -107,20 +108,20 @@ function* encodeSnapshot(headLine: string, table: SnapshotTable, count: number):
 }
 
 /**
- * Reads the snapshot and adds its animals to the table, which may keep the buffers that it is given. If there is no
+ * Reads the snapshot and adds its animals to the table, which may keep the buffers that it is given. If there was no
  * file, the snapshot is empty. `onRead` is called with the number of further bytes that were read.
  * Rejects with OperatorError if the file is damaged, and with what `onRead` throws; the table must not be used then.
  */
 export async function readSnapshot(
-  path: string,
+  file: OpenFile,
   table: Pick<LineTable, 'append'>,
   onRead?: (bytes: number) => void,
 ): Promise<Snapshot> {
-  const size = sizeOf(path);
-  if (size === undefined) return { sequence: 0, lastId: 0, bytes: 0 };
+  if (file.isMissing) return { sequence: 0, lastId: 0, bytes: 0 };
+  const { path, size } = file;
   const reader = new SnapshotReader(path, size, table);
   let number = 0;
-  await readLines(path, (line) => {
+  await readLines(file, (line) => {
     number = line.number;
     if (reader.snapshot !== null) throw damaged(path, number, 'the document has ended, but the file continues');
     if (!line.complete) throw damaged(path, number, 'the file ends too early');

@@ -1,9 +1,8 @@
 /**
  * `petstore backup` and `petstore restore`.
  *
- * A backup is a data folder with one more file, the manifest (manifest.ts). A running server sends what it holds in
- * memory at one moment, and `petstore` writes the files: so the backup is consistent, and a slow disk under it does not
- * slow the server down.
+ * A backup is a data folder with one more file, the manifest (manifest.ts). `petstore` reads the files of the data folder
+ * and writes those of the backup, so a server that uses the folder is not involved (contents.ts).
  */
 import { join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';
@@ -28,9 +27,7 @@ export function backUp(folder: string, to: string, log: (line: string) => void, 
   return createFolder(to, async (made) => {
     const createdAt = new Date().toISOString();
     const spool = new Spool(join(made, 'pets.lines'));
-    const table = progress.counting(spool);
-    const { store, sequence, lastId, keys, usage, orders } =
-      await readContents(folder, table, log, progress.forRead(log));
+    const { store, sequence, lastId, keys, usage, orders } = await readContents(folder, spool, log, progress);
     const { count: animals } = spool;
     await writeSnapshot(join(made, 'pets.json'), spool, { store, sequence, lastId });
     spool.close();

@@ -42,8 +42,7 @@ export async function exportRecords(options: ExportOptions): Promise<Exported> {
     buffer.append(bytes, start, end);
   };
   try {
-    const pets = what === 'animals' ? progress.counting({ append: add }) : null;
-    const { orders } = await readContents(folder, pets, log, progress.forRead(log));
+    const { orders } = await readContents(folder, what === 'animals' ? { append: add } : null, log, progress);
     if (what === 'orders') for (const line of orders) add(Buffer.from(line), '');
     if (count > 0) buffer.append(Buffer.from(end));
     else if (format === 'json') buffer.append(Buffer.from('[]\n'));

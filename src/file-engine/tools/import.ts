@@ -20,9 +20,11 @@ import { Spool } from '../files/spool.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { JsonNumber, JsonObject } from '../../json/read.ts';
 import { UsageFile } from '../accounts/usage-file.ts';
+import { withAnimalFiles } from '../store/animal-files.ts';
+import { Journal, type JournalOptions } from '../store/journal.ts';
 import { writeOrders } from '../store/orders.ts';
-import { writeSnapshot } from '../store/snapshot.ts';
-import { idOf, orderLines, readPets, recoverPets } from './contents.ts';
+import { readSnapshot, writeSnapshot } from '../store/snapshot.ts';
+import { idOf, orderLines, type PetSink } from './contents.ts';
 import type { Progress } from '../../program/progress.ts';
 import { importError, readValues, type ValueInFile } from './values.ts';
 
@@ -76,6 +78,7 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
   const store = storeIdOf(folder);
   const usage = new UsageFile(folder, now, log, () => lock.check(), store);
   const { durable: recorded, keyChanges } = usage.recorded;
+  const checkLock = (): void => lock.check();
   const spool = new Spool(join(folder, 'pets.json.import.tmp'));
   try {
     const incoming = valuesIn(options);
@@ -88,16 +91,19 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
       largest = pet.id;
       spool.append(Buffer.from(pet.line));
     };
-    const { sequence, lastId } = await readPets({
-      folder, store, recorded, lock, log,
-      pets: {
-        append(bytes, status, start = 0, end = bytes.length) {
-          const id = next === null ? 0 : idOf(bytes, start);
-          for (; next !== null && next.pet.id < id; next = nextPet(incoming, keepIds, next.pet.id)) add(next.pet);
-          if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
-          spool.append(bytes, status, start, end);
-        },
+    let id = 0; // of the last animal that was read
+    const table: PetSink = {
+      append(bytes, status, start = 0, end = bytes.length) {
+        id = idOf(bytes, start);
+        for (; next !== null && next.pet.id < id; next = nextPet(incoming, keepIds, next.pet.id)) add(next.pet);
+        if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
+        spool.append(bytes, status, start, end);
       },
+    };
+    const { sequence, lastId } = await withAnimalFiles(folder, async ({ snapshot, segments }) => {
+      const { sequence: snapshotSequence, lastId } = await readSnapshot(snapshot, table);
+      const options = { folder, segments, store, snapshotSequence, recorded, table, log, checkLock };
+      return { sequence: await leaveAsStart(options), lastId: Math.max(lastId, id) };
     });
     if (!keepIds) next = nextPet(incoming, keepIds, lastId);
     for (; next !== null; next = nextPet(incoming, keepIds, next.pet.id)) {
@@ -108,13 +114,14 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
     if (count > 0) {
       // An import counts as a record. So a start notices if the new snapshot is missing or replaced by an older one.
       const state = { store, sequence: sequence + 1, lastId: Math.max(lastId, largest) };
-      const written = writeSnapshot(join(folder, 'pets.json'), spool, state, () => lock.check());
+      const written = writeSnapshot(join(folder, 'pets.json'), spool, state, checkLock);
       unsynced = await unsyncedReason(written);
       // If a power cut may undo the import, the old segments are needed.
       if (unsynced === null) {
-        const ignored = { log() {}, pets: { append() {} } };
+        const ignored = { log() {}, table: { append() {} }, snapshotSequence: state.sequence };
+        const startSegment = { folder, store, recorded, checkLock, ...ignored };
         await finish([
-          () => recoverPets({ folder, store, recorded, lock, ...ignored }, state.sequence), // starts the next segment
+          () => withAnimalFiles(folder, ({ segments }) => leaveAsStart({ ...startSegment, segments })),
           () => {
             usage.follow(() => ({ durable: state.sequence, keyChanges }));
             return usage.close();
@@ -126,6 +133,14 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
   } finally {
     spool.close();
   }
+}
+
+/** Reads the journal, and leaves it as a start does. Resolves to the number of the last record. */
+async function leaveAsStart(options: Omit<JournalOptions, 'saveSnapshot'>): Promise<number> {
+  const lost = new OperatorError(`the journal in ${options.folder} was removed or replaced; try again`);
+  const journal = await Journal.open({ ...options, saveSnapshot: () => Promise.reject(lost) });
+  await journal.close();
+  return journal.durable;
 }
 
 /** Takes the steps that follow a complete import. If one fails, that is logged, and the next start takes it. */

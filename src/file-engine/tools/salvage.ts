@@ -21,6 +21,7 @@ import { hasPetLine, maxPetId } from '../../domain/pet.ts';
 import { DamagedFileError, describeError, DiskError } from '../../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import { createFolder, type Made } from '../files/new-folder.ts';
+import { OpenFile } from '../files/open-file.ts';
 import { readRecords, writeRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
 import { replaceFile } from '../files/replace.ts';
 import { Spool } from '../files/spool.ts';
@@ -114,10 +115,15 @@ async function readIntactLines(path: string, lost: string[], visit: (line: Line)
     if (last?.to === from) last.to = to;
     else unreadable.push({ from, to, why: describeError(error).message });
   };
-  await readLines(path, visit, { onUnreadable }).catch((error: unknown) => {
+  const file = await OpenFile.open(path);
+  try {
+    await readLines(file, visit, { onUnreadable });
+  } catch (error) {
     if (!(error instanceof DiskError)) throw error;
     lost.push(error.message);
-  });
+  } finally {
+    await file.close();
+  }
   for (const { from, to, why } of unreadable) lost.push(`${path}, bytes ${from} to ${to - 1}: ${why}`);
 }
 

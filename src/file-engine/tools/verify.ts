@@ -1,11 +1,10 @@
 /**
  * `petstore verify`: checks all files of a data folder, or of a backup, and changes nothing.
  *
- * It uses those parts of the code of a start that only read. The lock is not taken: if a server changes the files while
- * they are read, they are read again. The order matters: what usage.json records is in the files read after it.
+ * It uses those parts of the code of a start that only read. The lock is not taken: a server may change the files
+ * meanwhile. The order matters: what usage.json records is in the files read after it.
  */
-import { readdirSync, statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { counted } from '../../domain/counted.ts';
 import { messageOf, OperatorError } from '../../domain/operator-error.ts';
@@ -15,8 +14,8 @@ import { readRecords } from '../files/record-file.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
 import { KeyRing, keysName } from '../accounts/key-ring.ts';
 import { decodeUsage, usageFormat, usageName } from '../accounts/usage-file.ts';
+import { withAnimalFiles } from '../store/animal-files.ts';
 import { recoverJournal } from '../store/journal-recovery.ts';
-import { listSegments } from '../store/journal-segment.ts';
 import { ordersName } from '../store/orders.ts';
 import { readSnapshot } from '../store/snapshot.ts';
 import { idOf, orderLines, type PetSink } from './contents.ts';
@@ -40,40 +39,16 @@ export interface Findings {
 /** How many wrong lines are listed, and how much of each. All lines of a file can be wrong. */
 const maxDamage = 1000;
 const shownLength = 1000;
-const maxAttempts = 5;
-const retryMs = 300;
 const known = /^(lock\.|(keys|orders|pets|usage)\.json$|pets\.[1-9][0-9]{0,14}\.journal$|backup\.json$)/;
 const kept = /\.(torn|replaced|broken)-[0-9]+$/;
-
-/** Verifies a folder. Rejects with OperatorError only if the folder itself cannot be read. */
-export async function verify(folder: string, progress: Progress): Promise<Findings> {
-  for (let attempt = 1; ; attempt++) {
-    const before = stateOf(folder);
-    const findings = await verifyOnce(folder, progress);
-    const isSound = findings.damage.length + findings.unreadable.length === 0;
-    if (isSound || attempt === maxAttempts || stateOf(folder) === before) return findings;
-    await delay(retryMs);
-  }
-}
-
-/** Changes whenever a file in the folder does. Throws OperatorError. */
-function stateOf(folder: string): string {
-  return namesIn(folder).filter((name) => known.test(name)).map((name) => {
-    try {
-      const { ino, size, mtimeNs } = statSync(join(folder, name), { bigint: true });
-      return `${name} ${ino} ${size} ${mtimeNs}`;
-    } catch {
-      return name; // reading it says why
-    }
-  }).join('\n');
-}
 
 /** Returns the names of all files, sorted. Throws OperatorError. */
 function namesIn(folder: string): string[] {
   return onDisk('read', folder, () => readdirSync(folder).sort());
 }
 
-async function verifyOnce(folder: string, progress: Progress): Promise<Findings> {
+/** Verifies a folder. Rejects with OperatorError only if the folder itself cannot be read. */
+export async function verify(folder: string, progress: Progress): Promise<Findings> {
   const names = namesIn(folder);
   const findings = newFindings();
   const manifest = (names.includes(manifestName) && (await tryIn(findings, () => readManifest(folder)))) || null;
@@ -164,34 +139,38 @@ async function addFindings(
       if (id <= previous) report(`animal ${id}: its id is not greater than ${previous}, the one before`);
       previous = id;
       count++;
-      progress.add(1);
     },
   };
-  const snapshot = await check(() => readSnapshot(join(folder, 'pets.json'), table));
-  if (snapshot !== undefined) {
-    add('pets.json', count, 'animal', `, up to record ${snapshot.sequence}`);
-    if (snapshot.bytes > 0 && snapshot.lastId < previous) {
-      damage.push(`pets.json: lastId is ${snapshot.lastId}, but there is an animal ${previous}`);
+  await withAnimalFiles(folder, async (files) => {
+    progress.expect(files.bytes);
+    const onRead = (bytes: number): void => progress.add(bytes);
+    const snapshot = await check(() => readSnapshot(files.snapshot, table, onRead));
+    if (snapshot !== undefined) {
+      add('pets.json', count, 'animal', `, up to record ${snapshot.sequence}`);
+      if (snapshot.bytes > 0 && snapshot.lastId < previous) {
+        damage.push(`pets.json: lastId is ${snapshot.lastId}, but there is an animal ${previous}`);
+      }
     }
-  }
-  await check(async () => {
-    const segments = listSegments(folder);
-    // Without a snapshot, the journal is checked from its own beginning.
-    const snapshotSequence = snapshot?.sequence ?? (segments[0] ?? 1) - 1;
-    const inSnapshot = count;
-    const recorded = usage?.durable ?? 0;
-    const log = (line: string): void => void notes.push(line);
-    counts.segments = segments.length;
-    const { torn, last } = await recoverJournal({ folder, snapshotSequence, recorded, table, log });
-    const animals = counted(count - inSnapshot, 'animal');
-    content.push(`journal: ${counted(segments.length, 'segment')}, ${animals}, up to record ${last}`);
-    counts.lastRecord = last;
-    const warning = idWarning(Math.max(snapshot?.lastId ?? 0, previous));
-    if (warning !== null) notes.push(warning);
-    counts.animals = snapshot === undefined ? null : count;
-    if (torn === null) return;
-    const cause = 'a crash cut it off, or a server is writing it';
-    notes.push(`the end of pets.${segments.at(-1)}.journal is incomplete: ${cause}; the next start sets it aside`);
+    await check(async () => {
+      const { segments } = files;
+      // Without a snapshot, the journal is checked from its own beginning.
+      const snapshotSequence = snapshot?.sequence ?? (segments[0]?.first ?? 1) - 1;
+      const inSnapshot = count;
+      const recorded = usage?.durable ?? 0;
+      const log = (line: string): void => void notes.push(line);
+      counts.segments = segments.length;
+      const { torn, last } = await recoverJournal({ folder, segments, snapshotSequence, recorded, table, log, onRead });
+      const animals = counted(count - inSnapshot, 'animal');
+      content.push(`journal: ${counted(segments.length, 'segment')}, ${animals}, up to record ${last}`);
+      counts.lastRecord = last;
+      const warning = idWarning(Math.max(snapshot?.lastId ?? 0, previous));
+      if (warning !== null) notes.push(warning);
+      counts.animals = snapshot === undefined ? null : count;
+      if (torn === null) return;
+      const cause = 'a crash cut it off, or a server is writing it';
+      const name = `pets.${segments.at(-1)!.first}.journal`;
+      notes.push(`the end of ${name} is incomplete: ${cause}; the next start sets it aside`);
+    });
   });
   if (manifest !== null && store !== undefined) {
     await check(() => checkContent(folder, manifest, store, counts.lastRecord));
