@@ -451,7 +451,7 @@ test('the keys and the file agree with a model after any changes, also if the cl
 test('without the lock no change is made', async (t) => {
   const folder = temporaryFolder(t);
   let isHeld = true;
-  const ring = new KeyRing(folder, async () => {
+  const ring = new KeyRing(folder, () => {
     if (!isHeld) throw new OperatorError('the lock is lost');
   });
   await ring.create('a', pro, null, now);
