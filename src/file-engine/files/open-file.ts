@@ -1,18 +1,13 @@
 import { statSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { DiskError, diskError } from '../../files/errors.ts';
+import { DiskError, onDisk } from '../../files/errors.ts';
 
 /**
  * Whether there is a file. Throws OperatorError if it is not a regular file: opening a FIFO waits for a writer, which
  * may never come.
  */
 export function fileExists(path: string): boolean {
-  let stats;
-  try {
-    stats = statSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    throw diskError('read', path, error);
-  }
+  const stats = onDisk('read', path, () => statSync(path, { throwIfNoEntry: false }));
   if (stats?.isFile() === false) {
     throw new DiskError(`cannot read ${path}: it is not a regular file; remove it, or restore it from a backup`);
   }

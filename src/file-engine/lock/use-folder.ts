@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../domain/operator-error.ts';
-import { diskError } from '../../files/errors.ts';
+import { onDisk } from '../../files/errors.ts';
 import { InvalidResponseError } from './channel.ts';
 import { describeHolder, FolderLock, holderIn, type HeldLock } from './folder-lock.ts';
 import type { Response } from './read-response.ts';
@@ -20,11 +20,7 @@ export function requireFolder(folder: string): void {
 
 /** Whether there is a file or a folder of this name. Throws OperatorError if that cannot be found out. */
 export function folderExists(folder: string): boolean {
-  try {
-    return statSync(folder, { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    throw diskError('read', folder, error);
-  }
+  return onDisk('read', folder, () => statSync(folder, { throwIfNoEntry: false })) !== undefined;
 }
 
 /** Returns the message for a data folder that does not exist. */

@@ -4,7 +4,7 @@ import type { Log } from '../../observe/log.ts';
 import { AppendFile } from '../files/append-file.ts';
 import { asideName } from '../files/aside.ts';
 import { readChunks } from '../files/chunks.ts';
-import { diskError, LockLostError } from '../../files/errors.ts';
+import { LockLostError, onDisk } from '../../files/errors.ts';
 import { rename, replaceFile, rm, syncFolder, truncate } from '../files/replace.ts';
 import { encodeMarker } from './journal-format.ts';
 
@@ -37,12 +37,8 @@ export function segmentPath(folder: string, first: number): string {
 
 /** Returns the numbers of the segments in a folder, the oldest first. Throws OperatorError. */
 export function listSegments(folder: string): number[] {
-  try {
-    const numbers = readdirSync(folder).flatMap((name) => segmentName.exec(name)?.[1] ?? []);
-    return numbers.map(Number).sort((a, b) => a - b);
-  } catch (error) {
-    throw diskError('read', folder, error);
-  }
+  const names = onDisk('read', folder, () => readdirSync(folder));
+  return names.flatMap((name) => segmentName.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
 }
 
 /**

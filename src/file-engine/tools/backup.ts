@@ -9,15 +9,8 @@ import { OperatorError } from '../../domain/operator-error.ts';
 import { readChunks } from '../files/chunks.ts';
 import { createFolder, type Made } from '../files/new-folder.ts';
 import { replaceFile } from '../files/replace.ts';
-import { writeRecords } from '../files/record-file.ts';
 import { Spool } from '../files/spool.ts';
-import { keysFormat, keysName } from '../accounts/key-ring.ts';
-import { usageFormat, usageName } from '../accounts/usage-file.ts';
-import { encodeMarker } from '../store/journal-format.ts';
-import { segmentPath } from '../store/journal-segment.ts';
-import { writeOrders } from '../store/orders.ts';
-import { writeSnapshot } from '../store/snapshot.ts';
-import { readContents } from './contents.ts';
+import { readContents, writeContents } from './contents.ts';
 import { compareFile, readManifest, writeManifest, type Manifest } from './manifest.ts';
 import { Progress } from '../../program/progress.ts';
 import { verifyFiles } from './verify.ts';
@@ -27,16 +20,11 @@ export function backUp(folder: string, to: string, log: (line: string) => void, 
   return createFolder(to, async (made) => {
     const createdAt = new Date().toISOString();
     const spool = new Spool(join(made, 'pets.lines'));
-    const { store, sequence, lastId, keys, usage, orders } = await readContents(folder, spool, log, progress);
-    const { count: animals } = spool;
-    await writeSnapshot(join(made, 'pets.json'), spool, { store, sequence, lastId });
-    spool.close();
-    await replaceFile(segmentPath(made, sequence + 1), [encodeMarker(sequence, store)]);
-    await writeRecords(join(made, keysName), keysFormat, keys.head, keys.lines);
-    await writeRecords(join(made, usageName), usageFormat, usage.head, usage.lines);
-    await writeOrders(made, store, orders);
+    const contents = await readContents(folder, spool, log, progress);
+    await writeContents(made, contents, spool);
+    const { store, sequence } = contents;
     await writeManifest(made, { store, sequence, createdAt });
-    return { createdAt, animals, lastRecord: sequence };
+    return { createdAt, animals: spool.count, lastRecord: sequence };
   });
 }
 

@@ -1,13 +1,18 @@
+import { join } from 'node:path';
 import { requireFolder } from '../lock/use-folder.ts';
-import type { RecordHead } from '../files/record-file.ts';
+import { writeRecords, type RecordHead } from '../files/record-file.ts';
+import { replaceFile } from '../files/replace.ts';
+import type { Spool } from '../files/spool.ts';
 import { storeIdOf } from '../files/store-id.ts';
-import { KeyRing } from '../accounts/key-ring.ts';
-import { UsageFile } from '../accounts/usage-file.ts';
+import { KeyRing, keysFormat, keysName } from '../accounts/key-ring.ts';
+import { UsageFile, usageFormat, usageName } from '../accounts/usage-file.ts';
 import { withAnimalFiles } from '../store/animal-files.ts';
+import { encodeMarker } from '../store/journal-format.ts';
 import { recoverJournal } from '../store/journal-recovery.ts';
+import { segmentPath } from '../store/journal-segment.ts';
 import type { LineTable } from '../store/line-table.ts';
-import { readOrders } from '../store/orders.ts';
-import { readSnapshot } from '../store/snapshot.ts';
+import { readOrders, writeOrders } from '../store/orders.ts';
+import { readSnapshot, writeSnapshot } from '../store/snapshot.ts';
 import type { Progress } from '../../program/progress.ts';
 
 /** Receives the animals, in ascending order of their ids. It must copy the bytes. */
@@ -64,6 +69,18 @@ export async function readContents(
     const { last } = await recoverJournal({ folder, segments, snapshotSequence, recorded, table, log, onRead });
     return { ...contents, sequence: last, lastId: Math.max(lastId, largest) };
   });
+}
+
+/** Writes the files of a data folder to an empty folder, and closes the animals. Rejects with OperatorError. */
+export async function writeContents(
+  folder: string, { store, sequence, lastId, keys, usage, orders }: Contents, animals: Spool,
+): Promise<void> {
+  await writeSnapshot(join(folder, 'pets.json'), animals, { store, sequence, lastId });
+  animals.close();
+  await replaceFile(segmentPath(folder, sequence + 1), [encodeMarker(sequence, store)]);
+  await writeRecords(join(folder, keysName), keysFormat, keys.head, keys.lines);
+  await writeRecords(join(folder, usageName), usageFormat, usage.head, usage.lines);
+  await writeOrders(folder, store, orders);
 }
 
 /** Returns the orders of a folder as lines. Throws OperatorError. */

@@ -22,8 +22,7 @@ import { DamagedFileError, describeError, DiskError } from '../../files/errors.t
 import { readLines, type Line } from '../files/lines.ts';
 import { createFolder, type Made } from '../files/new-folder.ts';
 import { OpenFile } from '../files/open-file.ts';
-import { readRecords, writeRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
-import { replaceFile } from '../files/replace.ts';
+import { readRecords, type RecordFormat, type RecordNumbers } from '../files/record-file.ts';
 import { Spool } from '../files/spool.ts';
 import { refuseNewerFormats, storeIdOf } from '../files/store-id.ts';
 import { JsonObject, readJson } from '../../json/read.ts';
@@ -31,10 +30,11 @@ import { decodeKey, encodeKey } from '../accounts/key-record.ts';
 import { keysFormat, keysName } from '../accounts/key-ring.ts';
 import { decodeUsage, encodeUsage, usageFormat, usageName } from '../accounts/usage-file.ts';
 import { firstIndex } from '../store/column.ts';
-import { decodeLine, encodeMarker } from '../store/journal-format.ts';
+import { decodeLine } from '../store/journal-format.ts';
 import { listSegments, segmentPath } from '../store/journal-segment.ts';
-import { ordersFormat, ordersName, writeOrders } from '../store/orders.ts';
-import { headPattern, writeSnapshot } from '../store/snapshot.ts';
+import { ordersFormat, ordersName } from '../store/orders.ts';
+import { headPattern } from '../store/snapshot.ts';
+import { writeContents } from './contents.ts';
 
 /** What was salvaged, and one line for each thing that was lost or may be wrong. */
 export interface Salvaged {
@@ -69,12 +69,12 @@ export async function salvage(folder: string, to: string): Promise<Made<Salvaged
     const keyChanges = Math.max(keys.keyChanges, usage.keyChanges);
     const isoTime = (time: number): string => new Date(time).toISOString();
     const usageLines = usage.records.map(({ id, usage }) => encodeUsage(id, usage, isoTime));
-    await writeSnapshot(join(made, 'pets.json'), animals, { store, sequence, lastId });
-    animals.close();
-    await replaceFile(segmentPath(made, sequence + 1), [encodeMarker(sequence, store)]);
-    await writeRecords(join(made, keysName), keysFormat, { store, keyChanges }, keys.records.map(encodeKey));
-    await writeRecords(join(made, usageName), usageFormat, { store, durable: sequence, keyChanges }, usageLines);
-    await writeOrders(made, store, orders.records.map(orderLine));
+    await writeContents(made, {
+      store, sequence, lastId,
+      keys: { head: { store, keyChanges }, lines: keys.records.map(encodeKey) },
+      usage: { head: { store, durable: sequence, keyChanges }, lines: usageLines },
+      orders: orders.records.map(orderLine),
+    }, animals);
     return { animals: animals.count, keys: keys.records.length, orders: orders.records.length, lost };
   });
 }
