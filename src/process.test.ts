@@ -10,9 +10,10 @@ import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program } from '../harness/program.ts';
 import {
-  cliPath, distFolder, makeKey, petstore, runServer, serverPath, startServer, type RunningServer,
+  cliPath, distFolder, petstore, runServer, serverPath, startServer, type RunningServer,
 } from '../harness/server.ts';
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
+import { newKey } from './testing/command.ts';
 import { send } from './testing/service.ts';
 
 const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>
@@ -165,7 +166,7 @@ test('a copy of dist/ alone runs with --demo; without its samples, --demo report
 
 test('the torn end of a journal is set aside with one line in the log, and the server starts', async (t) => {
   const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
+  const key = await newKey(folder);
   const server = await startServer(t, folder);
   for (const name of ['a', 'b']) await create(server, key, name);
   await server.kill();
@@ -185,7 +186,7 @@ test('the torn end of a journal is set aside with one line in the log, and the s
 
 test('if the journal is damaged in the middle, the server names file and line and changes nothing', async (t) => {
   const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
+  const key = await newKey(folder);
   const server = await startServer(t, folder);
   for (const name of ['a', 'b', 'c']) await create(server, key, name);
   await server.kill();
@@ -238,7 +239,7 @@ test('a port in use is one line and exit code 1', async (t) => {
 test('on a signal the server finishes requests under way, refuses new ones and exits with 0', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const folder = temporaryFolder(t);
-    const key = await makeKey(t, folder);
+    const key = await newKey(folder);
     const server = await startServer(t, folder);
     const { port, hostname } = new URL(server.address);
     const [body, head] = ['{"name":"late","categoryId":1}', `Host: x\r\nAuthorization: Bearer ${key}\r\n`];
@@ -273,7 +274,7 @@ test('changes of keys apply to a running server from the next request on', async
   const server = await startServer(t, folder);
   const status = async (key: string): Promise<number> =>
     (await send(server.address, 'GET', '/v1/pets', { key })).status;
-  const key = await makeKey(t, folder);
+  const key = await newKey(folder);
   assert.equal(await status(key), 200);
   const rotated = (await petstore(t, folder, 'keys', 'rotate', 'k1')).stdout.trimEnd();
   assert.deepEqual([await status(key), await status(rotated)], [200, 200]);
@@ -283,7 +284,7 @@ test('changes of keys apply to a running server from the next request on', async
 
 test('on a full disk creates and /readyz are 503; with room again both recover, and nothing is lost', async (t) => {
   const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
+  const key = await newKey(folder);
   // A limit on the size of files makes writes fail as a full disk does. A soft limit can be raised again.
   const limited = ['bash', '-c', 'ulimit -S -f 8; exec "$0" "$@"', process.execPath, serverPath];
   const server = await startServer(t, folder, [], limited);
@@ -330,7 +331,7 @@ test('an unusable data folder is one line', async (t) => {
 
 test('after a clean stop all animals are in one JSON document, one per line', async (t) => {
   const folder = temporaryFolder(t);
-  const key = await makeKey(t, folder);
+  const key = await newKey(folder);
   const server = await startServer(t, folder);
   for (const name of ['a', 'b']) await create(server, key, name);
   await server.stop();

@@ -9,9 +9,10 @@ import test, { type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program } from '../harness/program.ts';
-import { makeKey, runServer, serverPath, startServer, type RunningServer } from '../harness/server.ts';
+import { runServer, serverPath, startServer, type RunningServer } from '../harness/server.ts';
 import { certificateFlags, makeCertificate } from '../harness/certificates.ts';
 import { runDemoCommands } from './testing/demo.ts';
+import { newKey } from './testing/command.ts';
 import { send } from './testing/service.ts';
 
 const first = makeCertificate({ name: 'first' });
@@ -143,7 +144,7 @@ test('serves an expired certificate, and warns', async (t) => {
 
 test('SIGHUP changes the certificate for new connections, and keeps open ones', async (t) => {
   const server = await start(t);
-  const key = await makeKey(t, server.folder);
+  const key = await newKey(server.folder);
   const [idle, busy] = [await open(t, server), await open(t, server)];
   const body = '{"name":"Rex","categoryId":1}';
   const lines = ['Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json', 'Expect: 100-continue'];

@@ -4,8 +4,9 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, syml
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
-import { makeKey, petstore, runServer, startServer } from '../harness/server.ts';
+import { petstore, runServer, startServer } from '../harness/server.ts';
 import { runDemoCommands } from './testing/demo.ts';
+import { newKey } from './testing/command.ts';
 import { send } from './testing/service.ts';
 
 test('serves requests on a socket to which every user can connect, and removes it when it stops', async (t) => {
@@ -111,7 +112,7 @@ test('clients of a socket share one limit, unless a trusted proxy names them', a
 test('petstore manages the keys of a server on a socket', async (t) => {
   const folder = temporaryFolder(t);
   const server = await startServer(t, folder, ['--host', `unix:${join(temporaryFolder(t), 'http.sock')}`]);
-  const key = await makeKey(t, folder);
+  const key = await newKey(folder);
   assert.equal((await send(server.address, 'GET', '/v1/pets', { key })).status, 200);
   await petstore(t, folder, 'keys', 'revoke', 'k1');
   assert.equal((await send(server.address, 'GET', '/v1/pets', { key })).status, 401);

@@ -7,9 +7,12 @@ import { Program, type Ended } from '../../harness/program.ts';
 import type { Report } from '../report/report.ts';
 import { apiKey, type Server } from './servers.ts';
 
+/** How the kit is loaded: as compiled for the tests, if that is how this process was, otherwise with tsx. */
+const loader = process.execArgv.includes('./scripts/compiled.mjs') ? './scripts/compiled.mjs' : 'tsx';
+
 /** Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. */
 export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program {
-  const kit = ['--import', 'tsx', 'conformance/run.ts', '--seed=1'];
+  const kit = ['--import', loader, 'conformance/run.ts', '--seed=1'];
   return new Program(thisProcess, [process.execPath, ...kit, ...args], environment);
 }
 
@@ -21,7 +24,7 @@ export function kit(server: Server | undefined, ...args: string[]): Promise<Ende
 
 /** Runs the checks with node's own test runner. */
 export function nodeTest(server: Server, options = ''): Promise<Ended> {
-  const command = [process.execPath, '--import', 'tsx', '--test', '--test-reporter=tap', 'conformance/tests.ts'];
+  const command = [process.execPath, '--import', loader, '--test', '--test-reporter=tap', 'conformance/tests.ts'];
   return new Program(thisProcess, command, {
     BASE_URL: server.baseUrl,
     API_KEY: server.apiKey,

@@ -70,6 +70,26 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
 };
 
+/** Runs the command with this name and these arguments. Throws an OperatorError if it is invalid or fails. */
+export async function outcomeOf(flags: Flags, positionals: readonly string[]): Promise<Outcome> {
+  const words = positionals[0] === 'keys' ? 2 : 1;
+  const name = positionals.slice(0, words).join(' ');
+  const args = positionals.slice(words);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (name === 'serve') throw usageError('serve must come before its flags');
+  if (command === undefined) throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}`);
+  for (const flag of Object.keys(flags) as (keyof Flags)[]) {
+    const isAccepted = flag === 'data' || flag === 'json' || command.flags.includes(flag);
+    if (!isAccepted) throw usageError(`${name} does not accept --${flag}`);
+  }
+  const required = command.args.filter((arg) => !arg.startsWith('['));
+  const most = command.args.at(-1)?.endsWith('…') ? Infinity : command.args.length;
+  if (args.length < required.length || args.length > most) {
+    throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}`);
+  }
+  return command.run(flags, ...args);
+}
+
 async function showStatus(flags: Flags): Promise<Outcome> {
   const report = await askStatus(folderOf(flags));
   return 'version' in report ? { report, text: statusLines(report) } : { report, problems: [report.reason] };

@@ -2,16 +2,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { type TestContext } from 'node:test';
+import test from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { petstore, startServer } from '../../harness/server.ts';
+import { command } from '../testing/command.ts';
 import { commands } from './commands.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** Runs a command with --json. Its stdout must be one JSON text, and its stderr have as many lines as stated. */
-async function json(t: TestContext, folder: string, [code, lines]: [number, number], ...args: string[]): Promise<Json> {
-  const ended = await petstore(t, folder, ...args, '--json');
+async function json(folder: string, [code, lines]: [number, number], ...args: string[]): Promise<Json> {
+  const ended = await command(folder, ...args, '--json');
   assert.deepEqual([ended.code, ended.stderr.split('\n').length - 1], [code, lines], ended.stderr);
   return JSON.parse(ended.stdout) as Json;
 }
@@ -42,7 +43,7 @@ for (const running of [false, true]) {
     writeFileSync(file, '{"name":"Rex","categoryId":1}\n{"name":"Mia","categoryId":2}\n');
     const done: string[] = [];
     const run = async (name: string, at = folder, ...args: string[]): Promise<Json> => {
-      const result = await json(t, at, [0, 0], ...name.split(' '), ...args);
+      const result = await json(at, [0, 0], ...name.split(' '), ...args);
       assert.equal(namesIn(result), members[name], name);
       if ('key' in result) assert.equal(namesIn(result['key']), key);
       done.push(name);
@@ -59,10 +60,10 @@ for (const running of [false, true]) {
     assert.notEqual((await run('keys rotate', folder, 'k1'))['secret'], secret);
     assert.equal(((await run('keys set-plan', folder, 'k1', 'free'))['key'] as Json)['plan'], 'free');
     assert.equal((await run('keys unban', folder, 'k1'))['unbanned'], false);
-    const usages = await json(t, folder, [0, 0], 'usage') as unknown as Json[];
+    const usages = await json(folder, [0, 0], 'usage') as unknown as Json[];
     assert.deepEqual(usages.map(namesIn), [usage]);
     assert.equal(((await run('keys revoke', folder, 'k1'))['key'] as Json)['state'], 'revoked');
-    const keys = await json(t, folder, [0, 0], 'keys', 'list') as unknown as Json[];
+    const keys = await json(folder, [0, 0], 'keys', 'list') as unknown as Json[];
     assert.deepEqual(keys.map(namesIn), [key]);
     done.push('usage', 'keys list');
 
@@ -93,30 +94,32 @@ test('problems are in the JSON text and on stderr; an error is only one line on 
   const folder = join(parent, 'store');
   const file = join(parent, 'file');
   writeFileSync(file, '{"id":7,"name":"Rex","categoryId":1}\n');
-  await json(t, folder, [0, 0], 'import', '--keep-ids', file);
+  await json(folder, [0, 0], 'import', '--keep-ids', file);
   writeFileSync(file, '{"id":9223372036854775807,"petId":1,"quantity":1,"status":"placed","complete":false}\n');
-  const orders = await json(t, folder, [0, 1], 'import', '--orders', '--keep-ids', file);
+  const orders = await json(folder, [0, 1], 'import', '--orders', '--keep-ids', file);
   const id = '9223372036854775807';
   const { warning, ...rest } = orders;
   assert.deepEqual(rest, { path: folder, what: 'orders', count: 1, firstId: id, lastId: id, unsynced: null });
   assert.match(String(warning), /^ids end at 9223372036854775807, so only 0 orders can be imported /);
   writeFileSync(file, '');
-  const none = await json(t, folder, [0, 0], 'import', file);
+  const none = await json(folder, [0, 0], 'import', file);
   assert.deepEqual([none['count'], none['firstId'], none['lastId']], [0, null, null]);
 
   for (const args of [['keys', 'revoke', 'k9'], ['restore', parent], ['import', join(parent, 'none')]]) {
-    const { code, stdout, stderr } = await petstore(t, folder, ...args, '--json');
+    const { code, stdout, stderr } = await command(folder, ...args, '--json');
     assert.deepEqual([code, stdout], [1, ''], args.join(' '));
     assert.match(stderr, /^petstore: [^\n]+\n$/);
   }
 
   rmSync(join(folder, 'pets.json'));
-  const damaged = await json(t, folder, [1, 1], 'verify');
+  const damaged = await json(folder, [1, 1], 'verify');
   assert.deepEqual([damaged['intact'], damaged['orders'], damaged['animals'], damaged['lastRecord']],
     [false, 1, null, null]);
   assert.equal((damaged['damage'] as unknown[]).length, 1);
-  const { lost } = await json(t, folder, [1, 1], 'salvage', join(parent, 'salvaged'));
+  const { code, stdout, stderr } = await petstore(t, folder, 'verify', '--json');
+  assert.deepEqual([code, stderr.split('\n').length, JSON.parse(stdout)], [1, 2, damaged]);
+  const { lost } = await json(folder, [1, 1], 'salvage', join(parent, 'salvaged'));
   assert.equal((lost as unknown[]).length, 1);
   rmSync(folder, { recursive: true });
-  assert.deepEqual((await petstore(t, folder, 'verify', '--json')).code, 2);
+  assert.deepEqual((await command(folder, 'verify', '--json')).code, 2);
 });

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { escapeControlCharacters } from '../domain/control-characters.ts';
 import { messageOf } from '../domain/operator-error.ts';
-import { log } from '../program/program.ts';
+import { errorLine, log } from '../program/program.ts';
 
 /** The result of a command, for both forms in which `petstore` prints it: text and JSON. */
 export interface Outcome {
@@ -23,22 +23,40 @@ export interface Outcome {
   readonly exitCode?: number;
 }
 
-/** Prints the outcome of a command, with control characters escaped, and sets the exit code of the process. */
-export function printOutcome(outcome: Outcome, asJson: boolean): void {
-  const { report, text = [], hasSecret = false, problems = [], note, warning = null, unsynced = null } = outcome;
-  const lines = (asJson ? JSON.stringify(report, null, 2).split('\n') : text).map(escapeControlCharacters);
-  const isLost = hasSecret && !writeSecret(lines);
-  if (!hasSecret && lines.length > 0) console.log(lines.join('\n'));
-  for (const problem of problems) log(problem);
-  if (!asJson && note !== undefined) console.error(escapeControlCharacters(note));
-  if (warning !== null) log(warning, 'warn');
-  if (unsynced !== null) log(unsynced);
-  process.exitCode = outcome.exitCode ?? (problems.length > 0 || unsynced !== null || isLost ? 1 : 0);
+/** What a command prints: texts that are empty or end in LF. */
+export interface Printed {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number;
 }
 
-/** Writes lines with a secret to stdout or, if that fails, to stderr. Returns whether stdout has them. */
-function writeSecret(lines: readonly string[]): boolean {
-  const text = `${lines.join('\n')}\n`;
+/** Returns what a command with this outcome prints, with control characters escaped. */
+export function printed(outcome: Outcome, asJson: boolean): Printed {
+  const { report, text = [], problems = [], note, warning = null, unsynced = null } = outcome;
+  const lines = asJson ? JSON.stringify(report, null, 2).split('\n') : text;
+  const errors = [
+    ...problems.map(errorLine),
+    ...(asJson || note === undefined ? [] : [`${escapeControlCharacters(note)}\n`]),
+    ...[warning, unsynced].flatMap((line) => (line === null ? [] : [errorLine(line)])),
+  ];
+  return {
+    stdout: lines.map((line) => `${escapeControlCharacters(line)}\n`).join(''),
+    stderr: errors.join(''),
+    exitCode: outcome.exitCode ?? (problems.length > 0 || unsynced !== null ? 1 : 0),
+  };
+}
+
+/** Prints the outcome of a command, and sets the exit code of the process. */
+export function printOutcome(outcome: Outcome, asJson: boolean): void {
+  const { stdout, stderr, exitCode } = printed(outcome, asJson);
+  const isLost = outcome.hasSecret === true && !writeSecret(stdout);
+  if (outcome.hasSecret !== true && stdout !== '') process.stdout.write(stdout);
+  if (stderr !== '') process.stderr.write(stderr);
+  process.exitCode = isLost ? 1 : exitCode;
+}
+
+/** Writes a text with a secret to stdout or, if that fails, to stderr. Returns whether stdout has it. */
+function writeSecret(text: string): boolean {
   try {
     writeSync(process.stdout.fd, text);
     return true;

@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { makeKey, petstore, startServer } from '../../harness/server.ts';
+import { petstore, startServer } from '../../harness/server.ts';
+import { command, newKey } from '../testing/command.ts';
 import { send } from '../testing/service.ts';
 
 const names = [
@@ -15,8 +16,8 @@ for (const running of [false, true]) {
   test(`any name is listed and can be changed, ${running ? 'with' : 'without'} a running server`, async (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'keys.json');
-    const secret = await makeKey(t, folder);
-    for (const _ of names.slice(1)) await makeKey(t, folder);
+    const secret = await newKey(folder);
+    for (const _ of names.slice(1)) await newKey(folder);
     let next = 0;
     const edited = readFileSync(path, 'utf8')
       .replaceAll(/"name":"test"/g, () => `"name":${JSON.stringify(names[next++])}`)
@@ -27,7 +28,7 @@ for (const running of [false, true]) {
     if (server !== null) assert.equal((await send(server.address, 'GET', '/v1/pets', { key: secret })).status, 200);
 
     const run = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await petstore(t, folder, ...args);
+      const { code, stdout, stderr } = await command(folder, ...args);
       assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
       for (const line of `${stdout}${stderr}`.split('\n')) {
         assert.doesNotMatch(line, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufffd]/u, args.join(' '));
@@ -35,6 +36,7 @@ for (const running of [false, true]) {
       return stdout;
     };
     const table = (await run('keys', 'list')).split('\n');
+    assert.equal((await petstore(t, folder, 'keys', 'list')).stdout, table.join('\n'));
     assert.match(table[1]!, /^k1 +a\\u202eb +business +active .* …\\u001b\[2J$/);
     assert.match(table[2]!, /^k2 +\\u001b\[2J\\u009b31m +business /);
     assert.match(table[8]!, /^k8 +Zoë "the" 👩‍👩‍👧 +business /);
@@ -45,9 +47,7 @@ for (const running of [false, true]) {
     }
     for (const id of names.map((_, index) => `k${index + 1}`)) {
       assert.match(await run('keys', 'rotate', id), /^petstore_\w+\n$/);
-      for (const command of ['set-plan', 'unban', 'revoke']) {
-        await run('keys', command, id, ...(command === 'set-plan' ? ['free'] : []));
-      }
+      for (const change of [['set-plan', id, 'free'], ['unban', id], ['revoke', id]]) await run('keys', ...change);
     }
     if (running) await run('status');
   });

@@ -8,9 +8,12 @@ import { eventLine } from '../observe/line.ts';
 /** Clears the line of a terminal, in which there may be a progress bar. */
 export const clearLine = process.stderr.isTTY ? '\r\x1b[K' : '';
 
+/** Returns a message as a line of the log of a command: text that begins with the name of the program. */
+export const errorLine = (message: string): string => eventLine('text', 0, 'info', message);
+
 /** The log of a command: one line of text on stderr. */
 export const log: Log = (message) => {
-  process.stderr.write(clearLine + eventLine('text', 0, 'info', message));
+  process.stderr.write(clearLine + errorLine(message));
 };
 
 /** Quotes a word for a shell if necessary. */

@@ -46,6 +46,7 @@ async function staleFolder(t: TestContext): Promise<string> {
 /** A process that takes and releases locks on request: `{ folder }` takes one, `{ release: true }` releases it. */
 class Taker {
   readonly child: ChildProcess;
+  readonly #ended: Promise<never>;
 
   constructor(t: TestContext) {
     const program = `
@@ -62,15 +63,15 @@ class Taker {
     this.child = spawn(process.execPath, ['--input-type=module', '-e', program], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
+    this.#ended = once(this.child, 'exit').then(([code]) =>
+      assert.fail(`the process ended with exit code ${String(code)}`),
+    );
+    this.#ended.catch(() => {}); // it may end after its last message
     t.after(() => this.kill());
   }
 
   async nextMessage(): Promise<unknown> {
-    const ended = once(this.child, 'exit').then(([code]) =>
-      assert.fail(`the process ended with exit code ${String(code)}`),
-    );
-    const [message] = (await Promise.race([once(this.child, 'message'), ended])) as [unknown];
-    ended.catch(() => {}); // it may end after its last message
+    const [message] = (await Promise.race([once(this.child, 'message'), this.#ended])) as [unknown];
     return message;
   }
 

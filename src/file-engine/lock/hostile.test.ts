@@ -8,6 +8,7 @@ import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../../harness/owner.ts';
 import { Program, type Ended } from '../../../harness/program.ts';
 import { cliPath, petstore, runServer } from '../../../harness/server.ts';
+import { command } from '../../testing/command.ts';
 
 const who = { kind: 'server', pid: 4711, address: null, since: '2026-11-21T12:00:00.000Z' };
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
@@ -82,11 +83,10 @@ const replies: [name: string, reply: string][] = [
 ];
 
 test('whatever a process responds to a command, the command fails with one line', { timeout: 300_000 }, async (t) => {
-  for (const [index, [name, reply]] of replies.entries()) {
+  for (const [name, reply] of replies) {
     const { folder } = await hostile(t, (socket, op) => socket.end(op === 'who' ? line(who) : reply, 'latin1'));
-    const some = commands.filter((_, number) => number % 3 === index % 3); // all take half a minute
-    await Promise.all(some.map(async (command) => {
-      failed(`${name}: ${command.join(' ')}`, await petstore(t, folder, ...command));
+    await Promise.all(commands.map(async (words) => {
+      failed(`${name}: ${words.join(' ')}`, await command(folder, ...words));
     }));
   }
 });
@@ -99,14 +99,14 @@ test('a line without an end is read up to its limit, and takes little memory', a
         if (op === 'who' && last !== 'who') socket.end(line(who));
         else endless(socket, bytes);
       });
-      for (const command of [['status'], ...(last === 'who' ? [] : [['keys', 'list'], ['usage']])]) {
+      for (const words of [['status'], ...(last === 'who' ? [] : [['keys', 'list'], ['usage']])]) {
         const memory = `process.on('exit', () => process.stdout.write('memory ' + process.resourceUsage().maxRSS))`;
         const preload = ['--import', `data:text/javascript,${encodeURIComponent(memory)}`];
-        const node = [process.execPath, ...preload, cliPath, ...command, '--data', folder];
+        const node = [process.execPath, ...preload, cliPath, ...words, '--data', folder];
         const { code, stdout, stderr } = await new Program(t, node).ended;
         assert.deepEqual([code, stderr.split('\n').length], [1, 2], stderr);
         const [, kilobytes] = /memory (\d+)$/.exec(stdout)!;
-        assert.ok(Number(kilobytes) < 200_000, `${last} ${byte} ${command.join(' ')}: ${kilobytes} KB`);
+        assert.ok(Number(kilobytes) < 200_000, `${last} ${byte} ${words.join(' ')}: ${kilobytes} KB`);
       }
     }
   }
@@ -119,7 +119,7 @@ test('a process that says it is someone else is not a server', async (t) => {
   ];
   for (const identity of identities) {
     const { folder } = await hostile(t, (socket) => socket.end(line(identity)));
-    const ended = await petstore(t, folder, 'status');
+    const ended = await command(folder, 'status');
     failed(JSON.stringify(identity).slice(0, 100), ended);
     assert.match(ended.stderr, /a process that does not identify itself/);
   }
@@ -140,7 +140,7 @@ test('a command sends nothing to the socket of another user, and a server does n
   const { folder, messages } = await hostile(t, (socket) => socket.end(line(who)));
   chownSync(join(folder, 'lock.7'), 65534, 65534);
   const problem = `petstore: ${join(folder, 'lock.7')} belongs to another user; run this as the user of the server`;
-  const all = [...commands, ['import', join(folder, 'none')]].map((command) => petstore(t, folder, ...command));
+  const all = [...commands, ['import', join(folder, 'none')]].map((words) => petstore(t, folder, ...words));
   for (const { code, stdout, stderr } of await Promise.all([...all, runServer(t, folder).ended])) {
     assert.deepEqual([code, stderr.split('\n').length], [1, 2], stderr);
     assert.ok(stderr.startsWith(problem), stderr);
