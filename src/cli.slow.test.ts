@@ -476,6 +476,7 @@ test('a new folder or file is kept if its name cannot be synced, and the command
   const parent = temporaryFolder(t);
   const [folder, good] = [join(parent, 'store'), join(parent, 'good')];
   await issued(t, folder, 'create', '--name', 'a', '--plan', 'free');
+  await (await startServer(t, folder)).stop(); // it begins the journal
   await succeeded(petstore(t, folder, 'backup', good));
   for (const [name, done, made, ...args] of [
     ['backup', 'wrote a backup with 0 animals to', 'folder was created', '--data', folder],
