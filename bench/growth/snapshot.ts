@@ -2,7 +2,7 @@
  * How long the event loop is blocked while a snapshot of all animals is written. The server writes one when its journal
  * has become longer than its snapshot. It starts on a folder whose journal is almost that long, and creates extend it.
  */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadClient } from '../measure/client.ts';
@@ -18,7 +18,8 @@ export type Snapshot = Readonly<Record<'during' | 'without', Period>>;
 const spareBytes = 64 * 1024;
 /** The first requests of a process take up to 20 ms, because its code is not compiled yet. */
 const firstCreates = 250;
-const fillingCreates = 1_000;
+/** How many creates are sent at a time until the snapshot has begun. */
+const createsPerTry = 10;
 const maxSnapshotMs = 60_000;
 /**
  * With this share of the animals in the snapshot, the journal with the others is as long as the snapshot, because lines
@@ -38,16 +39,19 @@ export async function folderBeforeSnapshot(animals: number): Promise<readonly [f
 
 /**
  * Returns the longest delay of the event loop of a fresh server on a copy of that folder while it writes a snapshot and
- * receives no request, except the few creates at its beginning. Closes the client.
+ * receives no request. Closes the client.
  */
 export async function measureSnapshotAlone({ folder, process }: OwnServer, client: LoadClient): Promise<number> {
-  const inode = (): number => statSync(join(folder, 'pets.json')).ino;
+  const path = join(folder, 'pets.json');
+  const inode = (): number => statSync(path).ino;
   const before = inode();
   await client.send(firstCreates);
-  if (inode() !== before) throw new Error('a snapshot was written before one was due');
-  await process.usage('watch');
-  await client.send(fillingCreates);
+  while (!existsSync(`${path}.tmp`)) {
+    if (inode() !== before) throw new Error('a snapshot was written before it was observed');
+    await client.send(createsPerTry);
+  }
   client.close();
+  await process.usage('watch');
   for (const until = performance.now() + maxSnapshotMs; inode() === before; await sleep(10)) {
     if (performance.now() > until) throw new Error('no snapshot was written where one was due');
   }
