@@ -129,6 +129,7 @@ export interface KeyAdmin {
   revoke(id: string, now: number): Promise<ChangedKey>;
   /** Moves a key to another plan. */
   setPlan(id: string, plan: Plan, now: number): Promise<ChangedKey>;
+  /** The usage of a key of `list` or `get`. */
   usage(key: Key, now: number): Soon<Usage>;
   /**
    * Lifts the ban of a key. `unbanned` is whether there was one. If it rejects, the ban may have been lifted.

@@ -39,7 +39,7 @@ interface PageRequest {
   readonly from?: number;
 }
 
-/** About the number of bytes of a page, so that other requests do not wait for it. */
+/** The approximate length of a page. It is small, so that other requests do not wait long for it. */
 const pageBytes = 64 * 1024;
 
 /**

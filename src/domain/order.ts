@@ -51,16 +51,6 @@ export function orderLine({ id, petId, quantity, shipDate, status, complete }: O
   return `{"id":${id},"petId":${petId},"quantity":${quantity},${shipped}"status":"${status}","complete":${complete}}`;
 }
 
-const orderForm = new RegExp(
-  '^\\{"id":-?\\d{1,19},"petId":-?\\d{1,19},"quantity":\\d{1,10},("shipDate":"[0-9TtZz:.+-]+",)?'
-    + `"status":"(${orderStatuses.join('|')})","complete":(true|false)\\}$`,
-);
-
-/** Whether a text has the form of `orderLine`. Faster than reading it. */
-export function isOrderLine(text: string): boolean {
-  return orderForm.test(text);
-}
-
 function int64(given: JsonValue | undefined): bigint | null {
   return given instanceof JsonNumber ? int64OfJsonNumber(given.text) : null;
 }

@@ -65,7 +65,8 @@ export class FileEngine implements Engine {
     const checkLock = lock === null ? undefined : () => lock.check();
     this.store = storeIdOf(folder);
     const onChange = (): void => this.usage.noteChange();
-    this.usage = new UsageFile(folder, now, log, checkLock, this.store); // first: what it records is in keys.json then
+    // It is read before keys.json, so that the changes that it records are in there.
+    this.usage = new UsageFile(folder, now, log, checkLock, this.store);
     this.ring = new KeyRing(folder, checkLock, this.store, onChange);
     const { recorded } = this.usage;
     this.ring.checkChanges(recorded.keyChanges);

@@ -8,7 +8,8 @@ import { problemOf, requireFolder, responseTimeoutMs, resultOf, useFolder } from
 
 /**
  * Runs a command on a data folder: sends it to the server that uses the folder, or takes the lock of the folder,
- * waiting for other commands, and executes it here. What only reads does without the lock. `log` receives a line if a damaged file was set aside.
+ * waiting for other commands, and executes it here. A command that only reads does not need the lock. `log` receives a
+ * line if a file is damaged.
  * Throws an OperatorError if the command fails.
  */
 export async function runCommand<Op extends AccountCommandName>(

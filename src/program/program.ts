@@ -9,11 +9,11 @@ import { eventLine } from '../observe/line.ts';
 export const clearLine = process.stderr.isTTY ? '\r\x1b[K' : '';
 
 /** Returns a message as a line of the log of a command: text that begins with the name of the program. */
-export const errorLine = (message: string): string => eventLine('text', 0, 'info', message);
+export const logLine = (message: string): string => eventLine('text', 0, 'info', message);
 
 /** The log of a command: one line of text on stderr. */
 export const log: Log = (message) => {
-  process.stderr.write(clearLine + errorLine(message));
+  process.stderr.write(clearLine + logLine(message));
 };
 
 /** Quotes a word for a shell if necessary. */

@@ -11,7 +11,7 @@ import { runCommand } from '../file-engine/run-command.ts';
 import { systemError } from '../files/errors.ts';
 import { newSecret } from '../keys/secret.ts';
 import { parseFlags } from '../program/flags.ts';
-import { errorLine } from '../program/program.ts';
+import { logLine } from '../program/program.ts';
 
 /** Runs a command on a data folder. Returns what the program would print, and its exit code. */
 export async function command(folder: string, ...args: readonly string[]): Promise<Ended> {
@@ -22,7 +22,7 @@ export async function command(folder: string, ...args: readonly string[]): Promi
   } catch (error) {
     assert(error instanceof OperatorError || (error instanceof Error && 'syscall' in error), error as Error);
     const { message, exitCode } = systemError(error);
-    return { code: exitCode, stdout: '', stderr: errorLine(message) };
+    return { code: exitCode, stdout: '', stderr: logLine(message) };
   }
 }
 

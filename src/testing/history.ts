@@ -23,7 +23,7 @@ import { stopTime } from './timers.ts';
 const pass = stopTime({ mock });
 
 /** The history does not share its folder. */
-const lock = { check: async (): Promise<void> => {} };
+const lock = { check: (): void => {} };
 const now = Date.parse('2026-11-21T12:00:00Z');
 
 /** What must be found at some moment. */

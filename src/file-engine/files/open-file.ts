@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { DiskError, onDisk } from '../../files/errors.ts';
+import { DiskError, diskError, onDisk } from '../../files/errors.ts';
 
 /**
  * Whether there is a file. Throws OperatorError if it is not a regular file: opening a FIFO waits for a writer, which
@@ -15,13 +15,12 @@ export function fileExists(path: string): boolean {
 }
 
 /**
- * A file that was opened for reading. It stays the same file when its name is removed or replaced, and bytes that are
- * appended later are not read.
+ * A file that was opened for reading. It stays the same file when its name is removed or replaced. Bytes that are
+ * appended after it was measured are not read.
  */
 export class OpenFile {
   readonly path: string;
-  /** Its length when it was opened. */
-  readonly size: number;
+  #size = 0;
   readonly #handle: FileHandle | null;
   readonly #error: unknown;
 
@@ -31,18 +30,33 @@ export class OpenFile {
     try {
       fileExists(path);
       handle = await open(path, 'r');
-      return new OpenFile(path, (await handle.stat()).size, handle, null);
+      const file = new OpenFile(path, handle, null);
+      await file.measure();
+      return file;
     } catch (error) {
       await handle?.close();
-      return new OpenFile(path, 0, null, error);
+      return new OpenFile(path, null, error);
     }
   }
 
-  private constructor(path: string, size: number, handle: FileHandle | null, error: unknown) {
+  private constructor(path: string, handle: FileHandle | null, error: unknown) {
     this.path = path;
-    this.size = size;
     this.#handle = handle;
     this.#error = error;
+  }
+
+  /** The length up to which it is read: that when it was opened, or last measured. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Measures the length again. Rejects with OperatorError. */
+  async measure(): Promise<void> {
+    if (this.#handle === null) return;
+    const { size } = await this.#handle.stat().catch((error: unknown) => {
+      throw diskError('read', this.path, error);
+    });
+    this.#size = size;
   }
 
   /** Whether there was no such file. */

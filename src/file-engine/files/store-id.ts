@@ -84,7 +84,8 @@ function headOf(path: string): string {
     const [head] = readChunks(path, 0, headBytes);
     return head?.toString('latin1') ?? '';
   } catch (error) {
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return ''; // a server has removed it meanwhile
+    const found = onDisk('read', path, () => lstatSync(path, { throwIfNoEntry: false }));
+    if (found === undefined) return ''; // a server has removed it meanwhile
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { FileDetails } from './file-details.ts';
 import type { StatusReport } from '../../control/status.ts';
 
 /** All keys, or their usages, are kept in memory: about 300,000 fit. */
-const maxPages = 1024;
+const maxListLength = 64 * 1024 * 1024;
 /** How many keys or usages a page has at most. */
 const maxItems = 1000;
 
@@ -102,14 +102,17 @@ export async function askCommand(
   const { op } = command;
   const read: Reader<Result<AccountCommandName>> = results[op];
   const items: unknown[] = [];
-  for (let page = 0, from = 0; page < maxPages; page++) {
-    const message = op === 'list' || op === 'usage' ? { ...command, from } : command;
-    const response = readResponse(await sendMessage(path, message, timeoutMs), read);
+  for (let from = 0, length = 0; ; ) {
+    const sent = op === 'list' || op === 'usage' ? { ...command, from } : command;
+    const response = readResponse(await sendMessage(path, sent, timeoutMs), read);
     if (response === null || 'error' in response || !('next' in response.result)) return response;
-    const { result } = response;
-    for (const item of result.items) items.push(item);
-    if (result.next === null) return { result: { items, next: null } };
-    from = result.next;
+    const { items: added, next } = response.result;
+    for (const item of added) items.push(item);
+    if (next === null) return { result: { items, next } };
+    length += JSON.stringify(added).length;
+    if (added.length === 0 || next <= from || length > maxListLength) {
+      throw new InvalidResponseError('the pages of the response do not end');
+    }
+    from = next;
   }
-  throw new InvalidResponseError('the response has too many pages');
 }

@@ -25,7 +25,8 @@ export interface AnimalFiles {
  *   which contains all records of the segment; the oldest segment is removed first.
  * - So if a segment disappears before it is opened, the snapshot, which is opened last, contains the records of it and
  *   of all older segments.
- * - What is opened stays there. Segments only grow, except that what was never confirmed can be replaced.
+ * - What is opened stays there. The segments are measured after the snapshot is open, because it can be newer than they
+ *   were when they were opened. Only what was never confirmed, and reserved space, can be replaced or cut off.
  *
  * Rejects with OperatorError if the folder cannot be read, and with what `read` rejects with.
  */
@@ -41,6 +42,7 @@ export async function withAnimalFiles<T>(folder: string, read: (files: AnimalFil
     for (const first of listSegments(folder)) listed.push({ first, file: await open(segmentPath(folder, first)) });
     const segments = listed.slice(listed.findLastIndex(({ file }) => file.isMissing) + 1);
     const snapshot = await open(`${folder}/pets.json`);
+    for (const { file } of segments) await file.measure();
     return await read({ segments, snapshot, bytes: opened.reduce((sum, { size }) => sum + size, 0) });
   } finally {
     await Promise.all(opened.map((file) => file.close()));

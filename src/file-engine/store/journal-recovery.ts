@@ -33,8 +33,11 @@ import { damaged, DamagedFileError } from '../../files/errors.ts';
 import { readLines, type Line } from '../files/lines.ts';
 import type { OpenSegment } from './animal-files.ts';
 import { decodeLine, maxSequence } from './journal-format.ts';
-import { segmentPath, type Segment, type TornEnd } from './journal-segment.ts';
+import { listSegments, segmentPath, type Segment, type TornEnd } from './journal-segment.ts';
 import type { LineTable } from './line-table.ts';
+
+/** A group is longer only in a forged journal: its records are not kept in memory for a second attempt. */
+const maxGroupBytes = 64 * 1024 * 1024;
 
 /** What recovery needs. */
 export interface RecoveryOptions {
@@ -74,9 +77,10 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
   const { folder, snapshotSequence, recorded, table, log, onRead } = options;
   const numbers = options.segments.map(({ first }) => first);
   const segments: Segment[] = [];
-  const held: [bytes: Buffer, status: PetStatus, start: number, end: number][] = []; // the records of the last group
-  const addHeld = (): void => {
-    for (const record of held.splice(0)) table.append(...record);
+  /** The records of the last group. */
+  const unproven: [bytes: Buffer, status: PetStatus, start: number, end: number][] = [];
+  const addUnproven = (): void => {
+    for (const record of unproven.splice(0)) table.append(...record);
   };
   let last = Math.min(snapshotSequence, (numbers[0] ?? Infinity) - 1);
   let provenBytes = 0;
@@ -84,8 +88,9 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
   for (const [index, { first, file }] of options.segments.entries()) {
     const { path } = file;
     if (first !== last + 1) throw gap(path, first, last, index === 0 ? null : numbers[index - 1]!);
-    addHeld();
-    let group = { offset: 0, number: 1, last }; // the first line of the last group, and the last record before it
+    addUnproven();
+    let group = { offset: 0, number: 1, last }; // a second attempt begins with this line, after this record
+    let provenEnd = 0; // the start of the last group
     let intactBytes = 0; // the length of the good lines
     let tornLine = 0; // the number of the first line that is not good; 0 if all are
     let tornEnd = 0; // where it ends, and all after it but zeros
@@ -97,10 +102,14 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
       if (!complete && end === start && number > 1) return;
       const decoded = complete && tornLine === 0 ? decodeLine(bytes, start, end) : null;
       if (decoded !== null && decoded.seq === (decoded.pet === null ? last : last + 1)) {
-        if (decoded.durable > durable) {
+        const isProof = decoded.durable > durable;
+        if (isProof) {
           durable = decoded.durable;
+          provenEnd = offset;
+        }
+        if (isProof || offset - group.offset > maxGroupBytes) {
           group = { offset, number, last };
-          addHeld();
+          addUnproven();
         }
         intactBytes = offset + end + 1 - start;
         last = decoded.seq;
@@ -108,7 +117,7 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
         const status = statusOfLine(bytes, decoded.pet.start, decoded.pet.end);
         if (status === null) throw damaged(path, number, 'the record does not contain an animal');
         if (hasLongId(bytes, decoded.pet.start)) throw damaged(path, number, 'the id has more than 15 digits');
-        held.push([bytes, status, decoded.pet.start, decoded.pet.end]);
+        unproven.push([bytes, status, decoded.pet.start, decoded.pet.end]);
         return;
       }
       tornLine ||= number;
@@ -127,15 +136,15 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
         failedAt = intactBytes = group.offset;
         last = group.last;
         tornLine = 0;
-        held.length = 0;
+        unproven.length = 0;
       }
     }
-    provenBytes = group.offset;
+    provenBytes = provenEnd;
     if (intactBytes === 0) throw damaged(path, 1, 'the file is empty, but its first line had been synced');
     if (tornLine > 0) torn = { path, line: tornLine, offset: intactBytes, end: tornEnd, record: last };
     segments.push({ first, bytes: intactBytes });
   }
-  addHeld();
+  addUnproven();
   const end = Math.max(last, snapshotSequence);
   if (end > maxSequence) {
     const path = numbers.length === 0 || end > last ? `${folder}/pets.json` : segmentPath(folder, numbers.at(-1)!);
@@ -145,7 +154,9 @@ export async function recoverJournal(options: RecoveryOptions): Promise<Recovere
     const segment = last < snapshotSequence ? undefined : numbers.at(-1);
     throw missing(segment === undefined ? `${folder}/pets.json` : segmentPath(folder, segment), end, recorded);
   }
-  if (snapshotSequence > 0 && (segments.length === 0 || last < snapshotSequence)) {
+  const isIncomplete = snapshotSequence > 0 && (segments.length === 0 || last < snapshotSequence);
+  // A server may have begun the next segment after the others were listed.
+  if (isIncomplete && !listSegments(folder).includes(snapshotSequence + 1)) {
     const note = 'if it was lost, the animals added since are lost too';
     const problem = `has a snapshot of the records up to ${snapshotSequence}, but no journal of later ones`;
     log(`${folder} ${problem}; ${note}`, 'warn');

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { ByteText } from '../../domain/byte-text.ts';
@@ -7,7 +8,6 @@ import { messageOf } from '../../domain/operator-error.ts';
 import { idWarning, maxPetId, petLine, type NewPet, type StoredPet } from '../../domain/pet.ts';
 import { UnavailableError, type Page, type PageQuery, type Pets } from '../../engine.ts';
 import { describeError, LockLostError } from '../../files/errors.ts';
-import { statOf } from '../../files/identity.ts';
 import { storeIdOf } from '../files/store-id.ts';
 import { withAnimalFiles, type AnimalFiles } from './animal-files.ts';
 import { Journal } from './journal.ts';
@@ -172,7 +172,7 @@ export class PetStore implements Pets {
       this.#probedAt = now;
       this.#probed = this.#journal.probe().then(() => this.#noteWritten(), (error: unknown) => this.#noteFailed(error));
     }
-    if (this.#writing === null && this.#isLost()) this.#beginSnapshot();
+    void this.#replaceIfLost();
     await this.#probed;
     return this.#refusal === null;
   }
@@ -183,7 +183,7 @@ export class PetStore implements Pets {
    */
   async snapshot(): Promise<void> {
     await this.#writing;
-    if (this.#isLost() || this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
+    if ((await this.#isLost()) || this.#journal.durable > this.#snapshot.sequence) await this.#writeSnapshot();
   }
 
   /** The state of the files, for those who watch the server; null until `load` has resolved. */
@@ -218,14 +218,16 @@ export class PetStore implements Pets {
   }
 
   /** Whether somebody has removed the snapshot. The journal does not have its animals. */
-  #isLost(): boolean {
-    try {
-      if (this.#snapshot.bytes === 0 || statOf(this.#path) !== undefined) return false;
-    } catch {
-      return false; // not known
-    }
+  async #isLost(): Promise<boolean> {
+    if (this.#snapshot.bytes === 0) return false;
+    const error = await stat(this.#path).then(() => null, (reason: NodeJS.ErrnoException) => reason);
+    if (error?.code !== 'ENOENT') return false;
     this.#log(`${this.#path} was removed: all animals are saved in a new one`, 'warn');
     return true;
+  }
+
+  async #replaceIfLost(): Promise<void> {
+    if (this.#writing === null && (await this.#isLost())) this.#beginSnapshot();
   }
 
   #noteWritten(): void {
