@@ -82,19 +82,16 @@ const petTail = new RegExp(`^","categoryId":(0|-?[1-9]\\d{0,18}),"status":"(?:${
 const escape = /\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f])|ud(?:[89ab][0-9a-f]{2}(?!\\ud[c-f])|[c-f][0-9a-f]{2}))/;
 const nameCharacters = new RegExp(`[^"\\\\\\x00-\\x1f]*(?:${escape.source}[^"\\\\\\x00-\\x1f]*)*`, 'y');
 
-/** Whether a text, of UTF-8 with one byte in each character, is what `petLine` returns. Faster than reading it. */
-export function isPetLine(text: string): boolean {
+/** Whether the bytes from `start` to `end` are what `petLine` returns. Faster than reading them. */
+export function hasPetLine(bytes: Buffer, start = 0, end = bytes.length): boolean {
+  if (!isUtf8(bytes.subarray(start, end))) return false;
+  const text = byteText(bytes, start, end);
   const head = petHead.exec(text);
   if (head === null) return false;
   nameCharacters.lastIndex = head[0].length;
   nameCharacters.test(text);
   const tail = petTail.exec(text.slice(nameCharacters.lastIndex));
   return tail !== null && isInt64(tail[1]!);
-}
-
-/** Whether the bytes from `start` to `end` are what `petLine` returns. */
-export function hasPetLine(bytes: Buffer, start = 0, end = bytes.length): boolean {
-  return isUtf8(bytes.subarray(start, end)) && isPetLine(byteText(bytes, start, end));
 }
 
 /** Returns the status in the line of `petLine` from `start` to `end` of `bytes`; null if it is not such a line. */
