@@ -1,8 +1,8 @@
 /**
  * `petstore backup` and `petstore restore`.
  *
- * A backup is a data folder with one more file, the manifest (manifest.ts). `petstore` reads the files of the data folder
- * and writes those of the backup, so a server that uses the folder is not involved (contents.ts).
+ * A backup is a data folder with one more file, the manifest (manifest.ts). `petstore` reads the files of the data
+ * folder and writes those of the backup, so a server that uses the folder is not involved (contents.ts).
  */
 import { join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';

@@ -101,9 +101,9 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
       },
     };
     const { sequence, lastId } = await withAnimalFiles(folder, async ({ snapshot, segments }) => {
-      const { sequence: snapshotSequence, lastId } = await readSnapshot(snapshot, table);
-      const options = { folder, segments, store, snapshotSequence, recorded, table, log, checkLock };
-      return { sequence: await leaveAsStart(options), lastId: Math.max(lastId, id) };
+      const { sequence: snapshotSequence, lastId: assigned } = await readSnapshot(snapshot, table);
+      const journal = { folder, segments, store, snapshotSequence, recorded, table, log, checkLock };
+      return { sequence: await openAndClose(journal), lastId: Math.max(assigned, id) };
     });
     if (!keepIds) next = nextPet(incoming, keepIds, lastId);
     for (; next !== null; next = nextPet(incoming, keepIds, next.pet.id)) {
@@ -118,10 +118,10 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
       unsynced = await unsyncedReason(written);
       // If a power cut may undo the import, the old segments are needed.
       if (unsynced === null) {
-        const ignored = { log() {}, table: { append() {} }, snapshotSequence: state.sequence };
-        const startSegment = { folder, store, recorded, checkLock, ...ignored };
+        const again = { log() {}, table: { append() {} }, snapshotSequence: state.sequence };
         await finish([
-          () => withAnimalFiles(folder, ({ segments }) => leaveAsStart({ ...startSegment, segments })),
+          () => withAnimalFiles(folder, ({ segments }) =>
+            openAndClose({ folder, segments, store, recorded, checkLock, ...again })),
           () => {
             usage.follow(() => ({ durable: state.sequence, keyChanges }));
             return usage.close();
@@ -135,8 +135,8 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
   }
 }
 
-/** Reads the journal, and leaves it as a start does. Resolves to the number of the last record. */
-async function leaveAsStart(options: Omit<JournalOptions, 'saveSnapshot'>): Promise<number> {
+/** Opens the journal, which repairs it, and closes it. Resolves to the number of the last record. */
+async function openAndClose(options: Omit<JournalOptions, 'saveSnapshot'>): Promise<number> {
   const lost = new OperatorError(`the journal in ${options.folder} was removed or replaced; try again`);
   const journal = await Journal.open({ ...options, saveSnapshot: () => Promise.reject(lost) });
   await journal.close();
