@@ -40,11 +40,11 @@ const comma = 0x2c;
 
 /**
  * Reads a data folder, whether a server uses it or not. Changes nothing. Everything that was confirmed before is in the
- * result, except what was counted in the last second. If `pets` is null, the animals are not read.
+ * result, except what was counted in the last second.
  * Rejects with OperatorError; the sink has received only a part of the animals then.
  */
 export async function readContents(
-  folder: string, pets: PetSink | null, log: (line: string) => void, progress: Progress,
+  folder: string, pets: PetSink, log: (line: string) => void, progress: Progress,
 ): Promise<Contents> {
   requireFolder(folder);
   const store = storeIdOf(folder);
@@ -54,7 +54,16 @@ export async function readContents(
   const { durable: recorded, keyChanges } = usage.recorded;
   keys.checkChanges(keyChanges);
   const contents = { store, keys: keys.contents, usage: usage.contents, orders: orderLines(folder) };
-  if (pets === null) return { ...contents, sequence: 0, lastId: 0 };
+  return { ...contents, ...(await readAnimals(folder, recorded, pets, log, progress)) };
+}
+
+/**
+ * Reads the animals of a data folder, as `readContents` does. `recorded` is the last record that was on disk according
+ * to usage.json, which must have been read before.
+ */
+export function readAnimals(
+  folder: string, recorded: number, pets: PetSink, log: (line: string) => void, progress: Progress,
+): Promise<Pick<Contents, 'sequence' | 'lastId'>> {
   return withAnimalFiles(folder, async ({ snapshot, segments, bytes: size }) => {
     progress.expect(size);
     const onRead = (bytes: number): void => progress.add(bytes);
@@ -67,7 +76,7 @@ export async function readContents(
     };
     const { sequence: snapshotSequence, lastId } = await readSnapshot(snapshot, table, onRead);
     const { last } = await recoverJournal({ folder, segments, snapshotSequence, recorded, table, log, onRead });
-    return { ...contents, sequence: last, lastId: Math.max(lastId, largest) };
+    return { sequence: last, lastId: Math.max(lastId, largest) };
   });
 }
 

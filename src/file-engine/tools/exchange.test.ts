@@ -341,6 +341,22 @@ test('an export is synced before and after it gets its name; if the latter fails
   assert.match(unsynced ?? '', /^cannot sync the folder of .*exported: EIO.*; the file was replaced, but a power cut/);
 });
 
+test('an export reads only the files that it needs', async (t) => {
+  const folder = join(temporaryFolder(t), 'store');
+  await makeStore(folder);
+  const [animals, orders] = [await exported(folder), await exported(folder, { what: 'orders' })];
+  const isDamaged = /, line 1: /;
+  writeFileSync(join(folder, 'keys.json'), '{');
+  const ordersFile = readFileSync(join(folder, 'orders.json'));
+  writeFileSync(join(folder, 'orders.json'), '{');
+  assert.equal(await exported(folder), animals);
+  await assert.rejects(exported(folder, { what: 'orders' }), isDamaged);
+  writeFileSync(join(folder, 'orders.json'), ordersFile);
+  writeFileSync(join(folder, 'pets.json'), '{');
+  assert.equal(await exported(folder, { what: 'orders' }), orders);
+  await assert.rejects(exported(folder), isDamaged);
+});
+
 test('an import that has lost its lock changes nothing', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   await makeStore(folder);

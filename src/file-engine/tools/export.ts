@@ -1,7 +1,9 @@
 /** `petstore export`. */
 import { unsyncedReason } from '../../files/errors.ts';
+import { UsageFile } from '../accounts/usage-file.ts';
 import { ByteBuffer, OutputFile } from '../files/output.ts';
-import { readContents, type PetSink } from './contents.ts';
+import { requireFolder } from '../lock/use-folder.ts';
+import { orderLines, readAnimals, type PetSink } from './contents.ts';
 import type { Progress } from '../../program/progress.ts';
 
 /** What to export, and how. */
@@ -28,6 +30,7 @@ export interface Exported {
 /** Exports in ascending order of the ids. Rejects with OperatorError. A file is complete or unchanged. */
 export async function exportRecords(options: ExportOptions): Promise<Exported> {
   const { folder, what, format, path, force, log, progress } = options;
+  requireFolder(folder);
   const file = path === null ? null : new OutputFile(path, force);
   // Writes to stdout are synchronous (Node's documentation of process I/O), so nothing piles up in memory.
   const buffer = new ByteBuffer((bytes) => {
@@ -42,8 +45,11 @@ export async function exportRecords(options: ExportOptions): Promise<Exported> {
     buffer.append(bytes, start, end);
   };
   try {
-    const { orders } = await readContents(folder, what === 'animals' ? { append: add } : null, log, progress);
-    if (what === 'orders') for (const line of orders) add(Buffer.from(line), '');
+    if (what === 'orders') for (const line of orderLines(folder)) add(Buffer.from(line), '');
+    else {
+      const { durable } = new UsageFile(folder, Date.now, log).recorded;
+      await readAnimals(folder, durable, { append: add }, log, progress);
+    }
     if (count > 0) buffer.append(Buffer.from(end));
     else if (format === 'json') buffer.append(Buffer.from('[]\n'));
     buffer.flush();
