@@ -9,6 +9,7 @@ import { responseTo } from '../file-engine/lock/send-response.ts';
 import { FolderLock } from '../file-engine/lock/folder-lock.ts';
 import { readNewPet } from '../domain/pet.ts';
 import { FileEngine } from '../file-engine/file-engine.ts';
+import type { PetStore } from '../file-engine/store/pet-store.ts';
 import { readJson } from '../json/read.ts';
 
 /** The order in a new folder. */
@@ -49,6 +50,21 @@ export async function fillStore(folder: string) {
   for (const name of ['four', 'five']) await second.pets.create(newPet(name));
   await second.close();
   return second;
+}
+
+/** Adds animals and writes snapshots. Returns a function that ends this, and resolves when the last one is done. */
+export function keepCreating(pets: PetStore): () => Promise<void> {
+  let stopped = false;
+  const creating = (async () => {
+    for (let i = 0; !stopped; i++) {
+      await Promise.all(Array.from({ length: 20 }, () => pets.create(newPet('x'.repeat(300)))));
+      if (i % 10 === 9) await pets.snapshot();
+    }
+  })();
+  return () => {
+    stopped = true;
+    return creating;
+  };
 }
 
 /** Responds to commands in the folder `store` of a temporary one as a server does. */

@@ -11,7 +11,7 @@ import { OperatorError } from '../../domain/operator-error.ts';
 import { crc32, crcHex } from '../../domain/crc32.ts';
 import { LineTable } from '../store/line-table.ts';
 import { onSync } from '../../testing/file-handle.ts';
-import { newPet, openStores, order, serve } from '../../testing/stores.ts';
+import { keepCreating, newPet, openStores, order, serve } from '../../testing/stores.ts';
 import { backUp, restore } from './backup.ts';
 import { Progress } from '../../program/progress.ts';
 import { verify } from './verify.ts';
@@ -81,13 +81,7 @@ test('a backup of a running server contains what was confirmed before', async (t
 
 test('each backup made while a server adds animals and writes snapshots verifies, and has what was confirmed', async (t) => {
   const { parent, folder, stores: { pets } } = await serve(t);
-  let stopped = false;
-  const creating = (async () => {
-    for (let i = 0; !stopped; i++) {
-      await Promise.all(Array.from({ length: 20 }, () => pets.create(newPet('x'.repeat(300)))));
-      if (i % 10 === 9) await pets.snapshot();
-    }
-  })();
+  const stop = keepCreating(pets);
   for (let i = 0; i < 20; i++) {
     const confirmed = pets.durable;
     const to = join(parent, `${i}`);
@@ -96,8 +90,7 @@ test('each backup made while a server adds animals and writes snapshots verifies
     const { damage, unreadable, notes } = await verify(to, new Progress('verify'));
     assert.deepEqual([damage, unreadable, notes], [[], [], []]);
   }
-  stopped = true;
-  await creating;
+  await stop();
 });
 
 test('a backup and a restored folder appear complete or not at all, whichever sync fails', async (t) => {

@@ -5,7 +5,7 @@ import {
 import { join } from 'node:path';
 import test from 'node:test';
 import { temporaryFolder } from '../../../harness/owner.ts';
-import { fillStore, newPet, openStores, serve } from '../../testing/stores.ts';
+import { fillStore, keepCreating, openStores, serve } from '../../testing/stores.ts';
 import { backUp } from './backup.ts';
 import { Progress } from '../../program/progress.ts';
 import { verify } from './verify.ts';
@@ -117,19 +117,12 @@ test('a snapshot and a journal that are both damaged are both named', async (t) 
 
 test('beside a running server that adds animals and writes snapshots, everything is sound', async (t) => {
   const { folder, stores: { pets } } = await serve(t);
-  let stopped = false;
-  const creating = (async () => {
-    for (let i = 0; !stopped; i++) {
-      await Promise.all(Array.from({ length: 20 }, () => pets.create(newPet('x'.repeat(300)))));
-      if (i % 10 === 9) await pets.snapshot();
-    }
-  })();
+  const stop = keepCreating(pets);
   for (let i = 0; i < 20; i++) {
     const { damage, unreadable } = await check(folder);
     assert.deepEqual([damage, unreadable], [[], []]);
   }
-  stopped = true;
-  await creating;
+  await stop();
 });
 
 test('a backup is verified against its manifest', async (t) => {
