@@ -60,6 +60,8 @@ const lockName = /^lock\.([1-9][0-9]{0,14})$/;
 const newLockName = /^lock\.new-[0-9a-f]{12}$/;
 /** What file systems without Unix sockets or hard links report (vfat, exFAT, some of the network). */
 const unsupported = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+/** How often a folder is made again that another process, which made it and failed, has removed. */
+const folderAttempts = 100;
 /** Ignored: this user may not open the parent, or its file system is mounted read-only or cannot sync folders. */
 const unsyncable = ['EACCES', 'EPERM', 'EROFS', 'EINVAL'];
 const maxLockNumber = 999_999_999_999_999;
@@ -85,7 +87,9 @@ export class FolderLock {
    * the folder's entry in its parent is on disk, whoever created it.
    * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used.
    */
-  static async acquire(folder: string, kind: Holder['kind']): Promise<FolderLock | HeldLock> {
+  static async acquire(
+    folder: string, kind: Holder['kind'], attempts = folderAttempts,
+  ): Promise<FolderLock | HeldLock> {
     const own = join(folder, `lock.new-${randomBytes(6).toString('hex')}`); // no lock.<n> has a longer name
     const excess = Buffer.byteLength(own) - maxSocketPathBytes;
     if (excess > 0) {
@@ -106,6 +110,9 @@ export class FolderLock {
       removeEmptyFolders(lock.#made);
       if (error instanceof OperatorError) throw error;
       const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+      // Node reports EACCES, not ENOENT, for a socket in a folder that does not exist.
+      const isRemoved = ['ENOENT', 'EACCES'].includes(code) && !existsSync(folder);
+      if (isRemoved && attempts > 1) return FolderLock.acquire(folder, kind, attempts - 1);
       const isUnsupported = unsupported.includes(code) && ['listen', 'link'].includes(syscall);
       const { message, remedy = 'this user must be able to write there' } = describeError(error);
       const advice = isUnsupported ? 'its file system must have Unix sockets and hard links' : remedy;
