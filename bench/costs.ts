@@ -26,7 +26,7 @@ with what bare node:http needs to read them. About two minutes.`,
 });
 
 async function measure(isQuick: boolean): Promise<Findings> {
-  const [rounds, requests] = isQuick ? [1, 2] : [5, 10];
+  const [rounds, moreRounds, requests] = isQuick ? [1, 0, 2] : [5, 20, 10];
   const [folder] = await filledFolder(100);
   const key = await makeLimitedKey(folder, unlimited);
   const proxied = ['--trust-proxy', '1'];
@@ -56,6 +56,14 @@ async function measure(isQuick: boolean): Promise<Findings> {
     }
   }
 
+  const exceeds = ({ ratio, baseline }: Measured): boolean => ratio > maxRatios[baseline];
+  // The largest of hundreds of noisy medians is mostly noise. So what seems to exceed its limit is measured again.
+  const suspects = experiments.filter(({ result }) => exceeds(result));
+  for (const experiment of suspects) {
+    progress(`${moreRounds} more rounds`, experiment.name);
+    for (let round = 1; round <= moreRounds; round++) await experiment.measure(requests);
+  }
+
   const results = experiments.map((experiment) => experiment.result);
   const dearest = results.toSorted((one, other) => other.ratio - one.ratio);
   const of = (baseline: Baseline): Measured[] => dearest.filter((one) => one.baseline === baseline);
@@ -71,11 +79,12 @@ async function measure(isQuick: boolean): Promise<Findings> {
         const worst = ratioText(of(baseline)[0]!.ratio);
         return `At most ${worst} times ${baseline}; ${maxRatios[baseline]} times are allowed.`;
       }).join('\n'),
-      `Medians of ${rounds} rounds of ${requests} requests each.`,
+      `Medians of ${rounds} rounds of ${requests} requests each; of ${rounds + moreRounds} rounds for what seemed to exceed `
+        + `its limit (${suspects.length} of ${experiments.length} kinds).`,
     ],
-    settings: { rounds, requests },
+    settings: { rounds, moreRounds, requests },
     results: { maxRatios, results },
-    exceeded: dearest.filter((one) => one.ratio > maxRatios[one.baseline]).map(({ name, baseline }) => {
+    exceeded: dearest.filter(exceeds).map(({ name, baseline }) => {
       return `more than ${maxRatios[baseline]} times ${baseline}: ${shortened(name)}`;
     }),
   };

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { decimal } from '../json/decimal.ts';
 import { jsonString } from '../json/encode.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../json/read.ts';
-import { byteText } from './byte-text.ts';
+import { bytesOf, byteText, type ByteText } from './byte-text.ts';
 import { UntracedError } from './untraced-error.ts';
 import { counted } from './counted.ts';
 import { int64OfJsonNumber, isInt64 } from './int64.ts';
@@ -66,14 +66,14 @@ export function readNewPet(value: JsonValue, what = 'The body'): NewPet {
 /** A Pet in the form in which it is stored: `line` is the result of `petLine`. */
 export interface StoredPet {
   readonly id: number;
-  readonly line: string;
+  readonly line: ByteText;
   readonly status: PetStatus;
 }
 
 /** Returns a Pet as one line of JSON, its form in memory, on disk and in responses. `status` is the last member. */
-export function petLine(id: number, pet: NewPet): string {
+export function petLine(id: number, pet: NewPet): ByteText {
   const name = jsonString(pet.name); // with escapes for lone surrogates, so that they survive UTF-8
-  return `{"id":${decimal(id)},"name":${name},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
+  return bytesOf(`{"id":${decimal(id)},"name":${name},"categoryId":${pet.categoryId},"status":"${pet.status}"}`);
 }
 
 const petHead = /^\{"id":[1-9]\d{0,14},"name":"/;

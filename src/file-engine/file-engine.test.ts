@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { bytesOf } from '../domain/byte-text.ts';
 import type { Accounts, Engine, Records } from '../engine.ts';
 import { cases, runCase, testEngine, type Open, type OpenEngine } from '../testing/engine-contract.ts';
 import { lateEngine } from '../testing/late-engine.ts';
@@ -81,7 +82,7 @@ const broken: Record<string, (engine: FileEngine) => Engine> = {
     create: async (pet) => {
       const id = engine.pets.count() + 1;
       void engine.pets.create(pet);
-      return { id, line: `{"id":${id}}`, status: pet.status };
+      return { id, line: bytesOf(`{"id":${id}}`), status: pet.status };
     },
   }),
   'the count is one too many': (engine) => withPets(engine, { count: () => engine.pets.count() + 1 }),

@@ -1,5 +1,4 @@
 import { ApiError } from '../http/api-error.ts';
-import { bytesOf } from '../domain/byte-text.ts';
 import { InvalidPetError, readNewPet, type NewPet } from '../domain/pet.ts';
 import type { Pets } from '../engine.ts';
 import { decimal } from '../json/decimal.ts';
@@ -18,7 +17,7 @@ export function createPet(pets: Pets, basePath: string): Operation {
         const { id, line } = await pets.create(newPetIn(body));
         // Location is useful only as long as getPet exists.
         const headers = now < getPetRemoval ? ['Location', `${basePath}/pets/${decimal(id)}`] : [];
-        return { status: 201, headers, body: bytesOf(line) };
+        return { status: 201, headers, body: line };
       };
     },
   };

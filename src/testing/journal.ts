@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
+import { bytesOf } from '../domain/byte-text.ts';
 import type { StoredPet } from '../domain/pet.ts';
 import { withAnimalFiles } from '../file-engine/store/animal-files.ts';
 import { recoverJournal, type RecoveryOptions } from '../file-engine/store/journal-recovery.ts';
@@ -57,7 +58,7 @@ export function recordingTable(add: (line: string, status: string) => void): Pic
 }
 
 export function pet(id: number, name = 'Rex'): StoredPet {
-  const line = `{"id":${id},"name":"${name}","categoryId":9223372036854775807,"status":"sold"}`;
+  const line = bytesOf(`{"id":${id},"name":"${name}","categoryId":9223372036854775807,"status":"sold"}`);
   return { id, line, status: 'sold' };
 }
 

@@ -21,8 +21,7 @@ const checksumPartBytes = crcPrefix.length + '01234567"}'.length;
  * bytes, and where in them the animal lines are: start, end, start, end, …
  */
 export function encodeRecords(pets: readonly StoredPet[], durable: number, buffer: Buffer) {
-  // In UTF-8, a UTF-16 unit takes at most three bytes.
-  const mostBytes = pets.reduce((sum, { line }) => sum + maxHeadBytes + 3 * line.length + checksumPartBytes + 1, 0);
+  const mostBytes = pets.reduce((sum, { line }) => sum + maxHeadBytes + line.length + checksumPartBytes + 1, 0);
   const bytes = mostBytes <= buffer.length ? buffer : Buffer.allocUnsafeSlow(mostBytes);
   const afterSeq = `,"durable":${durable},"pet":`;
   const offsets: number[] = [];
@@ -30,7 +29,7 @@ export function encodeRecords(pets: readonly StoredPet[], durable: number, buffe
   for (let index = 0; index < pets.length; index++) {
     const start = end;
     const head = `{"seq":${decimal(durable + 1 + index)}${afterSeq}`;
-    end += bytes.write(head + pets[index]!.line, end);
+    end += bytes.write(head + pets[index]!.line, end, 'latin1');
     offsets.push(start + head.length, end);
     end += bytes.write(checksumPart(bytes, start, end), end, 'latin1');
   }

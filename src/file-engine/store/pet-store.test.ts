@@ -113,8 +113,9 @@ test('names and categories are returned exactly as they were sent, after a resta
   const sent: NewPet[] = [];
   const checkPets = (store: PetStore): void => {
     for (const [index, pet] of sent.entries()) {
-      const line = Buffer.from(store.table.get(String(index + 1))!, 'latin1').toString();
-      assert.equal(line, petLine(index + 1, pet));
+      const bytes = store.table.get(String(index + 1))!;
+      assert.equal(bytes, petLine(index + 1, pet));
+      const line = Buffer.from(bytes, 'latin1').toString();
       assert.equal((JSON.parse(line) as { name: string }).name, pet.name);
       assert(line.includes(`"categoryId":${pet.categoryId},`));
     }
@@ -327,7 +328,7 @@ test('while a snapshot is written, creates and pages work, and a killed process 
   };
   const createOne = async (): Promise<void> => {
     const { id, line } = await store.create(rex);
-    confirmed.set(id, line.toString());
+    confirmed.set(id, line);
   };
   const sync = AppendFile.prototype.sync;
   t.mock.method(AppendFile.prototype, 'sync', async function (this: AppendFile) {
@@ -349,7 +350,7 @@ test('while a snapshot is written, creates and pages work, and a killed process 
     keep();
   });
   const { id, line } = await store.create(large);
-  confirmed.set(id, line.toString());
+  confirmed.set(id, line);
   await store.close();
   t.mock.restoreAll();
   keep();

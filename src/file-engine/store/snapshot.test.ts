@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import * as fc from 'fast-check';
+import { bytesOf } from '../../domain/byte-text.ts';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { petLine, petStatuses, type NewPet } from '../../domain/pet.ts';
 import { crc32, crcHex } from '../../domain/crc32.ts';
@@ -33,7 +34,7 @@ function pets(count: number): NewPet[] {
 
 function tableOf(list: readonly NewPet[]): LineTable {
   const table = new LineTable();
-  for (const [index, pet] of list.entries()) table.append(Buffer.from(petLine(index + 1, pet)), pet.status);
+  for (const [index, pet] of list.entries()) table.append(Buffer.from(petLine(index + 1, pet), 'latin1'), pet.status);
   return table;
 }
 
@@ -44,7 +45,7 @@ async function write(path: string, list: readonly NewPet[]): Promise<Snapshot> {
 async function read(path: string): Promise<{ snapshot: Snapshot; lines: string[] }> {
   const lines: string[] = [];
   const file = await OpenFile.open(path);
-  const snapshot = await readSnapshot(file, recordingTable((line) => lines.push(line))).finally(() => file.close());
+  const snapshot = await readSnapshot(file, recordingTable((line) => lines.push(bytesOf(line)))).finally(() => file.close());
   return { snapshot, lines };
 }
 
@@ -106,7 +107,7 @@ test('a snapshot contains only the animals that were in the table when it was be
     const table = tableOf(list.slice(0, count));
     const writing = writeSnapshot(path, table, { store: testStore, sequence: count, lastId: count });
     for (const [index, pet] of list.entries()) {
-      if (index >= count) table.append(Buffer.from(petLine(index + 1, pet)), pet.status);
+      if (index >= count) table.append(Buffer.from(petLine(index + 1, pet), 'latin1'), pet.status);
     }
     await writing;
     assert.deepEqual((await read(path)).lines, list.slice(0, count).map((pet, index) => petLine(index + 1, pet)));

@@ -89,7 +89,7 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
     const add = (pet: StoredPet): void => {
       if (count++ === 0) firstId = pet.id;
       largest = pet.id;
-      spool.append(Buffer.from(pet.line));
+      spool.append(Buffer.from(pet.line, 'latin1'));
     };
     let id = 0; // of the last animal that was read
     const table: PetSink = {
