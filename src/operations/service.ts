@@ -101,11 +101,16 @@ export class Service implements Handler {
       if (!(admission instanceof Promise)) return this.#proceed(request, route, requested, now, admission);
       return admission.then(
         (late) => this.#proceed(request, route, requested, now, late),
-        (error: unknown) => this.#failed(error, request, notAdmitted),
+        (error: unknown) => this.#failed(error, request, this.#unknownKey(request, now)),
       );
     } catch (error) {
-      return this.#failed(error, request, notAdmitted);
+      return this.#failed(error, request, this.#unknownKey(request, now));
     }
+  }
+
+  /** The admission of a request whose key could not be looked up: it shows the limit of its address. */
+  #unknownKey(request: Request, now: number): Admission {
+    return { ...notAdmitted, limits: this.#addressLimits(request, now, false) };
   }
 
   /** Continues with step 4. Neither throws nor rejects. */
