@@ -54,7 +54,7 @@ const commands = {
   async create({ keys }: Administered, command: PlanRequest & NewKey, now: number) {
     const { name, plan, perMinute, perDay, expiresAt, secret: given } = command;
     check(isName(name), '--name must have 1 to 100 characters, at least one visible, and no control characters');
-    check(expiresAt === null || isTime(expiresAt), '--expires must be a time');
+    check(expiresAt === null || isTime(expiresAt), '--expires must be a time before the year 10000');
     check(expiresAt === null || expiresAt > now, '--expires is in the past');
     checkSecret(given);
     const secret = given ?? newSecret();
@@ -148,9 +148,12 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && /^(?=.*\S).{1,100}$/u.test(value) && !hasControlCharacters(value);
 }
 
-/** Returns whether a value is a time in whole milliseconds that `Date` can represent. */
+/** The last millisecond that RFC 3339 can represent. */
+const lastTime = Date.UTC(10_000, 0, 1) - 1;
+
+/** Returns whether a value is a time in whole milliseconds of the years 0 to 9999. */
 function isTime(value: unknown): boolean {
-  return Number.isInteger(value) && !Number.isNaN(new Date(value as number).getTime());
+  return Number.isInteger(value) && (value as number) <= lastTime && new Date(value as number).getUTCFullYear() >= 0;
 }
 
 export type KeyReport = ReturnType<typeof keyReport>;

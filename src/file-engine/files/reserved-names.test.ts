@@ -105,6 +105,14 @@ test('each file that shows that a folder is a data folder protects the others', 
   await new Promise((resolve) => server.on('listening', resolve));
   await assert.rejects(write(join(other, 'keys.json')), /reserves this name/);
   server.close();
+  rmSync(other, { recursive: true });
+  for (const name of ['keys.json', 'usage.json']) {
+    mkdirSync(other);
+    const { format, ...rest } = JSON.parse(readFileSync(join(backup, name), 'utf8')) as { format: string };
+    writeFileSync(join(other, name), `${' '.repeat(1000)}${JSON.stringify({ ...rest, format }, null, 2)}`);
+    await assert.rejects(write(join(other, name), true), /reserves this name/, 'a person has moved its head');
+    rmSync(other, { recursive: true });
+  }
 });
 
 test('the names are free in any other folder, and a file is replaced only if that is requested', async (t) => {

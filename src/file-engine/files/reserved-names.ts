@@ -7,10 +7,14 @@ import { basename, dirname, join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { diskError } from '../../files/errors.ts';
 import { hasHead } from './store-id.ts';
+import { readWhole } from './whole.ts';
 
 // Upper and lower case, as Unicode folds it, are the same for some file systems.
 const reserved = /^((keys|orders|pets|usage|backup)\.json(\..*)?|pets\.[0-9]+\.journal(\..*)?|lock\..*|.*\.tmp)$/iu;
 const withHead = /^(keys|orders|pets|usage|backup)\.json$/iu;
+/** A person may edit these, and so move the head. */
+const editable = /^(keys|usage)\.json$/iu;
+const maxEditableBytes = 256 * 1024 * 1024;
 const segment = /^pets\.[1-9][0-9]{0,14}\.journal$/iu;
 const lock = /^lock\.[1-9][0-9]{0,14}$/iu;
 
@@ -34,6 +38,13 @@ function isDataFolder(folder: string): boolean {
     const path = join(folder, name);
     if (lock.test(name)) return lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
     // A segment counts even if its head is damaged.
-    return segment.test(name) || (withHead.test(name) && hasHead(path));
+    return segment.test(name) || (withHead.test(name) && hasHead(path)) || (editable.test(name) && namesFormat(path));
   });
+}
+
+/** Whether a file contains the name of a format of this program. */
+function namesFormat(path: string): boolean {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  const bytes = readWhole(path, maxEditableBytes);
+  return bytes !== undefined && ['"petstore-keys"', '"petstore-usage"'].some((format) => bytes.includes(format));
 }

@@ -92,6 +92,9 @@ export function readResponse<T>(value: unknown, readResult: Reader<T>): Response
     : record<{ readonly result: T }>({ result: readResult })(value);
 }
 
+/** How long all pages of a list may take together. */
+const listTimeoutMs = 60_000;
+
 /**
  * Sends a command and returns the response, with all pages of a list. Rejects as `sendMessage` does, and with
  * InvalidResponseError.
@@ -102,6 +105,7 @@ export async function askCommand(
   const { op } = command;
   const read: Reader<Result<AccountCommandName>> = results[op];
   const items: unknown[] = [];
+  const deadline = performance.now() + listTimeoutMs;
   for (let from = 0, length = 0; ; ) {
     const sent = op === 'list' || op === 'usage' ? { ...command, from } : command;
     const response = readResponse(await sendMessage(path, sent, timeoutMs), read);
@@ -110,7 +114,7 @@ export async function askCommand(
     for (const item of added) items.push(item);
     if (next === null) return { result: { items, next } };
     length += JSON.stringify(added).length;
-    if (added.length === 0 || next <= from || length > maxListLength) {
+    if (added.length === 0 || next <= from || length > maxListLength || performance.now() > deadline) {
       throw new InvalidResponseError('the pages of the response do not end');
     }
     from = next;

@@ -67,6 +67,8 @@ export function writeManifest(folder: string, head: Omit<Manifest, 'files'>): Pr
 /** Reads the manifest of a backup. Throws OperatorError if there is none, or if it is not valid. */
 export function readManifest(folder: string): Manifest {
   const path = join(folder, manifestName);
+  const file = onDisk('read', path, () => lstatSync(path, { throwIfNoEntry: false }));
+  if (file?.isSymbolicLink()) throw broken(path, 'it is a link, or not a regular file');
   const bytes = readWhole(path, maxBytes);
   if (bytes === undefined) {
     throw new OperatorError(`${folder} is not a backup: there is no ${manifestName}; petstore backup makes one`);
