@@ -93,7 +93,7 @@ test('parseTime reads the output of toISOString', () => {
 const disguises = (good: string): string[] => [
   `${good}\r`, `${good}\n`, `${good}\0`, `\t${good}`, `${good} `, ` ${good}`, `${good}\u00a0`, `\ufeff${good}`,
   `${good}\u0085`, `${good}\u001b[m`, `${good}\u007f`, `${good}\u2028`, `${good}\u202e`, `${good}\ufffd`,
-  `${good}\ud800`, `\udc00${good}`, `${good[0]}\u0001${good.slice(1)}`,
+  `${good}\ud800`, `\udc00${good}`, `${good}\u200b`, `\u2060${good}`, `${good[0]}\u0001${good.slice(1)}`,
 ];
 const rule = 'a text in UTF-8 without control characters and without white space at its ends';
 
@@ -116,6 +116,11 @@ test('no variable that the server reads may have a control character or white sp
     for (const value of disguises('1on')) {
       assert.throws(() => readConfig([], { [name]: value }), refusedAs(name, value));
     }
+  }
+  const flags = ['--access-log', '--no-docs', '--data=a', '--base-path=/v1', '--host=::1', '--log-format=text',
+    '--max-connections=1', '--metrics=::1:1', '--port=0', '--tls-cert=a', '--tls-key=b', '--trust-proxy=1'];
+  for (const name of read) {
+    assert.throws(() => readConfig(flags, { [name]: 'on\r' }), refusedAs(name, 'on\r'), 'a flag overrides it');
   }
 });
 

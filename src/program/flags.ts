@@ -19,8 +19,11 @@ export function invalidValue(name: string, value: string, rule: string): Operato
   return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
 }
 
-/** Not in settings either: a byte order mark, and U+FFFD, which Node puts in place of bytes that are not UTF-8. */
-const notInSettings = /[\ufeff\ufffd]/;
+/**
+ * Not in settings either: a byte order mark, U+FFFD, which Node puts in place of bytes that are not UTF-8, and invisible
+ * characters at the ends, which come with copied text.
+ */
+const notInSettings = /[\ufeff\ufffd]|^[\u00ad\u200b-\u200f\u2060]|[\u00ad\u200b-\u200f\u2060]$/;
 
 /**
  * Returns the value of a setting: all flags, arguments and variables pass through here. One with the end of a line of
@@ -54,7 +57,8 @@ export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
 
 /** Returns the absolute path of the data folder. `flag` is the value of --data. */
 export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
-  const value = flag ?? (variable(environment, 'DATA_DIR') || defaultFolder);
+  const inEnvironment = variable(environment, 'DATA_DIR') || defaultFolder; // which is checked in any case
+  const value = flag ?? inEnvironment;
   if (value !== '') return resolve(value);
   throw invalidValue('--data', value, 'a path');
 }

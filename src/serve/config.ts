@@ -71,8 +71,8 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   type Flag = Exclude<keyof typeof options, 'data' | 'access-log' | 'no-docs' | 'demo' | 'help' | 'version'>;
   const inVariable = (name: string, fallback: string): string => variable(environment, name) || fallback;
   const setting = (flag: Flag, name: string, fallback: string): [name: string, value: string] => {
-    const given = flags[flag];
-    return given === undefined ? [name, inVariable(name, fallback)] : [`--${flag}`, given];
+    const [given, inEnvironment] = [flags[flag], inVariable(name, fallback)]; // which is checked in any case
+    return given === undefined ? [name, inEnvironment] : [`--${flag}`, given];
   };
   const host = listenHostOf(...setting('host', 'HOST', '127.0.0.1'));
   const tls = tlsOf(setting('tls-cert', 'TLS_CERT', ''), setting('tls-key', 'TLS_KEY', ''));
@@ -80,6 +80,7 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     if (flags.port !== undefined) throw usageError('--port cannot be used with a Unix socket');
     if (tls !== null) throw usageError('TLS cannot be used with a Unix socket');
   }
+  const [accessLog, docs] = [inVariable('ACCESS_LOG', flags.demo ? 'on' : 'off'), inVariable('DOCS', 'on')];
   return Object.freeze({
     /** A host, or `unix:` and the absolute path of a Unix socket. */
     host,
@@ -96,9 +97,9 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     trustedProxies: wholeNumber(...setting('trust-proxy', 'TRUST_PROXY', '0'), 0, 100),
     /** null: text on a terminal, otherwise JSON. */
     logFormat: logFormatOf(...setting('log-format', 'LOG_FORMAT', '')),
-    accessLog: flags['access-log'] ?? isOn('ACCESS_LOG', inVariable('ACCESS_LOG', flags.demo ? 'on' : 'off')),
+    accessLog: flags['access-log'] ?? isOn('ACCESS_LOG', accessLog),
     /** Whether the server has the reference page. */
-    docs: !flags['no-docs'] && isOn('DOCS', inVariable('DOCS', 'on')),
+    docs: !flags['no-docs'] && isOn('DOCS', docs),
     /** Where the metrics are to be read; null: nowhere. */
     metrics: addressOf(...setting('metrics', 'METRICS', '')),
     demo: flags.demo ?? false,
