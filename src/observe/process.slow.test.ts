@@ -75,7 +75,7 @@ test('by default the log is JSON in a file and text on a terminal', async (t) =>
   const terminal = new Program(t, ['script', '-qfec', line, '/dev/null']);
   const [, address] = await terminal.printed(/listening on (http:\S+)\r?\n/);
   await send(address!, 'GET', '/healthz');
-  await terminal.printed(/Z \w+ - 127\.0\.0\.1 GET "\/healthz" 200 15 B \S+ ms\r?\n/);
+  await terminal.printed(/Z [\w-]+ - 127\.0\.0\.1 GET "\/healthz" 200 15 B \S+ ms\r?\n/);
   assert.match(terminal.stdout, /petstore: 0 animals in /);
 });
 
