@@ -57,7 +57,7 @@ async function measure(isQuick: boolean): Promise<Findings> {
   }
 
   const exceeds = ({ ratio, baseline }: Measured): boolean => ratio > maxRatios[baseline];
-  // The largest of hundreds of noisy medians is mostly noise. So what seems to exceed its limit is measured again.
+  // The largest of hundreds of noisy medians is mostly noise. So kinds that seem to exceed their limit are measured again.
   const suspects = experiments.filter(({ result }) => exceeds(result));
   for (const experiment of suspects) {
     progress(`${moreRounds} more rounds`, experiment.name);
@@ -79,8 +79,8 @@ async function measure(isQuick: boolean): Promise<Findings> {
         const worst = ratioText(of(baseline)[0]!.ratio);
         return `At most ${worst} times ${baseline}; ${maxRatios[baseline]} times are allowed.`;
       }).join('\n'),
-      `Medians of ${rounds} rounds of ${requests} requests each; of ${rounds + moreRounds} rounds for what seemed to exceed `
-        + `its limit (${suspects.length} of ${experiments.length} kinds).`,
+      `Medians of ${rounds} rounds of ${requests} requests each; of ${rounds + moreRounds} rounds for the kinds that seemed `
+        + `to exceed their limit (${suspects.length} of ${experiments.length}).`,
     ],
     settings: { rounds, moreRounds, requests },
     results: { maxRatios, results },

@@ -162,6 +162,7 @@ for (const running of [false, true]) {
       [2, /--name must be a text/, 'create', '--plan', 'pro', '--name', 'a\u202eb'],
       [2, /--expires is in the past/, ...create, 'pro', '--expires', '2020-01-01'],
       [2, /--expires is in the past/, ...create, 'pro', '--expires', '0s'],
+      [2, /--expires must be a time before the year 10000/, ...create, 'pro', '--expires', '9999-12-31T23:59:59-23:59'],
     ];
     const ended = await Promise.all(wrong.map(([, , ...args]) => petstore(t, folder, 'keys', ...args)));
     for (const [index, [code, message, ...args]] of wrong.entries()) {

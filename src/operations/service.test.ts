@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { FileAccounts } from '../file-engine/accounts/file-accounts.ts';
 import { limitsOf } from '../limits/plans.ts';
 import { codeOf, type HttpResponse } from '../testing/http-response.ts';
 import { openService, send } from '../testing/service.ts';
@@ -238,6 +239,22 @@ test('responds to a bug with a 500 without details, and logs the error with the 
   assert.equal(logged.length, 1);
   assert.match(logged[0]!, /the secret inside/);
   assert.ok(logged[0]!.includes(response.headers.get('x-request-id')!));
+});
+
+test('a response to a key that cannot be looked up shows the limit of the address, and is not counted', async (t) => {
+  const { call } = await openService(t);
+  const admit = t.mock.method(FileAccounts.prototype, 'admit', () => {
+    throw new Error('a bug');
+  });
+  for (let sent = 0; sent < 2; sent++) {
+    const response = await call('GET', '/v1/pets');
+    assertError(response, 500, 'internal_error');
+    const limits = ['limit', 'remaining'].map((name) => response.headers.get(`x-ratelimit-${name}`));
+    assert.deepEqual(limits, ['60', '60']);
+  }
+  admit.mock.restore();
+  const { headers } = await call('GET', '/v1/pets');
+  assert.deepEqual([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], ['1000', '999']);
 });
 
 test('while stopping, requests with a key and /readyz are 503 shutting_down, and /healthz is 200', async (t) => {

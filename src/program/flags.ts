@@ -57,7 +57,7 @@ export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
 
 /** Returns the absolute path of the data folder. `flag` is the value of --data. */
 export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
-  const inEnvironment = variable(environment, 'DATA_DIR') || defaultFolder; // which is checked in any case
+  const inEnvironment = variable(environment, 'DATA_DIR') || defaultFolder; // checked even if the flag overrides it
   const value = flag ?? inEnvironment;
   if (value !== '') return resolve(value);
   throw invalidValue('--data', value, 'a path');

@@ -70,8 +70,9 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   if (flags.version) return 'version';
   type Flag = Exclude<keyof typeof options, 'data' | 'access-log' | 'no-docs' | 'demo' | 'help' | 'version'>;
   const inVariable = (name: string, fallback: string): string => variable(environment, name) || fallback;
+  /** The variable is checked even if a flag overrides it. */
   const setting = (flag: Flag, name: string, fallback: string): [name: string, value: string] => {
-    const [given, inEnvironment] = [flags[flag], inVariable(name, fallback)]; // which is checked in any case
+    const [given, inEnvironment] = [flags[flag], inVariable(name, fallback)]
     return given === undefined ? [name, inEnvironment] : [`--${flag}`, given];
   };
   const host = listenHostOf(...setting('host', 'HOST', '127.0.0.1'));

@@ -2,7 +2,7 @@
  * The names that a data folder reserves for its own files (docs/files.md, "Overview"). Nothing else may create or
  * replace such a file: an export would destroy the keys, and a folder or a socket would be in the way of the program.
  */
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { diskError } from '../../files/errors.ts';
@@ -12,7 +12,7 @@ import { readWhole } from './whole.ts';
 // Upper and lower case, as Unicode folds it, are the same for some file systems.
 const reserved = /^((keys|orders|pets|usage|backup)\.json(\..*)?|pets\.[0-9]+\.journal(\..*)?|lock\..*|.*\.tmp)$/iu;
 const withHead = /^(keys|orders|pets|usage|backup)\.json$/iu;
-/** A person may edit these, and so move the head. */
+/** People may edit these files, so the head can be anywhere in them. */
 const editable = /^(keys|usage)\.json$/iu;
 const maxEditableBytes = 256 * 1024 * 1024;
 const segment = /^pets\.[1-9][0-9]{0,14}\.journal$/iu;
@@ -44,7 +44,7 @@ function isDataFolder(folder: string): boolean {
 
 /** Whether a file contains the name of a format of this program. */
 function namesFormat(path: string): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const bytes = readWhole(path, maxEditableBytes);
   return bytes !== undefined && ['"petstore-keys"', '"petstore-usage"'].some((format) => bytes.includes(format));
 }

@@ -60,7 +60,7 @@ const lockName = /^lock\.([1-9][0-9]{0,14})$/;
 const newLockName = /^lock\.new-[0-9a-f]{12}$/;
 /** What file systems without Unix sockets or hard links report (vfat, exFAT, some of the network). */
 const unsupported = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
-/** How often a folder is made again that another process, which made it and failed, has removed. */
+/** How often to try again because another process, which has made the folder and failed, removes it. */
 const folderAttempts = 100;
 /** Ignored: this user may not open the parent, or its file system is mounted read-only or cannot sync folders. */
 const unsyncable = ['EACCES', 'EPERM', 'EROFS', 'EINVAL'];
@@ -85,7 +85,8 @@ export class FolderLock {
   /**
    * Takes the lock of a folder. Creates the folder with mode 0700 if it does not exist. For a server, makes sure that
    * the folder's entry in its parent is on disk, whoever created it.
-   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used.
+   * Returns the lock, or the current holder. Throws an OperatorError if the folder cannot be used, or is removed by
+   * another process in each of `attempts` attempts.
    */
   static async acquire(
     folder: string, kind: Holder['kind'], attempts = folderAttempts,
@@ -110,7 +111,7 @@ export class FolderLock {
       removeEmptyFolders(lock.#made);
       if (error instanceof OperatorError) throw error;
       const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
-      // Node reports EACCES, not ENOENT, for a socket in a folder that does not exist.
+      // For a socket in a folder that does not exist, Node reports EACCES.
       const isRemoved = ['ENOENT', 'EACCES'].includes(code) && !existsSync(folder);
       if (isRemoved && attempts > 1) return FolderLock.acquire(folder, kind, attempts - 1);
       const isUnsupported = unsupported.includes(code) && ['listen', 'link'].includes(syscall);

@@ -9,6 +9,8 @@ import { temporaryFolder } from '../../../harness/owner.ts';
 import { Program, type Ended } from '../../../harness/program.ts';
 import { cliPath, petstore, runServer } from '../../../harness/server.ts';
 import { command } from '../../testing/command.ts';
+import { InvalidResponseError } from './channel.ts';
+import { askCommand } from './read-response.ts';
 
 const who = { kind: 'server', pid: 4711, address: null, since: '2026-11-21T12:00:00.000Z' };
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
@@ -110,6 +112,18 @@ test('a line without an end is read up to its limit, and takes little memory', a
       }
     }
   }
+});
+
+test('pages that do not end are received for a minute at most', async (t) => {
+  let pages = 0;
+  const { folder } = await hostile(t, (socket) => {
+    socket.end(line({ result: { items: [good.list], next: ++pages } }));
+  });
+  const now = performance.now();
+  t.mock.method(performance, 'now', () => now + pages * 1_000); // each page takes a second
+  const asked = askCommand(join(folder, 'lock.7'), { op: 'list' }, 10_000);
+  await assert.rejects(asked, InvalidResponseError);
+  assert.ok(pages > 50 && pages < 70, `${pages}`);
 });
 
 test('a process that says it is someone else is not a server', async (t) => {

@@ -268,7 +268,7 @@ test('a backup with links, FIFOs, devices or endless files is refused without re
     renameSync(path, aside);
     for (const target of ['/dev/zero', '/dev/null', '/proc/self/mem', aside, path, join(parent, 'none')]) {
       symlinkSync(target, path);
-      if (target !== aside || name !== 'backup.json') await isRefused(name);
+      await isRefused(name);
       rmSync(path);
     }
     execFileSync('mkfifo', [path]);
