@@ -95,7 +95,7 @@ const disguises = (good: string): string[] => [
   `${good}\u0085`, `${good}\u001b[m`, `${good}\u007f`, `${good}\u2028`, `${good}\u202e`, `${good}\ufffd`,
   `${good}\ud800`, `\udc00${good}`, `${good}\u200b`, `\u2060${good}`, `${good[0]}\u0001${good.slice(1)}`,
 ];
-const rule = 'a text in UTF-8 without control characters and without white space at its ends';
+const rule = 'a text in UTF-8 without control characters, and without white space or invisible characters at its ends';
 
 function refusedAs(name: string, value: string): (error: unknown) => boolean {
   return (error) => {

@@ -31,7 +31,7 @@ const notInSettings = /[\ufeff\ufffd]|^[\u00ad\u200b-\u200f\u2060]|[\u00ad\u200b
  */
 function checkedValue(name: string, value: string): string {
   if (!hasControlCharacters(value) && !notInSettings.test(value) && value.trim() === value) return value;
-  const rule = 'a text in UTF-8 without control characters and without white space at its ends';
+  const rule = 'a text in UTF-8 without control characters, and without white space or invisible characters at its ends';
   throw invalidValue(name, value, rule);
 }
 
