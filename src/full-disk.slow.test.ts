@@ -61,7 +61,7 @@ test('on a full disk creates are 503 and reads continue; with room creates resum
     assert.equal(await ready(), 503);
     const full = await status();
     assert.equal(full.state, 'creates-refused');
-    assert.match(full.reason!, /^ENOSPC: no space left on device, write; [^\n]+$/);
+    assert.match(full.reason!, /^ENOSPC: no space left on device; [^\n]+$/);
     assert.ok(full.disk.freeBytes! < 64 * 1024, `${full.disk.freeBytes}`);
     assert.deepEqual(await idsIn(server, key), ids);
     rmSync(join(mount, 'other'));

@@ -120,7 +120,7 @@ test('a start with --demo on a full disk is an error of one line, and the next o
   const { code, stdout, stderr } = await runServer(t, folder, ['--demo'], command).ended;
   assert.deepEqual([code, stdout], [1, '']);
   const [why, error, ...more] = stderr.split('\n');
-  assert.match(why!, /^petstore: cannot write the journal of .*: ENOSPC: no space left on device, write; .*make room/);
+  assert.match(why!, /^petstore: cannot write the journal of .*: ENOSPC: no space left on device; .*make room/);
   const advice = 'the line above says why; correct that, and start the server again with --demo';
   assert.equal(error, `petstore: cannot save the sample animals in ${folder}; ${advice}`);
   assert.deepEqual(more, ['']);
@@ -150,7 +150,7 @@ test('a copy of dist/ alone runs with --demo; without its samples, --demo report
   renameSync(samples, `${samples}.away`);
   const demo = await run('--demo').ended;
   assert.deepEqual([demo.code, demo.stdout], [1, '']);
-  assert.match(demo.stderr, /^petstore: cannot use \S+: ENOENT: .+\/app\/sample\/pets\.json'; check the path\n$/);
+  assert.match(demo.stderr, /^petstore: cannot use \S+: ENOENT: [^'\n]+; check the path\n$/);
   assert.equal(existsSync(join(place, 'data')), false);
   renameSync(`${samples}.away`, samples);
   const server = run('--demo');

@@ -10,7 +10,7 @@ test('an error of the file system names the file, and its code decides the advic
   const noSpace = error('ENOSPC', -constants.errno.ENOSPC, 'ENOSPC: no space left on device, write');
   assert.equal(
     diskError('write', '/d/f', noSpace).message,
-    'cannot write /d/f: ENOSPC: no space left on device, write; make room on the disk',
+    'cannot write /d/f: ENOSPC: no space left on device; make room on the disk',
   );
   const unknown = diskError('read', '/d/f', new Error('odd')).message;
   assert.equal(unknown, "cannot read /d/f: odd; the server's user must be able to read it");
@@ -20,7 +20,7 @@ test('an error of the file system names the file, and its code decides the advic
   for (const code of ['UNKNOWN', 'Unknown system error -122']) {
     assert.equal(
       diskError('write', '/d/f', error(code, -constants.errno.EDQUOT, `${code}: ${code}, write`)).message,
-      'cannot write /d/f: EDQUOT: the disk quota is exceeded, write; '
+      'cannot write /d/f: EDQUOT: the disk quota is exceeded; '
         + "make room, or raise the disk quota of the server's user",
     );
   }

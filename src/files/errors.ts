@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { getSystemErrorMap } from 'node:util';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 
 /** What the operator can do about an error of the file system, by its code. */
@@ -50,14 +51,18 @@ export function systemError(error: unknown): OperatorError {
   return new OperatorError(`cannot use ${path ?? 'the system'}: ${message}; ${remedy}`);
 }
 
-/** Returns the message of an error of the file system, and what the operator can do about it, if its code says that. */
+/**
+ * Returns the code and the words of a system error, without the system call and the path, and what the operator can do
+ * about it, if the code says that. Of another error: its message.
+ */
 export function describeError(error: unknown): { message: string; remedy: string | undefined } {
-  const { code = '', errno = 0, syscall } = error as NodeJS.ErrnoException;
+  const { code = '', errno = 0 } = error as NodeJS.ErrnoException;
   // Node has no name for this error (UNKNOWN, or "Unknown system error -122").
   if (-errno === constants.errno.EDQUOT) {
-    return { message: `EDQUOT: the disk quota is exceeded, ${syscall}`, remedy: remedies['EDQUOT'] };
+    return { message: 'EDQUOT: the disk quota is exceeded', remedy: remedies['EDQUOT'] };
   }
-  return { message: messageOf(error), remedy: remedies[code] };
+  const [, words] = getSystemErrorMap().get(-(constants.errno as Readonly<Record<string, number>>)[code]!) ?? [];
+  return { message: words === undefined ? messageOf(error) : `${code}: ${words}`, remedy: remedies[code] };
 }
 
 /** This process does not hold the lock of the data folder any more, so it must not write there. The log says so. */

@@ -228,11 +228,12 @@ test('if the folder cannot be synced, a change is in force and reported, until a
   const { secret: first } = await ring.create('a', pro, null, now);
   assert.equal(ring.unsynced, null);
   await onFolderSync(t, () => {
-    throw new Error('EIO: i/o error, fsync');
+    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
   });
   const { secret: second } = await ring.rotate('k1', 0, now);
-  const what = `cannot sync the folder of ${join(folder, 'keys.json')}: EIO: i/o error, fsync`;
-  assert.equal(ring.unsynced, `${what}; the file was replaced, but a power cut may undo that`);
+  const what = `cannot sync the folder of ${join(folder, 'keys.json')}: EIO: i/o error`;
+  const remedy = 'the disk may be failing: the log of the machine says more';
+  assert.equal(ring.unsynced, `${what}; the file was replaced, but a power cut may undo that; ${remedy}`);
   assert.equal(ring.changes, 1);
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.deepEqual([keys.find(first, now), keys.find(second, now)?.id], [null, 'k1']);

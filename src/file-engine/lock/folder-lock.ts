@@ -117,7 +117,7 @@ export class FolderLock {
       const isUnsupported = unsupported.includes(code) && ['listen', 'link'].includes(syscall);
       const { message, remedy = 'this user must be able to write there' } = describeError(error);
       const advice = isUnsupported ? 'its file system must have Unix sockets and hard links' : remedy;
-      const problem = `cannot use the data folder ${folder}: ${message.replaceAll(own, folder)}`;
+      const problem = `cannot use the data folder ${folder}: ${message}`;
       throw new OperatorError(`${problem}; ${advice}; choose another folder with --data`);
     }
   }

@@ -60,7 +60,8 @@ const journalsIn = (folder: string): string[] =>
     .sort();
 const countIn = (snapshot: string): number =>
   (JSON.parse(readFileSync(snapshot, 'utf8')) as { pets: unknown[] }).pets.length;
-const eio = (): Promise<never> => Promise.reject(new Error('EIO: i/o error, fdatasync'));
+const eio = (): Promise<never> =>
+  Promise.reject(Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }));
 
 test('ids are 1, 2, 3, … in the order of creation, across restarts', async (t) => {
   const folder = temporaryFolder(t);
@@ -158,8 +159,8 @@ test('a failed write is 503 and logged once; its ids are not used again, its ani
   assert.equal(store.table.count, 2);
   assert.equal(store.table.get('3'), null);
   assert.deepEqual(logged, [
-    `cannot write the journal of ${join(folder, 'pets.json')}: EIO: i/o error, fdatasync; ` +
-      'creates are refused until it succeeds',
+    `cannot write the journal of ${join(folder, 'pets.json')}: EIO: i/o error; ` +
+      'creates are refused until it succeeds; the disk may be failing: the log of the machine says more',
   ]);
 
   sync.mock.restore();

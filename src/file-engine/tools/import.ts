@@ -21,6 +21,7 @@ import { storeIdOf } from '../files/store-id.ts';
 import { JsonNumber, JsonObject } from '../../json/read.ts';
 import { UsageFile } from '../accounts/usage-file.ts';
 import { withAnimalFiles } from '../store/animal-files.ts';
+import { recoverJournal } from '../store/journal-recovery.ts';
 import { Journal, type JournalOptions } from '../store/journal.ts';
 import { writeOrders } from '../store/orders.ts';
 import { readSnapshot, writeSnapshot } from '../store/snapshot.ts';
@@ -103,7 +104,9 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
     const { sequence, lastId } = await withAnimalFiles(folder, async ({ snapshot, segments }) => {
       const { sequence: snapshotSequence, lastId: assigned } = await readSnapshot(snapshot, table);
       const journal = { folder, segments, store, snapshotSequence, recorded, table, log, checkLock };
-      return { sequence: await openAndClose(journal), lastId: Math.max(assigned, id) };
+      // Without segments there is nothing to repair, so an import that fails leaves no journal in a new folder.
+      const read = segments.length === 0 ? (await recoverJournal(journal)).last : await openAndClose(journal);
+      return { sequence: read, lastId: Math.max(assigned, id) };
     });
     if (!keepIds) next = nextPet(incoming, keepIds, lastId);
     for (; next !== null; next = nextPet(incoming, keepIds, next.pet.id)) {
