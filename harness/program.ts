@@ -1,5 +1,5 @@
 /** Programs as child processes. */
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams, type SpawnOptionsWithoutStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Owner } from './owner.ts';
@@ -33,10 +33,16 @@ export class Program {
    *
    * @param command the program and its arguments
    * @param env environment variables; PATH is added
+   * @param options another folder, or another user if this process is root's
    */
-  constructor(owner: Owner, command: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  constructor(
+    owner: Owner,
+    command: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    options: Pick<SpawnOptionsWithoutStdio, 'cwd' | 'uid' | 'gid'> = {},
+  ) {
     const [file = '', ...args] = command;
-    this.child = spawn(file, args, { cwd: root, env: { PATH: process.env['PATH'], ...env } });
+    this.child = spawn(file, args, { cwd: root, env: { PATH: process.env['PATH'], ...env }, ...options });
     this.child.stdin.on('error', () => {}); // the end of the program is reported instead
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));

@@ -1,0 +1,81 @@
+/** The process of a PostgreSQL server, whose data folder others make and remove. */
+import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { NotStarted, Program } from './program.ts';
+
+export interface ClusterOptions {
+  /** The data folder. */
+  readonly cwd: string;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** A server that a test may stop, kill or pause. */
+export class Cluster {
+  /** Below the range from which Linux takes free ports, so that nobody takes it while the server is stopped. */
+  readonly port = randomInt(20_000, 32_000);
+  /** Of the database `postgres`. */
+  readonly url = `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+  readonly #options: ClusterOptions;
+  readonly #command: readonly string[];
+  #server: Program | undefined;
+
+  /**
+   * @param postgres the path of the program
+   * @param options its data folder, made by initdb, and its user
+   */
+  constructor(postgres: string, options: ClusterOptions) {
+    const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'dynamic_shared_memory_type=mmap'];
+    this.#command = [postgres, '-D', options.cwd, '-p', `${this.port}`, ...settings.flatMap((each) => ['-c', each])];
+    this.#options = options;
+  }
+
+  /**
+   * Starts the server, again if it was stopped, and waits until it accepts connections.
+   *
+   * @throws NotStarted
+   */
+  async start(): Promise<void> {
+    const server = new Program({ after: () => {} }, this.#command, {}, this.#options); // `end` ends it
+    this.#server = server;
+    await server.printed(/ready to accept connections/, 'stderr').catch((error: unknown) => {
+      throw new NotStarted(/FATAL: .*/.exec(server.stderr)?.[0] ?? String(error));
+    });
+  }
+
+  /**
+   * Sends a signal, and waits until all processes of the server have ended. SIGKILL ends the first of them only: the
+   * others end as soon as they notice, one that executes a statement maybe after it.
+   */
+  async stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
+    await this.#server?.stop(signal);
+  }
+
+  /** Pauses the process that accepts connections. The connections that there are continue to work. */
+  pause(): void {
+    this.#server?.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#server?.child.kill('SIGCONT');
+  }
+
+  /** Lets this process exit although the server runs. */
+  unref(): void {
+    const { child } = this.#server!;
+    const handles = [child, child.stdin, child.stdout, child.stderr] as unknown as readonly { unref(): void }[];
+    for (const handle of handles) handle.unref();
+  }
+
+  /** Ends the server before it returns: while a process exits, no event arrives. */
+  end(): void {
+    const child = this.#server?.child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    for (const signal of ['SIGQUIT', 'SIGCONT'] as const) child.kill(signal);
+    const lock = join(this.#options.cwd, 'postmaster.pid'); // which the server removes last
+    const deadline = performance.now() + 10_000;
+    const pause = new Int32Array(new SharedArrayBuffer(4));
+    while (existsSync(lock) && performance.now() < deadline) Atomics.wait(pause, 0, 0, 5);
+  }
+}
