@@ -6,7 +6,9 @@ import { readRecords, writeRecords, type RecordHead } from '../files/record-file
 import { storeIdOf } from '../files/store-id.ts';
 import type { Plan } from '../../limits/plans.ts';
 import { decodeKey, encodeKey } from './key-record.ts';
-import { isActive, type Key, type KeySecret } from '../../keys/key.ts';
+import {
+  isActive, newKey, noSuchKey, requireActive, revoked, rotated, type Key, type KeySecret,
+} from '../../keys/key.ts';
 import { hashSecret, isSecret, newSecret } from '../../keys/secret.ts';
 
 interface KnownSecret {
@@ -84,7 +86,7 @@ export class KeyRing {
   /** Returns the key with this id, also if it is revoked or expired. Throws an OperatorError if there is none. */
   get(id: string): Key {
     const key = this.#keys.find((other) => other.id === id);
-    if (key === undefined) throw new OperatorError(`there is no key ${id}; "petstore keys list" shows all keys`);
+    if (key === undefined) throw noSuchKey(id);
     return key;
   }
 
@@ -115,8 +117,7 @@ export class KeyRing {
       if (highest >= maxKeyNumber) {
         throw new OperatorError(`${this.#path} has a key k${highest}, and larger ids cannot be assigned; renumber it`);
       }
-      const id = `k${highest + 1}`;
-      return { id, name, plan, createdAt: now, expiresAt, revokedAt: null, secrets: [storedSecret(secret)] };
+      return newKey(`k${highest + 1}`, name, plan, expiresAt, now, secret);
     });
     return { key, secret };
   }
@@ -128,19 +129,13 @@ export class KeyRing {
     now: number,
     secret = newSecret(),
   ): Promise<{ key: Key; secret: string }> {
-    const key = await this.#edit(id, now, (old) => {
-      const until = now + graceMs;
-      const older = old.secrets
-        .map((one) => ({ ...one, expiresAt: Math.min(one.expiresAt ?? Infinity, until) }))
-        .filter(({ expiresAt }) => expiresAt > now);
-      return { ...old, secrets: [...older, storedSecret(secret)] };
-    });
+    const key = await this.#edit(id, now, (old) => rotated(old, graceMs, now, secret));
     return { key, secret };
   }
 
   /** Revokes a key permanently. An expired key can be revoked too (`-Infinity`), because the clock may be set back. */
   revoke(id: string, now: number): Promise<Key> {
-    return this.#edit(id, -Infinity, (key) => ({ ...key, revokedAt: now, secrets: [] }));
+    return this.#edit(id, -Infinity, (key) => revoked(key, now));
   }
 
   /** Moves a key to another plan. */
@@ -152,9 +147,8 @@ export class KeyRing {
   #edit(id: string, now: number, edit: (key: Key) => Key): Promise<Key> {
     return this.#change(() => {
       const key = this.get(id);
-      if (isActive(key, now)) return edit(key);
-      const state = key.revokedAt === null ? 'has expired' : 'is revoked';
-      throw new OperatorError(`key ${id} ${state}; create a new one with "petstore keys create"`);
+      requireActive(key, now);
+      return edit(key);
     });
   }
 
@@ -190,8 +184,4 @@ export class KeyRing {
     this.#used.set(secret, known);
     return known;
   }
-}
-
-function storedSecret(secret: string): KeySecret {
-  return { sha256: hashSecret(secret), last4: secret.slice(-4), expiresAt: null };
 }
