@@ -5,9 +5,13 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run -s build
+# The driver of PostgreSQL, for --database.
+RUN npm install --prefix /driver --ignore-scripts --no-audit --no-fund \
+  "pg@$(node -p 'require("./package.json").peerDependencies.pg')"
 
 FROM node:24-slim
 COPY --from=build /build/dist /opt/petstore
+COPY --from=build /driver/node_modules /opt/petstore/node_modules
 RUN ln -s /opt/petstore/cli.js /usr/local/bin/petstore && install -d -o 1000 -g 1000 -m 700 /data
 # The data folder is in the volume and not the volume itself, so that `petstore restore` can create it.
 ENV HOST=0.0.0.0 DATA_DIR=/data/store

@@ -1,13 +1,15 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
-import { NoResponseError, runCommand } from '../file-engine/run-command.ts';
-import type { AccountCommandName, Command, PlanRequest, Result } from '../control/commands.ts';
+import { runCommand } from '../file-engine/run-command.ts';
+import { runOnDatabase } from '../postgres-engine/run-command.ts';
+import { readDatabaseUrl } from '../postgres-engine/database-url.ts';
+import { NoResponseError, type AccountCommandName, type Command, type PlanRequest, type Result } from '../control/commands.ts';
 import { askStatus } from '../file-engine/lock/status-client.ts';
 import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { isStdout } from '../file-engine/files/output.ts';
 import {
-  dataFolder, invalidValue, parseDuration, parseTime, usageError, wholeNumber, type parseFlags,
+  invalidValue, parseDuration, parseTime, placeOf, usageError, wholeNumber, type parseFlags,
 } from '../program/flags.ts';
 import { permissionWarning } from '../file-engine/files/permissions.ts';
 import { newSecret } from '../keys/secret.ts';
@@ -26,6 +28,7 @@ import { describeKey, keysTable, usageTable } from './text.ts';
 /** The flags of all commands. */
 export const options = {
   data: { type: 'string' },
+  database: { type: 'string' },
   json: { type: 'boolean' },
   name: { type: 'string' },
   plan: { type: 'string' },
@@ -47,7 +50,7 @@ export type Flags = ReturnType<typeof parseFlags<{ readonly options: typeof opti
 export interface CliCommand {
   /** The names of its arguments. One in brackets is optional, and one with … may be repeated. */
   readonly args: readonly string[];
-  /** The flags that it accepts besides --data and --json. */
+  /** The flags that it accepts besides --data, --database and --json. */
   readonly flags: readonly (keyof Flags)[];
   readonly run: (flags: Flags, ...args: string[]) => Promise<Outcome>;
 }
@@ -79,7 +82,7 @@ export async function outcomeOf(flags: Flags, positionals: readonly string[]): P
   if (name === 'serve') throw usageError('serve must come before its flags');
   if (command === undefined) throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}`);
   for (const flag of Object.keys(flags) as (keyof Flags)[]) {
-    const isAccepted = flag === 'data' || flag === 'json' || command.flags.includes(flag);
+    const isAccepted = ['data', 'database', 'json'].includes(flag) || command.flags.includes(flag);
     if (!isAccepted) throw usageError(`${name} does not accept --${flag}`);
   }
   const required = command.args.filter((arg) => !arg.startsWith('['));
@@ -223,14 +226,22 @@ async function withProgress<T>(label: string, work: (progress: Progress) => Prom
 
 /** Returns the data folder. Warns if other users can write to it. */
 function folderOf(flags: Flags): string {
-  const folder = dataFolder(flags.data, process.env);
+  const place = placeOf(flags, process.env);
+  if ('folder' in place) return withWarning(place.folder);
+  const advice = 'only the commands for keys and usage use a database; pg_dump and pg_restore save and restore it';
+  throw new OperatorError(`this command needs a data folder, not a database (${place.name}); ${advice}`, 2);
+}
+
+function withWarning(folder: string): string {
   const warning = permissionWarning(folder);
   if (warning !== null) log(warning);
   return folder;
 }
 
 function run<Op extends AccountCommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
-  return runCommand(folderOf(flags), command, log);
+  const place = placeOf(flags, process.env);
+  if ('folder' in place) return runCommand(withWarning(place.folder), command, log);
+  return runOnDatabase(readDatabaseUrl(place.name, place.url), command);
 }
 
 /** Makes a secret for a change, which is printed even if it is not known whether the change was made. */

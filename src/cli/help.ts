@@ -36,5 +36,6 @@ Runs the pet store server, and manages its data folder, whether the server runs 
 PLAN is free, pro, business or enterprise.
 
   --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
+  --database URL       PostgreSQL, instead of a data folder, for keys and usage (variable DATABASE_URL)
   --json               print the result as JSON to stdout; errors stay one line on stderr
   --help, --version`;

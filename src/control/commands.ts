@@ -114,6 +114,9 @@ export async function execute(administered: Administered, command: unknown, now:
   throw new OperatorError('the running server is another version and does not support this command; restart it');
 }
 
+/** A command was sent, and there was no response. Whether it made a change is not known. */
+export class NoResponseError extends OperatorError {}
+
 /**
  * Returns the reports of the keys from the index `from` on, without those that are null, and the index of the next page
  * or null. Keys are never removed, so an index stays that of the same key.

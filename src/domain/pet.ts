@@ -70,10 +70,15 @@ export interface StoredPet {
   readonly status: PetStatus;
 }
 
-/** Returns a Pet as one line of JSON, its form in memory, on disk and in responses. `status` is the last member. */
-export function petLine(id: number, pet: NewPet): ByteText {
+/** Returns a Pet as one line of JSON, its form in storage and in responses. `status` is the last member. */
+export function petText(id: number, pet: NewPet): string {
   const name = jsonString(pet.name); // with escapes for lone surrogates, so that they survive UTF-8
-  return bytesOf(`{"id":${decimal(id)},"name":${name},"categoryId":${pet.categoryId},"status":"${pet.status}"}`);
+  return `{"id":${decimal(id)},"name":${name},"categoryId":${pet.categoryId},"status":"${pet.status}"}`;
+}
+
+/** Returns the bytes of `petText`. */
+export function petLine(id: number, pet: NewPet): ByteText {
+  return bytesOf(petText(id, pet));
 }
 
 const petHead = /^\{"id":[1-9]\d{0,14},"name":"/;

@@ -1,4 +1,4 @@
-import { execute, type AccountCommandName, type Command, type Result } from '../control/commands.ts';
+import { execute, NoResponseError, type AccountCommandName, type Command, type Result } from '../control/commands.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { FileEngine } from './file-engine.ts';
 import { ConnectionClosedError, InvalidResponseError } from './lock/channel.ts';
@@ -57,9 +57,3 @@ async function serverResponse(
     throw new NoResponseError(`${server} ${problemOf(error)}; ${advice}`);
   }
 }
-
-/**
- * A command was sent to a server, which has not responded: its disk may hang, or it has ended. Whether it made a change
- * is not known.
- */
-export class NoResponseError extends OperatorError {}

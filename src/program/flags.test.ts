@@ -9,7 +9,7 @@ import { Program } from '../../harness/program.ts';
 import { cliPath, serverPath } from '../../harness/server.ts';
 import { options } from '../cli/commands.ts';
 import { readConfig } from '../serve/config.ts';
-import { parseDuration, parseFlags, parseTime } from './flags.ts';
+import { parseDuration, parseFlags, parseTime, placeOf } from './flags.ts';
 import { anyCharacter } from '../testing/strings.ts';
 
 process.env['TZ'] = 'Pacific/Auckland'; // must have no influence
@@ -100,7 +100,8 @@ const rule = 'a text in UTF-8 without control characters, and without white spac
 function refusedAs(name: string, value: string): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof OperatorError, String(error));
-    assert.deepEqual([error.exitCode, error.message], [2, `${name} must be ${rule}, not ${JSON.stringify(value)}`]);
+    const shown = /database/i.test(name) ? '' : `, not ${JSON.stringify(value)}`; // it can contain a password
+    assert.deepEqual([error.exitCode, error.message], [2, `${name} must be ${rule}${shown}`]);
     return true;
   };
 }
@@ -109,8 +110,8 @@ test('no variable that the server reads may have a control character or white sp
   const read: string[] = [];
   readConfig([], new Proxy({}, { get: (_, name) => void read.push(String(name)) }));
   assert.deepEqual([...new Set(read)].sort(), [
-    'ACCESS_LOG', 'BASE_PATH', 'DATA_DIR', 'DOCS', 'HOST', 'LOG_FORMAT', 'MAX_CONNECTIONS', 'METRICS', 'PORT',
-    'TLS_CERT', 'TLS_KEY', 'TRUST_PROXY',
+    'ACCESS_LOG', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'DOCS', 'HOST', 'LOG_FORMAT', 'MAX_CONNECTIONS', 'METRICS',
+    'PORT', 'TLS_CERT', 'TLS_KEY', 'TRUST_PROXY',
   ]);
   for (const name of read) {
     for (const value of disguises('1on')) {
@@ -132,8 +133,8 @@ test('the same holds for all flags of both programs, and for the arguments of pe
       assert.throws(() => parseFlags({ args, options, allowPositionals: true }), refusedAs(`--${name}`, value));
     }
     for (const flag of [
-      'host', 'port', 'data', 'tls-cert', 'tls-key', 'base-path', 'max-connections', 'trust-proxy', 'log-format',
-      'metrics',
+      'host', 'port', 'data', 'database', 'tls-cert', 'tls-key', 'base-path', 'max-connections', 'trust-proxy',
+      'log-format', 'metrics',
     ]) assert.throws(() => readConfig([`--${flag}=${value}`], {}), refusedAs(`--${flag}`, value));
     for (const args of [['export', value], [value], ['keys', 'revoke', value], ['import', 'a', value]]) {
       assert.throws(() => parseFlags({ args, options, allowPositionals: true }), refusedAs('an argument', value));
@@ -156,4 +157,15 @@ test('a variable with the end of a line of Windows is one line, and no folder is
   const { code, stderr } = await new Program(t, command).ended;
   assert.deepEqual([code, stderr], [2, `petstore: --data must be ${rule}, not "st\ufffdre"\n`]);
   assert.deepEqual(readdirSync(place), []);
+});
+
+test('a flag takes precedence over both variables, and DATABASE_URL over DATA_DIR', () => {
+  const both = { DATABASE_URL: 'postgres://h/variable', DATA_DIR: '/variable' };
+  assert.deepEqual(placeOf({}, both), { name: 'DATABASE_URL', url: 'postgres://h/variable' });
+  assert.deepEqual(placeOf({ data: '/flag' }, both), { folder: '/flag' });
+  assert.deepEqual(placeOf({ database: 'x' }, both), { name: '--database', url: 'x' });
+  assert.deepEqual(placeOf({}, { ...both, DATABASE_URL: '' }), { folder: '/variable' });
+  assert.throws(() => placeOf({ data: 'a', database: 'b' }, {}), { exitCode: 2 });
+  const inData = { exitCode: 2, message: '--data must be a path; --database names a database' };
+  assert.throws(() => placeOf({ data: 'postgres://u:secret@h/d' }, {}), inData);
 });

@@ -9,9 +9,9 @@ export const defaultFolder = 'data/store';
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const maxDurationMs = 100 * 365 * 86_400_000;
 
-/** Returns the error of an invalid command line. */
+/** Returns the error of an invalid command line. If a URL is in the wrong place of it, its password is not shown. */
 export function usageError(what: string): OperatorError {
-  return new OperatorError(`${what}; see --help`, 2);
+  return new OperatorError(`${what.replace(/:\/\/\S*@/g, '://…@')}; see --help`, 2);
 }
 
 /** Returns the error of an invalid value. `name` is the flag or variable that contains it, here and below. */
@@ -32,6 +32,7 @@ const notInSettings = /[\ufeff\ufffd]|^[\u00ad\u200b-\u200f\u2060]|[\u00ad\u200b
 function checkedValue(name: string, value: string): string {
   if (!hasControlCharacters(value) && !notInSettings.test(value) && value.trim() === value) return value;
   const rule = 'a text in UTF-8 without control characters, and without white space or invisible characters at its ends';
+  if (['--database', 'DATABASE_URL'].includes(name)) throw new OperatorError(`${name} must be ${rule}`, 2); // a password
   throw invalidValue(name, value, rule);
 }
 
@@ -59,8 +60,25 @@ export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
 export function dataFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
   const inEnvironment = variable(environment, 'DATA_DIR') || defaultFolder; // checked even if the flag overrides it
   const value = flag ?? inEnvironment;
+  if (/^[a-z]+:\/\//i.test(value)) throw new OperatorError('--data must be a path; --database names a database', 2);
   if (value !== '') return resolve(value);
   throw invalidValue('--data', value, 'a path');
+}
+
+/** Where the data is: in a folder, given by its absolute path, or in the database with a URL. */
+export type Place = { readonly folder: string } | {
+  /** The flag or the variable that contains the URL. */
+  readonly name: string;
+  readonly url: string;
+};
+
+/** Returns where the data is. A flag takes precedence over both variables, and DATABASE_URL over DATA_DIR. */
+export function placeOf(flags: { data?: string; database?: string }, environment: NodeJS.ProcessEnv): Place {
+  const { data, database } = flags;
+  if (data !== undefined && database !== undefined) throw usageError('--data and --database cannot be used together');
+  const [url, folder] = [variable(environment, 'DATABASE_URL'), dataFolder(data, environment)];
+  if (database !== undefined) return { name: '--database', url: database };
+  return data !== undefined || url === '' ? { folder } : { name: 'DATABASE_URL', url };
 }
 
 /** Returns a whole number from `min` to `max`. */

@@ -13,7 +13,7 @@ const defaults: Config = {
   host: '127.0.0.1',
   port: 8080,
   tls: null,
-  folder: resolve('data/store'),
+  place: { folder: resolve('data/store') },
   basePath: '/v1',
   maxConnections: null,
   trustedProxies: 0,
@@ -66,7 +66,7 @@ test('flags take precedence over variables, variables over defaults; an empty va
     host: '::1',
     port: 81,
     tls: { cert: resolve('env.crt'), key: '/env.key' },
-    folder: '/env',
+    place: { folder: '/env' },
     basePath: '/env/v1',
     maxConnections: 7,
     trustedProxies: 2,
@@ -82,7 +82,7 @@ test('flags take precedence over variables, variables over defaults; an empty va
     host: '0.0.0.0',
     port: 0,
     tls: { cert: resolve('flag.crt'), key: '/env.key' },
-    folder: '/flag',
+    place: { folder: '/flag' },
     basePath: '/flag/v1',
     maxConnections: 9,
     trustedProxies: 1,
@@ -162,8 +162,8 @@ test('TLS needs both a certificate and a key', () => {
 });
 
 test('the data folder becomes an absolute path, and must not be empty', () => {
-  assert.equal(read(['--data', 'x/../y']).folder, resolve('y'));
-  assert.equal(read([], { DATA_DIR: 'z' }).folder, resolve('z'));
+  assert.deepEqual(read(['--data', 'x/../y']).place, { folder: resolve('y') });
+  assert.deepEqual(read([], { DATA_DIR: 'z' }).place, { folder: resolve('z') });
   refused(['--data', ''], {}, /^--data must be a path, not ""$/);
   refused(['--data='], { DATA_DIR: '/there' }, /^--data must be a path/);
   assert.equal(dataFolder(undefined, {}), resolve('data/store'));

@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { TlsFiles } from './certificate.ts';
 import { maxSocketPathBytes } from '../files/stale-socket.ts';
-import { dataFolder, defaultFolder, invalidValue, parseFlags, usageError, variable, wholeNumber } from '../program/flags.ts';
+import { defaultFolder, invalidValue, parseFlags, placeOf, usageError, variable, wholeNumber } from '../program/flags.ts';
+import { readDatabaseUrl } from '../postgres-engine/database-url.ts';
 import { socketPathIn } from '../http/listener.ts';
 import type { LogFormat } from '../observe/line.ts';
 
@@ -20,6 +21,8 @@ Runs the pet store server. Flags take precedence over environment variables.
                          unix:PATH, a Unix socket    HOST              127.0.0.1
   --port PORT            port; 0 chooses a free one  PORT              8080
   --data DIR             data folder                 DATA_DIR          ${defaultFolder}
+  --database URL         PostgreSQL instead of a
+                         data folder                 DATABASE_URL      none
   --tls-cert FILE        serve HTTPS with this
                          certificate (PEM)           TLS_CERT          none
   --tls-key FILE         its private key (PEM)       TLS_KEY           none
@@ -46,6 +49,7 @@ const options = {
   host: { type: 'string' },
   port: { type: 'string' },
   data: { type: 'string' },
+  database: { type: 'string' },
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
   'base-path': { type: 'string' },
@@ -68,7 +72,7 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   const flags = parseFlags({ args: [...args], options }).values;
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  type Flag = Exclude<keyof typeof options, 'data' | 'access-log' | 'no-docs' | 'demo' | 'help' | 'version'>;
+  type Flag = Exclude<keyof typeof options, 'data' | 'database' | 'access-log' | 'no-docs' | 'demo' | 'help' | 'version'>;
   const inVariable = (name: string, fallback: string): string => variable(environment, name) || fallback;
   /** The variable is checked even if a flag overrides it. */
   const setting = (flag: Flag, name: string, fallback: string): [name: string, value: string] => {
@@ -81,14 +85,15 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     if (flags.port !== undefined) throw usageError('--port cannot be used with a Unix socket');
     if (tls !== null) throw usageError('TLS cannot be used with a Unix socket');
   }
+  const place = placeOf(flags, environment);
   const [accessLog, docs] = [inVariable('ACCESS_LOG', flags.demo ? 'on' : 'off'), inVariable('DOCS', 'on')];
   return Object.freeze({
     /** A host, or `unix:` and the absolute path of a Unix socket. */
     host,
     /** 0 chooses a free port. Not used for a Unix socket. */
     port: wholeNumber(...setting('port', 'PORT', '8080'), 0, 65_535),
-    /** The absolute path of the data folder. */
-    folder: dataFolder(flags.data, environment),
+    /** The absolute path of the data folder, or the address of the database. */
+    place: 'folder' in place ? place : { database: readDatabaseUrl(place.name, place.url) },
     /** The files of the certificate; null: plain HTTP. */
     tls,
     basePath: basePathOf(...setting('base-path', 'BASE_PATH', '/v1')),

@@ -56,7 +56,7 @@ export async function startDemo(
   // Through a pipe, because other users of the machine can read the arguments of curl.
   const auth = `echo 'Authorization: Bearer ${secret}' |`;
   return `
-The data folder was empty. It now contains sample animals and orders, and one API key (plan business).
+The store was empty. It now contains sample animals and orders, and one API key (plan business).
 The key is shown only once:
 
   ${secret}

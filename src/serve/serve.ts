@@ -7,8 +7,10 @@ import { readSamples, startDemo } from './demo.ts';
 import { handOverSignals } from '../program/early-signals.ts';
 import { counted } from '../domain/counted.ts';
 import { Ending } from './ending.ts';
-import type { Engine } from '../engine.ts';
+import { OperatorError } from '../domain/operator-error.ts';
+import { UnavailableError, type Engine } from '../engine.ts';
 import { FileEngine } from '../file-engine/file-engine.ts';
+import { PostgresEngine } from '../postgres-engine/postgres-engine.ts';
 import { isActive } from '../keys/key.ts';
 import { ServerLog } from '../observe/server-log.ts';
 import { stderrSink } from '../observe/stderr.ts';
@@ -51,7 +53,10 @@ async function serve(config: Config): Promise<void> {
     if (hasChanged) void certificate.reload();
   }
   if (ending.isStopping) return; // nothing has been opened yet
-  const opening = FileEngine.open(config.folder, log);
+  const { place } = config;
+  const opening: Promise<Engine> = 'folder' in place
+    ? FileEngine.open(place.folder, log)
+    : PostgresEngine.open(place.database, { log });
   // Until the server listens, there is nothing to finish. But if the disk hangs, only the deadline can end the process.
   stop = () => opening.then(() => true, () => true);
   const engine = await opening;
@@ -62,23 +67,30 @@ async function serve(config: Config): Promise<void> {
     stop = () => server.stop();
     isListening = true;
     if (!(await server.loaded())) return; // `stop` ends the process
-    const { folder, basePath } = config;
-    const greeting = samples === null ? '' : await startDemo(samples, engine, folder, server.address, basePath);
+    const where = 'folder' in place ? place.folder : place.database.text;
+    const greeting = samples === null ? '' : await startDemo(samples, engine, where, server.address, config.basePath);
     process.stdout.write(`petstore listening on ${server.address}\n${greeting}`);
-    await report(engine, folder, server.address);
+    await report(engine, place, server.address).catch((error: unknown) => {
+      if (!(error instanceof UnavailableError)) throw error; // the engine has logged why
+    });
   } catch (error) {
     if (isListening && ending.isStopping) return; // `stop` ends the process
     await engine.abandon(); // after responding to commands under way
-    throw error;
+    if (!(error instanceof UnavailableError)) throw error;
+    throw new OperatorError(`${error.message} The log says why; start the server again`);
   }
 }
 
-/** Logs what the data folder has. */
-async function report(engine: Engine, folder: string, address: string): Promise<void> {
+/** Logs what the data folder or the database has, if that can be read now. */
+async function report(engine: Engine, place: Config['place'], address: string): Promise<void> {
   const animals = await engine.pets.count();
-  log(`${counted(animals, 'animal')} in ${folder}`, 'info', { animals, folder, address });
-  if ((await engine.keys.list()).some((key) => isActive(key, Date.now()))) return;
+  const keys = await engine.keys.list();
+  const [flag, field, where] = 'folder' in place
+    ? ['--data', 'folder', place.folder] as const
+    : ['--database', 'database', place.database.text] as const;
+  log(`${counted(animals, 'animal')} in ${where}`, 'info', { animals, [field]: where, address });
+  if (keys.some((key) => isActive(key, Date.now()))) return;
   const cli = shellWord(fileURLToPath(new URL('../cli.js', import.meta.url)));
-  const command = `node ${cli} keys create --name me --plan free --data ${shellWord(folder)}`;
+  const command = `node ${cli} keys create --name me --plan free ${flag} ${shellWord(where)}`;
   log(`there is no valid API key; create one: ${command}`, 'warn');
 }

@@ -1,0 +1,235 @@
+/**
+ * One connection to the database, which is opened when it is first used and again after it has broken.
+ *
+ * A connection that fails is closed, and whatever waits for it is refused: whether a statement that was sent has been
+ * executed is not known. While the database is known to be unreachable, statements that need a new connection are
+ * refused at once.
+ */
+import { userInfo } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { UnavailableError } from '../engine.ts';
+import type { DatabaseAddress } from './database-url.ts';
+import type { Client, ClientClass, Row } from './driver.ts';
+import { passwordInFile } from './password-file.ts';
+
+/** How long to wait for a connection, and for the result of a statement. */
+const connectMs = 2_000;
+const statementMs = 3_000;
+/** How long a stop waits for the end of a connection. */
+const endMs = 1_000;
+/** How often to try to connect again. */
+const retryMs = 500;
+const retryAfterSeconds = 5;
+
+/** What all connections to a database share. */
+export interface Database {
+  readonly address: DatabaseAddress;
+  readonly driver: ClientClass;
+  /**
+   * The error of the last attempt to connect; null if it succeeded or there was none. While it is set, a statement that
+   * would need a new connection is refused at once. When one connection succeeds, the others may connect again.
+   */
+  problem: Error | null;
+  /** Called when `problem` has become null, or is not null any more. */
+  readonly onChange: () => void;
+  /** Called when the database refuses a statement, with the SQLSTATE, although the statement is right. */
+  readonly onRefusal: (state: string, error: Error) => void;
+  /** Counted for the metrics. */
+  readonly counts: { statements: number; connections: number };
+}
+
+/**
+ * Each statement of a transaction sees what was committed before it. A transaction does not wait longer than this for a
+ * lock, and the database aborts it if this process stops sending statements. The settings end with the transaction, as
+ * PgBouncer requires.
+ */
+const begin = `begin isolation level read committed; set local lock_timeout = 1500; set local statement_timeout = 2500;
+  set local idle_in_transaction_session_timeout = 5000`;
+/** A crash of the database may lose such a transaction although it was committed. */
+const beginAsyncCommit = `${begin}; set local synchronous_commit = off`;
+
+/** Executes a statement. Rejects with the error of the database. */
+export type Execute = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
+
+/** The statements of a transaction. */
+export type Work<T> = (execute: Execute, commit: () => Promise<unknown>) => Promise<T>;
+
+export class Connection {
+  readonly #database: Database;
+  #client: Client | null = null;
+  #connecting: Promise<Client> | null = null;
+  #retry: NodeJS.Timeout | undefined;
+  /** Settled when the transaction under way has ended. */
+  #transaction: Promise<unknown> | null = null;
+  #isClosed = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Executes a statement. Rejects with an UnavailableError if the connection fails, and otherwise with the error of the
+   * database.
+   */
+  async query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    while (this.#transaction !== null) await this.#transaction;
+    return this.#execute(await this.#ready(), text, values);
+  }
+
+  /**
+   * Executes statements in one transaction, which is committed if `work` resolves. Statements that `work`
+   * issues without awaiting the previous one are pipelined; `commit` may be one of them. Rejects as `query` does, or with the error of `work`.
+   */
+  async transaction<T>(work: Work<T>, isDurable = true): Promise<T> {
+    while (this.#transaction !== null) await this.#transaction;
+    const done = this.#run(work, isDurable ? begin : beginAsyncCommit);
+    const ended = done.then(() => {}, () => {}).then(() => {
+      this.#transaction = null;
+    });
+    this.#transaction = ended;
+    return done;
+  }
+
+  /** Connects, unless that has been done. Rejects with the error of the driver or of the database. */
+  async connect(): Promise<void> {
+    await this.#connect();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    const client = this.#client ?? (await this.#connecting?.catch(() => null)) ?? null;
+    this.#client = null;
+    await Promise.race([client?.end(), delay(endMs, undefined, { ref: false })]);
+  }
+
+  async #run<T>(work: Work<T>, first: string): Promise<T> {
+    const client = await this.#ready();
+    let begun: Promise<unknown> = Promise.resolve();
+    let sent = 0;
+    const execute: Execute = async (text, values = []) => {
+      // The first statement is sent together with the beginning: it changes nothing that its failure would not undo.
+      if (++sent > 2) await begun;
+      return this.#execute(client, text, values);
+    };
+    let isCommitted = false;
+    const commit = (): Promise<unknown> => {
+      isCommitted = true;
+      return execute('commit');
+    };
+    begun = execute(first);
+    begun.catch(() => {});
+    try {
+      const result = await work(execute, commit);
+      await begun;
+      if (!isCommitted) await commit();
+      return result;
+    } catch (error) {
+      await execute('rollback').catch(() => this.#drop(client));
+      throw error;
+    }
+  }
+
+  async #ready(): Promise<Client> {
+    if (this.#client !== null) return this.#client;
+    if (this.#database.problem !== null) throw unavailable();
+    return this.#connect().catch(() => {
+      throw unavailable();
+    });
+  }
+
+  async #execute(client: Client, text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    this.#database.counts.statements++;
+    try {
+      return (await client.query({ text, values, rowMode: 'array' })).rows;
+    } catch (error) {
+      const state = stateOf(error);
+      if (state === null || endsSession(state)) this.#drop(client);
+      if (isOurFault(state)) throw error;
+      if (state !== null && !endsSession(state)) this.#database.onRefusal(state, error as Error);
+      throw unavailable(error);
+    }
+  }
+
+  #connect(): Promise<Client> {
+    if (this.#client !== null) return Promise.resolve(this.#client);
+    this.#connecting ??= this.#open().then((client) => {
+      this.#note(null);
+      return client;
+    }, (error: Error) => {
+      if (!this.#isClosed) this.#note(error);
+      throw error;
+    }).finally(() => {
+      this.#connecting = null;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<Client> {
+    const { address, driver, counts } = this.#database;
+    const { host, port, user, password, database, tls } = address;
+    const client = new driver({
+      host, port, database,
+      user: user ?? (process.env['PGUSER'] || userInfo().username),
+      password: password ?? (process.env['PGPASSWORD'] || passwordInFile),
+      ssl: tls ? { rejectUnauthorized: true } : false,
+      application_name: 'petstore',
+      connectionTimeoutMillis: connectMs,
+      query_timeout: statementMs,
+      keepAlive: true,
+      pipeline: true,
+    });
+    client.on('error', () => this.#drop(client));
+    try {
+      await client.connect();
+    } catch (error) {
+      client.end().catch(() => {}); // the driver leaves the socket open if it has no password
+      throw error;
+    }
+    counts.connections++;
+    if (this.#isClosed) {
+      await client.end();
+      throw new Error('the server is stopping');
+    }
+    return (this.#client = client);
+  }
+
+  /** Closes a connection that has failed. The next statement opens another one. */
+  #drop(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = null;
+    client.end().catch(() => {});
+  }
+
+  #note(problem: Error | null): void {
+    const wasReachable = this.#database.problem === null;
+    this.#database.problem = problem;
+    if (wasReachable !== (problem === null)) this.#database.onChange();
+    clearTimeout(this.#retry);
+    if (problem === null || this.#isClosed) return;
+    this.#retry = setTimeout(() => void this.#connect().catch(() => {}), retryMs).unref();
+  }
+}
+
+/** The error while the database cannot be used. `cause` is the error of the database, if there is one. */
+export function unavailable(cause?: unknown): UnavailableError {
+  const error = new UnavailableError('The storage is not available at the moment.', retryAfterSeconds);
+  error.cause = cause;
+  return error;
+}
+
+/** The SQLSTATE with which the database refused a statement; null if it is another error. */
+function stateOf(error: unknown): string | null {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
+}
+
+/** Whether the database has closed the connection: it is shutting down, or the transaction took too long. */
+function endsSession(state: string): boolean {
+  return /^(?:08|57P0|25P03|25P04)/.test(state);
+}
+
+/** Whether a statement is wrong: its syntax (42601), a type or a name in it, its data (22) or a constraint (23). */
+function isOurFault(state: string | null): boolean {
+  return state !== null && /^(?:22|23|42601|42703|42804|42P02)/.test(state);
+}

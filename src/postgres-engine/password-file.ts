@@ -1,0 +1,45 @@
+/** The file with passwords that other clients of PostgreSQL read too: ~/.pgpass. */
+import { readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { OperatorError } from '../domain/operator-error.ts';
+import { shellWord } from '../program/program.ts';
+
+/** What a password is for. */
+export interface Login {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+}
+
+/**
+ * Returns the password in the first line of the file that matches; undefined if there is none. The driver could read it
+ * too, but warns of its version 9, which will not. Rejects with an OperatorError if other users can read the file.
+ */
+export async function passwordInFile({ host, port, database, user }: Login): Promise<string | undefined> {
+  const path = process.env['PGPASSFILE'] || join(homedir(), '.pgpass');
+  let text: string;
+  try {
+    const { mode } = await stat(path);
+    if ((mode & 0o077) !== 0) {
+      throw new OperatorError(`other users have access to the passwords in ${path}; run: chmod 600 ${shellWord(path)}`);
+    }
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    return undefined; // there is no such file
+  }
+  const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
+  for (const line of text.split(/\r?\n/)) {
+    const fields = fieldsOf(line);
+    if (fields.length === 5 && wanted.every((value, index) => ['*', value].includes(fields[index]!))) return fields[4];
+  }
+  return undefined;
+}
+
+/** The fields of a line, which a colon separates; a backslash stands before a colon or a backslash in a field. */
+function fieldsOf(line: string): readonly string[] {
+  if (line.startsWith('#')) return [];
+  return [...`${line}:`.matchAll(/((?:\\.|[^:\\])*):/g)].map(([, field]) => field!.replace(/\\(.)/g, '$1'));
+}

@@ -1,0 +1,109 @@
+/** Animals and orders in the database. */
+import { bytesOf, type Body } from '../domain/byte-text.ts';
+import { maxPetId, petText, type NewPet, type StoredPet } from '../domain/pet.ts';
+import { UnavailableError, type Page, type PageQuery, type Pets, type Records } from '../engine.ts';
+import type { Connection } from './connection.ts';
+import { Group } from './group.ts';
+
+const maxCreates = 500;
+const headLength = '{"id":0'.length;
+/** How long the result of a test of the database is used. */
+const testMs = 500;
+
+/** An animal to be added, and its line without the id. */
+interface NewAnimal {
+  readonly pet: NewPet;
+  readonly tail: string;
+}
+
+/** A table of records (schema.ts). */
+export class DatabaseRecords implements Records {
+  readonly #connection: Connection;
+  readonly #table: string;
+
+  constructor(connection: Connection, table: 'pets' | 'orders') {
+    this.#connection = connection;
+    this.#table = `petstore.${table}`;
+  }
+
+  async page({ limit, after, status }: PageQuery): Promise<Page> {
+    const values = [limit + 1, after, status].filter((value) => value !== undefined);
+    // With `status = …`, PostgreSQL may read the index of the ids, and skip each row with another status.
+    const filter = status === undefined
+      ? after === undefined ? 'order by id' : 'where id > $2::bigint order by id'
+      : after === undefined
+        ? 'where status >= $2 and status <= $2 order by status, id'
+        : 'where (status, id) > ($3, $2::bigint) and status <= $3 order by status, id';
+    const rows = await this.#read(`select id, line from ${this.#table} ${filter} limit $1`, values);
+    const shown = rows.slice(0, limit);
+    const body = bytesOf(`[${shown.map(([, line]) => line).join(',\n')}]`);
+    return { body, next: rows.length > limit ? (shown.at(-1)![0] as string) : null };
+  }
+
+  async count(): Promise<number> {
+    const [[ordinal] = ['0']] = await this.#read(`select ordinal from ${this.#table} order by id desc limit 1`);
+    return Number(ordinal);
+  }
+
+  async get(id: string): Promise<Body | null> {
+    const [[line] = [null]] = await this.#read(`select line from ${this.#table} where id = $1::bigint`, [id]);
+    return line === null ? null : bytesOf(line as string);
+  }
+
+  #read(text: string, values?: readonly unknown[]) {
+    return this.#connection.query(text, values);
+  }
+}
+
+/** The animals. Creates wait for their lock on a connection of their own, so that they do not delay lists. */
+export class DatabasePets extends DatabaseRecords implements Pets {
+  readonly group: Group<NewAnimal, StoredPet>;
+  /** The test of whether animals can be added that is under way or has just ended. */
+  #test: { readonly result: Promise<boolean>; readonly until: number } | null = null;
+  readonly #writing: Connection;
+  readonly #checkStore: (id: string, version: number) => void;
+
+  /** `checkStore` throws if this is not the store that the server serves. */
+  constructor(reading: Connection, writing: Connection, checkStore: (id: string, version: number) => void) {
+    super(reading, 'pets');
+    this.#writing = writing;
+    this.#checkStore = checkStore;
+    this.group = new Group(maxCreates, (animals) => this.#addAll(animals), ({ tail }) => tail.length);
+  }
+
+  create(pet: NewPet): Promise<StoredPet> {
+    return this.group.add({ pet, tail: petText(0, pet).slice(headLength) });
+  }
+
+  writable(): Promise<boolean> {
+    const now = performance.now();
+    if (this.#test === null || now >= this.#test.until) this.#test = { result: this.#isWritable(), until: now + testMs };
+    return this.#test.result;
+  }
+
+  async #isWritable(): Promise<boolean> {
+    try {
+      const [[id, version, isReadOnly] = []] = await this.#writing.query(`
+        select id, version, current_setting('transaction_read_only') from petstore.store`);
+      this.#checkStore(id as string, version as number);
+      return isReadOnly === 'off';
+    } catch {
+      return false;
+    }
+  }
+
+  async #addAll(animals: readonly NewAnimal[]): Promise<readonly StoredPet[]> {
+    const tails = animals.map(({ tail }) => tail);
+    const statuses = animals.map(({ pet }) => pet.status);
+    const [[first] = []] = await this.#writing.transaction(async (execute, commit) => {
+      const added = execute('select petstore.add_pets($1, $2, $3)', [tails, statuses, maxPetId]);
+      await Promise.all([added, commit()]);
+      return added;
+    });
+    if (first === null) throw new UnavailableError('No id is left for a new animal.');
+    return animals.map(({ pet: { status }, tail }, index) => {
+      const id = Number(first) + index;
+      return { id, line: bytesOf(`{"id":${id}${tail}`), status };
+    });
+  }
+}

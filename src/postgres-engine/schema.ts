@@ -1,0 +1,153 @@
+/**
+ * The tables and functions in the database, in the schema `petstore`.
+ *
+ * - `store` has one row, which says which store this is. Creates lock it, and never change it.
+ * - `pets` and `orders` have the JSON line of each animal and order. `ordinal` is the number of rows up to and including
+ *   this one, so the last row gives their number.
+ * - `keys` has each key as JSON, and `secrets` the hash of each secret.
+ * - `usage` has what a key has used. Only the row with the highest `seq` is valid. An update leaves a dead version of
+ *   its row behind, which cannot be removed as long as another connection has an older MVCC snapshot (a pg_dump, for
+ *   example), and each read of the row has to skip all of them. Therefore a new row replaces it after 200 updates.
+ *
+ * A function reads after it has locked: each of its statements has a snapshot of its own (READ COMMITTED).
+ */
+import { randomUUID } from 'node:crypto';
+import { OperatorError } from '../domain/operator-error.ts';
+import type { Execute } from './connection.ts';
+
+/** The version of the schema. A server refuses a database with any other version. */
+export const schemaVersion = 1;
+/** The number of the advisory lock that is held while the schema is created. */
+const schemaLock = 7_392_016_451;
+
+/**
+ * Forces index scans: a plan made for an empty table could scan a whole table of dead rows. These settings raise the
+ * estimated cost, which would trigger JIT compilation (50 ms), so JIT is off.
+ */
+const byIndex = 'set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off';
+
+const records = (name: string): string => `
+create table petstore.${name} (
+  id bigint primary key,
+  ordinal bigint not null,
+  status text not null,
+  line text not null
+);
+create index on petstore.${name} (status, id);`;
+
+const definition = `
+create schema if not exists petstore;
+create table petstore.store (
+  one boolean primary key default true check (one),
+  id text not null,
+  version integer not null,
+  id_floor bigint not null default 0,
+  has_orders boolean not null default false
+);
+${records('pets')}
+${records('orders')}
+create table petstore.keys (
+  number bigint primary key,
+  record text not null
+);
+create table petstore.secrets (
+  sha256 text primary key,
+  number bigint not null references petstore.keys
+);
+create index on petstore.secrets (number);
+create table petstore.usage (
+  number bigint not null references petstore.keys,
+  seq bigint not null,
+  updates integer not null default 0,
+  state text not null,
+  banned_until bigint,
+  primary key (number, seq)
+) with (fillfactor = 50);
+create index on petstore.usage (banned_until) where banned_until is not null;
+
+-- Locks the keys with these secrets in the order of their numbers, and returns them with their usage. Returns one row
+-- without a key if there is none: each row says which store this is.
+create function petstore.lock_keys(hashes text[]) returns table (
+  sha256 text, number bigint, record text, seq bigint, updates integer, state text, now bigint, store text,
+  version integer
+) language plpgsql ${byIndex} as $$
+#variable_conflict use_column
+declare
+  known text[];
+  numbers bigint[];
+  records text[];
+  time bigint;
+begin
+  select array_agg(l.sha256), array_agg(l.number), array_agg(l.record) into known, numbers, records from (
+    select s.sha256, k.number, k.record
+    from petstore.secrets s join petstore.keys k on k.number = s.number
+    where s.sha256 = any(hashes) order by k.number for no key update of k
+  ) l;
+  time := floor(extract(epoch from clock_timestamp()) * 1000);
+  return query
+    select l.sha256, l.number, l.record, u.seq, u.updates, u.state, time, t.id, t.version
+    from petstore.store t
+    left join unnest(known, numbers, records) as l(sha256, number, record) on true
+    left join lateral (
+      select * from petstore.usage u where u.number = l.number order by u.seq desc limit 1
+    ) u on true
+    where t.one;
+end $$;
+
+-- Stores the usage of keys that are locked. A row with \`fresh\` begins, and replaces the one before.
+create function petstore.save_usage(
+  numbers bigint[], seqs bigint[], fresh boolean[], states text[], bans bigint[]
+) returns void language plpgsql ${byIndex} as $$
+begin
+  update petstore.usage u set state = t.state, banned_until = t.ban, updates = u.updates + 1
+    from unnest(numbers, seqs, fresh, states, bans) as t(number, seq, fresh, state, ban)
+    where not t.fresh and u.number = t.number and u.seq = t.seq;
+  if true = any(fresh) then
+    delete from petstore.usage u
+      using unnest(numbers, seqs, fresh) as t(number, seq, fresh)
+      where t.fresh and u.number = t.number and u.seq = t.seq - 1;
+    insert into petstore.usage (number, seq, state, banned_until)
+      select t.number, t.seq, t.state, t.ban
+      from unnest(numbers, seqs, fresh, states, bans) as t(number, seq, fresh, state, ban)
+      where t.fresh;
+  end if;
+end $$;
+
+-- Adds animals. Returns the id of the first one; the others follow. Null if there are not enough ids.
+create function petstore.add_pets(tails text[], statuses text[], max_id bigint) returns bigint
+language plpgsql ${byIndex} as $$
+declare
+  first bigint;
+  last_id bigint;
+  last_ordinal bigint;
+begin
+  perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off';
+  select id_floor into first from petstore.store where one for no key update;
+  select id, ordinal into last_id, last_ordinal from petstore.pets order by id desc limit 1;
+  first := greatest(first, last_id) + 1;
+  if first + cardinality(tails) - 1 > max_id then return null; end if;
+  insert into petstore.pets (id, ordinal, status, line)
+    select first + n - 1, coalesce(last_ordinal, 0) + n, status, '{"id":' || (first + n - 1) || tail
+    from unnest(tails, statuses) with ordinality as t(tail, status, n);
+  return first;
+end $$;`;
+
+/** Creates the schema in an empty database, or checks its version. Rejects with OperatorError. Returns the store's id. */
+export async function ensureSchema(execute: Execute): Promise<string> {
+  await execute('select pg_advisory_xact_lock($1)', [schemaLock]);
+  const [[encoding, exists, version] = []] = await execute(`
+    select current_setting('server_encoding'), to_regclass('petstore.store') is not null,
+      current_setting('server_version_num')::integer`);
+  if (encoding !== 'UTF8') {
+    throw new OperatorError(`the encoding of the database is ${encoding}; create one with the encoding UTF8`);
+  }
+  if ((version as number) < 150_000) throw new OperatorError('PostgreSQL 15 or later is needed');
+  if (!exists) {
+    await execute(definition);
+    await execute('insert into petstore.store (id, version) values ($1, $2)', [randomUUID(), schemaVersion]);
+  }
+  const [[id, found] = []] = await execute('select id, version from petstore.store');
+  if (found === schemaVersion) return id as string;
+  const problem = `the database has schema version ${String(found)}, but this version of petstore needs ${schemaVersion}`;
+  throw new OperatorError(`${problem}; install the version that the other servers on this database run`);
+}

@@ -1,0 +1,73 @@
+/** The usage of a key as a row of the table `usage` (schema.ts). */
+import { KeyUsage } from '../limits/key-usage.ts';
+import { LimitClock, type Window } from '../limits/windows.ts';
+import type { Execute } from './connection.ts';
+
+/** After this many updates, a new row replaces the row. */
+const maxUpdates = 200;
+
+type WindowState = readonly [start: number, used: number, firstRefusedAt: number | null];
+
+interface State {
+  /** The latest time at which the limits of this key were checked; it never decreases (decisions.md, "The clock"). */
+  readonly time: number;
+  readonly minute: WindowState;
+  readonly day: WindowState;
+  readonly refusals: number;
+  readonly ban: KeyUsage['ban'];
+}
+
+/** The usage of a key whose row is locked. */
+export class LockedUsage {
+  readonly usage = new KeyUsage();
+  /** The time of the limits of this key. */
+  readonly time: number;
+  isChanged = false;
+  readonly #number: string;
+  readonly #seq: number;
+  readonly #updates: number;
+
+  /** `seq`, `updates` and `state` are of the newest row; null if there is none. `now` is the clock of the database. */
+  constructor(number: string, seq: string | null, updates: number | null, state: string | null, now: number) {
+    this.#number = number;
+    this.#seq = Number(seq);
+    this.#updates = updates ?? maxUpdates; // without a row, the first one begins
+    const known = state === null ? null : (JSON.parse(state) as State);
+    const clock = new LimitClock();
+    if (known !== null) {
+      clock.timeAt(known.time);
+      setWindow(this.usage.minute, known.minute);
+      setWindow(this.usage.day, known.day);
+      this.usage.refusals = known.refusals;
+      this.usage.ban = known.ban;
+    }
+    this.time = clock.timeAt(now);
+    this.usage.roll(this.time);
+  }
+
+  /** The values of the row to be stored, in the order of the parameters of `save_usage`. */
+  get row(): readonly [number: string, seq: number, fresh: boolean, state: string, ban: number | null] {
+    const { minute, day, refusals, ban } = this.usage;
+    const state: State = { time: this.time, minute: windowState(minute), day: windowState(day), refusals, ban };
+    const isFresh = this.#updates >= maxUpdates;
+    return [this.#number, isFresh ? this.#seq + 1 : this.#seq, isFresh, JSON.stringify(state), ban?.end ?? null];
+  }
+}
+
+/** Stores the usages that have changed. Rejects with the error of the database. */
+export async function saveUsages(execute: Execute, usages: Iterable<LockedUsage>): Promise<void> {
+  const rows = [...usages].filter(({ isChanged }) => isChanged).map(({ row }) => row);
+  if (rows.length === 0) return;
+  const columns = [0, 1, 2, 3, 4].map((column) => rows.map((row) => row[column]!));
+  await execute('select petstore.save_usage($1, $2, $3, $4, $5)', columns);
+}
+
+function windowState({ start, used, firstRefusedAt }: Window): WindowState {
+  return [start, used, firstRefusedAt];
+}
+
+function setWindow(window: Window, [start, used, firstRefusedAt]: WindowState): void {
+  window.start = start;
+  window.used = used;
+  window.firstRefusedAt = firstRefusedAt;
+}
