@@ -8,8 +8,8 @@
  *    elsewhere, `npm ci --prefix harness/postgres` does it.
  */
 import { randomBytes } from 'node:crypto';
-import { chownSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chownSync, cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { exitOnSignals, temporaryFolder, thisProcess, type Owner } from './owner.ts';
 import { oldestVersion, postgresBinaries } from './postgres-binaries.ts';
@@ -64,13 +64,22 @@ export async function startCluster(owner: Owner): Promise<Cluster | null> {
   for (const each of new Set([owner, thisProcess])) each.after(end);
   if (process.listenerCount('SIGINT') === 0) exitOnSignals();
   const folder = temporaryFolder({ after: (remove) => (removeFolder = remove) });
+  const data = join(folder, 'data');
+  mkdirSync(data, { mode: 0o700 });
   const user = unprivilegedUser();
-  if (user !== undefined) chownSync(folder, user.uid, user.gid);
-  const options = { cwd: folder, ...user };
-  const flags = ['--username=postgres', '--encoding=UTF8', '--locale=C', '--auth=trust', '--no-sync', folder];
-  await outputOf(new Program(thisProcess, [join(binaries, 'initdb'), ...flags], {}, options).ended);
+  let programs = binaries;
+  if (user !== undefined) {
+    for (const each of [folder, data]) chownSync(each, user.uid, user.gid);
+    if (!isPublic(binaries)) {
+      cpSync(dirname(binaries), join(folder, 'programs'), { recursive: true, verbatimSymlinks: true });
+      programs = join(folder, 'programs/bin');
+    }
+  }
+  const options = { cwd: data, ...user };
+  const flags = ['--username=postgres', '--encoding=UTF8', '--locale=C', '--auth=trust', '--no-sync', data];
+  await outputOf(new Program(thisProcess, [join(programs, 'initdb'), ...flags], {}, options).ended);
   for (let attempt = 1; ; attempt++) {
-    cluster = new Cluster(join(binaries, 'postgres'), options);
+    cluster = new Cluster(join(programs, 'postgres'), options);
     try {
       await cluster.start();
       return cluster;
@@ -87,6 +96,11 @@ function unprivilegedUser(): { readonly uid: number; readonly gid: number } | un
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
   if (user === undefined) throw new NotStarted('PostgreSQL cannot run as root, and there is no other user for it');
   return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+/** Whether all users may enter a folder. A checkout may be in the home of root, for example. */
+function isPublic(folder: string): boolean {
+  return (statSync(folder).mode & 1) === 1 && (dirname(folder) === folder || isPublic(dirname(folder)));
 }
 
 /** Creates an empty database on a server, given by the URL of another database, and returns its URL. */
