@@ -3,16 +3,18 @@
  * the clock, decides by the same rules as the file engine (limits/key-usage.ts), and stores the result. Requests of
  * other servers for the same keys wait for the lock, so all servers together admit exactly the plan.
  */
-import type { Accounts, Admission } from '../engine.ts';
+import type { Accounts, Admission, Soon } from '../engine.ts';
 import { isActive, type Key } from '../keys/key.ts';
 import { hashSecret, isSecret } from '../keys/secret.ts';
 import { limitsOf } from '../limits/plans.ts';
-import { unavailable, type Connection } from './connection.ts';
-import { Group } from './group.ts';
+import { stateOf, unavailable, type CheckStore, type Connection } from './connection.ts';
+import { Group, tooSlow } from './group.ts';
 import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** A larger group would hold its locks too long. */
 const maxItems = 500;
+/** The SQLSTATE if a lock was not available in time. */
+const lockNotAvailable = '55P03';
 
 interface Item {
   readonly hash: string;
@@ -28,40 +30,91 @@ interface Found {
 }
 
 export class Admissions implements Accounts {
-  readonly group: Group<Item, Admission | null>;
-  readonly #connection: Connection;
-  readonly #checkStore: (id: string, version: number) => void;
+  readonly #group: Group<Item, Admission | null>;
+  /**
+   * The requests with keys that another transaction has locked for long, for example that of a server that was
+   * suspended. They wait on another connection, so that they do not delay those with other keys.
+   */
+  readonly #lockedGroup: Group<Item, Admission | null>;
+  /** The secrets of these keys. */
+  readonly #locked = new Set<string>();
+  readonly #checkStore: CheckStore;
   readonly #now: (() => number) | null;
 
-  /** `checkStore` throws if this is not the store that the server serves. `now`, for tests, replaces the clock. */
-  constructor(
-    connection: Connection, checkStore: (id: string, version: number) => void, now: (() => number) | null,
-  ) {
-    this.#connection = connection;
+  /** `now`, for tests, replaces the clock. */
+  constructor(connection: Connection, second: Connection, checkStore: CheckStore, now: (() => number) | null) {
     this.#checkStore = checkStore;
     this.#now = now;
-    this.group = new Group(maxItems, (items) => this.#admitAll(items));
+    this.#group = new Group(maxItems, (items) => this.#admitAll(items, connection, (item) => {
+      this.#locked.add(item.hash);
+      return this.#lockedGroup.add(item);
+    }));
+    this.#lockedGroup = new Group(maxItems, async (items) => {
+      const stillLocked = new Set<string>();
+      const admissions = await this.#admitAll(items, second, ({ hash }) => {
+        stillLocked.add(hash);
+        return Promise.reject(tooSlow());
+      });
+      for (const { hash } of items) if (!stillLocked.has(hash)) this.#locked.delete(hash);
+      return admissions;
+    });
   }
 
   admit(secret: string, _now: number, waitedMs: number, counts: boolean): Promise<Admission | null> | null {
     if (!isSecret(secret)) return null;
-    return this.group.add({ hash: hashSecret(secret), counts, arrivedAt: performance.now() - waitedMs });
+    const item = { hash: hashSecret(secret), counts, arrivedAt: performance.now() - waitedMs };
+    return (this.#locked.has(item.hash) ? this.#lockedGroup : this.#group).add(item);
   }
 
-  #admitAll(items: readonly Item[]): Promise<readonly (Admission | null)[]> {
-    return this.#connection.transaction(async (execute, commit) => {
+  /** The number of groups and of their requests, and how many requests wait for their group. */
+  get counts(): { readonly groups: number; readonly items: number; readonly waiting: number } {
+    const [one, other] = [this.#group, this.#lockedGroup];
+    return {
+      groups: one.groups + other.groups, items: one.items + other.items, waiting: one.waiting + other.waiting,
+    };
+  }
+
+  /**
+   * Admits requests. If one of the keys stays locked by another transaction, `whenLocked` makes the results of the
+   * requests with that key.
+   */
+  async #admitAll(
+    items: readonly Item[], connection: Connection, whenLocked: (item: Item) => Promise<Admission | null>,
+  ): Promise<readonly Soon<Admission | null>[]> {
+    const results = await this.#tryAll(items, connection, true).catch((error: unknown) => {
+      const { cause } = error as Error;
+      if (stateOf(cause) !== lockNotAvailable) throw error;
+      return this.#tryAll(items, connection, false);
+    });
+    return results.map((result, index) => {
+      if (result !== 'locked') return result;
+      const admission = whenLocked(items[index]!);
+      admission.catch(() => {}); // the request may have been refused already
+      return admission;
+    });
+  }
+
+  /** Admits requests in one transaction. If `mayWait` is false, keys that are locked are left out. */
+  #tryAll(
+    items: readonly Item[], connection: Connection, mayWait: boolean,
+  ): Promise<readonly (Admission | 'locked' | null)[]> {
+    return connection.transaction(async (execute, commit) => {
       const hashes = [...new Set(items.map(({ hash }) => hash))];
-      const rows = await execute('select * from petstore.lock_keys($1)', [hashes]);
+      const rows = await execute('select * from petstore.lock_keys($1, $2)', [hashes, mayWait]);
       const usages = new Map<string, LockedUsage>();
-      const known = new Map<string, Found>();
+      const known = new Map<string, Found | 'locked'>();
       if (rows.length === 0) throw unavailable(); // the store is being restored
-      for (const [hash, number, record, seq, updates, state, time, store, version] of rows as LockedRow[]) {
-        this.#checkStore(store, version);
+      for (const [hash, number, record, seq, updates, state, time, store, minVersion] of rows as LockedRow[]) {
+        this.#checkStore(store, minVersion);
         if (hash === null) break; // no key has one of these secrets
+        if (number === null) {
+          known.set(hash, 'locked');
+          continue;
+        }
         const now = this.#now?.() ?? Number(time);
         const locked = usages.get(number) ?? new LockedUsage(number, seq, updates, state, now);
         usages.set(number, locked);
-        const key = JSON.parse(record) as Key;
+        const key = JSON.parse(record!) as Key;
         // While the lock was awaited, the key may have been changed: it may not have this secret any more.
         const secret = key.secrets.find(({ sha256 }) => sha256 === hash);
         if (secret === undefined || !isActive(key, now)) continue;
@@ -69,8 +122,8 @@ export class Admissions implements Accounts {
       }
       const monotonic = performance.now();
       const admissions = items.map((item) => {
-        const found = known.get(item.hash);
-        return found === undefined ? null : admitOne(found, item, monotonic);
+        const found = known.get(item.hash) ?? null;
+        return found === null || found === 'locked' ? found : admitOne(found, item, monotonic);
       });
       const saved = saveUsages(execute, usages.values());
       await Promise.all([saved, commit()]);
@@ -80,8 +133,8 @@ export class Admissions implements Accounts {
 }
 
 type LockedRow = readonly [
-  hash: string | null, number: string, record: string, seq: string | null, updates: number | null, state: string | null,
-  time: string, store: string, version: number,
+  hash: string | null, number: string | null, record: string | null, seq: string | null, updates: number | null,
+  state: string | null, time: string, store: string, minVersion: number,
 ];
 
 function admitOne({ key, locked }: Found, { counts, arrivedAt }: Item, monotonic: number): Admission {

@@ -14,12 +14,17 @@ import { passwordInFile } from './password-file.ts';
 
 /** How long to wait for a connection, and for the result of a statement. */
 const connectMs = 2_000;
-const statementMs = 3_000;
+const statementMs = 2_000;
 /** How long a stop waits for the end of a connection. */
 const endMs = 1_000;
 /** How often to try to connect again. */
 const retryMs = 500;
 const retryAfterSeconds = 5;
+
+/** The SQLSTATE of a write to a read-only database. */
+const readOnly = '25006';
+/** After a failover, a connection may lead to a server that cannot write, until its address leads to the new one. */
+const replica = 'it is read-only, for example a replica';
 
 /** What all connections to a database share. */
 export interface Database {
@@ -40,13 +45,18 @@ export interface Database {
 
 /**
  * Each statement of a transaction sees what was committed before it. A transaction does not wait longer than this for a
- * lock, and the database aborts it if this process stops sending statements. The settings end with the transaction, as
- * PgBouncer requires.
+ * lock, and the database aborts it if this process stops sending statements, so that it does not keep its locks for
+ * longer than 5 s. The settings end with the transaction, as PgBouncer requires.
  */
-const begin = `begin isolation level read committed; set local lock_timeout = 1500; set local statement_timeout = 2500;
-  set local idle_in_transaction_session_timeout = 5000`;
+const begin = `begin isolation level read committed; set local lock_timeout = 1000; set local statement_timeout = 1800;
+  set local idle_in_transaction_session_timeout = 3000`;
+/**
+ * PostgreSQL 17 or later: the other timeouts do not end a transaction if the connection breaks after a statement was
+ * executed, and before the message (Sync) with which the driver ends it.
+ */
+const withTransactionTimeout = '; set local transaction_timeout = 4000';
 /** A crash of the database may lose such a transaction although it was committed. */
-const beginAsyncCommit = `${begin}; set local synchronous_commit = off`;
+const withAsyncCommit = '; set local synchronous_commit = off';
 
 /** Executes a statement. Rejects with the error of the database. */
 export type Execute = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
@@ -54,9 +64,17 @@ export type Execute = (text: string, values?: readonly unknown[]) => Promise<rea
 /** The statements of a transaction. */
 export type Work<T> = (execute: Execute, commit: () => Promise<unknown>) => Promise<T>;
 
+/**
+ * Throws an UnavailableError if this is not the store that the server serves, or needs a newer program. `minVersion` is
+ * the oldest version of the schema whose programs can use it.
+ */
+export type CheckStore = (id: string, minVersion: number) => void;
+
 export class Connection {
   readonly #database: Database;
   #client: Client | null = null;
+  /** The beginning of a transaction, for the version of the database. */
+  #begin = begin;
   #connecting: Promise<Client> | null = null;
   #retry: NodeJS.Timeout | undefined;
   /** Settled when the transaction under way has ended. */
@@ -77,12 +95,13 @@ export class Connection {
   }
 
   /**
-   * Executes statements in one transaction, which is committed if `work` resolves. Statements that `work`
-   * issues without awaiting the previous one are pipelined; `commit` may be one of them. Rejects as `query` does, or with the error of `work`.
+   * Executes statements in one transaction, which is committed if `work` resolves. Statements that `work` issues without
+   * awaiting the previous one are pipelined; `commit` may be one of them. Rejects as `query` does, or with the error of
+   * `work`.
    */
   async transaction<T>(work: Work<T>, isDurable = true): Promise<T> {
     while (this.#transaction !== null) await this.#transaction;
-    const done = this.#run(work, isDurable ? begin : beginAsyncCommit);
+    const done = this.#run(work, isDurable);
     const ended = done.then(() => {}, () => {}).then(() => {
       this.#transaction = null;
     });
@@ -103,8 +122,9 @@ export class Connection {
     await Promise.race([client?.end(), delay(endMs, undefined, { ref: false })]);
   }
 
-  async #run<T>(work: Work<T>, first: string): Promise<T> {
+  async #run<T>(work: Work<T>, isDurable: boolean): Promise<T> {
     const client = await this.#ready();
+    const first = isDurable ? this.#begin : `${this.#begin}${withAsyncCommit}`;
     let begun: Promise<unknown> = Promise.resolve();
     let sent = 0;
     const execute: Execute = async (text, values = []) => {
@@ -145,6 +165,11 @@ export class Connection {
     } catch (error) {
       const state = stateOf(error);
       if (state === null || endsSession(state)) this.#drop(client);
+      if (state === readOnly) {
+        this.#drop(client);
+        this.#note(new Error(replica));
+        throw unavailable(error);
+      }
       if (isOurFault(state)) throw error;
       if (state !== null && !endsSession(state)) this.#database.onRefusal(state, error as Error);
       throw unavailable(error);
@@ -182,8 +207,14 @@ export class Connection {
     client.on('error', () => this.#drop(client));
     try {
       await client.connect();
+      const text = `select current_setting('server_version_num')::integer >= 170000,
+        current_setting('transaction_read_only')`;
+      const { rows: [[hasTransactionTimeout, isReadOnly] = []] } =
+        await client.query({ text, values: [], rowMode: 'array' });
+      if (isReadOnly === 'on') throw new Error(replica);
+      this.#begin = hasTransactionTimeout === true ? `${begin}${withTransactionTimeout}` : begin;
     } catch (error) {
-      client.end().catch(() => {}); // the driver leaves the socket open if it has no password
+      client.end().catch(() => {}); // also if `connect` fails: the driver leaves the socket open if it has no password
       throw error;
     }
     counts.connections++;
@@ -219,8 +250,8 @@ export function unavailable(cause?: unknown): UnavailableError {
 }
 
 /** The SQLSTATE with which the database refused a statement; null if it is another error. */
-function stateOf(error: unknown): string | null {
-  const { code } = error as { code?: unknown };
+export function stateOf(error: unknown): string | null {
+  const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
 }
 

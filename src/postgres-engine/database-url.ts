@@ -20,7 +20,7 @@ export interface DatabaseAddress {
 
 const rule = 'a URL like postgres://user@host:5432/name; the password can be in PGPASSWORD or ~/.pgpass';
 
-/** Reads a URL. Throws an OperatorError (exit code 2) that does not show the password. `name` is its flag or variable. */
+/** Reads a URL, which the flag or variable `name` contains. Throws an OperatorError without the password (exit code 2). */
 export function readDatabaseUrl(name: string, value: string): DatabaseAddress {
   const url = URL.canParse(value) ? new URL(value) : null;
   const isPostgres = url !== null && ['postgres:', 'postgresql:'].includes(url.protocol);

@@ -1,9 +1,9 @@
-import { UnavailableError } from '../engine.ts';
+import { UnavailableError, type Soon } from '../engine.ts';
 
 /** More are refused: the database is too slow for them. */
 const maxWaiting = 10_000;
-/** So are those whose group has not begun after this time. */
-const maxWaitMs = 1_500;
+/** An item that has no result after this time is refused, so that a client gets a response within 3 s. */
+const maxMs = 2_500;
 /** A group ends with the item that brings it to this size. */
 const enoughSize = 1024 * 1024;
 
@@ -12,18 +12,21 @@ const enoughSize = 1024 * 1024;
  * share one transaction.
  */
 export class Group<Item, Result> {
-  readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  readonly #run: (items: readonly Item[]) => Promise<readonly Soon<Result>[]>;
   readonly #maxItems: number;
   readonly #sizeOf: (item: Item) => number;
-  #waiting: Waiting<Item, Result>[] = [];
+  #waiting: Pending<Item, Result>[] = [];
+  #running: readonly Pending<Item, Result>[] = [];
   #isRunning = false;
+  #deadline: NodeJS.Timeout | null = null;
   /** The number of groups, and of their items. */
   groups = 0;
   items = 0;
 
   /** `run` returns a result for each item, or rejects for all. `sizeOf` returns the approximate bytes of an item. */
   constructor(
-    maxItems: number, run: (items: readonly Item[]) => Promise<readonly Result[]>, sizeOf = (_item: Item): number => 0,
+    maxItems: number, run: (items: readonly Item[]) => Promise<readonly Soon<Result>[]>,
+    sizeOf = (_item: Item): number => 0,
   ) {
     this.#maxItems = maxItems;
     this.#run = run;
@@ -35,11 +38,15 @@ export class Group<Item, Result> {
     return this.#waiting.length;
   }
 
-  /** Returns the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait. */
+  /**
+   * Returns the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait or there
+   * is no result in time; what the group does with the item then is not known.
+   */
   add(item: Item): Promise<Result> {
     if (this.#waiting.length >= maxWaiting) return Promise.reject(tooSlow());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject, until: performance.now() + maxWaitMs });
+      this.#waiting.push({ item, resolve, reject, until: performance.now() + maxMs });
+      this.#deadline ??= setTimeout(() => this.#refuseLate(), maxMs).unref();
       if (!this.#isRunning) void this.#runAll();
     });
   }
@@ -49,7 +56,7 @@ export class Group<Item, Result> {
     await Promise.resolve(); // requests that have arrived together share the first group
     while (this.#waiting.length > 0) {
       const group = this.#next();
-      if (group.length === 0) continue;
+      this.#running = group;
       this.groups++;
       this.items += group.length;
       try {
@@ -58,30 +65,40 @@ export class Group<Item, Result> {
       } catch (error) {
         for (const { reject } of group) reject(error);
       }
+      this.#running = [];
     }
     this.#isRunning = false;
   }
-  /** Takes the items of the next group. Refuses those that have waited too long. */
-  #next(): Waiting<Item, Result>[] {
-    const now = performance.now();
-    let late = 0;
-    while (late < this.#waiting.length && this.#waiting[late]!.until < now) this.#waiting[late++]!.reject(tooSlow());
-    let end = late;
-    for (let size = 0; end < this.#waiting.length && end - late < this.#maxItems && size < enoughSize; end++) {
+
+  /** Takes the items of the next group. */
+  #next(): readonly Pending<Item, Result>[] {
+    let end = 0;
+    for (let size = 0; end < this.#waiting.length && end < this.#maxItems && size < enoughSize; end++) {
       size += this.#sizeOf(this.#waiting[end]!.item);
     }
-    return this.#waiting.splice(0, end).slice(late);
+    return this.#waiting.splice(0, end);
+  }
+
+  #refuseLate(): void {
+    const now = performance.now();
+    const isLate = ({ until }: Pending<Item, Result>): boolean => until <= now;
+    const pending = [...this.#running, ...this.#waiting];
+    for (const { reject } of pending.filter(isLate)) reject(tooSlow());
+    this.#waiting = this.#waiting.filter((item) => !isLate(item));
+    const next = pending.find((item) => !isLate(item));
+    this.#deadline = next === undefined ? null : setTimeout(() => this.#refuseLate(), next.until - now).unref();
   }
 }
 
-interface Waiting<Item, Result> {
+interface Pending<Item, Result> {
   readonly item: Item;
-  readonly resolve: (result: Result) => void;
+  readonly resolve: (result: Soon<Result>) => void;
   readonly reject: (error: unknown) => void;
-  /** Until when its group must begin, by the monotonic clock. */
+  /** Until when it must have a result, by the monotonic clock. */
   readonly until: number;
 }
 
-function tooSlow(): UnavailableError {
+/** The error if the database takes too long. */
+export function tooSlow(): UnavailableError {
   return new UnavailableError('The storage is too slow at the moment.', 1);
 }

@@ -4,7 +4,7 @@ import { orderLine, type Order } from '../domain/order.ts';
 import { UnavailableError, type Engine, type Figures, type Metric } from '../engine.ts';
 import type { Log } from '../observe/log.ts';
 import { Admissions } from './admissions.ts';
-import { Connection, unavailable, type Database } from './connection.ts';
+import { Connection, unavailable, type CheckStore, type Database } from './connection.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import { loadDriver } from './driver.ts';
 import { DatabaseKeys } from './key-admin.ts';
@@ -22,7 +22,7 @@ export interface PostgresEngineOptions {
 
 /**
  * The storage engine on PostgreSQL (docs/scale.md). Several servers can use one database. Each has four connections:
- * for admissions, for creates, for reads, and for changes of keys.
+ * for admissions, for creates, for reads, and for changes of keys and admissions with keys that are locked for long.
  */
 export class PostgresEngine implements Engine {
   readonly accounts: Admissions;
@@ -64,8 +64,8 @@ export class PostgresEngine implements Engine {
     const [admitting, creating, reading, admin] = [0, 1, 2, 3].map(() => new Connection(this.#database));
     this.#connections = [admitting!, creating!, reading!, admin!];
     this.#admin = admin!;
-    const checkStore = (id: string, version: number): void => this.#checkStore(id, version);
-    this.accounts = new Admissions(admitting!, checkStore, this.#now);
+    const checkStore: CheckStore = (id, minVersion) => this.#checkStore(id, minVersion);
+    this.accounts = new Admissions(admitting!, admin!, checkStore, this.#now);
     this.pets = new DatabasePets(reading!, creating!, checkStore);
     this.orders = new DatabaseRecords(reading!, 'orders');
     this.keys = new DatabaseKeys(admin!, this.#now);
@@ -111,7 +111,7 @@ export class PostgresEngine implements Engine {
     const { statements, connections } = this.#database.counts;
     const metric = (type: Metric['type'], name: string, help: string, value: number): Metric =>
       ({ type, name: `petstore_database_${name}`, help, value });
-    const { group: admissions } = this.accounts;
+    const admissions = this.accounts.counts;
     const { group: creates } = this.pets;
     return {
       ...this.#figures,
@@ -119,7 +119,7 @@ export class PostgresEngine implements Engine {
       metrics: [
         metric('counter', 'statements_total', 'Statements sent to the database.', statements),
         metric('counter', 'connections_total', 'Connections opened to the database.', connections),
-        metric('counter', 'admission_groups_total', 'Transactions that decided whether to admit requests.', admissions.groups),
+        metric('counter', 'admission_groups_total', 'Transactions that decided about requests.', admissions.groups),
         metric('counter', 'admissions_total', 'Requests in these transactions.', admissions.items),
         metric('gauge', 'admissions_waiting', 'Requests that wait for such a transaction.', admissions.waiting),
         metric('counter', 'create_groups_total', 'Transactions that add animals.', creates.groups),
@@ -171,9 +171,8 @@ export class PostgresEngine implements Engine {
     this.#since = Date.now();
   }
 
-  /** Throws an UnavailableError if the store id or the schema version differs from that at the start. */
-  #checkStore(id: string, version: number): void {
-    if (id === this.#store && version === schemaVersion) {
+  #checkStore(id: string, minVersion: number): void {
+    if (id === this.#store && minVersion <= schemaVersion) {
       this.#isReplaced = false;
       return;
     }
@@ -190,7 +189,8 @@ export class PostgresEngine implements Engine {
     if (this.#progress < 100 || now < (this.#refusals.get(state) ?? 0)) return;
     this.#refusals.set(state, now + refusalLogMs);
     const database = this.#address.text;
-    this.#log(`the database ${database} refused a statement: ${error.message} (SQLSTATE ${state})`, 'error', { database });
+    const problem = `the database ${database} refused a statement: ${error.message} (SQLSTATE ${state})`;
+    this.#log(problem, 'error', { database });
   }
 
   #noteReachability(): void {

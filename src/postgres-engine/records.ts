@@ -2,7 +2,7 @@
 import { bytesOf, type Body } from '../domain/byte-text.ts';
 import { maxPetId, petText, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { UnavailableError, type Page, type PageQuery, type Pets, type Records } from '../engine.ts';
-import type { Connection } from './connection.ts';
+import type { CheckStore, Connection } from './connection.ts';
 import { Group } from './group.ts';
 
 const maxCreates = 500;
@@ -61,10 +61,9 @@ export class DatabasePets extends DatabaseRecords implements Pets {
   /** The test of whether animals can be added that is under way or has just ended. */
   #test: { readonly result: Promise<boolean>; readonly until: number } | null = null;
   readonly #writing: Connection;
-  readonly #checkStore: (id: string, version: number) => void;
+  readonly #checkStore: CheckStore;
 
-  /** `checkStore` throws if this is not the store that the server serves. */
-  constructor(reading: Connection, writing: Connection, checkStore: (id: string, version: number) => void) {
+  constructor(reading: Connection, writing: Connection, checkStore: CheckStore) {
     super(reading, 'pets');
     this.#writing = writing;
     this.#checkStore = checkStore;
@@ -83,9 +82,9 @@ export class DatabasePets extends DatabaseRecords implements Pets {
 
   async #isWritable(): Promise<boolean> {
     try {
-      const [[id, version, isReadOnly] = []] = await this.#writing.query(`
-        select id, version, current_setting('transaction_read_only') from petstore.store`);
-      this.#checkStore(id as string, version as number);
+      const [[id, minVersion, isReadOnly] = []] = await this.#writing.query(`
+        select id, min_version, current_setting('transaction_read_only') from petstore.store`);
+      this.#checkStore(id as string, minVersion as number);
       return isReadOnly === 'off';
     } catch {
       return false;

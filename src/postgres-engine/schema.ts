@@ -1,7 +1,8 @@
 /**
  * The tables and functions in the database, in the schema `petstore`.
  *
- * - `store` has one row, which says which store this is. Creates lock it, and never change it.
+ * - `store` has one row, which says which store this is, and which versions of the program can use it. Creates lock it,
+ *   and never change it.
  * - `pets` and `orders` have the JSON line of each animal and order. `ordinal` is the number of rows up to and including
  *   this one, so the last row gives their number.
  * - `keys` has each key as JSON, and `secrets` the hash of each secret.
@@ -11,12 +12,9 @@
  *
  * A function reads after it has locked: each of its statements has a snapshot of its own (READ COMMITTED).
  */
-import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../domain/operator-error.ts';
 import type { Execute } from './connection.ts';
 
-/** The version of the schema. A server refuses a database with any other version. */
-export const schemaVersion = 1;
 /** The number of the advisory lock that is held while the schema is created. */
 const schemaLock = 7_392_016_451;
 
@@ -40,10 +38,12 @@ create schema if not exists petstore;
 create table petstore.store (
   one boolean primary key default true check (one),
   id text not null,
-  version integer not null,
+  version integer not null default 1,
+  min_version integer not null default 1,
   id_floor bigint not null default 0,
   has_orders boolean not null default false
 );
+insert into petstore.store (id) values (gen_random_uuid()::text);
 ${records('pets')}
 ${records('orders')}
 create table petstore.keys (
@@ -65,11 +65,12 @@ create table petstore.usage (
 ) with (fillfactor = 50);
 create index on petstore.usage (banned_until) where banned_until is not null;
 
--- Locks the keys with these secrets in the order of their numbers, and returns them with their usage. Returns one row
--- without a key if there is none: each row says which store this is.
-create function petstore.lock_keys(hashes text[]) returns table (
+-- Locks the keys with these secrets in the order of their numbers, and returns them with their usage. If \`may_wait\`
+-- is false, a key that another transaction has locked is returned without its number. Returns one row without a secret
+-- if there is no key: each row says which store this is.
+create function petstore.lock_keys(hashes text[], may_wait boolean) returns table (
   sha256 text, number bigint, record text, seq bigint, updates integer, state text, now bigint, store text,
-  version integer
+  min_version integer
 ) language plpgsql ${byIndex} as $$
 #variable_conflict use_column
 declare
@@ -78,14 +79,26 @@ declare
   records text[];
   time bigint;
 begin
-  select array_agg(l.sha256), array_agg(l.number), array_agg(l.record) into known, numbers, records from (
-    select s.sha256, k.number, k.record
-    from petstore.secrets s join petstore.keys k on k.number = s.number
-    where s.sha256 = any(hashes) order by k.number for no key update of k
-  ) l;
+  if may_wait then
+    select array_agg(l.sha256), array_agg(l.number), array_agg(l.record) into known, numbers, records from (
+      select s.sha256, k.number, k.record
+      from petstore.secrets s join petstore.keys k on k.number = s.number
+      where s.sha256 = any(hashes) order by k.number for no key update of k
+    ) l;
+  else
+    select array_agg(l.sha256), array_agg(l.number), array_agg(l.record) into known, numbers, records from (
+      select s.sha256, k.number, k.record
+      from petstore.secrets s join petstore.keys k on k.number = s.number
+      where s.sha256 = any(hashes) order by k.number for no key update of k skip locked
+    ) l;
+    known := known || array(
+      select s.sha256 from petstore.secrets s
+      where s.sha256 = any(hashes) and s.sha256 <> all(coalesce(known, '{}'))
+    );
+  end if;
   time := floor(extract(epoch from clock_timestamp()) * 1000);
   return query
-    select l.sha256, l.number, l.record, u.seq, u.updates, u.state, time, t.id, t.version
+    select l.sha256, l.number, l.record, u.seq, u.updates, u.state, time, t.id, t.min_version
     from petstore.store t
     left join unnest(known, numbers, records) as l(sha256, number, record) on true
     left join lateral (
@@ -132,7 +145,19 @@ begin
   return first;
 end $$;`;
 
-/** Creates the schema in an empty database, or checks its version. Rejects with OperatorError. Returns the store's id. */
+/**
+ * The steps from each version of the schema to the next one, the first one in an empty database. While servers of an
+ * older version run, a newer one takes its steps. If the older ones cannot use the result, a step raises
+ * `min_version` to its own version. So it keeps the functions above, or their replacements get other names.
+ */
+const migrations: readonly string[] = [definition];
+/** The version of the schema that this program uses. */
+export const schemaVersion = migrations.length;
+
+/**
+ * Creates the schema in an empty database, or migrates that of an older program. Rejects with OperatorError. Returns the
+ * store's id.
+ */
 export async function ensureSchema(execute: Execute): Promise<string> {
   await execute('select pg_advisory_xact_lock($1)', [schemaLock]);
   const [[encoding, exists, version] = []] = await execute(`
@@ -142,12 +167,16 @@ export async function ensureSchema(execute: Execute): Promise<string> {
     throw new OperatorError(`the encoding of the database is ${encoding}; create one with the encoding UTF8`);
   }
   if ((version as number) < 150_000) throw new OperatorError('PostgreSQL 15 or later is needed');
-  if (!exists) {
-    await execute(definition);
-    await execute('insert into petstore.store (id, version) values ($1, $2)', [randomUUID(), schemaVersion]);
+  const [[before] = []] = exists ? await execute('select version from petstore.store') : [[0]];
+  if (before === undefined) {
+    throw new OperatorError('the schema petstore of the database is incomplete; restore it, or drop it to begin anew');
   }
-  const [[id, found] = []] = await execute('select id, version from petstore.store');
-  if (found === schemaVersion) return id as string;
-  const problem = `the database has schema version ${String(found)}, but this version of petstore needs ${schemaVersion}`;
+  if ((before as number) < schemaVersion) {
+    for (const step of migrations.slice(before as number)) await execute(step);
+    await execute('update petstore.store set version = $1', [schemaVersion]);
+  }
+  const [[id, found, oldest] = []] = await execute('select id, version, min_version from petstore.store');
+  if ((oldest as number) <= schemaVersion) return id as string;
+  const problem = `the database has schema version ${String(found)}, but this version of petstore uses ${schemaVersion}`;
   throw new OperatorError(`${problem}; install the version that the other servers on this database run`);
 }

@@ -152,7 +152,7 @@ test('a database that cannot be used is one line and exit code 1, for the server
   }
   await admin.query('grant create on database good to guarded');
   await outputOf(petstore(t, urlOf(cluster, 'newer'), 'keys', 'list'));
-  await queryOn(urlOf(cluster, 'newer'), 'update petstore.store set version = 2');
+  await queryOn(urlOf(cluster, 'newer'), 'update petstore.store set version = 2, min_version = 2');
   await cluster.stop();
   await cluster.start(); // with the new rules
 
@@ -163,7 +163,7 @@ test('a database that cannot be used is one line and exit code 1, for the server
     [urlOf(cluster, 'good', 'guarded'), /requires a password: set PGPASSWORD/],
     [urlOf(cluster, 'good', 'nobody-knows', password), /refuses this user: .*does not exist/],
     [urlOf(cluster, 'missing'), /there is no database missing/],
-    [urlOf(cluster, 'newer'), /has schema version 2, but this version of petstore needs 1; install /],
+    [urlOf(cluster, 'newer'), /has schema version 2, but this version of petstore uses 1; install /],
   ] as const) {
     const ends = await Promise.all([runServer(t, url).ended, petstore(t, url, 'keys', 'list')]);
     for (const end of ends) assert.match(problemOf(end, 1, password), problem);

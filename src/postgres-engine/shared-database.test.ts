@@ -52,6 +52,17 @@ async function withinOneDay<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Calls `use` until it is not refused as unavailable. */
+async function eventually(use: () => Promise<unknown>): Promise<void> {
+  for (let isBack = false; !isBack;) {
+    isBack = await use().then(() => true, (error: unknown) => {
+      assert.ok(error instanceof UnavailableError, String(error));
+      return false;
+    });
+    await new Promise(setImmediate);
+  }
+}
+
 /** The numbers from 0 to `count` - 1 in an order that differs for each `seed`. */
 function shuffled(count: number, seed: number): number[] {
   const numbers = Array.from({ length: count }, (_, index) => index);
@@ -221,24 +232,57 @@ onDatabase('engines that prepare an empty database at once create one store', as
   for (const engine of engines) assert.equal(typeof (await admit(engine, secret)), 'number'); // it checks the store
 });
 
-onDatabase('a newer version of the schema is refused, at the start and in a running engine', async (t, url) => {
+onDatabase('a newer schema is used if it permits that, and otherwise refused, also by a running engine', async (t, url) => {
   const logged: string[] = [];
   const engine = await engineOn(t, url, (line) => logged.push(line));
   const { secret } = await newKey(engine);
-  await queryOn(url, 'update petstore.store set version = 2');
+  await queryOn(url, 'update petstore.store set version = 3');
+  assert.equal(typeof (await admit(engine, secret)), 'number');
+  assert.equal(typeof (await admit(await engineOn(t, url), secret)), 'number');
+  assert.deepEqual(await queryOn(url, 'select version from petstore.store'), [[3]], 'an older program does not undo it');
+  await queryOn(url, 'update petstore.store set min_version = 2');
   const late = await PostgresEngine.open(readDatabaseUrl('--database', url), { log: assert.fail });
   t.after(() => late.release());
   await assert.rejects(late.prepare(), (error) => {
     assert.ok(error instanceof OperatorError, String(error));
     assert.equal(error.exitCode, 1);
-    assert.match(error.message, /^the database has schema version 2, but this version of petstore needs 1; [^\n]+$/);
+    assert.match(error.message, /^the database has schema version 3, but this version of petstore uses 1; [^\n]+$/);
     return true;
   });
   for (let sent = 0; sent < 2; sent++) await assert.rejects(admit(engine, secret), UnavailableError);
   assert.equal(await engine.pets.writable(), false);
   assert.equal(logged.length, 1, logged.join());
-  await queryOn(url, 'update petstore.store set version = 1');
+  await queryOn(url, 'update petstore.store set min_version = 1');
   assert.equal(typeof (await admit(engine, secret)), 'number');
+});
+
+onDatabase('requests with a key that is locked are refused, and do not delay those with other keys', async (t, url) => {
+  const engine = await engineOn(t, url, () => {}); // it logs that a lock was not available
+  const [one, two, free] = [await newKey(engine), await newKey(engine), await newKey(engine)];
+  const other = await connectTo(t, url);
+  const lock = (number: number) => other.query('select from petstore.keys where number = $1 for update', [number]);
+  await other.query('begin');
+  await lock(1);
+  await lock(2);
+  const settled: string[] = [];
+  const note = async (name: string, { secret }: { secret: string }): Promise<void> => {
+    const outcome = await admit(engine, secret).catch((error: unknown) => {
+      assert.ok(error instanceof UnavailableError, String(error));
+      return 'refused';
+    });
+    settled.push(`${name} ${typeof outcome === 'number' ? 'admitted' : outcome}`);
+  };
+  // The first group waits for the locks. From then on, the other key has no part in that.
+  await Promise.all([note('one', one), note('two', two), note('free', free)]);
+  assert.deepEqual(settled.toSorted(), ['free admitted', 'one refused', 'two refused']);
+  assert.equal(settled[0], 'free admitted');
+  settled.length = 0;
+  const waiting = note('one', one);
+  for (let sent = 0; sent < 20; sent++) await note('free', free);
+  assert.deepEqual(settled, Array<string>(20).fill('free admitted'));
+  await waiting;
+  await other.query('rollback');
+  for (const key of [one, two, one, two, free]) assert.equal(typeof (await admit(engine, key.secret)), 'number');
 });
 
 onDatabase('a running engine admits nothing and is not ready if its store was replaced', async (t, url) => {
@@ -320,22 +364,35 @@ onDatabase('the connections of an engine log once that the database goes, and on
     for (const each of use) await assert.rejects(each, UnavailableError);
     await admin.query(`alter database ${name}_away rename to ${name}`);
     await admin.query(`alter database ${name} allow_connections true`);
-    for (const each of use) {
-      for (;;) {
-        const isBack = await each().then(() => true, (error: unknown) => {
-          assert.ok(error instanceof UnavailableError, String(error));
-          return false;
-        });
-        if (isBack) break;
-        await new Promise(setImmediate);
-      }
-    }
+    for (const each of use) await eventually(each);
     assert.equal(logged.length, 2 * round, logged.join('\n'));
     assert.match(logged[2 * round - 2]!, / cannot be reached: /);
     assert.match(logged[2 * round - 1]!, / can be reached again$/);
     const [[count] = []] = await admin.query(`select count(*) ${sessions}`, [name]);
     assert.ok(Number(count) <= 4, `${String(count)} connections`);
   }
+});
+
+onDatabase('a database that has become read-only refuses requests, and a connection to a writable one is found', async (t, url) => {
+  const logged: string[] = [];
+  const engine = await engineOn(t, url, (line) => logged.push(line));
+  const { secret } = await newKey(engine);
+  const name = new URL(url).pathname.slice(1);
+  const admin = await connectTo(t, (await testDatabase(t))!);
+  const end = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = $1 and application_name = 'petstore'`;
+  // A failover: all connections end, and the next ones lead to a replica.
+  await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+  await admin.query(end, [name]);
+  const use = [() => admit(engine, secret), () => engine.pets.create(petOf('a'))];
+  for (let sent = 0; sent < 3; sent++) for (const each of use) await assert.rejects(each, UnavailableError);
+  assert.equal(await engine.pets.writable(), false);
+  // Then they lead to the server that has become the primary one.
+  await admin.query(`alter database ${name} reset default_transaction_read_only`);
+  for (const each of use) await eventually(each);
+  assert.equal(logged.length, 2, logged.join('\n'));
+  assert.match(logged[0]!, / cannot be reached: it is read-only, for example a replica$/);
+  assert.match(logged[1]!, / can be reached again$/);
 });
 
 onDatabase('an engine that is released while it connects logs nothing', async (t, url) => {
