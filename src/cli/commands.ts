@@ -1,8 +1,8 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
 import { runCommand } from '../file-engine/run-command.ts';
-import { runOnDatabase } from '../postgres-engine/run-command.ts';
-import { readDatabaseUrl } from '../postgres-engine/database-url.ts';
+import { databaseStatus, runOnDatabase } from '../postgres-engine/run-command.ts';
+import { readDatabaseUrl, type DatabaseAddress } from '../postgres-engine/database-url.ts';
 import { NoResponseError, type AccountCommandName, type Command, type PlanRequest, type Result } from '../control/commands.ts';
 import { askStatus } from '../file-engine/lock/status-client.ts';
 import { counted } from '../domain/counted.ts';
@@ -22,7 +22,7 @@ import { Progress } from '../program/progress.ts';
 import { salvage } from '../file-engine/tools/salvage.ts';
 import { verify } from '../file-engine/tools/verify.ts';
 import type { Outcome } from './outcome.ts';
-import { statusLines } from './status-text.ts';
+import { databaseStatusLines, statusLines } from './status-text.ts';
 import { describeKey, keysTable, usageTable } from './text.ts';
 
 /** The flags of all commands. */
@@ -94,7 +94,16 @@ export async function outcomeOf(flags: Flags, positionals: readonly string[]): P
 }
 
 async function showStatus(flags: Flags): Promise<Outcome> {
-  const report = await askStatus(folderOf(flags));
+  const place = locate(flags);
+  if (typeof place !== 'string') {
+    const found = await databaseStatus(place).catch((error: unknown) => {
+      if (!(error instanceof OperatorError)) throw error;
+      return { state: 'unknown', reason: error.message, pid: null } as const;
+    });
+    if (!('database' in found)) return { report: found, problems: [found.reason] };
+    return { report: found, text: databaseStatusLines(found) };
+  }
+  const report = await askStatus(place);
   return 'version' in report ? { report, text: statusLines(report) } : { report, problems: [report.reason] };
 }
 
@@ -224,24 +233,26 @@ async function withProgress<T>(label: string, work: (progress: Progress) => Prom
   }
 }
 
-/** Returns the data folder. Warns if other users can write to it. */
-function folderOf(flags: Flags): string {
+/** Returns where the data is: a data folder or a database. Warns if other users can write to the folder. */
+function locate(flags: Flags): string | DatabaseAddress {
   const place = placeOf(flags, process.env);
-  if ('folder' in place) return withWarning(place.folder);
-  const advice = 'only the commands for keys and usage use a database; pg_dump and pg_restore save and restore it';
-  throw new OperatorError(`this command needs a data folder, not a database (${place.name}); ${advice}`, 2);
+  if (!('folder' in place)) return readDatabaseUrl(place.name, place.url);
+  const warning = permissionWarning(place.folder);
+  if (warning !== null) log(warning);
+  return place.folder;
 }
 
-function withWarning(folder: string): string {
-  const warning = permissionWarning(folder);
-  if (warning !== null) log(warning);
-  return folder;
+/** Returns the data folder, for a command that cannot use a database. */
+function folderOf(flags: Flags): string {
+  const place = locate(flags);
+  if (typeof place === 'string') return place;
+  const advice = 'use pg_dump and pg_restore to save, check and restore a database';
+  throw new OperatorError(`this command needs a data folder, not the database ${place.text}; ${advice}`, 2);
 }
 
 function run<Op extends AccountCommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
-  const place = placeOf(flags, process.env);
-  if ('folder' in place) return runCommand(withWarning(place.folder), command, log);
-  return runOnDatabase(readDatabaseUrl(place.name, place.url), command);
+  const place = locate(flags);
+  return typeof place === 'string' ? runCommand(place, command, log) : runOnDatabase(place, command);
 }
 
 /** Makes a secret for a change, which is printed even if it is not known whether the change was made. */

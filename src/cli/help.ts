@@ -3,11 +3,12 @@ import { defaultFolder } from '../program/flags.ts';
 /** What `petstore --help` prints. */
 export const help = `Usage: petstore COMMAND [options]
 
-Runs the pet store server, and manages its data folder, whether the server runs or not.
+Runs the pet store server, and manages its data folder or database, whether the server runs or not.
 
   serve [options]                      run the server; petstore serve --help lists its options
   status                               show the state of the running server: animals, disk,
-                                         connections, busiest keys; exit code 1 without one
+                                         connections, busiest keys; exit code 1 without one;
+                                         or what a database contains, and its busiest keys
   keys create --name N --plan PLAN     create a key and print its secret to stdout, only once
        [--per-minute N --per-day N]      the limits, required for enterprise
        [--expires WHEN]                  a date, a time (RFC 3339) or a duration like 90d
@@ -36,6 +37,7 @@ Runs the pet store server, and manages its data folder, whether the server runs 
 PLAN is free, pro, business or enterprise.
 
   --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
-  --database URL       PostgreSQL, instead of a data folder, for keys and usage (variable DATABASE_URL)
+  --database URL       PostgreSQL, instead of a data folder (variable DATABASE_URL), for status,
+                         keys and usage
   --json               print the result as JSON to stdout; errors stay one line on stderr
   --help, --version`;

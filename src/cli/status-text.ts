@@ -1,15 +1,16 @@
 import type { Status } from '../file-engine/lock/status-client.ts';
+import type { databaseStatus } from '../postgres-engine/run-command.ts';
 import { counted } from '../domain/counted.ts';
 import { usageTable } from './text.ts';
 
 /** Returns the status of a server as one screen of text. */
 export function statusLines(status: Status): string[] {
-  const { journal, snapshot, connections, requests, droppedLogLines, disk, busiest, banned, bannedKeys } = status;
-  const rows: [name: string, text: string | null][] = [
+  const { journal, snapshot, connections, droppedLogLines, disk } = status;
+  return linesOf([
     ['state', stateText(status)],
     ['process', `${status.pid}, version ${status.version}, started ${status.startedAt}`],
     ['address', status.address ?? 'none yet'],
-    ['animals', `${status.animals}, and ${counted(status.orders, 'order')}`],
+    animalsRow(status),
     ['disk', disk.freeBytes === null ? 'free space unknown' : `${bytesText(disk.freeBytes)} free`],
     ['journal', journal && `${bytesText(journal.bytes)}, ${counted(journal.failures, 'failure')}, last synced ` +
       `${journal.lastSyncAt} in ${journal.lastSyncMs.toFixed(1)} ms`],
@@ -17,12 +18,39 @@ export function statusLines(status: Status): string[] {
       : `${bytesText(snapshot.bytes)}, written ${snapshot.writtenAt}`) + `, ${counted(snapshot.failures, 'failure')}`],
     ['connections', `${connections.open} of ${connections.limit}, ${connections.refused} refused, ` +
       `${connections.dropped} dropped`],
-    ['requests', `${requests.minute} this minute, ${requests.day} this day (admitted, with a key)`],
+    requestsRow(status),
     ['log', droppedLogLines === 0 ? null
       : `${counted(droppedLogLines, 'line is', 'lines are')} missing: its reader is slow, or its disk is full`],
-    ['bans', bannedKeys === 0 ? null : `${bannedKeys} in force`],
-  ];
-  const lines = rows.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)} ${text}`]));
+  ], status);
+}
+
+/** Returns the status of a database as one screen of text. */
+export function databaseStatusLines(status: DatabaseStatus): string[] {
+  const { state, reason, database, keys } = status;
+  return linesOf([
+    ['state', state === 'ready' ? state : `refusing creates: ${reason}`],
+    ['database', database],
+    animalsRow(status),
+    ['keys', `${keys} valid`],
+    requestsRow(status),
+  ], status);
+}
+
+type DatabaseStatus = Awaited<ReturnType<typeof databaseStatus>>;
+type Row = readonly [name: string, text: string | null];
+
+function animalsRow({ animals, orders }: Status | DatabaseStatus): Row {
+  return ['animals', `${animals}, and ${counted(orders, 'order')}`];
+}
+
+function requestsRow({ requests: { minute, day } }: Status | DatabaseStatus): Row {
+  return ['requests', `${minute} this minute, ${day} this day (admitted, with a key)`];
+}
+
+/** Returns these rows, that of the bans, and the table of the busiest and the banned keys. */
+function linesOf(rows: readonly Row[], { busiest, banned, bannedKeys }: Status | DatabaseStatus): string[] {
+  const bans: Row = ['bans', bannedKeys === 0 ? null : `${bannedKeys} in force`];
+  const lines = [...rows, bans].flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)} ${text}`]));
   const named = [...busiest, ...banned.filter(({ id }) => busiest.every((key) => key.id !== id))];
   return named.length === 0 ? lines : [...lines, '', ...usageTable(named)];
 }

@@ -1,5 +1,5 @@
 /** The response of a running server to `petstore status`. All figures exist anyway, so a request costs nothing more. */
-import type { Engine } from '../engine.ts';
+import type { Engine, KeyAdmin } from '../engine.ts';
 import type { Sources } from '../observe/server-figures.ts';
 import { usageReport } from './commands.ts';
 
@@ -27,7 +27,7 @@ export async function statusOf({ sources, engine, ...server }: ServerState, now:
   const stoppingSince = server.stoppingSince();
   if (engine.progress === 100 && stoppingSince === null) await engine.pets.writable();
   const { animals, orders, creates, details } = await engine.figures();
-  const { requests, bannedKeys, busiest, banned } = await engine.keys.activity(namedKeys, now);
+  const activity = await activityOf(engine.keys, now);
   const refusal = creates?.refusal ?? null;
   const [state, since] =
     stoppingSince !== null ? ['stopping', stoppingSince] as const
@@ -49,11 +49,14 @@ export async function statusOf({ sources, engine, ...server }: ServerState, now:
     ...details,
     connections: { open, limit: sources.maxServed, refused, dropped },
     droppedLogLines: sources.droppedLogLines(),
-    requests,
-    bannedKeys,
-    busiest: busiest.map(usageReport),
-    banned: banned.map(usageReport),
+    ...activity,
   };
+}
+
+/** Returns the members of a status that concern the keys. Rejects as `KeyAdmin.activity` does. */
+export async function activityOf(keys: KeyAdmin, now: number) {
+  const { requests, bannedKeys, busiest, banned } = await keys.activity(namedKeys, now);
+  return { requests, bannedKeys, busiest: busiest.map(usageReport), banned: banned.map(usageReport) };
 }
 
 function isoTime(time: number): string {

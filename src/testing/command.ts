@@ -13,10 +13,14 @@ import { newSecret } from '../keys/secret.ts';
 import { parseFlags } from '../program/flags.ts';
 import { logLine } from '../program/program.ts';
 
-/** Runs a command on a data folder. Returns what the program would print, and its exit code. */
-export async function command(folder: string, ...args: readonly string[]): Promise<Ended> {
+/**
+ * Runs a command on a data folder, or on a database given by its URL. Returns what the program would print, and its
+ * exit code.
+ */
+export async function command(place: string, ...args: readonly string[]): Promise<Ended> {
   try {
-    const { values, positionals } = parseFlags({ args: [...args, '--data', folder], options, allowPositionals: true });
+    const all = [...args, place.startsWith('postgres:') ? '--database' : '--data', place];
+    const { values, positionals } = parseFlags({ args: all, options, allowPositionals: true });
     const { stdout, stderr, exitCode } = printed(await outcomeOf(values, positionals), values.json ?? false);
     return { code: exitCode, stdout, stderr };
   } catch (error) {
