@@ -1,6 +1,7 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
 import { runCommand } from '../file-engine/run-command.ts';
+import { readRecords } from '../postgres-engine/exchange.ts';
 import { databaseStatus, runOnDatabase } from '../postgres-engine/run-command.ts';
 import { readDatabaseUrl, type DatabaseAddress } from '../postgres-engine/database-url.ts';
 import { NoResponseError, type AccountCommandName, type Command, type PlanRequest, type Result } from '../control/commands.ts';
@@ -16,7 +17,7 @@ import { newSecret } from '../keys/secret.ts';
 import { planOf } from '../limits/plans.ts';
 import { log } from '../program/program.ts';
 import { backUp, restore } from '../file-engine/tools/backup.ts';
-import { exportRecords } from '../file-engine/tools/export.ts';
+import { exportRecords, writeExport } from '../file-engine/tools/export.ts';
 import { importOrders, importPets } from '../file-engine/tools/import.ts';
 import { Progress } from '../program/progress.ts';
 import { salvage } from '../file-engine/tools/salvage.ts';
@@ -189,12 +190,14 @@ async function salvageFolder(flags: Flags, to: string): Promise<Outcome> {
 async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
   const { format = 'ndjson', force = false } = flags;
   if (format !== 'ndjson' && format !== 'json') throw invalidValue('--format', format, 'ndjson or json');
-  const folder = folderOf(flags);
+  const place = locate(flags);
   const path = file === undefined || isStdout(file) ? null : resolve(file);
   const what = flags.orders ? 'orders' : 'animals';
   if (flags.json && path === null) throw usageError(`export --json needs FILE, because stdout is for the ${what}`);
   const { count, unsynced } = await withProgress('export', (progress) => {
-    return exportRecords({ folder, what, format, path, force, log, progress });
+    const output = { format, path, force } as const;
+    if (typeof place === 'string') return exportRecords({ folder: place, what, ...output, log, progress });
+    return writeExport(output, (add) => readRecords(place, what, add, progress));
   });
   const note = `exported ${counted(count, what.slice(0, -1))}${path === null ? '' : ` to ${path}`}`;
   return { report: { path, what, count, unsynced }, note, unsynced };

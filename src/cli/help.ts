@@ -38,6 +38,6 @@ PLAN is free, pro, business or enterprise.
 
   --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
   --database URL       PostgreSQL, instead of a data folder (variable DATABASE_URL), for status,
-                         keys and usage
+                         keys, usage and export
   --json               print the result as JSON to stdout; errors stay one line on stderr
   --help, --version`;

@@ -72,6 +72,7 @@ export type CheckStore = (id: string, minVersion: number) => void;
 
 export class Connection {
   readonly #database: Database;
+  readonly #maxStatementMs: number;
   #client: Client | null = null;
   /** The beginning of a transaction, for the version of the database. */
   #begin = begin;
@@ -81,8 +82,10 @@ export class Connection {
   #transaction: Promise<unknown> | null = null;
   #isClosed = false;
 
-  constructor(database: Database) {
+  /** `maxStatementMs` is how long to wait for the result of a statement; 0: as long as it takes. */
+  constructor(database: Database, maxStatementMs = statementMs) {
     this.#database = database;
+    this.#maxStatementMs = maxStatementMs;
   }
 
   /**
@@ -101,12 +104,17 @@ export class Connection {
    */
   async transaction<T>(work: Work<T>, isDurable = true): Promise<T> {
     while (this.#transaction !== null) await this.#transaction;
-    const done = this.#run(work, isDurable);
+    const done = this.#run(work, () => (isDurable ? this.#begin : `${this.#begin}${withAsyncCommit}`));
     const ended = done.then(() => {}, () => {}).then(() => {
       this.#transaction = null;
     });
     this.#transaction = ended;
     return done;
+  }
+
+  /** Executes statements in one transaction as `transaction` does, but without limits of time. `mode` is that of `begin`. */
+  longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
+    return this.#run(work, () => `begin ${mode}`);
   }
 
   /** Connects, unless that has been done. Rejects with the error of the driver or of the database. */
@@ -122,9 +130,10 @@ export class Connection {
     await Promise.race([client?.end(), delay(endMs, undefined, { ref: false })]);
   }
 
-  async #run<T>(work: Work<T>, isDurable: boolean): Promise<T> {
+  /** `beginning` is called when the version of the database is known. */
+  async #run<T>(work: Work<T>, beginning: () => string): Promise<T> {
     const client = await this.#ready();
-    const first = isDurable ? this.#begin : `${this.#begin}${withAsyncCommit}`;
+    const first = beginning();
     let begun: Promise<unknown> = Promise.resolve();
     let sent = 0;
     const execute: Execute = async (text, values = []) => {
@@ -200,7 +209,7 @@ export class Connection {
       ssl: tls ? { rejectUnauthorized: true } : false,
       application_name: 'petstore',
       connectionTimeoutMillis: connectMs,
-      query_timeout: statementMs,
+      query_timeout: this.#maxStatementMs,
       keepAlive: true,
       pipeline: true,
     });

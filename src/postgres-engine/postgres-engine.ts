@@ -4,7 +4,7 @@ import { orderLine, type Order } from '../domain/order.ts';
 import { UnavailableError, type Engine, type Figures, type Metric } from '../engine.ts';
 import type { Log } from '../observe/log.ts';
 import { Admissions } from './admissions.ts';
-import { Connection, unavailable, type CheckStore, type Database } from './connection.ts';
+import { Connection, unavailable, type CheckStore, type Database, type Work } from './connection.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import { loadDriver } from './driver.ts';
 import { DatabaseKeys } from './key-admin.ts';
@@ -143,6 +143,16 @@ export class PostgresEngine implements Engine {
         sorted.map(({ id }) => String(id)), sorted.map(({ status }) => status), sorted.map(orderLine),
       ]);
     });
+  }
+
+  /** Executes statements in one transaction, which may take long, on a connection of its own. `mode` is that of `begin`. */
+  async longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
+    const connection = new Connection(this.#database, 0);
+    try {
+      return await connection.longTransaction(mode, work);
+    } finally {
+      await connection.close();
+    }
   }
 
   /** Nothing to do: commands connect to the database directly. */

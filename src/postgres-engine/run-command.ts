@@ -1,6 +1,6 @@
 import { execute, NoResponseError, type AccountCommandName, type Command, type Result } from '../control/commands.ts';
 import { activityOf } from '../control/status.ts';
-import { OperatorError } from '../domain/operator-error.ts';
+import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { UnavailableError } from '../engine.ts';
 import { isActive } from '../keys/key.ts';
 import type { DatabaseAddress } from './database-url.ts';
@@ -57,7 +57,8 @@ export async function withDatabase<T>(
     return await work(engine);
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
-    throw unanswered(`the database ${address.text} did not respond`);
+    const reason = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`;
+    throw unanswered(`the database ${address.text} failed or did not respond${reason}`);
   } finally {
     await engine.release();
   }
