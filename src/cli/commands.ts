@@ -1,7 +1,8 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
 import { runCommand } from '../file-engine/run-command.ts';
-import { readRecords } from '../postgres-engine/exchange.ts';
+import { importOrders as importOrdersTo, importPets as importPetsTo } from '../postgres-engine/import.ts';
+import { readRecords } from '../postgres-engine/export.ts';
 import { databaseStatus, runOnDatabase } from '../postgres-engine/run-command.ts';
 import { readDatabaseUrl, type DatabaseAddress } from '../postgres-engine/database-url.ts';
 import { NoResponseError, type AccountCommandName, type Command, type PlanRequest, type Result } from '../control/commands.ts';
@@ -18,7 +19,8 @@ import { planOf } from '../limits/plans.ts';
 import { log } from '../program/program.ts';
 import { backUp, restore } from '../file-engine/tools/backup.ts';
 import { exportRecords, writeExport } from '../file-engine/tools/export.ts';
-import { importOrders, importPets } from '../file-engine/tools/import.ts';
+import { importOrders, importPets, orderIdWarning, ordersIn, petsIn } from '../file-engine/tools/import.ts';
+import { importError } from '../file-engine/tools/values.ts';
 import { Progress } from '../program/progress.ts';
 import { salvage } from '../file-engine/tools/salvage.ts';
 import { verify } from '../file-engine/tools/verify.ts';
@@ -204,17 +206,23 @@ async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
 }
 
 async function importFiles(flags: Flags, ...files: string[]): Promise<Outcome> {
-  const [what, work] = flags.orders ? ['orders', importOrders] as const : ['animals', importPets] as const;
-  const folder = folderOf(flags);
+  const what = flags.orders ? 'orders' : 'animals';
+  const place = locate(flags);
   const keepIds = flags['keep-ids'] ?? false;
   const paths = files.map((file) => resolve(file));
-  const { count, firstId, lastId, warning, unsynced } = await withProgress('import', (progress) => {
-    return work({ folder, paths, keepIds, now: Date.now, log, progress });
+  const { count, firstId, lastId, warning, unsynced } = await withProgress('import', async (progress) => {
+    const given = { paths, keepIds, progress };
+    if (typeof place === 'string') {
+      const work = flags.orders ? importOrders : importPets;
+      return work({ folder: place, ...given, now: Date.now, log });
+    }
+    if (!flags.orders) return importPetsTo(place, petsIn(given), keepIds, importError);
+    return importOrdersTo(place, (nextId) => ordersIn(given, nextId), importError, orderIdWarning);
   });
   // An id of an order can exceed 2^53, beyond which many readers of JSON round numbers.
   const ids = count === 0 ? { firstId: null, lastId: null } : { firstId: `${firstId}`, lastId: `${lastId}` };
   return {
-    report: { path: folder, what, count, ...ids, warning, unsynced },
+    report: { path: typeof place === 'string' ? place : place.text, what, count, ...ids, warning, unsynced },
     warning,
     note: `imported ${counted(count, what.slice(0, -1))}${idsText(count, firstId, lastId)}`,
     unsynced,

@@ -32,12 +32,12 @@ Runs the pet store server, and manages its data folder or database, whether the 
        [--force]                         replace FILE if it exists
   import FILE… [--orders]              add animals, or orders, from files in either format;
        [--keep-ids]                      all or none; new ids unless --keep-ids is given;
-                                         the server must be stopped
+                                         a server on a data folder must be stopped
 
 PLAN is free, pro, business or enterprise.
 
   --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
   --database URL       PostgreSQL, instead of a data folder (variable DATABASE_URL), for status,
-                         keys, usage and export
+                         keys, usage, export and import
   --json               print the result as JSON to stdout; errors stay one line on stderr
   --help, --version`;

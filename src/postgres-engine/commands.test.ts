@@ -5,14 +5,18 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
 import { noPostgres, testDatabase } from '../../harness/postgres.ts';
+import type { Ended } from '../../harness/program.ts';
+import { OperatorError } from '../domain/operator-error.ts';
 import type { Order } from '../domain/order.ts';
 import type { NewPet } from '../domain/pet.ts';
+import { importError } from '../file-engine/tools/values.ts';
 import { newSecret } from '../keys/secret.ts';
 import { Progress } from '../program/progress.ts';
 import { command } from '../testing/command.ts';
-import { engineOn, queryOn } from '../testing/database.ts';
+import { connectTo, engineOn, queryOn } from '../testing/database.ts';
 import { readDatabaseUrl } from './database-url.ts';
-import { readRecords } from './exchange.ts';
+import { readRecords } from './export.ts';
+import { importPets } from './import.ts';
 
 const hasPostgres = (await testDatabase({ after() {} })) !== null;
 
@@ -144,12 +148,152 @@ onDatabase('an export has what was there when it began', async (t, url) => {
   }
 });
 
+const orderLineOf = (id: bigint, quantity = 1): string =>
+  `{"id":${id},"petId":1,"quantity":${quantity},"status":"placed","complete":false}`;
+const petLineOf = (id: number, name: unknown = 'Rex'): string =>
+  `{"id":${id},"name":${JSON.stringify(name)},"categoryId":1,"status":"sold"}`;
+
+onDatabase('an import into a database does and says what one into a folder does', async (t, url) => {
+  const parent = temporaryFolder(t);
+  const [folder, file, other] = [join(parent, 'store'), join(parent, 'file'), join(parent, 'other')];
+  const both = async (text: string, ...args: readonly string[]): Promise<Ended> => {
+    writeFileSync(file, text);
+    const run = (place: string) => command(place, 'import', file, other, '--json', ...args);
+    const [expected, { code, stdout, stderr }] = [await run(folder), await run(url)];
+    const found = { code, stdout: stdout.replace(/(?<="path": )"postgres:\S+"/, JSON.stringify(folder)), stderr };
+    assert.deepEqual(found, expected);
+    return found;
+  };
+  writeFileSync(other, '');
+  const all = names.map((name, index) => petLineOf(3 * index + 1, name));
+  const wrong = [
+    [`${petLineOf(90)}\n{"name":1,"categoryId":1.5}\n`], [`${petLineOf(90)}\n7`], [`[${petLineOf(90)},\n]`],
+    [`${petLineOf(90)}\n${petLineOf(90)}`, '--keep-ids'], [petLineOf(4), '--keep-ids'], ['{}', '--keep-ids'],
+    [orderLineOf(7n), '--keep-ids', '--orders'], [`${orderLineOf(8n)}\n${orderLineOf(8n)}`, '--keep-ids', '--orders'],
+    [orderLineOf(9n, 0), '--orders'], ['null', '--orders'], [orderLineOf(2n ** 63n), '--orders', '--keep-ids'],
+  ] as const;
+  for (const [text, ...args] of [
+    ['', '--keep-ids'], ['[]'], ['', '--orders'], [all.join('\n'), '--keep-ids'], [`[${all.join(',\n')}]`],
+    [[7n, -(2n ** 63n), 2n ** 62n].map((id) => orderLineOf(id)).join('\n'), '--keep-ids', '--orders'],
+    [orderLineOf(1n), '--orders'],
+  ] as const) assert.equal((await both(text, ...args)).code, 0);
+  for (const [text, ...args] of wrong) assert.equal((await both(text, ...args)).code, 1, text);
+  for (const args of [[], ['--orders']]) {
+    await outputOf(folder, 'export', other, '--force', ...args);
+    assert.equal(await outputInFile(url, parent, ...args), readFileSync(other, 'utf8'));
+  }
+  writeFileSync(other, '');
+  await both(petLineOf(999_999_999_999_998), '--keep-ids');
+  await both(`${petLineOf(1)}\n${petLineOf(1)}`); // all ids have been assigned
+  await both(orderLineOf(2n ** 63n - 1n), '--keep-ids', '--orders');
+  await both(orderLineOf(1n), '--orders');
+  const { animals, orders } = JSON.parse(await outputOf(url, 'status', '--json')) as Record<string, number>;
+  assert.deepEqual([animals, orders], [2 * all.length + 1, 5]);
+});
+
+onDatabase('an import keeps only ids that are larger than all in the database', async (t, url) => {
+  const file = join(temporaryFolder(t), 'file');
+  const engine = await engineOn(t, url);
+  await queryOn(url, 'update petstore.store set id_floor = 8');
+  writeFileSync(file, `\n${petLineOf(8)}\n${petLineOf(12)}`);
+  const { code, stderr } = await command(url, 'import', '--keep-ids', file);
+  assert.equal(code, 1);
+  assert.match(stderr, /file, line 2: the id 8 is not greater than 8, .*could miss the animal; nothing was imported\n/);
+  assert.equal(await engine.pets.count(), 0);
+});
+
+/** How many animals are imported without blocking creates meanwhile. */
+const many = 10_001;
+const manyPets = function* (firstId = 1) {
+  for (let id = firstId; id < firstId + many; id++) yield { id, pet: petOf('imported'), path: 'file', line: id };
+};
+const importMany = (url: string, keepsIds = false, firstId = 1): Promise<unknown> =>
+  importPets(readDatabaseUrl('--database', url), manyPets(firstId), keepsIds, importError);
+
+/**
+ * Imports many animals. `during` is called when ids are reserved for them, and until it has ended, their rows are
+ * blocked by another transaction, which has added a row with their first id.
+ */
+async function importing(
+  t: TestContext, url: string, firstId: number, during: () => Promise<void>, work = importMany(url),
+): Promise<unknown> {
+  const other = await connectTo(t, url);
+  await other.query('begin');
+  await other.query("insert into petstore.pets values ($1, 0, 'sold', '')", [firstId]);
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const settled = work.then(() => true, () => true);
+  while ((await queryOn(url, waiting)).length === 0) {
+    assert.equal(await Promise.race([settled, new Promise((resolve) => setImmediate(resolve, false))]), false);
+  }
+  await during();
+  await other.query('rollback');
+  return work;
+}
+
+async function idsIn(url: string): Promise<number[]> {
+  return (await queryOn(url, 'select id from petstore.pets order by id')).map(([id]) => Number(id));
+}
+
+onDatabase('while many animals are imported, none is visible, and others are created before them', async (t, url) => {
+  const engine = await engineOn(t, url);
+  const first = 100_001;
+  const imported = await importing(t, url, first, async () => {
+    for (let id = 1; id <= 3; id++) assert.equal((await engine.pets.create(petOf('created'))).id, id);
+    assert.equal(await engine.pets.count(), 3);
+    const second = await command(url, 'import', '--orders', '/dev/null');
+    assert.match(second.stderr, /^petstore: another import into \S+ is under way; try again when it has ended\n$/);
+  });
+  const last = first + many - 1;
+  assert.deepEqual(imported, { count: many, firstId: first, lastId: last, warning: null, unsynced: null });
+  assert.equal((await engine.pets.create(petOf('created'))).id, last + 1);
+  assert.equal(await engine.pets.count(), many + 4);
+  const ids = await idsIn(url);
+  assert.deepEqual([ids.length, ids[2], ids[3], ids.at(-1)], [many + 4, 3, first, last + 1]);
+});
+
+onDatabase('an import whose ids creates have passed begins anew, or adds nothing if it keeps ids', async (t, url) => {
+  const engine = await engineOn(t, url);
+  const createAfter = async (id: number): Promise<void> => {
+    await queryOn(url, 'update petstore.store set id_floor = $1', [id - 1]);
+    for (const expected of [id, id + many + 1]) assert.equal((await engine.pets.create(petOf('a'))).id, expected);
+  };
+  await assert.rejects(importing(t, url, 6, () => createAfter(5), importMany(url, true, 6)), {
+    message: 'servers have added animals meanwhile; nothing was imported; ' +
+      'stop the servers, or import without --keep-ids',
+  });
+  assert.deepEqual(await idsIn(url), [5, 6 + many]);
+  const first = 6 + many + 100_000 + 1;
+  const imported = await importing(t, url, first, () => createAfter(first - 1)) as { firstId: number };
+  assert.equal(imported.firstId, first + many + 10_000_000 + 1);
+  const ids = await idsIn(url);
+  assert.deepEqual([ids.length, ids[4]], [many + 4, imported.firstId]);
+  assert.equal(await engine.pets.count(), many + 4);
+});
+
+onDatabase('an import that has failed adds nothing, and the next one and creates may use its ids', async (t, url) => {
+  const engine = await engineOn(t, url);
+  const admin = await connectTo(t, url);
+  await assert.rejects(importing(t, url, 100_001, async () => {
+    await admin.query(`
+      select pg_terminate_backend(pid) from pg_locks join pg_database d on d.oid = database
+      where locktype = 'advisory' and datname = current_database()`);
+  }), OperatorError);
+  for (let id = 1; id <= 3; id++) assert.equal((await engine.pets.create(petOf('a'))).id, id);
+  assert.equal(await engine.pets.count(), 3);
+  const file = join(temporaryFolder(t), 'file');
+  writeFileSync(file, petLineOf(100_005));
+  await outputOf(url, 'import', '--keep-ids', file);
+  assert.equal((await engine.pets.create(petOf('a'))).id, 100_006);
+  assert.deepEqual(await idsIn(url), [1, 2, 3, 100_005, 100_006]);
+  assert.equal(await engine.pets.count(), 5);
+});
+
 test('commands for folders refuse a database, and name pg_dump and pg_restore', async (t) => {
   const url = 'postgres://user:geheim@127.0.0.1:1/shop';
   const path = join(temporaryFolder(t), 'x');
   for (const args of [['backup', path], ['restore', path], ['salvage', path], ['verify']]) {
     const { code, stdout, stderr } = await command(url, ...args);
     assert.deepEqual([code, stdout], [2, '']);
-    assert.match(stderr, /^petstore: [^\n]*postgres:\/\/user@127\.0\.0\.1:1\/shop[^\n]* pg_dump and pg_restore [^\n]+\n$/);
+    assert.match(stderr, /^petstore: .*postgres:\/\/user@127\.0\.0\.1:1\/shop.* pg_dump and pg_restore .+\n$/);
   }
 });

@@ -112,7 +112,7 @@ export class Connection {
     return done;
   }
 
-  /** Executes statements in one transaction as `transaction` does, but without limits of time. `mode` is that of `begin`. */
+  /** Does what `transaction` does, but without limits of time. `mode` is that of `begin`. */
   longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
     return this.#run(work, () => `begin ${mode}`);
   }

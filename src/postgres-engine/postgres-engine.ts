@@ -145,7 +145,7 @@ export class PostgresEngine implements Engine {
     });
   }
 
-  /** Executes statements in one transaction, which may take long, on a connection of its own. `mode` is that of `begin`. */
+  /** Executes a transaction that may take long, on a connection of its own. `mode` is that of `begin`. */
   async longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
     const connection = new Connection(this.#database, 0);
     try {

@@ -14,7 +14,8 @@ export function runOnDatabase<Op extends AccountCommandName>(
   const isChange = command.op !== 'list' && command.op !== 'usage';
   return withDatabase(address, run, (problem) => {
     if (!isChange) return new OperatorError(problem);
-    return new NoResponseError(`${problem}; check with "petstore keys list" or "petstore usage" whether the change was made`);
+    const advice = 'check with "petstore keys list" or "petstore usage" whether the change was made';
+    return new NoResponseError(`${problem}; ${advice}`);
   }) as Promise<Result<Op>>;
 }
 

@@ -2,9 +2,9 @@
  * The tables and functions in the database, in the schema `petstore`.
  *
  * - `store` has one row, which says which store this is, and which versions of the program can use it. Creates lock it,
- *   and never change it.
- * - `pets` and `orders` have the JSON line of each animal and order. `ordinal` is the number of rows up to and including
- *   this one, so the last row gives their number.
+ *   and change it only if they have used all ids before those that an import has reserved (import.ts): `import_first` to
+ *   `import_last`. No visible row has one of these or a larger one.
+ * - `pets` and `orders` have the JSON line of each animal and order. `ordinal` of the last row is the number of rows.
  * - `keys` has each key as JSON, and `secrets` the hash of each secret.
  * - `usage` has what a key has used. Only the row with the highest `seq` is valid. An update leaves a dead version of
  *   its row behind, which cannot be removed as long as another connection has an older MVCC snapshot (a pg_dump, for
@@ -41,7 +41,9 @@ create table petstore.store (
   version integer not null default 1,
   min_version integer not null default 1,
   id_floor bigint not null default 0,
-  has_orders boolean not null default false
+  has_orders boolean not null default false,
+  import_first bigint,
+  import_last bigint
 );
 insert into petstore.store (id) values (gen_random_uuid()::text);
 ${records('pets')}
@@ -131,13 +133,22 @@ create function petstore.add_pets(tails text[], statuses text[], max_id bigint) 
 language plpgsql ${byIndex} as $$
 declare
   first bigint;
+  import_first bigint;
+  import_last bigint;
   last_id bigint;
   last_ordinal bigint;
 begin
   perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off';
-  select id_floor into first from petstore.store where one for no key update;
-  select id, ordinal into last_id, last_ordinal from petstore.pets order by id desc limit 1;
+  select s.id_floor, s.import_first, s.import_last into first, import_first, import_last
+    from petstore.store s where one for no key update;
+  -- Without this condition, the scan would have to skip the rows of an import that are not committed.
+  select id, ordinal into last_id, last_ordinal from petstore.pets
+    where id < coalesce(import_first, 9223372036854775807) order by id desc limit 1;
   first := greatest(first, last_id) + 1;
+  if first + cardinality(tails) > import_first then -- the import will notice that
+    update petstore.store s set id_floor = s.import_last, import_first = null, import_last = null;
+    first := import_last + 1;
+  end if;
   if first + cardinality(tails) - 1 > max_id then return null; end if;
   insert into petstore.pets (id, ordinal, status, line)
     select first + n - 1, coalesce(last_ordinal, 0) + n, status, '{"id":' || (first + n - 1) || tail

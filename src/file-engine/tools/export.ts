@@ -43,7 +43,8 @@ export function exportRecords({ folder, what, log, progress, ...output }: Export
       return;
     }
     const { durable } = new UsageFile(folder, Date.now, log).recorded;
-    await readAnimals(folder, durable, { append: (bytes, _status, start, end) => add(bytes, start, end) }, log, progress);
+    const pets = { append: (bytes: Uint8Array, _: string, start?: number, end?: number) => add(bytes, start, end) };
+    await readAnimals(folder, durable, pets, log, progress);
   });
 }
 

@@ -14,7 +14,7 @@ import { counted } from '../../domain/counted.ts';
 import { int64OfJsonNumber } from '../../domain/int64.ts';
 import { messageOf, OperatorError } from '../../domain/operator-error.ts';
 import { orderLine, readOrder, type Order } from '../../domain/order.ts';
-import { idWarning, maxPetId, petLine, readNewPet, type StoredPet } from '../../domain/pet.ts';
+import { idWarning, maxPetId, petLine, readNewPet, type NewPet } from '../../domain/pet.ts';
 import { onDisk, unsyncedReason } from '../../files/errors.ts';
 import { Spool } from '../files/spool.ts';
 import { storeIdOf } from '../files/store-id.ts';
@@ -29,16 +29,20 @@ import { idOf, orderLines, type PetSink } from './contents.ts';
 import type { Progress } from '../../program/progress.ts';
 import { importError, readValues, type ValueInFile } from './values.ts';
 
-/** What to import. */
-export interface ImportOptions {
-  readonly folder: string;
+/** The files to import. */
+export interface FilesToImport {
   readonly paths: readonly string[];
   /** Whether the ids in the files are kept. Otherwise new ones are assigned. */
   readonly keepIds: boolean;
+  readonly progress: Progress;
+}
+
+/** What to import into a data folder. */
+export interface ImportOptions extends FilesToImport {
+  readonly folder: string;
   /** Returns the time in milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: (line: string) => void;
-  readonly progress: Progress;
 }
 
 /** How many records were imported, and their smallest and largest id. All of them are there. */
@@ -55,9 +59,24 @@ export interface Imported {
 /** The part of the folder's lock that an import needs. */
 type Lock = Pick<FolderLock, 'check'>;
 
-/** A value that becomes a record. */
+/** A value in one of the files. */
 interface Incoming extends ValueInFile {
   readonly path: string;
+}
+
+/** An animal in one of the files. */
+export interface IncomingPet {
+  readonly id: number;
+  readonly pet: NewPet;
+  readonly path: string;
+  readonly line: number;
+}
+
+/** An order in one of the files. */
+export interface IncomingOrder {
+  readonly order: Order;
+  readonly path: string;
+  readonly line: number;
 }
 
 /** The event loop turns after this many values, so that the lock can respond that this process holds it. */
@@ -87,17 +106,17 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
     let firstId = 0;
     let count = 0;
     let largest = 0;
-    const add = (pet: StoredPet): void => {
-      if (count++ === 0) firstId = pet.id;
-      largest = pet.id;
-      spool.append(Buffer.from(pet.line, 'latin1'));
+    const add = ({ id, pet }: IncomingPet): void => {
+      if (count++ === 0) firstId = id;
+      largest = id;
+      spool.append(Buffer.from(petLine(id, pet), 'latin1'));
     };
     let id = 0; // of the last animal that was read
     const table: PetSink = {
       append(bytes, status, start = 0, end = bytes.length) {
         id = idOf(bytes, start);
-        for (; next !== null && next.pet.id < id; next = nextPet(incoming, keepIds, next.pet.id)) add(next.pet);
-        if (next?.pet.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
+        for (; next !== null && next.id < id; next = nextPet(incoming, keepIds, next.id)) add(next);
+        if (next?.id === id) throw importError(next.path, next.line, `there is an animal with the id ${id}`);
         spool.append(bytes, status, start, end);
       },
     };
@@ -109,8 +128,8 @@ export async function addPets(options: ImportOptions, lock: Lock): Promise<Impor
       return { sequence: read, lastId: Math.max(assigned, id) };
     });
     if (!keepIds) next = nextPet(incoming, keepIds, lastId);
-    for (; next !== null; next = nextPet(incoming, keepIds, next.pet.id)) {
-      add(next.pet);
+    for (; next !== null; next = nextPet(incoming, keepIds, next.id)) {
+      add(next);
       if (count % valuesPerTurn === 0) await nextTurn();
     }
     let unsynced = null;
@@ -155,21 +174,12 @@ async function finish(steps: readonly (() => Promise<unknown>)[], log: (line: st
 
 /** Does what `importOrders` does, in a folder whose lock is held. */
 export async function addOrders(options: ImportOptions, lock: Lock): Promise<Imported> {
-  const { folder, keepIds } = options;
+  const { folder } = options;
   const lines = new Map(orderLines(folder).map((line) => [BigInt(/^\{"id":(-?[0-9]+)/.exec(line)![1]!), line]));
-  const taken = new Set(lines.keys());
-  let nextId = [...taken].reduce((largest, id) => (id > largest ? id : largest), 0n) + 1n;
+  const lastId = [...lines.keys()].reduce((largest, id) => (id > largest ? id : largest), 0n);
   const ids: bigint[] = [];
-  for (const { value, path, line } of valuesIn(options)) {
-    let order: Order;
-    try {
-      if (!(value instanceof JsonObject)) throw new Error('the value must be a JSON object: an order');
-      order = readOrder(value, keepIds ? undefined : nextId++);
-    } catch (error) {
-      throw importError(path, line, messageOf(error));
-    }
+  for (const { order, path, line } of ordersIn(options, lastId + 1n)) {
     if (lines.has(order.id)) throw importError(path, line, `there is an order with the id ${order.id}`);
-    if (order.id > maxInt64) throw importError(path, line, 'all ids have been assigned');
     lines.set(order.id, orderLine(order));
     ids.push(order.id);
     if (ids.length % valuesPerTurn === 0) await nextTurn();
@@ -181,10 +191,16 @@ export async function addOrders(options: ImportOptions, lock: Lock): Promise<Imp
     unsynced = await unsyncedReason(writeOrders(folder, storeIdOf(folder), sorted, () => lock.check()));
   }
   const largest = ids.at(-1) ?? 0n;
-  const left = maxInt64 - (largest > nextId ? largest : nextId - 1n);
-  const effect = `ids end at ${maxInt64}, so only ${counted(left, 'order')} can be imported without --keep-ids`;
-  const warning = left >= fewOrderIds ? null : `${effect}; give the orders smaller ids`;
+  const warning = orderIdWarning(largest > lastId ? largest : lastId);
   return { count: ids.length, firstId: ids[0] ?? 0, lastId: largest, warning, unsynced };
+}
+
+/** Returns what the operator should know if few ids are larger than the last one of an order; null otherwise. */
+export function orderIdWarning(lastId: bigint): string | null {
+  const left = maxInt64 - lastId;
+  if (left >= fewOrderIds) return null;
+  const effect = `ids end at ${maxInt64}, so only ${counted(left, 'order')} can be imported without --keep-ids`;
+  return `${effect}; give the orders smaller ids`;
 }
 
 const maxInt64 = 2n ** 63n - 1n;
@@ -202,8 +218,34 @@ function withStoppedFolder<T>({ folder }: ImportOptions, work: (lock: FolderLock
   });
 }
 
+/** Yields the animals in all files, by ascending ids; new ids begin with 1. Throws as `importPets` does. */
+export function* petsIn(files: FilesToImport): Generator<IncomingPet, void, void> {
+  const incoming = valuesIn(files);
+  for (let id = 0; ; ) {
+    const next = nextPet(incoming, files.keepIds, id);
+    if (next === null) return;
+    yield next;
+    id = next.id;
+  }
+}
+
+/** Yields the orders in all files; new ids begin with `nextId`. Throws as `importOrders` does. */
+export function* ordersIn(files: FilesToImport, nextId: bigint): Generator<IncomingOrder, void, void> {
+  for (const { value, path, line } of valuesIn(files)) {
+    let order: Order;
+    try {
+      if (!(value instanceof JsonObject)) throw new Error('the value must be a JSON object: an order');
+      order = readOrder(value, files.keepIds ? undefined : nextId++);
+    } catch (error) {
+      throw importError(path, line, messageOf(error));
+    }
+    if (order.id > maxInt64) throw importError(path, line, 'all ids have been assigned');
+    yield { order, path, line };
+  }
+}
+
 /** Yields the values in all files, one after the other. */
-function* valuesIn({ paths, progress }: ImportOptions): Generator<Incoming, void, void> {
+function* valuesIn({ paths, progress }: FilesToImport): Generator<Incoming, void, void> {
   progress.expect(paths.reduce((sum, path) => sum + onDisk('read', path, () => statSync(path).size), 0));
   for (const path of paths) {
     for (const value of readValues(path)) {
@@ -219,10 +261,10 @@ function* valuesIn({ paths, progress }: ImportOptions): Generator<Incoming, void
  */
 function nextPet(
   incoming: Generator<Incoming, void, void>, keepIds: boolean, previous: number,
-): (Incoming & { pet: StoredPet }) | null {
+): IncomingPet | null {
   const { value: next } = incoming.next();
   if (next === undefined) return null;
-  if (!keepIds) return { ...next, pet: petOf(next, previous + 1) };
+  if (!keepIds) return petOf(next, previous + 1);
   const { value, path, line } = next;
   const given = value instanceof JsonObject ? value.get('id') : undefined;
   const id = given instanceof JsonNumber ? int64OfJsonNumber(given.text) : null;
@@ -231,14 +273,13 @@ function nextPet(
   if (Number(id) <= previous && value instanceof JsonObject) {
     throw importError(path, line, `the id ${id} is not greater than ${previous}, the one before: sort by id`);
   }
-  return { ...next, pet: petOf(next, Number(id)) };
+  return petOf(next, Number(id));
 }
 
-function petOf({ value, path, line }: Incoming, id: number): StoredPet {
+function petOf({ value, path, line }: Incoming, id: number): IncomingPet {
   if (id > maxPetId) throw importError(path, line, `all ids up to ${maxPetId} have been assigned`);
   try {
-    const pet = readNewPet(value, 'the value');
-    return { id, line: petLine(id, pet), status: pet.status };
+    return { id, pet: readNewPet(value, 'the value'), path, line };
   } catch (error) {
     throw importError(path, line, messageOf(error).replace(/\.$/, ''));
   }

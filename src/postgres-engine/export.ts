@@ -30,7 +30,8 @@ export function readRecords(
 async function* pagesOf(execute: Execute, table: 'pets' | 'orders'): AsyncGenerator<readonly string[], void> {
   for (let after: readonly unknown[] = []; ; ) {
     const filter = after.length === 0 ? '' : 'where id > $1::bigint';
-    const rows = await execute(`select id, line from petstore.${table} ${filter} order by id limit ${recordsPerPage}`, after);
+    const page = `from petstore.${table} ${filter} order by id limit ${recordsPerPage}`;
+    const rows = await execute(`select id, line ${page}`, after);
     if (rows.length === 0) return;
     yield rows.map(([, line]) => line as string);
     after = [rows.at(-1)![0]];
