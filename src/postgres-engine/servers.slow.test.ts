@@ -11,6 +11,7 @@ import { cliPath, distFolder, serverPath, type RunningServer } from '../../harne
 import type { UsageReport } from '../control/commands.ts';
 import { newSecret } from '../keys/secret.ts';
 import { connectTo, queryOn } from '../testing/database.ts';
+import { runDemoCommands } from '../testing/demo.ts';
 import { codeOf, type HttpResponse } from '../testing/http-response.ts';
 import { send } from '../testing/service.ts';
 
@@ -127,6 +128,25 @@ test('a change of a key by a command is in force on every server from the next r
   await outputOf(petstore(t, url, 'keys', 'revoke', 'k1'));
   assert.deepEqual(await statuses(rotated), [401, 401]);
   for (const server of servers) assert.equal((await server.stop()).code, 0);
+});
+
+test('a server with --demo fills an empty database, once', async (t) => {
+  const url = await testDatabase(t);
+  if (url === null) return t.skip(noPostgres);
+  const outputs = [];
+  for (let start = 1; start <= 2; start++) {
+    const server = runServer(t, url, '--demo');
+    await server.printed(/animals in /, 'stderr');
+    if (start === 1) await runDemoCommands(t, server.stdout);
+    const { code, stdout } = await server.stop();
+    assert.equal(code, 0);
+    outputs.push(stdout);
+  }
+  assert.match(outputs[1]!, /^petstore listening on \S+\n$/);
+  const { animals, orders, keys } = JSON.parse(await outputOf(petstore(t, url, 'status', '--json'))) as {
+    readonly animals: number; readonly orders: number; readonly keys: number;
+  };
+  assert.deepEqual([animals >= 32, orders, keys], [true, 8, 1]); // one more if curl is installed
 });
 
 /** The URL of another database or user of a cluster. */

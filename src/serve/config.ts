@@ -39,7 +39,7 @@ Runs the pet store server. Flags take precedence over environment variables.
                          variable: on or off         DOCS              on
   --metrics HOST:PORT    address of GET /metrics,
                          for Prometheus              METRICS           none
-  --demo                 fill an empty data folder with sample data and create a key
+  --demo                 fill an empty store with sample data and create a key
   --help, --version
 
 petstore --help, or node dist/cli.js --help, describes the commands for keys and backups.

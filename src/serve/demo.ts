@@ -1,4 +1,4 @@
-/** `--demo` fills an empty data folder with sample data and creates a key. */
+/** `--demo` fills an empty store with sample data and creates a key. */
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../domain/operator-error.ts';
 import { readOrder } from '../domain/order.ts';
