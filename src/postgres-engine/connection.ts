@@ -30,6 +30,8 @@ const replica = 'it is read-only, for example a replica';
 export interface Database {
   readonly address: DatabaseAddress;
   readonly driver: ClientClass;
+  /** Whether connections that can only read are used, as commands need them. A server needs others. */
+  readonly acceptsReplica: boolean;
   /**
    * The error of the last attempt to connect; null if it succeeded or there was none. While it is set, a statement that
    * would need a new connection is refused at once. When one connection succeeds, the others may connect again.
@@ -200,7 +202,7 @@ export class Connection {
   }
 
   async #open(): Promise<Client> {
-    const { address, driver, counts } = this.#database;
+    const { address, driver, acceptsReplica, counts } = this.#database;
     const { host, port, user, password, database, tls } = address;
     const client = new driver({
       host, port, database,
@@ -220,7 +222,7 @@ export class Connection {
         current_setting('transaction_read_only')`;
       const { rows: [[hasTransactionTimeout, isReadOnly] = []] } =
         await client.query({ text, values: [], rowMode: 'array' });
-      if (isReadOnly === 'on') throw new Error(replica);
+      if (isReadOnly === 'on' && !acceptsReplica) throw new Error(replica);
       this.#begin = hasTransactionTimeout === true ? `${begin}${withTransactionTimeout}` : begin;
     } catch (error) {
       client.end().catch(() => {}); // also if `connect` fails: the driver leaves the socket open if it has no password

@@ -16,6 +16,8 @@ const refusalLogMs = 60_000;
 
 export interface PostgresEngineOptions {
   readonly log: Log;
+  /** Whether a database that can only be read is accepted, for example a replica. */
+  readonly acceptsReplica?: boolean;
   /** For tests: replaces the clock of the database. */
   readonly now?: () => number;
 }
@@ -54,13 +56,15 @@ export class PostgresEngine implements Engine {
     return new PostgresEngine(address, await loadDriver(), options);
   }
 
-  private constructor(address: DatabaseAddress, driver: Database['driver'], { log, now }: PostgresEngineOptions) {
+  private constructor(address: DatabaseAddress, driver: Database['driver'], options: PostgresEngineOptions) {
+    const { log, acceptsReplica = false, now } = options;
     this.#address = address;
     this.#log = log;
     this.#now = now ?? null;
     const onChange = (): void => this.#noteReachability();
     const onRefusal = (state: string, error: Error): void => this.#noteRefusal(state, error);
-    this.#database = { address, driver, problem: null, onChange, onRefusal, counts: { statements: 0, connections: 0 } };
+    const counts = { statements: 0, connections: 0 };
+    this.#database = { address, driver, acceptsReplica, problem: null, onChange, onRefusal, counts };
     const [admitting, creating, reading, admin] = [0, 1, 2, 3].map(() => new Connection(this.#database));
     this.#connections = [admitting!, creating!, reading!, admin!];
     this.#admin = admin!;

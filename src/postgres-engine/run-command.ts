@@ -47,7 +47,7 @@ export async function withDatabase<T>(
   work: (engine: PostgresEngine) => Promise<T>,
   unanswered = (problem: string): OperatorError => new OperatorError(problem),
 ): Promise<T> {
-  const engine = await PostgresEngine.open(address, { log: () => {} });
+  const engine = await PostgresEngine.open(address, { log: () => {}, acceptsReplica: true });
   try {
     await engine.prepare();
     if (engine.progress < 100) {
