@@ -217,10 +217,10 @@ onDatabase('while an old snapshot is held, a key has one visible row of usage, w
   const rows = 'select seq, updates from petstore.usage';
   await reader.query('begin isolation level repeatable read');
   const before = await reader.query(rows);
-  for (let sent = 0; sent < 1_000; sent++) assert.equal(typeof (await admit(engine, secret)), 'number');
+  for (let sent = 0; sent < 410; sent++) assert.equal(typeof (await admit(engine, secret)), 'number');
   const [[seq, updates] = [], ...more] = await queryOn(url, rows);
   assert.deepEqual(more, []);
-  assert.ok(Number(seq) - Number(before[0]![0]) >= 4, `seq is ${String(seq)}`);
+  assert.ok(Number(seq) - Number(before[0]![0]) >= 2, `seq is ${String(seq)}`);
   assert.ok((updates as number) <= 200, `${String(updates)} updates`);
   assert.deepEqual(await reader.query(rows), before, 'the snapshot was held');
 });
