@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import test from 'node:test';
+import { UnavailableError } from '../engine.ts';
+import { FileAccounts } from '../file-engine/accounts/file-accounts.ts';
 import { refusal, type ErrorCode } from '../http/api-error.ts';
 import { Listener } from '../http/listener.ts';
 import { readJson } from '../json/read.ts';
@@ -62,6 +64,19 @@ test('describes the responses to messages that reach no operation', async (t) =>
   const url = await listen(100);
   for (const [status, message] of messages) await exchange(url, message, status);
   await exchange(await listen(0), '', 503);
+});
+
+test('describes the response of each operation if the storage cannot be used', async (t) => {
+  const { call, pets } = await openService(t);
+  const fail = (): never => {
+    throw new UnavailableError('The storage is not available at the moment.', 5);
+  };
+  const paths = ['/v1/pets', '/v1/pets/1', '/v1/store/orders'];
+  for (const method of ['get', 'page'] as const) t.mock.method(pets, method, fail);
+  for (const path of paths.slice(0, 2)) assert.equal((await call('GET', path)).status, 503);
+  t.mock.method(FileAccounts.prototype, 'admit', fail);
+  for (const path of paths) assert.equal((await call('GET', path)).status, 503);
+  assert.equal((await call('POST', '/v1/pets', { body: '{"name":"x","categoryId":1}' })).status, 503);
 });
 
 test('lists the plans with their limits, and every error code with its status', () => {
