@@ -1,4 +1,5 @@
 /** The process of a PostgreSQL server, whose data folder others make and remove. */
+import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ export interface ClusterOptions {
   readonly gid?: number;
 }
 
-/** A server that a test may stop, kill or pause. */
+/** A server that a test may stop, kill, pause or suspend. */
 export class Cluster {
   /** Below the range from which Linux takes free ports, so that nobody takes it while the server is stopped. */
   readonly port = randomInt(20_000, 32_000);
@@ -20,6 +21,8 @@ export class Cluster {
   readonly #options: ClusterOptions;
   readonly #command: readonly string[];
   #server: Program | undefined;
+  /** The processes besides the first one that are suspended. */
+  #suspended: number[] = [];
 
   /**
    * @param postgres the path of the program
@@ -57,7 +60,18 @@ export class Cluster {
     this.#server?.child.kill('SIGSTOP');
   }
 
+  /** Suspends all processes of the server: connections stay open, and nothing responds. */
+  suspend(): void {
+    this.pause(); // first, so that no further process begins
+    const rows = execFileSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' }).trim().split('\n');
+    const pairs = rows.map((row) => row.trim().split(/\s+/) as [parent: string, pid: string]);
+    const others = pairs.filter(([parent]) => Number(parent) === this.#server?.child.pid).map(([, pid]) => Number(pid));
+    this.#suspended = others.filter((pid) => signalled(pid, 'SIGSTOP'));
+  }
+
+  /** Ends `pause` and `suspend`. */
   resume(): void {
+    for (const pid of this.#suspended.splice(0)) signalled(pid, 'SIGCONT');
     this.#server?.child.kill('SIGCONT');
   }
 
@@ -72,10 +86,20 @@ export class Cluster {
   end(): void {
     const child = this.#server?.child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    for (const signal of ['SIGQUIT', 'SIGCONT'] as const) child.kill(signal);
+    child.kill('SIGQUIT');
+    this.resume();
     const lock = join(this.#options.cwd, 'postmaster.pid'); // which the server removes last
     const deadline = performance.now() + 10_000;
     const pause = new Int32Array(new SharedArrayBuffer(4));
     while (existsSync(lock) && performance.now() < deadline) Atomics.wait(pause, 0, 0, 5);
+  }
+}
+
+/** Sends a signal. Returns false if the process has ended. */
+function signalled(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
   }
 }

@@ -54,6 +54,21 @@ test('a killed server starts again on its port, with what was committed', async 
   assert.deepEqual(await query(url, tables), ['pets']);
 });
 
+test('a suspended server keeps its connections, and does what it has received when it is resumed', async (t) => {
+  const [cluster, other] = [await startCluster(t), await testDatabase(t)];
+  if (cluster === null || other === null) return t.skip(noPostgres);
+  const client = new Client({ connectionString: cluster.url });
+  await client.connect();
+  t.after(() => client.end());
+  cluster.suspend();
+  let hasResponded = false;
+  const response = client.query('select 1').then(() => (hasResponded = true));
+  for (let number = 0; number < 10; number++) await query(other, 'select 1'); // this server would have responded
+  assert.equal(hasResponded, false);
+  cluster.resume();
+  await response;
+});
+
 /** A process that creates a database on the server that its tests would share, prints its URL, and goes on. */
 const user = `
   import { thisProcess } from ${JSON.stringify(new URL('owner.ts', import.meta.url).href)};

@@ -23,6 +23,7 @@ export interface RunningServer extends Program {
 /**
  * Starts the server on a data folder and, unless the flags or the variables say otherwise, on a free port of 127.0.0.1.
  *
+ * @param place the data folder, or the URL of a database
  * @param flags further flags of the server
  * @param command another command that runs a server, for example one with flags of Node
  * @param env environment variables; without them the log is text, and the port is a free one
@@ -30,12 +31,12 @@ export interface RunningServer extends Program {
  */
 export function runServer(
   owner: Owner,
-  folder: string,
+  place: string,
   flags: readonly string[] = [],
   command: readonly string[] = [process.execPath, built(serverPath)],
   env: NodeJS.ProcessEnv = {},
 ): Program {
-  return new Program(owner, [...command, '--data', folder, ...flags], { PORT: '0', LOG_FORMAT: 'text', ...env });
+  return new Program(owner, [...command, ...placed(place), ...flags], { PORT: '0', LOG_FORMAT: 'text', ...env });
 }
 
 /**
@@ -50,23 +51,28 @@ export async function startServer(...args: Parameters<typeof runServer>): Promis
 }
 
 /**
- * Runs the operator's command on a data folder to its end.
+ * Runs the operator's command on a data folder or a database to its end.
  *
  * @throws NotStarted if it is not built
  */
-export function petstore(owner: Owner, folder: string, ...args: readonly string[]): Promise<Ended> {
-  return new Program(owner, [process.execPath, built(cliPath), ...args, '--data', folder]).ended;
+export function petstore(owner: Owner, place: string, ...args: readonly string[]): Promise<Ended> {
+  return new Program(owner, [process.execPath, built(cliPath), ...args, ...placed(place)]).ended;
+}
+
+/** The flags that say where the data is: in a folder, or in the database with this URL. */
+function placed(place: string): string[] {
+  return [place.startsWith('postgres://') ? '--database' : '--data', place];
 }
 
 /**
- * Creates a key in a data folder, whether a server runs on it or not, and returns its secret.
+ * Creates a key in a data folder or a database, whether a server runs on it or not, and returns its secret.
  *
  * @param more further flags
  * @throws NotStarted
  */
-export async function makeKey(owner: Owner, folder: string, plan = 'business', ...more: string[]): Promise<string> {
+export async function makeKey(owner: Owner, place: string, plan = 'business', ...more: string[]): Promise<string> {
   const args = ['keys', 'create', '--name', 'test', '--plan', plan, ...more];
-  return (await outputOf(petstore(owner, folder, ...args))).trimEnd();
+  return (await outputOf(petstore(owner, place, ...args))).trimEnd();
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { request, type OutgoingHttpHeaders } from 'node:http';
+import { request, type Agent, type OutgoingHttpHeaders } from 'node:http';
 import { request as requestOverTls } from 'node:https';
 import type { TestContext } from 'node:test';
 import { FileEngine } from '../file-engine/file-engine.ts';
@@ -28,6 +28,8 @@ export interface CallOptions {
   /** Further headers, or replacements of those that `send` adds. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string | Buffer;
+  /** Keeps the connection, unless it is over TLS. */
+  readonly agent?: Agent;
 }
 
 export interface TestService {
@@ -129,9 +131,9 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   return opened;
 }
 
-/** Sends one request on a new connection: over TCP, over TLS to a server with any certificate, or to a Unix socket. */
+/** Sends one request, on a new connection unless an agent keeps one: over TCP, over TLS to a server with any certificate, or to a Unix socket. */
 export function send(
-  address: string, method: string, path: string, { key = null, headers = {}, body }: CallOptions = {},
+  address: string, method: string, path: string, { key = null, headers = {}, body, agent }: CallOptions = {},
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { protocol, hostname, port, pathname } = new URL(address);
@@ -144,7 +146,7 @@ export function send(
       ...headers,
     };
     const begin = protocol === 'https:' ? requestOverTls : request;
-    const message = begin({ ...to, method, path, headers: all, agent: false }, (response) => {
+    const message = begin({ ...to, method, path, headers: all, agent: agent ?? false }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject).on('end', () => {
         const names = response.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
