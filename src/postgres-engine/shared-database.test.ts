@@ -1,6 +1,7 @@
 /** Several engines on one PostgreSQL at once, and what they find when others change, lock or replace the data. */
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
+import { PostgresProxy, stallBeforeSync } from '../../harness/postgres-proxy.ts';
 import { noPostgres, testDatabase } from '../../harness/postgres.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { OperatorError } from '../domain/operator-error.ts';
@@ -393,6 +394,18 @@ onDatabase('a database that has become read-only refuses requests, and a connect
   assert.equal(logged.length, 2, logged.join('\n'));
   assert.match(logged[0]!, / cannot be reached: it is read-only, for example a replica$/);
   assert.match(logged[1]!, / can be reached again$/);
+});
+
+onDatabase('a connection that stalls after a key was locked does not keep the lock', async (t, url) => {
+  const [[version] = []] = await queryOn(url, "select current_setting('server_version_num')::integer");
+  if ((version as number) < 170_000) return t.skip('needs PostgreSQL 17 or later: it has transaction_timeout');
+  const proxy = await PostgresProxy.start(t, url);
+  const [stalling, other] = [await engineOn(t, proxy.url, () => {}), await engineOn(t, url, () => {})];
+  const { secret } = await newKey(other);
+  const stalled = proxy.inject(stallBeforeSync(0));
+  await Promise.all([stalled, assert.rejects(admit(stalling, secret), UnavailableError)]);
+  // The connection stays as it is, and keeps its lock without the timeout (harness/postgres-proxy.test.ts).
+  await eventually(() => admit(other, secret));
 });
 
 onDatabase('an engine that is released while it connects logs nothing', async (t, url) => {
