@@ -8,7 +8,8 @@ import { NotStarted, Program } from './program.ts';
 
 export const oldestVersion = 15;
 
-const debian = '/usr/lib/postgresql';
+/** Where Debian and Ubuntu install PostgreSQL, a folder for each version. */
+export const debian = '/usr/lib/postgresql';
 const embedded = fileURLToPath(new URL('postgres', import.meta.url));
 
 /**

@@ -34,6 +34,11 @@ export class Cluster {
     this.#options = options;
   }
 
+  /** The process that starts all others of the server. */
+  get pid(): number | undefined {
+    return this.#server?.child.pid;
+  }
+
   /**
    * Starts the server, again if it was stopped, and waits until it accepts connections.
    *

@@ -103,22 +103,26 @@ function isPublic(folder: string): boolean {
   return (statSync(folder).mode & 1) === 1 && (dirname(folder) === folder || isPublic(dirname(folder)));
 }
 
-/** Creates an empty database on a server, given by the URL of another database, and returns its URL. */
-export async function createDatabase(server: string): Promise<string> {
+/**
+ * Creates a database on a server, given by the URL of another database, and returns its URL. It is empty, or a copy of
+ * the database `template`.
+ */
+export async function createDatabase(server: string, template = 'template0'): Promise<string> {
   const url = new URL(server);
   url.pathname = `petstore_test_${randomBytes(8).toString('hex')}`;
-  await execute(server, `create database ${nameIn(url.href)} template template0 encoding 'UTF8'`);
+  await execute(server, `create database ${nameIn(url.href)} template ${template} encoding 'UTF8'`);
   return url.href;
 }
 
-const nameIn = (url: string): string => new URL(url).pathname.slice(1);
+/** The name of the database with this URL. */
+export const nameIn = (url: string): string => new URL(url).pathname.slice(1);
 
-/** Runs a statement on a connection of its own. */
-async function execute(url: string, statement: string): Promise<void> {
+/** Runs a statement on a connection of its own. Resolves to its rows, as the values of their columns. */
+export async function execute(url: string, statement: string): Promise<unknown[][]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query<unknown[]>({ text: statement, rowMode: 'array' })).rows;
   } finally {
     await client.end();
   }

@@ -16,6 +16,11 @@ export function pinServer(pid: number): void {
   pin(pid, '0');
 }
 
+/** Lets a server use all cores. */
+export function unpinServer(pid: number): void {
+  pin(pid, `0-${last}`);
+}
+
 /** Whether every process so far was pinned as requested. */
 export function arePinned(): boolean {
   return pinned;

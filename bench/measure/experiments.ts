@@ -3,18 +3,19 @@ import { ratioText, table } from '../table.ts';
 import { quantile, type Sample } from './load.ts';
 import { progress } from './progress.ts';
 
-/** One target under one workload. */
-export interface Experiment {
+/** One target under one workload. `F`: the names of its figures. */
+export interface Experiment<F extends string = keyof Sample> {
   readonly workload: string;
   readonly target: string;
   /** Starts a fresh process of the target, measures it, and stops it. Rejects if a response is wrong. */
-  readonly measure: () => Promise<Sample>;
+  readonly measure: () => Promise<Figures<F>>;
 }
 
-/** `F`: the names of its figures. */
-export interface Result<F extends string = keyof Sample> extends Omit<Experiment, 'measure'> {
+type Figures<F extends string> = Readonly<Record<F, number>>;
+
+export interface Result<F extends string = keyof Sample> extends Omit<Experiment<F>, 'measure'> {
   /** One for each process; none if there was a problem. */
-  readonly samples: readonly Readonly<Record<F, number>>[];
+  readonly samples: readonly Figures<F>[];
   readonly problem?: string;
 }
 
@@ -24,9 +25,11 @@ export interface Result<F extends string = keyof Sample> extends Omit<Experiment
  * list are measured one after the other. Every second pass is in reverse order, so that no target always follows the
  * same other one.
  */
-export async function runExperiments(all: readonly Experiment[], processes: number): Promise<readonly Result[]> {
-  const samples = new Map(all.map((experiment): [Experiment, Sample[]] => [experiment, []]));
-  const problems = new Map<Experiment, string>();
+export async function runExperiments<F extends string>(
+  all: readonly Experiment<F>[], processes: number,
+): Promise<readonly Result<F>[]> {
+  const samples = new Map(all.map((experiment): [Experiment<F>, Figures<F>[]] => [experiment, []]));
+  const problems = new Map<Experiment<F>, string>();
   for (let pass = 1; pass <= processes; pass++) {
     for (const experiment of pass % 2 === 1 ? all : all.toReversed()) {
       if (problems.has(experiment)) continue;
@@ -55,14 +58,17 @@ export function spreadText({ min, median, max }: ReturnType<typeof spread>, text
   return Number.isFinite(median) ? `${text(median)} (${text(min)}–${text(max)})` : '–';
 }
 
-/**
- * A figure of one target divided by that of another, process by process in the order of the run: `0.93 (0.91–0.97)`.
- */
+/** A figure of one target divided by that of another, process by process in the order of the run. */
+export function ratios<F extends string>(one: Result<F> | undefined, other: Result<F> | undefined, figure: F) {
+  return spread((one?.samples ?? []).map((sample, i) => sample[figure] / (other?.samples[i]?.[figure] ?? NaN)));
+}
+
+/** These ratios as text: `0.93 (0.91–0.97)`. */
 export function ratioOf<F extends string>(
   one: Result<F> | undefined, other: Result<F> | undefined, figure: F,
 ): string {
   if (one === undefined || other === undefined || one === other) return '–';
-  return spreadText(spread(one.samples.map((sample, i) => sample[figure] / (other.samples[i]?.[figure] ?? NaN))));
+  return spreadText(ratios(one, other, figure));
 }
 
 /** A column of the table: a figure, possibly divided by that of another target under the same workload. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
+import { noPostgres, testDatabase } from '../../harness/postgres.ts';
 import { animal } from '../measure/animal.mjs';
 import type { ServerProcess } from '../measure/server-process.ts';
 import { arePeersInstalled, peerVersions } from '../peers/install.ts';
@@ -45,6 +46,7 @@ describe('the peers', () => {
     ['fastify.mjs', 'sqlite'],
     ['fastify.mjs', 'sqlite-group'],
     ['express.mjs', 'sqlite'],
+    ['fastify-postgres.mjs', 'PostgreSQL'],
   ] as const) {
     it(
       `${file} with ${store} limits by the minute and the day, knows its keys, and keeps what it has created`,
@@ -56,7 +58,9 @@ describe('the peers', () => {
           { key: 'minute', perMinute: 2, perDay: 100 },
           { key: 'free', perMinute: 100, perDay: 100 },
         ];
-        const startOne = () => startPeer(peerCommand(file), data, 30, keys, store);
+        const place = store === 'PostgreSQL' ? await testDatabase(t) : store;
+        if (place === null) return t.skip(noPostgres);
+        const startOne = () => startPeer(peerCommand(file), data, 30, keys, place);
         const first = await startOne();
         const ask = ({ address }: ServerProcess, key: string, path = '/pets', body?: string) =>
           send(address + path, {

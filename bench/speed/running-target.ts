@@ -13,6 +13,8 @@ export interface RunningTarget {
   readonly baseUrl: string;
   /** A key that is never refused. */
   readonly key: string;
+  /** More such keys. */
+  readonly keys?: readonly string[];
   /** A key that may send one request per day. */
   readonly spentKey: string;
   /** Every response is a recorded one: nothing is created, and a create can return another animal than was sent. */
@@ -33,14 +35,16 @@ export type Created = Map<number, object>;
 
 /** The requests of a workload to a target. `created` receives the animals that they create. */
 export function requestsOf(target: RunningTarget, workload: Workload, created: Created): readonly LoadRequest[] {
-  const secret = { full: target.key, spent: target.spentKey, none: undefined }[workload.key];
+  const { key, keys = [], spentKey } = target;
+  const authorizations = { full: [key], each: keys, spent: [spentKey], none: [] }[workload.key]
+    .map((secret) => ({ Authorization: `Bearer ${secret}` }));
   const { pathname } = new URL(target.baseUrl);
   const sent = new Set(workload.exchanges.map(({ expected }) => JSON.stringify(expected)));
-  return workload.exchanges.map((exchange) => ({
+  return workload.exchanges.map((exchange, i) => ({
     method: workload.method,
     path: pathname + exchange.path,
     headers: {
-      ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
+      ...authorizations[i % authorizations.length],
       ...(exchange.body !== undefined && { 'Content-Type': 'application/json' }),
       ...exchange.headers,
     },

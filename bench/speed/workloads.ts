@@ -22,8 +22,8 @@ export interface Workload {
   readonly title: string;
   readonly method: 'GET' | 'POST';
   readonly connections: number;
-  /** Which key is sent: one that is never refused, one whose day is used up, or none. */
-  readonly key: 'full' | 'spent' | 'none';
+  /** Which key is sent: one that is never refused, many of these in turn, one whose day is used up, or none. */
+  readonly key: 'full' | 'each' | 'spent' | 'none';
   /** They are sent in turn, again and again. */
   readonly exchanges: readonly Exchange[];
 }
@@ -32,7 +32,7 @@ export interface Workload {
 export const animals = 1_000;
 
 /** Makes `count` exchanges, with random numbers that are the same in each run. */
-function make<T>(count: number, one: (random: Random, index: number) => T): readonly T[] {
+export function make<T>(count: number, one: (random: Random, index: number) => T): readonly T[] {
   const random = randomIntegers(count);
   return Array.from({ length: count }, (_, index) => one(random, index));
 }

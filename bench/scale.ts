@@ -1,0 +1,131 @@
+/**
+ * `npm run bench:scale`: the cost of requests on a PostgreSQL database, for one and several servers. Exit code 1 if it
+ * exceeds a bound, or if there is no PostgreSQL.
+ */
+import { runBounded, type Findings } from './measure/bounded-bench.ts';
+import { quickRun, thoroughRun } from './measure/command.ts';
+import {
+  figureColumn, figures, find, ratioColumn, ratios, resultTable, runExperiments, spread, spreadText, type Result,
+} from './measure/experiments.ts';
+import { BenchDatabase, noServer } from './scale/database.ts';
+import {
+  measureOnDatabase, measurePeer, measureServers, onDatabase, peer, type ScaleSample,
+} from './scale/targets.ts';
+import { admissions, created, gets, keys, lists } from './scale/workloads.ts';
+import { arePeersInstalled, installPeers, peerVersions } from './peers/install.ts';
+import { progress } from './measure/progress.ts';
+import { baseline, ours, ownTargets } from './speed/targets.ts';
+import { animals, type Workload } from './speed/workloads.ts';
+import { table } from './table.ts';
+
+type Figure = keyof ScaleSample;
+
+const peerPackages = ['fastify', 'pg', 'rate-limiter-flexible'];
+
+const columns = [
+  ratioColumn<Figure>(`user CPU ÷ ${baseline}`, 'userCpu', baseline),
+  ratioColumn<Figure>(`user CPU ÷ ${ours}`, 'userCpu', ours),
+  ratioColumn<Figure>(`requests/s, ${onDatabase} ÷ it`, 'perSecond', onDatabase, true),
+  figureColumn<Figure>('database CPU, µs', 'databaseCpu', 1),
+  ...figures.slice(0, 6),
+];
+
+/** What the figures of one server must be: the medians of the processes. */
+interface Bound {
+  readonly title: string;
+  readonly workload: Workload;
+  readonly figure: Figure;
+  /** The figure is divided by that of this target. */
+  readonly by?: string;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+const userCpu = { figure: 'userCpu', by: baseline } as const;
+const bounds: readonly Bound[] = [
+  { ...userCpu, title: `user CPU of a list ÷ ${baseline}`, workload: lists, max: 1.7 },
+  { ...userCpu, title: `user CPU of a get ÷ ${baseline}`, workload: gets, max: 1.8 },
+  { ...userCpu, title: `user CPU of a create ÷ ${baseline}`, workload: created.oneKey, max: 2.4 },
+  { title: `creates/s ÷ ${peer}`, workload: created.oneKey, figure: 'perSecond', by: peer, min: 5 },
+  {
+    ...{ title: `database CPU of an admission with ${keys} keys, µs`, workload: admissions.manyKeys },
+    ...{ figure: 'databaseCpu', max: 35 },
+  },
+];
+
+await runBounded({
+  name: 'scale',
+  about: `Measures one, two and four servers on a PostgreSQL database, which it starts itself, at 64 connections: the
+CPU time of the servers and of the database per request, and requests per second. In the same run it measures bare
+node:http that returns the same bytes, this project's server on a data folder, and fastify with pg and
+rate-limiter-flexible, which the first run installs. About 15 minutes.`,
+  quick: 'one short run that shows that everything works, with the peer only if it is installed',
+  exitCode: '0 every bound is kept, 1 one is exceeded, or there is no PostgreSQL',
+  pins: true,
+  measure,
+});
+
+async function measure(isQuick: boolean): Promise<Findings> {
+  const settings = isQuick ? quickRun : { ...thoroughRun, seconds: 2, warmUp: { requests: 30_000, seconds: 15 } };
+  const database = await BenchDatabase.start(animals, keys);
+  if (database === null) {
+    process.stderr.write(`bench:scale: ${noServer}\n`);
+    process.exit(1);
+  }
+  progress(`filling a data folder for ${ours}`);
+  const own = (await ownTargets({})).filter(({ name }) => name === baseline || name === ours);
+  if (!isQuick) progress('installing the peers, if they are not');
+  const unusable = !isQuick ? installPeers() : arePeersInstalled() ? undefined : 'the peers are not installed';
+
+  interface ScaleTarget {
+    readonly target: string;
+    readonly measureUnder: (workload: Workload) => Promise<ScaleSample>;
+  }
+  const compared = own.map(({ name, start }): ScaleTarget => ({
+    target: name,
+    measureUnder: async (workload) => measureServers([await start(workload)], workload, settings),
+  }));
+  const servers = [1, 2, 4].map((count): ScaleTarget => ({
+    target: count === 1 ? onDatabase : `${count} × ${onDatabase}`,
+    measureUnder: (workload) => measureOnDatabase(database, count, workload, settings),
+  }));
+  const alternative: ScaleTarget = {
+    target: peer,
+    measureUnder: (workload) => measurePeer(database, workload, settings, unusable),
+  };
+  const plan: readonly (readonly [Workload, readonly ScaleTarget[]])[] = [
+    [admissions.oneKey, servers],
+    [admissions.manyKeys, servers],
+    [lists, [...compared, ...servers]],
+    [gets, [...compared, servers[0]!]],
+    [created.oneKey, [...compared, ...servers, alternative]],
+    [created.manyKeys, [servers[0]!, alternative]],
+  ];
+  const results = await runExperiments(plan.flatMap(([workload, targets]) =>
+    targets.map(({ target, measureUnder }) => ({
+      ...{ workload: workload.title, target },
+      measure: () => measureUnder(workload),
+    }))), settings.processes);
+  const judged = bounds.map((bound) => ({ ...bound, measured: measuredFor(bound, results) }));
+  return {
+    paragraphs: [
+      resultTable(results, columns),
+      table(['one server on PostgreSQL', 'measured', 'bound'], judged.map(({ title, measured, max, min }) =>
+        [title, spreadText(measured), max === undefined ? `at least ${min}` : `at most ${max}`])),
+      `Median (minimum–maximum) of fresh processes of each target: ${settings.processes}. CPU time is per request.`,
+      [await database.version(), ...peerPackages.map((name) => `${name} ${peerVersions()[name]}`)].join(', '),
+    ],
+    settings: { animals, keys, ...settings },
+    results: { bounds: judged.map(({ workload, ...bound }) => ({ ...bound, workload: workload.title })), results },
+    exceeded: judged.filter(({ measured: { median }, min = -Infinity, max = Infinity }) => !(median >= min && median <= max))
+      .map(({ title, measured, min, max }) =>
+        `${title}: ${spreadText(measured)}, but it must be ${max === undefined ? `at least ${min}` : `at most ${max}`}`),
+  };
+}
+
+/** The figures of one server on PostgreSQL that a bound is for, or their ratios. */
+function measuredFor({ workload, figure, by }: Bound, results: readonly Result<Figure>[]) {
+  const one = find(results, workload.title, onDatabase);
+  if (by !== undefined) return ratios(one, find(results, workload.title, by), figure);
+  return spread((one?.samples ?? []).map((sample) => sample[figure]));
+}
