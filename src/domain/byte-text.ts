@@ -6,9 +6,15 @@ declare const oneByteEach: unique symbol;
  */
 export type ByteText = string & { readonly [oneByteEach]: true };
 
+/** For texts of usual length: a new Buffer for each of them would be garbage that is expensive to collect. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+const maxBytesOfUnit = 3;
+
 /** Returns the UTF-8 bytes of a text. */
 export function bytesOf(text: string): ByteText {
-  return (Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1')) as ByteText;
+  const bytes = text.length * maxBytesOfUnit > scratch.length ? Buffer.from(text) : scratch;
+  const length = bytes === scratch ? scratch.write(text) : bytes.length;
+  return (length === text.length ? text : bytes.toString('latin1', 0, length)) as ByteText;
 }
 
 /** Returns the bytes of a Buffer from `start` to `end`. */
