@@ -171,6 +171,10 @@ export class Connection {
 
   async #execute(client: Client, text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     this.#database.counts.statements++;
+    const { stream } = client.connection;
+    // Statements that are issued together are sent by one system call, which is as expensive as a short statement.
+    stream.cork();
+    process.nextTick(() => stream.uncork());
     try {
       return (await client.query({ text, values, rowMode: 'array' })).rows;
     } catch (error) {

@@ -1,4 +1,5 @@
 /** What this project uses of the package `pg`, which is installed only where a database is used. */
+import type { Socket } from 'node:net';
 import { dirname, basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../domain/operator-error.ts';
@@ -8,6 +9,7 @@ import { shellWord } from '../program/program.ts';
 export type Row = readonly unknown[];
 
 export interface Client {
+  readonly connection: { readonly stream: Socket };
   connect(): Promise<unknown>;
   query(statement: {
     readonly text: string; readonly values: readonly unknown[]; readonly rowMode: 'array';
