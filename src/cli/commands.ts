@@ -17,6 +17,9 @@ import { permissionWarning } from '../file-engine/files/permissions.ts';
 import { newSecret } from '../keys/secret.ts';
 import { planOf } from '../limits/plans.ts';
 import { log } from '../program/program.ts';
+import type { Copied, StoreContents } from '../control/contents.ts';
+import { readDatabase, writeDatabase } from '../postgres-engine/copy.ts';
+import { readFolder, writeFolder } from '../file-engine/tools/copy.ts';
 import { backUp, restore } from '../file-engine/tools/backup.ts';
 import { exportRecords, writeExport } from '../file-engine/tools/export.ts';
 import { importOrders, importPets, orderIdWarning, ordersIn, petsIn } from '../file-engine/tools/import.ts';
@@ -74,6 +77,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   salvage: { args: ['TO'], flags: [], run: salvageFolder },
   export: { args: ['[FILE]'], flags: ['orders', 'format', 'force'], run: exportAll },
   import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
+  copy: { args: ['FROM', 'TO'], flags: [], run: copyStore },
 };
 
 /** Runs the command with this name and these arguments. Throws an OperatorError if it is invalid or fails. */
@@ -222,7 +226,7 @@ async function importFiles(flags: Flags, ...files: string[]): Promise<Outcome> {
   // An id of an order can exceed 2^53, beyond which many readers of JSON round numbers.
   const ids = count === 0 ? { firstId: null, lastId: null } : { firstId: `${firstId}`, lastId: `${lastId}` };
   return {
-    report: { path: typeof place === 'string' ? place : place.text, what, count, ...ids, warning, unsynced },
+    report: { path: nameOf(place), what, count, ...ids, warning, unsynced },
     warning,
     note: `imported ${counted(count, what.slice(0, -1))}${idsText(count, firstId, lastId)}`,
     unsynced,
@@ -235,6 +239,25 @@ function idsText(count: number, firstId: bigint | number, lastId: bigint | numbe
   return count === 1 ? `, with the id ${firstId}` : `, with ids from ${firstId} to ${lastId}`;
 }
 
+async function copyStore(flags: Flags, ...stores: string[]): Promise<Outcome> {
+  if (flags.data !== undefined || flags.database !== undefined) {
+    throw usageError('copy expects both stores as arguments, and does not accept --data or --database');
+  }
+  const [from, to] = ['FROM', 'TO'].map((name, index) => {
+    const store = stores[index]!;
+    return /^[a-z]+:\/\//i.test(store) ? readDatabaseUrl(name, store) : checkedFolder(resolve(store));
+  }) as [Place, Place];
+  const write = (contents: StoreContents): Promise<Copied> => withProgress('copy', (progress) => {
+    return typeof to === 'string' ? writeFolder(to, contents, progress) : writeDatabase(to, contents, progress);
+  });
+  const copied = typeof from !== 'string'
+    ? await readDatabase(from, write)
+    : await withProgress('read', (progress) => readFolder(from, write, log, progress));
+  const { animals, orders, keys } = copied;
+  const counts = `${counted(animals, 'animal')}, ${counted(orders, 'order')} and ${counted(keys, 'key')}`;
+  return { report: { from: nameOf(from), to: nameOf(to), ...copied }, note: `copied ${counts} to ${nameOf(to)}` };
+}
+
 async function withProgress<T>(label: string, work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = new Progress(label);
   try {
@@ -244,13 +267,24 @@ async function withProgress<T>(label: string, work: (progress: Progress) => Prom
   }
 }
 
-/** Returns where the data is: a data folder or a database. Warns if other users can write to the folder. */
-function locate(flags: Flags): string | DatabaseAddress {
+/** Where a store is: the path of its data folder, or the address of its database. */
+type Place = string | DatabaseAddress;
+
+function nameOf(place: Place): string {
+  return typeof place === 'string' ? place : place.text;
+}
+
+/** Returns where the store is. Warns if other users can write to the folder. */
+function locate(flags: Flags): Place {
   const place = placeOf(flags, process.env);
-  if (!('folder' in place)) return readDatabaseUrl(place.name, place.url);
-  const warning = permissionWarning(place.folder);
+  return 'folder' in place ? checkedFolder(place.folder) : readDatabaseUrl(place.name, place.url);
+}
+
+/** Warns if other users can write to a folder. Returns it. */
+function checkedFolder(folder: string): string {
+  const warning = permissionWarning(folder);
   if (warning !== null) log(warning);
-  return place.folder;
+  return folder;
 }
 
 /** Returns the data folder, for a command that cannot use a database. */

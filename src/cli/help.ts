@@ -33,6 +33,9 @@ Runs the pet store server, and manages its data folder or database, whether the 
   import FILE… [--orders]              add animals, or orders, from files in either format;
        [--keep-ids]                      all or none; new ids unless --keep-ids is given;
                                          a server on a data folder must be stopped
+  copy FROM TO                         copy a store to an empty one: animals with their ids,
+                                         orders, keys and usage; FROM and TO are each a data
+                                         folder or the URL of a database
 
 PLAN is free, pro, business or enterprise.
 

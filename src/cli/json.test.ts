@@ -84,7 +84,11 @@ for (const running of [false, true]) {
       path: file, what: 'animals', count: 2, unsynced: null,
     });
     assert.match(readFileSync(file, 'utf8'), /^\{"id":1,.*\n\{"id":2,.*\n$/);
-    done.push('status'); // see status.test.ts
+    const copy = join(parent, 'copy');
+    const { code, stdout, stderr } = await command(null, 'copy', restored!, copy, '--json');
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout), { from: restored, to: copy, animals: 2, orders: 0, keys: 1 });
+    done.push('copy', 'status'); // see status.test.ts
     assert.deepEqual(Object.keys(commands).filter((name) => !done.includes(name)), [], 'these were not tried');
   });
 }

@@ -116,7 +116,7 @@ export class Connection {
 
   /** Does what `transaction` does, but without limits of time. `mode` is that of `begin`. */
   longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
-    return this.#run(work, () => `begin ${mode}`);
+    return this.#run(work, () => `begin ${mode}; set local statement_timeout = 0`);
   }
 
   /** Connects, unless that has been done. Rejects with the error of the driver or of the database. */
@@ -171,10 +171,10 @@ export class Connection {
 
   async #execute(client: Client, text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     this.#database.counts.statements++;
-    const { stream } = client.connection;
     // Statements that are issued together are sent by one system call, which is as expensive as a short statement.
-    stream.cork();
-    process.nextTick(() => stream.uncork());
+    const stream = client.connection?.stream;
+    stream?.cork();
+    if (stream !== undefined) process.nextTick(() => stream.uncork());
     try {
       return (await client.query({ text, values, rowMode: 'array' })).rows;
     } catch (error) {
@@ -266,7 +266,7 @@ export function unavailable(cause?: unknown): UnavailableError {
 
 /** The SQLSTATE with which the database refused a statement; null if it is another error. */
 export function stateOf(error: unknown): string | null {
-  const { code } = (error ?? {}) as { code?: unknown };
+  const { code } = Object(error) as { code?: unknown };
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
 }
 

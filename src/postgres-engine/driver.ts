@@ -9,7 +9,8 @@ import { shellWord } from '../program/program.ts';
 export type Row = readonly unknown[];
 
 export interface Client {
-  readonly connection: { readonly stream: Socket };
+  /** Not documented, so it may be missing in a later version. */
+  readonly connection?: { readonly stream: Socket };
   connect(): Promise<unknown>;
   query(statement: {
     readonly text: string; readonly values: readonly unknown[]; readonly rowMode: 'array';

@@ -27,7 +27,7 @@ export function readRecords(
 }
 
 /** Yields the lines of a table, in ascending order of the ids. */
-async function* pagesOf(execute: Execute, table: 'pets' | 'orders'): AsyncGenerator<readonly string[], void> {
+export async function* pagesOf(execute: Execute, table: 'pets' | 'orders'): AsyncGenerator<readonly string[], void> {
   for (let after: readonly unknown[] = []; ; ) {
     const filter = after.length === 0 ? '' : 'where id > $1::bigint';
     const page = `from petstore.${table} ${filter} order by id limit ${recordsPerPage}`;

@@ -18,9 +18,10 @@ import type { Execute } from './connection.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { withDatabase } from './run-command.ts';
+import { refuseWhileCopied } from './schema.ts';
 
-/** The number of the advisory lock that an import holds. */
-const importLock = 7_392_016_452;
+/** The number of the advisory lock that an import or a copy to the database holds. */
+export const importLock = 7_392_016_452;
 /** Up to so many animals are added while creates wait: about 0.1 s. */
 const maxUnreserved = 10_000;
 /** How many ids a large import leaves to creates. If that is not enough, it tries again with the next number. */
@@ -157,6 +158,7 @@ function importing(
     if (isAlone !== true) {
       throw new OperatorError(`another import into ${address.text} is under way; try again when it has ended`);
     }
+    await execute(refuseWhileCopied);
     await execute(createStage);
     const imported = await work(execute, engine);
     mayBeDone = true;
@@ -233,7 +235,7 @@ const setReservation = 'update petstore.store set import_first = $1, import_last
  * Returns the largest id that was assigned, the number of animals, and the first id that an import has reserved; the
  * rows of that import are not considered.
  */
-async function lastRow(execute: Execute): Promise<[lastId: number, count: number, reserved: number | null]> {
+export async function lastRow(execute: Execute): Promise<[lastId: number, count: number, reserved: number | null]> {
   const [[id, ordinal, reserved] = []] = await execute(`
     select greatest(id_floor, p.id), coalesce(ordinal, 0), import_first
     from petstore.store left join lateral (

@@ -3,10 +3,11 @@ import type { Activity, ChangedKey, KeyAdmin, Usage } from '../engine.ts';
 import { newKey, noSuchKey, requireActive, revoked, rotated, type Key } from '../keys/key.ts';
 import type { Plan } from '../limits/plans.ts';
 import type { Connection, Execute } from './connection.ts';
+import { refuseWhileCopied } from './schema.ts';
 import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** The newest usage of each key; $1 null: of all keys. */
-const newestUsage = `
+export const newestUsage = `
   select k.number, k.record, u.seq, u.updates, u.state, floor(extract(epoch from clock_timestamp()) * 1000)::bigint
   from petstore.keys k
   left join lateral (select * from petstore.usage u where u.number = k.number order by u.seq desc limit 1) u on true
@@ -35,7 +36,7 @@ export class DatabaseKeys implements KeyAdmin {
   }
 
   create(name: string, plan: Plan, expiresAt: number | null, now: number, secret: string): Promise<ChangedKey> {
-    return this.#connection.transaction(async (execute) => {
+    return this.#change(async (execute) => {
       // Other transactions may lock rows meanwhile, but not add a key.
       await execute('lock table petstore.keys in share row exclusive mode');
       const [[number] = []] = await execute('select coalesce(max(number), 0) + 1 from petstore.keys');
@@ -65,7 +66,7 @@ export class DatabaseKeys implements KeyAdmin {
   }
 
   unban(id: string): Promise<{ key: Key; unbanned: boolean }> {
-    return this.#connection.transaction(async (execute) => {
+    return this.#change(async (execute) => {
       const number = numberOf(id);
       const [row] = await execute(lockKey, [number]);
       if (row === undefined) throw noSuchKey(id);
@@ -107,9 +108,16 @@ export class DatabaseKeys implements KeyAdmin {
     return { key: JSON.parse(record) as Key, locked: new LockedUsage(number, seq, updates, state, now) };
   }
 
+  #change<T>(change: (execute: Execute) => Promise<T>): Promise<T> {
+    return this.#connection.transaction(async (execute) => {
+      await execute(refuseWhileCopied);
+      return change(execute);
+    });
+  }
+
   /** Replaces a key that is active at `now` by the result of `change`. */
   #edit(id: string, now: number, change: (key: Key) => Key): Promise<ChangedKey> {
-    return this.#connection.transaction(async (execute) => {
+    return this.#change(async (execute) => {
       const number = numberOf(id);
       const [row] = await execute(lockKey, [number]);
       if (row === undefined) throw noSuchKey(id);
@@ -123,17 +131,19 @@ export class DatabaseKeys implements KeyAdmin {
   }
 }
 
-async function addSecrets(execute: Execute, number: unknown, key: Key): Promise<void> {
+/** Stores the hashes of the secrets of a key. Rejects with the error of the database. */
+export async function addSecrets(execute: Execute, number: unknown, key: Key): Promise<void> {
   const hashes = key.secrets.map(({ sha256 }) => sha256);
   await execute('insert into petstore.secrets (sha256, number) select unnest($2::text[]), $1', [number, hashes]);
 }
 
-function keyIn([record]: readonly unknown[]): Key {
+/** Returns the key in a row. */
+export function keyIn([record]: readonly unknown[]): Key {
   return JSON.parse(record as string) as Key;
 }
 
 /** The number in the id of a key. Throws an OperatorError if no key can have this id. */
-function numberOf(id: string): string {
+export function numberOf(id: string): string {
   const [, number] = /^k([1-9][0-9]{0,14})$/.exec(id) ?? [];
   if (number === undefined) throw noSuchKey(id);
   return number;

@@ -9,7 +9,7 @@ import type { DatabaseAddress } from './database-url.ts';
 import { loadDriver } from './driver.ts';
 import { DatabaseKeys } from './key-admin.ts';
 import { DatabasePets, DatabaseRecords } from './records.ts';
-import { ensureSchema, schemaVersion } from './schema.ts';
+import { ensureSchema, refuseWhileCopied, schemaVersion } from './schema.ts';
 
 const retryMs = 500;
 const refusalLogMs = 60_000;
@@ -18,6 +18,8 @@ export interface PostgresEngineOptions {
   readonly log: Log;
   /** Whether a database that can only be read is accepted, for example a replica. */
   readonly acceptsReplica?: boolean;
+  /** Whether a database is accepted to which a copy was interrupted. */
+  readonly mayBeIncomplete?: boolean;
   /** For tests: replaces the clock of the database. */
   readonly now?: () => number;
 }
@@ -37,6 +39,7 @@ export class PostgresEngine implements Engine {
   readonly #connections: readonly Connection[];
   readonly #admin: Connection;
   readonly #now: (() => number) | null;
+  readonly #mayBeIncomplete: boolean;
   #store = '';
   #progress = 0;
   #isReplaced = false;
@@ -57,8 +60,9 @@ export class PostgresEngine implements Engine {
   }
 
   private constructor(address: DatabaseAddress, driver: Database['driver'], options: PostgresEngineOptions) {
-    const { log, acceptsReplica = false, now } = options;
+    const { log, acceptsReplica = false, mayBeIncomplete = false, now } = options;
     this.#address = address;
+    this.#mayBeIncomplete = mayBeIncomplete;
     this.#log = log;
     this.#now = now ?? null;
     const onChange = (): void => this.#noteReachability();
@@ -137,6 +141,7 @@ export class PostgresEngine implements Engine {
   async addOrders(orders: readonly Order[]): Promise<void> {
     const sorted = orders.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     await this.#admin.transaction(async (execute) => {
+      await execute(refuseWhileCopied);
       const [[hasOrders] = []] = await execute('select has_orders from petstore.store for update');
       if (hasOrders === true) return;
       await execute('update petstore.store set has_orders = true');
@@ -178,7 +183,8 @@ export class PostgresEngine implements Engine {
     } catch (error) {
       throw refusalOf(error, this.#address) ?? error;
     }
-    this.#store = await this.#admin.transaction(ensureSchema).catch((error: unknown) => {
+    const ensure: Work<string> = (execute) => ensureSchema(execute, this.#mayBeIncomplete);
+    this.#store = await this.#admin.transaction(ensure).catch((error: unknown) => {
       throw refusalOf(causeOf(error), this.#address) ?? error;
     });
     this.#progress = 100;

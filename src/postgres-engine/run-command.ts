@@ -3,8 +3,10 @@ import { activityOf } from '../control/status.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { UnavailableError } from '../engine.ts';
 import { isActive } from '../keys/key.ts';
+import { stateOf } from './connection.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import { PostgresEngine } from './postgres-engine.ts';
+import { isCopied } from './schema.ts';
 
 /** Runs a command on a database, whether servers use it or not. Throws an OperatorError if the command fails. */
 export function runOnDatabase<Op extends AccountCommandName>(
@@ -41,13 +43,15 @@ export function databaseStatus(address: DatabaseAddress) {
 /**
  * Resolves to the result of `work` with an engine on a database, which is reachable and has the schema. Rejects with
  * OperatorError. `unanswered` makes the one for the case that the database does not respond any more.
+ * `mayBeIncomplete`: whether it may be one to which a copy was interrupted.
  */
 export async function withDatabase<T>(
   address: DatabaseAddress,
   work: (engine: PostgresEngine) => Promise<T>,
   unanswered = (problem: string): OperatorError => new OperatorError(problem),
+  mayBeIncomplete = false,
 ): Promise<T> {
-  const engine = await PostgresEngine.open(address, { log: () => {}, acceptsReplica: true });
+  const engine = await PostgresEngine.open(address, { log: () => {}, acceptsReplica: true, mayBeIncomplete });
   try {
     await engine.prepare();
     if (engine.progress < 100) {
@@ -58,6 +62,7 @@ export async function withDatabase<T>(
     return await work(engine);
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
+    if (stateOf(error.cause) === isCopied) throw new OperatorError(`${address.text}: ${messageOf(error.cause)}`);
     const reason = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`;
     throw unanswered(`the database ${address.text} failed or did not respond${reason}`);
   } finally {

@@ -4,6 +4,7 @@
  * - `store` has one row, which says which store this is, and which versions of the program can use it. Creates lock it,
  *   and change it only if they have used all ids before those that an import has reserved (import.ts): `import_first` to
  *   `import_last`. No visible row has one of these or a larger one.
+ *   `incomplete` is true until `petstore copy` has written everything.
  * - `pets` and `orders` have the JSON line of each animal and order. `ordinal` of the last row is the number of rows.
  * - `keys` has each key as JSON, and `secrets` the hash of each secret.
  * - `usage` has what a key has used. Only the row with the highest `seq` is valid. An update leaves a dead version of
@@ -17,6 +18,11 @@ import type { Execute } from './connection.ts';
 
 /** The number of the advisory lock that is held while the schema is created. */
 const schemaLock = 7_392_016_451;
+/** The number of the advisory lock that a copy of the database holds, and each change of animals or keys shares. */
+export const copyLock = 7_392_016_453;
+/** The SQLSTATE with which a change is refused meanwhile. */
+export const isCopied = 'PS001';
+export const refuseWhileCopied = 'select petstore.refuse_while_copied()';
 
 /**
  * Forces index scans: a plan made for an empty table could scan a whole table of dead rows. These settings raise the
@@ -43,7 +49,8 @@ create table petstore.store (
   id_floor bigint not null default 0,
   has_orders boolean not null default false,
   import_first bigint,
-  import_last bigint
+  import_last bigint,
+  incomplete boolean not null default false
 );
 insert into petstore.store (id) values (gen_random_uuid()::text);
 ${records('pets')}
@@ -128,6 +135,15 @@ begin
   end if;
 end $$;
 
+-- Refuses a change while the store is copied, and prevents that a copy begins before the transaction has ended.
+create function petstore.refuse_while_copied() returns void language plpgsql as $$
+begin
+  if not pg_try_advisory_xact_lock_shared(${copyLock}) then
+    raise exception 'the store is being copied, and cannot be changed before that has ended'
+      using errcode = '${isCopied}';
+  end if;
+end $$;
+
 -- Adds animals. Returns the id of the first one; the others follow. Null if there are not enough ids.
 create function petstore.add_pets(tails text[], statuses text[], max_id bigint) returns bigint
 language plpgsql ${byIndex} as $$
@@ -138,6 +154,7 @@ declare
   last_id bigint;
   last_ordinal bigint;
 begin
+  perform petstore.refuse_while_copied();
   perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off';
   select s.id_floor, s.import_first, s.import_last into first, import_first, import_last
     from petstore.store s where one for no key update;
@@ -166,10 +183,10 @@ const migrations: readonly string[] = [definition];
 export const schemaVersion = migrations.length;
 
 /**
- * Creates the schema in an empty database, or migrates that of an older program. Rejects with OperatorError. Returns the
- * store's id.
+ * Creates the schema in an empty database, or migrates that of an older program. Rejects with OperatorError, also if a
+ * copy to the database was interrupted, unless `mayBeIncomplete` is set. Returns the store's id.
  */
-export async function ensureSchema(execute: Execute): Promise<string> {
+export async function ensureSchema(execute: Execute, mayBeIncomplete: boolean): Promise<string> {
   await execute('select pg_advisory_xact_lock($1)', [schemaLock]);
   const [[encoding, exists, version] = []] = await execute(`
     select current_setting('server_encoding'), to_regclass('petstore.store') is not null,
@@ -186,8 +203,12 @@ export async function ensureSchema(execute: Execute): Promise<string> {
     for (const step of migrations.slice(before as number)) await execute(step);
     await execute('update petstore.store set version = $1', [schemaVersion]);
   }
-  const [[id, found, oldest] = []] = await execute('select id, version, min_version from petstore.store');
-  if ((oldest as number) <= schemaVersion) return id as string;
+  const [[id, found, oldest, incomplete] = []] = await execute(`
+    select id, version, min_version, incomplete from petstore.store`);
+  if ((oldest as number) <= schemaVersion) {
+    if (incomplete !== true || mayBeIncomplete) return id as string;
+    throw new OperatorError('a copy to this database was interrupted or has not ended; if it does not run, copy again');
+  }
   const problem = `the database has schema version ${String(found)}, but this version of petstore uses ${schemaVersion}`;
   throw new OperatorError(`${problem}; install the version that the other servers on this database run`);
 }

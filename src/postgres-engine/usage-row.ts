@@ -45,6 +45,17 @@ export class LockedUsage {
     this.usage.roll(this.time);
   }
 
+  /** Returns the usage of a key that has no row yet. */
+  static of(number: string, { minute, day, refusals, ban }: KeyUsage): LockedUsage {
+    const locked = new LockedUsage(number, null, null, null, 0); // the clock of the other store is not known
+    Object.assign(locked.usage.minute, minute);
+    Object.assign(locked.usage.day, day);
+    locked.usage.refusals = refusals;
+    locked.usage.ban = ban;
+    locked.isChanged = true;
+    return locked;
+  }
+
   /** The values of the row to be stored, in the order of the parameters of `save_usage`. */
   get row(): readonly [number: string, seq: number, fresh: boolean, state: string, ban: number | null] {
     const { minute, day, refusals, ban } = this.usage;

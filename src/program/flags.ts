@@ -9,14 +9,18 @@ export const defaultFolder = 'data/store';
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const maxDurationMs = 100 * 365 * 86_400_000;
 
-/** Returns the error of an invalid command line. If a URL is in the wrong place of it, its password is not shown. */
+/** Returns the error of an invalid command line. If a URL is in it, its password is not shown. */
 export function usageError(what: string): OperatorError {
-  return new OperatorError(`${what.replace(/:\/\/\S*@/g, '://…@')}; see --help`, 2);
+  return new OperatorError(`${withoutPassword(what)}; see --help`, 2);
 }
 
-/** Returns the error of an invalid value. `name` is the flag or variable that contains it, here and below. */
+function withoutPassword(text: string): string {
+  return text.replace(/:\/\/\S*@/g, '://…@');
+}
+
+/** Returns the error of an invalid value, likewise. `name` is the flag or variable that contains it, here and below. */
 export function invalidValue(name: string, value: string, rule: string): OperatorError {
-  return new OperatorError(`${name} must be ${rule}, not ${JSON.stringify(value)}`, 2);
+  return new OperatorError(`${name} must be ${rule}, not ${withoutPassword(JSON.stringify(value))}`, 2);
 }
 
 /**

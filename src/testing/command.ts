@@ -14,12 +14,13 @@ import { parseFlags } from '../program/flags.ts';
 import { logLine } from '../program/program.ts';
 
 /**
- * Runs a command on a data folder, or on a database given by its URL. Returns what the program would print, and its
- * exit code.
+ * Runs a command on a data folder, on a database given by its URL, or with the given arguments only (null). Returns
+ * what the program would print, and its exit code.
  */
-export async function command(place: string, ...args: readonly string[]): Promise<Ended> {
+export async function command(place: string | null, ...args: readonly string[]): Promise<Ended> {
   try {
-    const all = [...args, place.startsWith('postgres:') ? '--database' : '--data', place];
+    const flag = place?.startsWith('postgres:') ? '--database' : '--data';
+    const all = place === null ? [...args] : [...args, flag, place];
     const { values, positionals } = parseFlags({ args: all, options, allowPositionals: true });
     const { stdout, stderr, exitCode } = printed(await outcomeOf(values, positionals), values.json ?? false);
     return { code: exitCode, stdout, stderr };

@@ -10,7 +10,8 @@ import { hasHead } from './store-id.ts';
 import { readWhole } from './whole.ts';
 
 // Upper and lower case, as Unicode folds it, are the same for some file systems.
-const reserved = /^((keys|orders|pets|usage|backup)\.json(\..*)?|pets\.[0-9]+\.journal(\..*)?|lock\..*|.*\.tmp)$/iu;
+const reserved =
+  /^((keys|orders|pets|usage|backup|copy)\.json(\..*)?|pets\.[0-9]+\.journal(\..*)?|lock\..*|.*\.tmp)$/iu;
 const withHead = /^(keys|orders|pets|usage|backup)\.json$/iu;
 /** People may edit these files, so the head can be anywhere in them. */
 const editable = /^(keys|usage)\.json$/iu;

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { DiskError, onDisk } from '../../files/errors.ts';
 import { readChunks } from './chunks.ts';
+import { refuseIncomplete } from './incomplete.ts';
 import { fileExists } from './open-file.ts';
 
 /** The version of all formats. */
@@ -27,9 +28,11 @@ export function headMembers(format: string, store: string): string {
 
 /**
  * Returns the id of the store in a folder; a new one if no file contains an id yet. Looks only at the heads of the
- * files. Throws OperatorError if their ids differ, or if the format of a file is newer than this program.
+ * files. Throws OperatorError if their ids differ, if the format of a file is newer than this program, or if a copy to
+ * the folder was interrupted.
  */
 export function storeIdOf(folder: string): string {
+  refuseIncomplete(folder);
   const namesById = new Map<string, string[]>();
   for (const name of namesIn(folder)) {
     const id = storeIdIn(join(folder, name));

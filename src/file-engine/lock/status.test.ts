@@ -27,8 +27,10 @@ async function statusOf(folder: string): Promise<Status> {
   return JSON.parse(stdout) as Status;
 }
 
+type Run = (folder: string, ...args: readonly string[]) => Promise<Ended>;
+
 /** Checks that there is no status: one line on stderr, exit code 1, and with --json an object that says the same. */
-async function hasNoStatus(folder: string, state: string, reason: RegExp, run = command): Promise<NoStatus> {
+async function hasNoStatus(folder: string, state: string, reason: RegExp, run: Run = command): Promise<NoStatus> {
   const [text, json]: Ended[] = await Promise.all([run(folder, 'status'), run(folder, 'status', '--json')]);
   assert.deepEqual([text!.code, text!.stdout, json!.code, json!.stderr], [1, '', 1, text!.stderr]);
   const found = JSON.parse(json!.stdout) as NoStatus;

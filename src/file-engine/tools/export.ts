@@ -2,6 +2,7 @@
 import { unsyncedReason } from '../../files/errors.ts';
 import { UsageFile } from '../accounts/usage-file.ts';
 import { ByteBuffer, OutputFile } from '../files/output.ts';
+import { refuseIncomplete } from '../files/incomplete.ts';
 import { requireFolder } from '../lock/use-folder.ts';
 import { orderLines, readAnimals } from './contents.ts';
 import type { Progress } from '../../program/progress.ts';
@@ -38,6 +39,7 @@ export interface Exported {
 export function exportRecords({ folder, what, log, progress, ...output }: ExportOptions): Promise<Exported> {
   return writeExport(output, async (add) => {
     requireFolder(folder);
+    refuseIncomplete(folder);
     if (what === 'orders') {
       for (const line of orderLines(folder)) add(Buffer.from(line));
       return;
