@@ -52,11 +52,6 @@ export interface Database {
  */
 const begin = `begin isolation level read committed; set local lock_timeout = 1000; set local statement_timeout = 1800;
   set local idle_in_transaction_session_timeout = 3000`;
-/**
- * PostgreSQL 17 or later: the other timeouts do not end a transaction if the connection breaks after a statement was
- * executed, and before the message (Sync) with which the driver ends it.
- */
-const withTransactionTimeout = '; set local transaction_timeout = 4000';
 /** A crash of the database may lose such a transaction although it was committed. */
 const withAsyncCommit = '; set local synchronous_commit = off';
 
@@ -76,8 +71,8 @@ export class Connection {
   readonly #database: Database;
   readonly #maxStatementMs: number;
   #client: Client | null = null;
-  /** The beginning of a transaction, for the version of the database. */
-  #begin = begin;
+  /** Whether the database is PostgreSQL 17 or later. */
+  #hasTransactionTimeout = false;
   #connecting: Promise<Client> | null = null;
   #retry: NodeJS.Timeout | undefined;
   /** Settled when the transaction under way has ended. */
@@ -106,7 +101,9 @@ export class Connection {
    */
   async transaction<T>(work: Work<T>, isDurable = true): Promise<T> {
     while (this.#transaction !== null) await this.#transaction;
-    const done = this.#run(work, () => (isDurable ? this.#begin : `${this.#begin}${withAsyncCommit}`));
+    const done = this.#run(work, () => {
+      return `${begin}${this.#transactionTimeout('4s')}${isDurable ? '' : withAsyncCommit}`;
+    });
     const ended = done.then(() => {}, () => {}).then(() => {
       this.#transaction = null;
     });
@@ -116,7 +113,7 @@ export class Connection {
 
   /** Does what `transaction` does, but without limits of time. `mode` is that of `begin`. */
   longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
-    return this.#run(work, () => `begin ${mode}; set local statement_timeout = 0`);
+    return this.#run(work, () => `begin ${mode}; set local statement_timeout = 0${this.#transactionTimeout('0')}`);
   }
 
   /** Connects, unless that has been done. Rejects with the error of the driver or of the database. */
@@ -159,6 +156,14 @@ export class Connection {
       await execute('rollback').catch(() => this.#drop(client));
       throw error;
     }
+  }
+
+  /**
+   * Sets a timeout that PostgreSQL 15 and 16 do not have. The other timeouts do not end a transaction if the connection
+   * breaks after a statement was executed, and before the message (Sync) with which the driver ends it.
+   */
+  #transactionTimeout(duration: string): string {
+    return this.#hasTransactionTimeout ? `; set local transaction_timeout = '${duration}'` : '';
   }
 
   async #ready(): Promise<Client> {
@@ -227,7 +232,7 @@ export class Connection {
       const { rows: [[hasTransactionTimeout, isReadOnly] = []] } =
         await client.query({ text, values: [], rowMode: 'array' });
       if (isReadOnly === 'on' && !acceptsReplica) throw new Error(replica);
-      this.#begin = hasTransactionTimeout === true ? `${begin}${withTransactionTimeout}` : begin;
+      this.#hasTransactionTimeout = hasTransactionTimeout === true;
     } catch (error) {
       client.end().catch(() => {}); // also if `connect` fails: the driver leaves the socket open if it has no password
       throw error;
