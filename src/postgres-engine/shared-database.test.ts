@@ -404,7 +404,7 @@ onDatabase('a connection that stalls after a key was locked does not keep the lo
   const { secret } = await newKey(other);
   const stalled = proxy.inject(stallBeforeSync(0));
   await Promise.all([stalled, assert.rejects(admit(stalling, secret), UnavailableError)]);
-  // The connection stays as it is, and keeps its lock without the timeout (harness/postgres-proxy.test.ts).
+  // The connection stays as it is, and keeps its lock without the timeout (harness/postgres-proxy.slow.test.ts).
   await eventually(() => admit(other, secret));
 });
 
