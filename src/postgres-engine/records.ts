@@ -3,9 +3,13 @@ import { bytesOf, type Body } from '../domain/byte-text.ts';
 import { maxPetId, petText, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { UnavailableError, type Page, type PageQuery, type Pets, type Records } from '../engine.ts';
 import type { CheckStore, Connection } from './connection.ts';
+import type { Row } from './driver.ts';
 import { Group } from './group.ts';
 
 const maxCreates = 500;
+const maxReads = 500;
+/** A group of pages ends as if each line had this length: a few lines are much longer, and most are shorter. */
+const typicalMaxLine = 1024;
 const headLength = '{"id":0'.length;
 /** How long the result of a test of the database is used. */
 const testMs = 500;
@@ -16,32 +20,31 @@ interface NewAnimal {
   readonly tail: string;
 }
 
-/** A table of records (schema.ts). */
+/** A table of records (schema.ts). Requests that wait share one statement. */
 export class DatabaseRecords implements Records {
   readonly #connection: Connection;
   readonly #table: string;
   /** Excludes the rows of an import that are not committed: the scan would have to skip all of them. */
   readonly #filter: string;
+  readonly #pages: Group<PageQuery, Row>;
+  readonly #lines: Group<string, Row>;
 
   constructor(connection: Connection, table: 'pets' | 'orders') {
     this.#connection = connection;
     this.#table = `petstore.${table}`;
     const firstOfImport = 'coalesce((select import_first from petstore.store), 9223372036854775807)';
     this.#filter = table === 'pets' ? `where id < ${firstOfImport}` : '';
+    this.#pages = new Group(maxReads, (queries) => this.#read(`select * from ${this.#table}_pages($1, $2, $3)`, [
+      queries.map(({ limit }) => limit), queries.map(({ after }) => after), queries.map(({ status }) => status),
+    ]), ({ limit }) => limit * typicalMaxLine);
+    this.#lines = new Group(maxReads, (ids) => this.#read(`select * from ${this.#table}_lines($1)`, [ids]));
   }
 
-  async page({ limit, after, status }: PageQuery): Promise<Page> {
-    const values = [limit + 1, after, status].filter((value) => value !== undefined);
-    // With `status = …`, PostgreSQL may read the index of the ids, and skip each row with another status.
-    const filter = status === undefined
-      ? after === undefined ? 'order by id' : 'where id > $2::bigint order by id'
-      : after === undefined
-        ? 'where status >= $2 and status <= $2 order by status, id'
-        : 'where (status, id) > ($3, $2::bigint) and status <= $3 order by status, id';
-    const rows = await this.#read(`select id, line from ${this.#table} ${filter} limit $1`, values);
-    const shown = rows.slice(0, limit);
-    const body = bytesOf(`[${shown.map(([, line]) => line).join(',\n')}]`);
-    return { body, next: rows.length > limit ? (shown.at(-1)![0] as string) : null };
+  async page(query: PageQuery): Promise<Page> {
+    const [lines, next] = (await this.#pages.add(query)) as readonly [lines: string | null, next: string | null];
+    if (lines === null) return { body: bytesOf('[]'), next };
+    const shown = next === null ? lines : lines.slice(0, lines.lastIndexOf(',\n')); // no line has a line feed
+    return { body: bytesOf(`[${shown}]`), next };
   }
 
   async count(): Promise<number> {
@@ -51,7 +54,7 @@ export class DatabaseRecords implements Records {
   }
 
   async get(id: string): Promise<Body | null> {
-    const [[line] = [null]] = await this.#read(`select line from ${this.#table} where id = $1::bigint`, [id]);
+    const [line] = await this.#lines.add(id);
     return line === null ? null : bytesOf(line as string);
   }
 

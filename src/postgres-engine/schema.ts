@@ -37,7 +37,39 @@ create table petstore.${name} (
   status text not null,
   line text not null
 );
-create index on petstore.${name} (status, id);`;
+create index on petstore.${name} (status, id);
+-- Returns the lines of pages, in the order of the parameters: each page with the line that follows it, if there is one,
+-- and then the id after which the next page begins. \`afters\` and \`statuses\` may have nulls. The inner queries read an
+-- index in its order.
+create function petstore.${name}_pages(limits integer[], afters bigint[], statuses text[])
+returns table (lines text, next bigint) language plpgsql stable ${byIndex} as $$
+begin
+  return query
+    select p.lines, p.next
+    from (
+      select max, after, status, n, coalesce(after, '-9223372036854775808') as first
+      from unnest(limits, afters, statuses) with ordinality as p(max, after, status, n)
+    ) q
+    cross join lateral (
+      select string_agg(r.line, E',\\n') as lines, case when count(*) > q.max then (array_agg(r.id))[q.max] end as next
+      from (
+        (select t.id, t.line from petstore.${name} t
+          where q.status is null and t.id >= q.first and t.id is distinct from q.after
+          order by t.id limit q.max + 1)
+        union all
+        (select t.id, t.line from petstore.${name} t
+          where (t.status, t.id) >= (q.status, q.first) and t.status <= q.status and t.id is distinct from q.after
+          order by t.status, t.id limit q.max + 1)
+      ) r
+    ) p
+    order by q.n;
+end $$;
+-- Returns the lines with these ids in the order of the parameter, null if there is none.
+create function petstore.${name}_lines(ids bigint[]) returns setof text language plpgsql stable ${byIndex} as $$
+begin
+  return query
+    select t.line from unnest(ids) with ordinality as q(id, n) left join petstore.${name} t on t.id = q.id order by q.n;
+end $$;`;
 
 const definition = `
 create schema if not exists petstore;
