@@ -46,7 +46,7 @@ test('a quick run measures every target, judges none, and leaves nothing behind'
   }
   assert.equal(written.bounds.length, 5);
   for (const { measured: { median } } of written.bounds.slice(0, 3)) assert.ok(median > 0);
-  assert.match(stdout, /^\| creates\/s ÷ fastify \+ PostgreSQL +\|[^|]+\| at least 5 \|$/m);
+  assert.match(stdout, /^\| creates\/s ÷ fastify \+ PostgreSQL +\|[^|]+\| +at least 5 \|$/m);
   assert.match(stdout, /^PostgreSQL \d+\.\d+, fastify \d/m);
   assert.deepEqual(readdirSync(temporary).filter((name) => name.startsWith('petstore-')), []);
 });

@@ -110,17 +110,21 @@ async function measure(isQuick: boolean): Promise<Findings> {
   return {
     paragraphs: [
       resultTable(results, columns),
-      table(['one server on PostgreSQL', 'measured', 'bound'], judged.map(({ title, measured, max, min }) =>
-        [title, spreadText(measured), max === undefined ? `at least ${min}` : `at most ${max}`])),
+      table(['one server on PostgreSQL', 'measured', 'bound'], judged.map((bound) =>
+        [bound.title, spreadText(bound.measured), textOf(bound)])),
       `Median (minimum–maximum) of fresh processes of each target: ${settings.processes}. CPU time is per request.`,
       [await database.version(), ...peerPackages.map((name) => `${name} ${peerVersions()[name]}`)].join(', '),
     ],
     settings: { animals, keys, ...settings },
     results: { bounds: judged.map(({ workload, ...bound }) => ({ ...bound, workload: workload.title })), results },
-    exceeded: judged.filter(({ measured: { median }, min = -Infinity, max = Infinity }) => !(median >= min && median <= max))
-      .map(({ title, measured, min, max }) =>
-        `${title}: ${spreadText(measured)}, but it must be ${max === undefined ? `at least ${min}` : `at most ${max}`}`),
+    exceeded: judged
+      .filter(({ measured: { median }, min = -Infinity, max = Infinity }) => !(median >= min && median <= max))
+      .map((bound) => `${bound.title}: ${spreadText(bound.measured)}, but it must be ${textOf(bound)}`),
   };
+}
+
+function textOf({ min, max }: Bound): string {
+  return max === undefined ? `at least ${min}` : `at most ${max}`;
 }
 
 /** The figures of one server on PostgreSQL that a bound is for, or their ratios. */

@@ -42,7 +42,7 @@ export class BenchDatabase {
     this.keys = keys;
   }
 
-  /** The result of `task` with the URL of a fresh database, empty or with the animals and keys, which is then dropped. */
+  /** The result of `task` with the URL of a fresh database, empty or with animals and keys, which is then dropped. */
   async with<T>(content: 'empty' | 'filled', task: (url: string) => Promise<T>): Promise<T> {
     const url = await createDatabase(this.#cluster.url, content === 'filled' ? nameIn(this.#filled) : undefined);
     try {
@@ -67,7 +67,7 @@ export class BenchDatabase {
   }
 }
 
-/** What a process has used, if it is `first` or a child of it; with `first` also what its children used that have ended. */
+/** What a process has used if it is `first` or a child of it; for `first` with what its ended children had used. */
 function ticksOf(name: string, first: number | undefined): number {
   let text: string;
   try {
