@@ -37,8 +37,10 @@ const serverCount = 4;
 const clientCount = 256;
 /** Only a round that hangs takes longer. */
 const hangMs = 120_000;
-/** How long a client waits after a 503. */
+/** How often to ask a server that has responded with 503 whether it is ready. */
 const pauseMs = 250;
+/** Few, so that the kit does not take the 503 of a slow machine for that of a server that is down. */
+const clientCountBesideKit = 32;
 /** A connection is cut within as many bytes, and stalls within as many statements. */
 const maxBytes = 30_000;
 const maxStatements = 30;
@@ -53,6 +55,8 @@ interface Node {
   server: RunningServer;
   /** Settles when a killed server listens again. */
   restart: Promise<void> | null;
+  /** Settles when a server that has responded with 503 is ready. */
+  recovery: Promise<void> | null;
 }
 
 /** One run. Every violation is an AssertionError whose message says in which round. */
@@ -92,7 +96,7 @@ export class ScaleRun {
     this.#key = await makeKey(this.#owner, this.url, 'enterprise', ...noLimits);
     this.#nodes = await Promise.all(Array.from({ length: serverCount }, async () => {
       const proxy = await PostgresProxy.start(this.#owner, this.url);
-      return { proxy, server: await startServer(this.#owner, proxy.url), restart: null };
+      return { proxy, server: await startServer(this.#owner, proxy.url), restart: null, recovery: null };
     }));
     return true;
   }
@@ -129,7 +133,7 @@ export class ScaleRun {
           await this.#create(round, node, agent);
           await this.#ask(node, 'GET', '/v1/pets', { key: this.#key, agent });
         }
-      });
+      }, clientCountBesideKit);
       const { code, stdout, stderr } = await kit.ended;
       assert(code === 0, `exit code ${code}: ${stdout}${stderr}`);
       return `${round.created} animals created meanwhile; ${/^CONFORMS.*/m.exec(stdout)?.[0]}`;
@@ -215,9 +219,24 @@ export class ScaleRun {
     node.restart = null;
   }
 
+  /**
+   * Asks a server until it is ready, as a load balancer does. All clients wait for that: their requests would take the
+   * time that the proxies in this process need to connect the servers.
+   */
+  async #recovery(node: Node): Promise<void> {
+    const { server } = node;
+    for (let isReady = false; !isReady && !server.child.killed && !this.#isFailed; ) {
+      await delay(pauseMs);
+      isReady = (await send(server.address, 'GET', '/readyz').catch(() => null))?.status === 200;
+    }
+    node.recovery = null;
+  }
+
   /** Runs clients, each with a connection of its own to one of these servers. */
-  async #clients(nodes: readonly Node[], run: (node: Node, agent: Agent) => Promise<void>): Promise<void> {
-    await Promise.all(Array.from({ length: clientCount }, (_, client) =>
+  async #clients(
+    nodes: readonly Node[], run: (node: Node, agent: Agent) => Promise<void>, count = clientCount,
+  ): Promise<void> {
+    await Promise.all(Array.from({ length: count }, (_, client) =>
       withAgent((agent) => run(nodes[client % nodes.length]!, agent))));
   }
 
@@ -301,7 +320,7 @@ export class ScaleRun {
     const isKnown = status !== 503 || ['storage_unavailable', 'not_ready'].includes(codeOf(response) as string);
     if (!isKnown || !permitted.includes(status)) deviations.unshift(`${status} ${body}`);
     assert(deviations.length === 0, `${method} ${path}: ${deviations.join('; ')}`);
-    if (status === 503) await delay(pauseMs);
+    if (status === 503) await (node.recovery ??= this.#recovery(node));
     return response;
   }
 }
