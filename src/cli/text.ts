@@ -6,7 +6,7 @@ export function table<Report>(
   reports: readonly Report[], header: readonly string[], rowOf: (report: Report) => readonly string[],
 ): string[] {
   const rows = [header, ...reports.map(rowOf)];
-  const widths = header.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const widths = header.map((_, column) => rows.reduce((width, row) => Math.max(width, row[column]!.length), 0));
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd());
 }
 

@@ -25,6 +25,11 @@ export function idWarning(lastId: number): string | null {
   return `the id ${lastId} has been assigned, and ids end at ${maxPetId}, so ${effect}; ${advice}`;
 }
 
+/** The message for a client if no id is left for an animal. */
+export const noIdsLeft = 'The animal could not be saved, and no later one can be: ' +
+  `all ids up to ${maxPetId} have been assigned. ` +
+  'The operator of this service can export the animals, and import them with new ids into a new data folder.';
+
 /** A NewPet with its status. `categoryId` is an int64; `name` may contain any UTF-16, lone surrogates included. */
 export interface NewPet {
   readonly name: string;

@@ -13,6 +13,8 @@ import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** A larger group would hold its locks too long. */
 const maxItems = 500;
+const maxRequestMs = 2_700;
+const minMsLeft = 400;
 /** The SQLSTATE if a lock was not available in time. */
 const lockNotAvailable = '55P03';
 
@@ -21,6 +23,8 @@ interface Item {
   readonly counts: boolean;
   /** When the request arrived, by the monotonic clock of this process. */
   readonly arrivedAt: number;
+  /** When its admission began. */
+  readonly beganAt: number;
 }
 
 /** What is known of a secret while its key is locked. */
@@ -36,6 +40,8 @@ export class Admissions implements Accounts {
    * suspended. They wait on another connection, so that they do not delay those with other keys.
    */
   readonly #lockedGroup: Group<Item, Admission | null>;
+  /** How long the requests that were decided last had waited, at most, in milliseconds. */
+  #lastMs = 0;
   /** The secrets of these keys. */
   readonly #locked = new Set<string>();
   readonly #checkStore: CheckStore;
@@ -62,8 +68,17 @@ export class Admissions implements Accounts {
 
   admit(secret: string, _now: number, waitedMs: number, counts: boolean): Promise<Admission | null> | null {
     if (!isSecret(secret)) return null;
-    const item = { hash: hashSecret(secret), counts, arrivedAt: performance.now() - waitedMs };
+    const now = performance.now();
+    const item = { hash: hashSecret(secret), counts, arrivedAt: now - waitedMs, beganAt: now };
     return (this.#locked.has(item.hash) ? this.#lockedGroup : this.#group).add(item);
+  }
+
+  /**
+   * How long an operation may take after its admission, in milliseconds, so that its client has a response within 3 s.
+   * Called when a request has been admitted.
+   */
+  get msLeft(): number {
+    return Math.max(minMsLeft, maxRequestMs - this.#lastMs);
   }
 
   /** The number of groups and of their requests, and how many requests wait for their group. */
@@ -121,6 +136,7 @@ export class Admissions implements Accounts {
         if (secret.expiresAt === null || now < secret.expiresAt) known.set(hash, { key, locked });
       }
       const monotonic = performance.now();
+      this.#lastMs = monotonic - items[0]!.beganAt;
       const admissions = items.map((item) => {
         const found = known.get(item.hash) ?? null;
         return found === null || found === 'locked' ? found : admitOne(found, item, monotonic);

@@ -45,13 +45,18 @@ export interface Database {
   readonly counts: { statements: number; connections: number };
 }
 
+/** So no function, operator or table that another user has created is used instead of the one that is meant. */
+const safePath = 'set local search_path = pg_catalog, pg_temp';
 /**
  * Each statement of a transaction sees what was committed before it. A transaction does not wait longer than this for a
  * lock, and the database aborts it if this process stops sending statements, so that it does not keep its locks for
  * longer than 5 s. The settings end with the transaction, as PgBouncer requires.
  */
 const begin = `begin isolation level read committed; set local lock_timeout = 1000; set local statement_timeout = 1800;
-  set local idle_in_transaction_session_timeout = 3000`;
+  set local idle_in_transaction_session_timeout = 3000; ${safePath}`;
+/** A role or a database may have turned this off. Another setting is kept: it may be stricter. */
+const withDurableCommit =
+  "; select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'";
 /** A crash of the database may lose such a transaction although it was committed. */
 const withAsyncCommit = '; set local synchronous_commit = off';
 
@@ -102,7 +107,7 @@ export class Connection {
   async transaction<T>(work: Work<T>, isDurable = true): Promise<T> {
     while (this.#transaction !== null) await this.#transaction;
     const done = this.#run(work, () => {
-      return `${begin}${this.#transactionTimeout('4s')}${isDurable ? '' : withAsyncCommit}`;
+      return `${begin}${this.#transactionTimeout('4s')}${isDurable ? withDurableCommit : withAsyncCommit}`;
     });
     const ended = done.then(() => {}, () => {}).then(() => {
       this.#transaction = null;
@@ -113,7 +118,7 @@ export class Connection {
 
   /** Does what `transaction` does, but without limits of time. `mode` is that of `begin`. */
   longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
-    return this.#run(work, () => `begin ${mode}; set local statement_timeout = 0${this.#transactionTimeout('0')}`);
+    return this.#run(work, () => `begin ${mode}; ${safePath}; set local statement_timeout = 0${this.#transactionTimeout('0')}`);
   }
 
   /** Connects, unless that has been done. Rejects with the error of the driver or of the database. */
@@ -276,7 +281,7 @@ export function stateOf(error: unknown): string | null {
 }
 
 /** Whether the database has closed the connection: it is shutting down, or the transaction took too long. */
-function endsSession(state: string): boolean {
+export function endsSession(state: string): boolean {
   return /^(?:08|57P0|25P03|25P04)/.test(state);
 }
 

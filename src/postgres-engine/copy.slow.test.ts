@@ -233,6 +233,15 @@ onDatabases('servers and commands refuse a store to which a copy was interrupted
   }
 });
 
+onDatabases('a database is not copied to itself under another name', async (_t, url) => {
+  const other = url.replace('127.0.0.1', 'localhost');
+  await outputOf(url, 'keys', 'list');
+  const { code, stdout, stderr } = await command(null, 'copy', url, other);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^petstore: [^\n]*is being copied[^\n]*\n$/);
+  await outputOf(url, 'keys', 'create', '--name', 'a', '--plan', 'free'); // it is not marked as incomplete
+});
+
 onDatabases('a copy does not use a folder that another process uses', async (_t, url, _, parent) => {
   const [folder, to] = [join(parent, 'store'), join(parent, 'to')];
   await makeStore(folder, 3);

@@ -18,7 +18,7 @@ import { pagesOf } from './export.ts';
 import { importLock, lastRow } from './import.ts';
 import { addSecrets, keyIn, newestUsage, numberOf } from './key-admin.ts';
 import { withDatabase } from './run-command.ts';
-import { copyLock } from './schema.ts';
+import { copyLock, refuseWhileCopied } from './schema.ts';
 import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** How often a statement is sent, so that the database ends the transaction only of a machine that is lost. */
@@ -71,6 +71,7 @@ export function writeDatabase(
       const other = `an import or another copy into ${address.text}`;
       throw new OperatorError(`${other} is under way; try again when it has ended`);
     }
+    await execute(refuseWhileCopied); // FROM may be the same database under another name
     await engine.longTransaction('isolation level read committed', (mark) => markIncomplete(mark, address));
     progress.expect(contents.animals);
     const animals = await addLines(execute, 'pets', contents.pets(), progress);

@@ -2,8 +2,10 @@ import { UnavailableError, type Soon } from '../engine.ts';
 
 /** More are refused: the database is too slow for them. */
 const maxWaiting = 10_000;
-/** An item that has no result after this time is refused, so that a client gets a response within 3 s. */
+/** An item that has no result after this time is refused. */
 const maxMs = 2_500;
+/** How often late items are looked for. */
+const checkMs = 200;
 /** A group ends with the item that brings it to this size. */
 const enoughSize = 1024 * 1024;
 
@@ -18,7 +20,7 @@ export class Group<Item, Result> {
   #waiting: Pending<Item, Result>[] = [];
   #running: readonly Pending<Item, Result>[] = [];
   #isRunning = false;
-  #deadline: NodeJS.Timeout | null = null;
+  #check: NodeJS.Timeout | null = null;
   /** The number of groups, and of their items. */
   groups = 0;
   items = 0;
@@ -40,13 +42,13 @@ export class Group<Item, Result> {
 
   /**
    * Returns the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait or there
-   * is no result in time; what the group does with the item then is not known.
+   * is no result after `ms`; what the group does with the item then is not known.
    */
-  add(item: Item): Promise<Result> {
+  add(item: Item, ms = maxMs): Promise<Result> {
     if (this.#waiting.length >= maxWaiting) return Promise.reject(tooSlow());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject, until: performance.now() + maxMs });
-      this.#deadline ??= setTimeout(() => this.#refuseLate(), maxMs).unref();
+      this.#waiting.push({ item, resolve, reject, until: performance.now() + ms });
+      this.#check ??= setTimeout(() => this.#refuseLate(), checkMs).unref();
       if (!this.#isRunning) void this.#runAll();
     });
   }
@@ -85,8 +87,8 @@ export class Group<Item, Result> {
     const pending = [...this.#running, ...this.#waiting];
     for (const { reject } of pending.filter(isLate)) reject(tooSlow());
     this.#waiting = this.#waiting.filter((item) => !isLate(item));
-    const next = pending.find((item) => !isLate(item));
-    this.#deadline = next === undefined ? null : setTimeout(() => this.#refuseLate(), next.until - now).unref();
+    const areAllLate = pending.every(isLate);
+    this.#check = areAllLate ? null : setTimeout(() => this.#refuseLate(), checkMs).unref();
   }
 }
 

@@ -22,8 +22,9 @@ import { refuseWhileCopied } from './schema.ts';
 
 /** The number of the advisory lock that an import or a copy to the database holds. */
 export const importLock = 7_392_016_452;
-/** Up to so many animals are added while creates wait: about 0.1 s. */
+/** Up to so many animals, and so many UTF-16 units of their lines, are added while creates wait: about 0.1 s. */
 const maxUnreserved = 10_000;
+const maxUnreservedLength = 4_000_000;
 /** How many ids a large import leaves to creates. If that is not enough, it tries again with the next number. */
 const gaps = [100_000, 10_000_000] as const;
 const batchLength = 1000;
@@ -65,7 +66,7 @@ export function importPets(
     }
     await stage.end();
     const { count } = stage;
-    const isLarge = count > maxUnreserved;
+    const isLarge = count > maxUnreserved || stage.length > maxUnreservedLength;
     if (!isLarge) await execute(lockIds);
     // A reservation is that of an import that has failed: this one is alone.
     if (!isLarge) await execute(`${setReservation} where import_first is not null`, [null, null]);
@@ -184,6 +185,8 @@ class Stage {
   #batch: (readonly (string | number | bigint)[])[] = [];
   #sent: Promise<unknown> = Promise.resolve();
   count = 0;
+  /** Of all texts. */
+  length = 0;
   firstId: number | bigint = 0;
   lastId: number | bigint = 0;
 
@@ -196,6 +199,7 @@ class Stage {
     if (this.#paths.at(-1) !== path) this.#paths.push(path);
     if (this.count++ === 0) this.firstId = id;
     this.lastId = id;
+    this.length += text.length;
     this.#batch.push([this.count, this.#paths.length - 1, line, id, status, text]);
     if (this.#batch.length === batchLength) await this.#send();
   }

@@ -8,7 +8,7 @@ import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** The newest usage of each key; $1 null: of all keys. */
 export const newestUsage = `
-  select k.number, k.record, u.seq, u.updates, u.state, floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+  select k.number, k.record, u.seq, u.updates, u.state, petstore.now_ms()
   from petstore.keys k
   left join lateral (select * from petstore.usage u where u.number = k.number order by u.seq desc limit 1) u on true
   where $1::bigint is null or k.number = $1

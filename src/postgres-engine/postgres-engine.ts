@@ -9,15 +9,17 @@ import type { DatabaseAddress } from './database-url.ts';
 import { loadDriver } from './driver.ts';
 import { DatabaseKeys } from './key-admin.ts';
 import { DatabasePets, DatabaseRecords } from './records.ts';
-import { ensureSchema, refuseWhileCopied, schemaVersion } from './schema.ts';
+import { ensureSchema, refuseWhileCopied, requireRights, schemaVersion } from './schema.ts';
 
 const retryMs = 500;
 const refusalLogMs = 60_000;
+/** How long a command waits for the result of a statement. */
+const commandMs = 60_000;
 
 export interface PostgresEngineOptions {
   readonly log: Log;
-  /** Whether a database that can only be read is accepted, for example a replica. */
-  readonly acceptsReplica?: boolean;
+  /** For a command: it may read a database that cannot be written, and with fewer rights than a server needs. */
+  readonly forCommand?: boolean;
   /** Whether a database is accepted to which a copy was interrupted. */
   readonly mayBeIncomplete?: boolean;
   /** For tests: replaces the clock of the database. */
@@ -60,7 +62,7 @@ export class PostgresEngine implements Engine {
   }
 
   private constructor(address: DatabaseAddress, driver: Database['driver'], options: PostgresEngineOptions) {
-    const { log, acceptsReplica = false, mayBeIncomplete = false, now } = options;
+    const { log, forCommand = false, mayBeIncomplete = false, now } = options;
     this.#address = address;
     this.#mayBeIncomplete = mayBeIncomplete;
     this.#log = log;
@@ -68,14 +70,17 @@ export class PostgresEngine implements Engine {
     const onChange = (): void => this.#noteReachability();
     const onRefusal = (state: string, error: Error): void => this.#noteRefusal(state, error);
     const counts = { statements: 0, connections: 0 };
-    this.#database = { address, driver, acceptsReplica, problem: null, onChange, onRefusal, counts };
-    const [admitting, creating, reading, admin] = [0, 1, 2, 3].map(() => new Connection(this.#database));
+    this.#database = { address, driver, acceptsReplica: forCommand, problem: null, onChange, onRefusal, counts };
+    const [admitting, creating, reading, admin] = [0, 1, 2, 3].map(() => {
+      return forCommand ? new Connection(this.#database, commandMs) : new Connection(this.#database);
+    });
     this.#connections = [admitting!, creating!, reading!, admin!];
     this.#admin = admin!;
     const checkStore: CheckStore = (id, minVersion) => this.#checkStore(id, minVersion);
     this.accounts = new Admissions(admitting!, admin!, checkStore, this.#now);
-    this.pets = new DatabasePets(reading!, creating!, checkStore);
-    this.orders = new DatabaseRecords(reading!, 'orders');
+    const msLeft = (): number => this.accounts.msLeft;
+    this.pets = new DatabasePets(reading!, creating!, checkStore, msLeft);
+    this.orders = new DatabaseRecords(reading!, 'orders', msLeft);
     this.keys = new DatabaseKeys(admin!, this.#now);
   }
 
@@ -123,7 +128,7 @@ export class PostgresEngine implements Engine {
     const { group: creates } = this.pets;
     return {
       ...this.#figures,
-      creates: this.progress < 100 ? null : { refusal: this.problem, since: this.#since },
+      creates: this.progress < 100 ? null : { refusal: this.problem ?? this.pets.problem, since: this.#since },
       metrics: [
         metric('counter', 'statements_total', 'Statements sent to the database.', statements),
         metric('counter', 'connections_total', 'Connections opened to the database.', connections),
@@ -152,6 +157,12 @@ export class PostgresEngine implements Engine {
         sorted.map(({ id }) => String(id)), sorted.map(({ status }) => status), sorted.map(orderLine),
       ]);
     });
+  }
+
+  /** The clock of the database. Rejects with UnavailableError. */
+  async time(): Promise<number> {
+    const [[time] = []] = await this.#admin.query('select petstore.now_ms()');
+    return Number(time);
   }
 
   /** Executes a transaction that may take long, on a connection of its own. `mode` is that of `begin`. */
@@ -183,7 +194,11 @@ export class PostgresEngine implements Engine {
     } catch (error) {
       throw refusalOf(error, this.#address) ?? error;
     }
-    const ensure: Work<string> = (execute) => ensureSchema(execute, this.#mayBeIncomplete);
+    const ensure: Work<string> = async (execute) => {
+      const store = await ensureSchema(execute, this.#mayBeIncomplete);
+      if (!this.#database.acceptsReplica) await requireRights(execute, this.#address.text);
+      return store;
+    };
     this.#store = await this.#admin.transaction(ensure).catch((error: unknown) => {
       throw refusalOf(causeOf(error), this.#address) ?? error;
     });
@@ -225,8 +240,8 @@ export class PostgresEngine implements Engine {
 }
 
 const bannedKeysQuery = `
-  select count(distinct number) from petstore.usage
-  where banned_until > coalesce($1::bigint, floor(extract(epoch from clock_timestamp()) * 1000))`;
+  select pg_catalog.count(distinct number) from petstore.usage
+  where banned_until > coalesce($1::bigint, petstore.now_ms())`;
 
 /** The error of the database behind an UnavailableError; other errors themselves. */
 function causeOf(error: unknown): unknown {
@@ -252,7 +267,7 @@ function refusalOf(error: unknown, { text, database, tls }: DatabaseAddress): Op
   }
   if (code.startsWith('28')) return new OperatorError(`the database ${text} refuses this user: ${reason}`);
   if (code === '3D000') return new OperatorError(`there is no database ${database}: create it, with the encoding UTF8`);
-  if (code === '42501') return new OperatorError(`this user lacks privileges for the schema petstore in ${text}: ${reason}`);
+  if (code === '42501') return new OperatorError(`this user lacks privileges in ${text}: ${reason}`);
   if (tls && /does not support SSL/.test(reason)) return new OperatorError(`the database ${text} does not offer TLS`);
   if (!tls || !/certificate|altnames/i.test(reason)) return null;
   const advice = 'if a private authority issued it, set NODE_EXTRA_CA_CERTS to the file with its certificate';

@@ -1,6 +1,6 @@
 /** Animals and orders in the database. */
 import { bytesOf, type Body } from '../domain/byte-text.ts';
-import { maxPetId, petText, type NewPet, type StoredPet } from '../domain/pet.ts';
+import { idWarning, maxPetId, noIdsLeft, petText, type NewPet, type StoredPet } from '../domain/pet.ts';
 import { UnavailableError, type Page, type PageQuery, type Pets, type Records } from '../engine.ts';
 import type { CheckStore, Connection } from './connection.ts';
 import type { Row } from './driver.ts';
@@ -22,6 +22,7 @@ interface NewAnimal {
 
 /** A table of records (schema.ts). Requests that wait share one statement. */
 export class DatabaseRecords implements Records {
+  protected readonly msLeft: () => number;
   readonly #connection: Connection;
   readonly #table: string;
   /** Excludes the rows of an import that are not committed: the scan would have to skip all of them. */
@@ -29,7 +30,9 @@ export class DatabaseRecords implements Records {
   readonly #pages: Group<PageQuery, Row>;
   readonly #lines: Group<string, Row>;
 
-  constructor(connection: Connection, table: 'pets' | 'orders') {
+  /** `msLeft` returns how long a request that was admitted now may take. */
+  constructor(connection: Connection, table: 'pets' | 'orders', msLeft: () => number) {
+    this.msLeft = msLeft;
     this.#connection = connection;
     this.#table = `petstore.${table}`;
     const firstOfImport = 'coalesce((select import_first from petstore.store), 9223372036854775807)';
@@ -41,7 +44,7 @@ export class DatabaseRecords implements Records {
   }
 
   async page(query: PageQuery): Promise<Page> {
-    const [lines, next] = (await this.#pages.add(query)) as readonly [lines: string | null, next: string | null];
+    const [lines, next] = (await this.#pages.add(query, this.msLeft())) as readonly [lines: string | null, next: string | null];
     if (lines === null) return { body: bytesOf('[]'), next };
     const shown = next === null ? lines : lines.slice(0, lines.lastIndexOf(',\n')); // no line has a line feed
     return { body: bytesOf(`[${shown}]`), next };
@@ -54,7 +57,7 @@ export class DatabaseRecords implements Records {
   }
 
   async get(id: string): Promise<Body | null> {
-    const [line] = await this.#lines.add(id);
+    const [line] = await this.#lines.add(id, this.msLeft());
     return line === null ? null : bytesOf(line as string);
   }
 
@@ -66,20 +69,22 @@ export class DatabaseRecords implements Records {
 /** The animals. Creates wait for their lock on a connection of their own, so that they do not delay lists. */
 export class DatabasePets extends DatabaseRecords implements Pets {
   readonly group: Group<NewAnimal, StoredPet>;
+  /** Why no animal can be added although the database works; null if one can. */
+  problem: string | null = null;
   /** The test of whether animals can be added that is under way or has just ended. */
   #test: { readonly result: Promise<boolean>; readonly until: number } | null = null;
   readonly #writing: Connection;
   readonly #checkStore: CheckStore;
 
-  constructor(reading: Connection, writing: Connection, checkStore: CheckStore) {
-    super(reading, 'pets');
+  constructor(reading: Connection, writing: Connection, checkStore: CheckStore, msLeft: () => number) {
+    super(reading, 'pets', msLeft);
     this.#writing = writing;
     this.#checkStore = checkStore;
     this.group = new Group(maxCreates, (animals) => this.#addAll(animals), ({ tail }) => tail.length);
   }
 
   create(pet: NewPet): Promise<StoredPet> {
-    return this.group.add({ pet, tail: petText(0, pet).slice(headLength) });
+    return this.group.add({ pet, tail: petText(0, pet).slice(headLength) }, this.msLeft());
   }
 
   writable(): Promise<boolean> {
@@ -90,10 +95,13 @@ export class DatabasePets extends DatabaseRecords implements Pets {
 
   async #isWritable(): Promise<boolean> {
     try {
-      const [[id, minVersion, isReadOnly] = []] = await this.#writing.query(`
-        select id, min_version, current_setting('transaction_read_only') from petstore.store`);
+      const [[id, minVersion, isReadOnly, lastId] = []] = await this.#writing.query(`
+        select id, min_version, current_setting('transaction_read_only'), greatest(id_floor, (
+          select id from petstore.pets where id < coalesce(import_first, 9223372036854775807) order by id desc limit 1))
+        from petstore.store`);
       this.#checkStore(id as string, minVersion as number);
-      return isReadOnly === 'off';
+      this.problem = Number(lastId) >= maxPetId ? idWarning(Number(lastId)) : null;
+      return isReadOnly === 'off' && this.problem === null;
     } catch {
       return false;
     }
@@ -107,7 +115,10 @@ export class DatabasePets extends DatabaseRecords implements Pets {
       await Promise.all([added, commit()]);
       return added;
     });
-    if (first === null) throw new UnavailableError('No id is left for a new animal.');
+    if (first === null) {
+      this.problem = idWarning(maxPetId);
+      throw new UnavailableError(noIdsLeft);
+    }
     return animals.map(({ pet: { status }, tail }, index) => {
       const id = Number(first) + index;
       return { id, line: bytesOf(`{"id":${id}${tail}`), status };

@@ -3,7 +3,7 @@ import { activityOf } from '../control/status.ts';
 import { messageOf, OperatorError } from '../domain/operator-error.ts';
 import { UnavailableError } from '../engine.ts';
 import { isActive } from '../keys/key.ts';
-import { stateOf } from './connection.ts';
+import { endsSession, stateOf } from './connection.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 import { isCopied } from './schema.ts';
@@ -12,7 +12,7 @@ import { isCopied } from './schema.ts';
 export function runOnDatabase<Op extends AccountCommandName>(
   address: DatabaseAddress, command: Command<Op>,
 ): Promise<Result<Op>> {
-  const run = async ({ keys }: PostgresEngine): Promise<unknown> => execute({ keys }, command, Date.now());
+  const run = async (engine: PostgresEngine): Promise<unknown> => execute(engine, command, await engine.time());
   const isChange = command.op !== 'list' && command.op !== 'usage';
   return withDatabase(address, run, (problem) => {
     if (!isChange) return new OperatorError(problem);
@@ -23,14 +23,15 @@ export function runOnDatabase<Op extends AccountCommandName>(
 
 /** Returns what `petstore status` shows of a database, whether servers use it or not. Rejects with an OperatorError. */
 export function databaseStatus(address: DatabaseAddress) {
-  return withDatabase(address, async ({ pets, orders, keys }) => {
-    const now = Date.now();
+  return withDatabase(address, async (engine) => {
+    const { pets, orders, keys } = engine;
+    const now = await engine.time();
     const [isWritable, animals, orderCount, all, activity] = await Promise.all([
       pets.writable(), pets.count(), orders.count(), keys.list(), activityOf(keys, now),
     ]);
     return {
       state: isWritable ? 'ready' as const : 'creates-refused' as const,
-      reason: isWritable ? null : 'the database is read-only',
+      reason: isWritable ? null : (pets.problem ?? 'the database is read-only'),
       database: address.text,
       animals,
       orders: orderCount,
@@ -51,7 +52,7 @@ export async function withDatabase<T>(
   unanswered = (problem: string): OperatorError => new OperatorError(problem),
   mayBeIncomplete = false,
 ): Promise<T> {
-  const engine = await PostgresEngine.open(address, { log: () => {}, acceptsReplica: true, mayBeIncomplete });
+  const engine = await PostgresEngine.open(address, { log: () => {}, forCommand: true, mayBeIncomplete });
   try {
     await engine.prepare();
     if (engine.progress < 100) {
@@ -62,7 +63,12 @@ export async function withDatabase<T>(
     return await work(engine);
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
-    if (stateOf(error.cause) === isCopied) throw new OperatorError(`${address.text}: ${messageOf(error.cause)}`);
+    const state = stateOf(error.cause);
+    if (state === isCopied) throw new OperatorError(`${address.text}: ${messageOf(error.cause)}`);
+    if (state !== null && !endsSession(state)) {
+      const problem = `the database ${address.text} refused that: ${messageOf(error.cause)}`;
+      throw new OperatorError(`${problem}; nothing was changed`);
+    }
     const reason = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`;
     throw unanswered(`the database ${address.text} failed or did not respond${reason}`);
   } finally {

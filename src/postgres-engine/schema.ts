@@ -24,11 +24,13 @@ export const copyLock = 7_392_016_453;
 export const isCopied = 'PS001';
 export const refuseWhileCopied = 'select petstore.refuse_while_copied()';
 
+/** So no function or operator that another user has created is called instead of one of PostgreSQL. */
+const safePath = 'set search_path = pg_catalog, pg_temp';
 /**
  * Forces index scans: a plan made for an empty table could scan a whole table of dead rows. These settings raise the
  * estimated cost, which would trigger JIT compilation (50 ms), so JIT is off.
  */
-const byIndex = 'set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off';
+const byIndex = `${safePath} set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off`;
 
 const records = (name: string): string => `
 create table petstore.${name} (
@@ -106,6 +108,12 @@ create table petstore.usage (
 ) with (fillfactor = 50);
 create index on petstore.usage (banned_until) where banned_until is not null;
 
+-- The clock, in milliseconds since the epoch.
+create function petstore.now_ms() returns bigint language plpgsql ${safePath} as $$
+begin
+  return floor(extract(epoch from clock_timestamp()) * 1000);
+end $$;
+
 -- Locks the keys with these secrets in the order of their numbers, and returns them with their usage. If \`may_wait\`
 -- is false, a key that another transaction has locked is returned without its number. Returns one row without a secret
 -- if there is no key: each row says which store this is.
@@ -168,7 +176,7 @@ begin
 end $$;
 
 -- Refuses a change while the store is copied, and prevents that a copy begins before the transaction has ended.
-create function petstore.refuse_while_copied() returns void language plpgsql as $$
+create function petstore.refuse_while_copied() returns void language plpgsql ${safePath} as $$
 begin
   if not pg_try_advisory_xact_lock_shared(${copyLock}) then
     raise exception 'the store is being copied, and cannot be changed before that has ended'
@@ -204,6 +212,29 @@ begin
     from unnest(tails, statuses) with ordinality as t(tail, status, n);
   return first;
 end $$;`;
+
+/** What a server does with each table, whose functions run with its rights. */
+const rights: readonly (readonly [table: string, ...privileges: string[]])[] = [
+  ['store', 'select', 'update'],
+  ['pets', 'select', 'insert'],
+  ['orders', 'select', 'insert'],
+  ['keys', 'select', 'insert', 'update'],
+  ['secrets', 'select', 'insert', 'delete'],
+  ['usage', 'select', 'insert', 'update', 'delete'],
+];
+
+/** Rejects with an OperatorError if this user lacks a right that a server needs. */
+export async function requireRights(execute: Execute, database: string): Promise<void> {
+  const needed = rights.flatMap(([table, ...privileges]) => privileges.map((privilege) => [table, privilege] as const));
+  const [missing] = await execute(`
+    select privilege, name from unnest($1::text[], $2::text[]) as t (name, privilege)
+    where not has_table_privilege('petstore.' || name, privilege) limit 1`, [
+    needed.map(([table]) => table), needed.map(([, privilege]) => privilege),
+  ]);
+  if (missing === undefined) return;
+  const what = `the right to ${String(missing[0])} on the table petstore.${String(missing[1])} in ${database}`;
+  throw new OperatorError(`this user lacks ${what}; grant it, or use the user that owns the table`);
+}
 
 /**
  * The steps from each version of the schema to the next one, the first one in an empty database. While servers of an

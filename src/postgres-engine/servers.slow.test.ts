@@ -167,18 +167,29 @@ test('a database that cannot be used is one line and exit code 1, for the server
   await admin.query("set password_encryption = 'scram-sha-256'");
   await admin.query(`create role guarded login password '${password}'`);
   await admin.query('create role powerless login');
-  for (const [name, encoding] of [['good', 'UTF8'], ['newer', 'UTF8'], ['ascii', 'SQL_ASCII']]) {
+  await admin.query('create role reader login');
+  for (const [name, encoding] of [['good', 'UTF8'], ['newer', 'UTF8'], ['readable', 'UTF8'], ['ascii', 'SQL_ASCII']]) {
     await admin.query(`create database ${name} template template0 encoding '${encoding}' locale 'C'`);
   }
   await admin.query('grant create on database good to guarded');
   await outputOf(petstore(t, urlOf(cluster, 'newer'), 'keys', 'list'));
   await queryOn(urlOf(cluster, 'newer'), 'update petstore.store set version = 2, min_version = 2');
+  const readable = urlOf(cluster, 'readable', 'reader');
+  await outputOf(petstore(t, urlOf(cluster, 'readable'), 'keys', 'list'));
+  await queryOn(urlOf(cluster, 'readable'), 'grant usage on schema petstore to reader');
+  await queryOn(urlOf(cluster, 'readable'), 'grant select on all tables in schema petstore to reader');
   await cluster.stop();
   await cluster.start(); // with the new rules
+  const right = /lacks the right to update on the table petstore\.store in postgres:\S+; grant it, or use the user /;
+  assert.match(problemOf(await runServer(t, readable).ended, 1, password), right);
+  assert.equal((await petstore(t, readable, 'keys', 'list')).code, 0);
+  const refusal = await petstore(t, readable, 'keys', 'create', '--name', 'a', '--plan', 'free');
+  assert.equal(refusal.code, 1);
+  assert.match(refusal.stderr, /refused that: permission denied for table keys; nothing was changed\n$/);
 
   for (const [url, problem] of [
     [urlOf(cluster, 'ascii'), /SQL_ASCII.*UTF8/],
-    [urlOf(cluster, 'good', 'powerless'), /lacks privileges for the schema petstore/],
+    [urlOf(cluster, 'good', 'powerless'), /lacks privileges in postgres:/],
     [urlOf(cluster, 'good', 'guarded', `${password}x`), /refuses this user: password authentication failed/],
     [urlOf(cluster, 'good', 'guarded'), /requires a password: set PGPASSWORD/],
     [urlOf(cluster, 'good', 'nobody-knows', password), /refuses this user: .*does not exist/],

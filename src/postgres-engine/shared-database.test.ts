@@ -408,6 +408,33 @@ onDatabase('a connection that stalls after a key was locked does not keep the lo
   await eventually(() => admit(other, secret));
 });
 
+onDatabase('functions and tables of other users are not used instead of those that are meant', async (t, url) => {
+  const engine = await engineOn(t, url);
+  const { secret } = await newKey(engine);
+  for (const head of ['cardinality(text[]) returns integer', 'count(bigint) returns bigint', 'unnest(text[]) returns text']) {
+    const raise = "begin raise exception 'called'; end";
+    await queryOn(url, `create function public.${head} language plpgsql as $$ ${raise} $$`);
+  }
+  assert.equal((await engine.pets.create(petOf('a'))).id, 1);
+  assert.equal(typeof (await admit(engine, secret)), 'number');
+  assert.deepEqual(await idsAfter(engine.pets, undefined), [1]);
+  assert.equal((await engine.figures()).animals, 1);
+  assert.equal((await engine.keys.usage(await engine.keys.get('k1'))).day.used, 1);
+});
+
+onDatabase('if no id is left, the refusal says what an operator can do, and the engine is not ready', async (t, url) => {
+  const engine = await engineOn(t, url);
+  await queryOn(url, 'update petstore.store set id_floor = 999999999999999');
+  await assert.rejects(engine.pets.create(petOf('a')), (error) => {
+    assert.ok(error instanceof UnavailableError);
+    assert.equal(error.retryAfterSeconds, undefined);
+    assert.match(error.message, /all ids up to 999999999999999 have been assigned\. The operator /);
+    return true;
+  });
+  assert.equal(await engine.pets.writable(), false);
+  assert.match((await engine.figures()).creates!.refusal!, /so no animal can be added; export the animals/);
+});
+
 onDatabase('an engine that is released while it connects logs nothing', async (t, url) => {
   const logged: string[] = [];
   const engine = await engineOn(t, url, (line) => logged.push(line));

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import type { ByteText } from '../../domain/byte-text.ts';
 import type { Log } from '../../observe/log.ts';
 import { messageOf } from '../../domain/operator-error.ts';
-import { idWarning, maxPetId, petLine, type NewPet, type StoredPet } from '../../domain/pet.ts';
+import { idWarning, maxPetId, noIdsLeft, petLine, type NewPet, type StoredPet } from '../../domain/pet.ts';
 import { UnavailableError, type Page, type PageQuery, type Pets } from '../../engine.ts';
 import { describeError, LockLostError } from '../../files/errors.ts';
 import { storeIdOf } from '../files/store-id.ts';
@@ -30,9 +30,6 @@ export interface PetStoreOptions {
   /** Called after each create. */
   readonly onCreated?: () => void;
 }
-
-const noIdsLeft = `The animal could not be saved, and no later one can be: all ids up to ${maxPetId} have been ` +
-  'assigned. The operator of this service can export the animals, and import them with new ids into a new data folder.';
 
 /** A probe takes a sync of the disk, so that nobody can have one for each request. */
 const probeIntervalMs = 5_000;
