@@ -71,7 +71,7 @@ onDatabase('status says why a database cannot be read or written', async (_t, ur
   const missing = Object.assign(new URL(url), { pathname: `${name}_missing` }).href;
   const [text, json] = [await command(missing, 'status'), await command(missing, 'status', '--json')];
   assert.deepEqual([text.code, text.stdout, json.code, json.stderr], [1, '', 1, text.stderr]);
-  assert.match(text.stderr, /^petstore: there is no database [^\n]+\n$/);
+  assert.match(text.stderr, /^petstore: the database \S+ does not exist; [^\n]+\n$/);
   const reason = text.stderr.slice('petstore: '.length, -1);
   assert.deepEqual(JSON.parse(json.stdout), { state: 'unknown', reason, pid: null });
 });
@@ -258,7 +258,7 @@ onDatabase('an import whose ids creates have passed begins anew, or adds nothing
     for (const expected of [id, id + many + 1]) assert.equal((await engine.pets.create(petOf('a'))).id, expected);
   };
   await assert.rejects(importing(t, url, 6, () => createAfter(5), importMany(url, true, 6)), {
-    message: 'servers have added animals meanwhile; nothing was imported; ' +
+    message: 'servers added animals during the import; nothing was imported; ' +
       'stop the servers, or import without --keep-ids',
   });
   assert.deepEqual(await idsIn(url), [5, 6 + many]);

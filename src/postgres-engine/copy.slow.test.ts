@@ -150,7 +150,7 @@ onDatabases('while a database is copied, its servers serve reads and refuse chan
     for (const args of changes) {
       const { code, stdout, stderr } = await command(url, ...args);
       assert.deepEqual([code, stdout], [1, ''], args.join(' '));
-      assert.match(stderr, /^petstore: postgres:\S+: the store is being copied, and cannot be changed [^\n]+\n$/);
+      assert.match(stderr, /^petstore: postgres:\S+: the store is being copied; try again [^\n]+\n$/);
     }
     assert.equal((await engine.accounts.admit(secret, Date.now(), 0, true))!.limits.refusedBy, null);
     assert.equal(await engine.pets.count(), 1);
@@ -206,10 +206,11 @@ onDatabases('servers and commands refuse a store to which a copy was interrupted
   await assert.rejects(writeDatabase(readDatabaseUrl('--database', url), interrupted, progress), interruption);
   const file = join(parent, 'file');
   writeFileSync(file, '{"name":"next","categoryId":1}');
-  const rest = 'was interrupted or has not ended; if it does not run,';
+  const rest = 'was interrupted or is still running; if it is not running,';
+  const database = readDatabaseUrl('--database', url).text;
   for (const [place, problem] of [
-    [folder, `a copy to ${folder} ${rest} remove this folder, and copy again`],
-    [url, `a copy to this database ${rest} copy again`],
+    [folder, `a copy to ${folder} ${rest} remove the folder, and copy again`],
+    [url, `a copy to the database ${database} ${rest} copy again`],
   ] as const) {
     for (const args of [
       ['keys', 'list'], ['keys', 'create', '--name', 'a', '--plan', 'pro'], ['usage'], ['import', file], ['export'],

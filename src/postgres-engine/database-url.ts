@@ -20,15 +20,20 @@ export interface DatabaseAddress {
 
 const rule = 'a URL like postgres://user@host:5432/name; the password can be in PGPASSWORD or ~/.pgpass';
 
-/** Reads a URL, which the flag or variable `name` contains. Throws an OperatorError without the password (exit code 2). */
+/**
+ * Reads a URL, which the flag or variable `name` contains. Throws an OperatorError (exit code 2) whose message does not
+ * contain the password.
+ */
 export function readDatabaseUrl(name: string, value: string): DatabaseAddress {
   const url = URL.canParse(value) ? new URL(value) : null;
   const isPostgres = url !== null && ['postgres:', 'postgresql:'].includes(url.protocol);
   if (!isPostgres) throw new OperatorError(`${name} must be ${rule}`, 2);
   if (url.search !== '' || url.hash !== '') {
-    throw new OperatorError(`${name} must be ${rule}, without parameters; TLS is required, except on this machine`, 2);
+    const advice = 'remove the parameters: TLS is always used, except on this machine';
+    throw new OperatorError(`${name} must be ${rule}; ${advice}`, 2);
   }
-  const [host, user, password, database] = [url.hostname, url.username, url.password, url.pathname.slice(1)].map(decoded);
+  const parts = [url.hostname, url.username, url.password, url.pathname.slice(1)];
+  const [host, user, password, database] = parts.map(decoded);
   if (!host || !database || database.includes('/')) throw new OperatorError(`${name} must be ${rule}`, 2);
   const isLocal = host.startsWith('/') || isLoopback(host);
   const port = url.port === '' ? 5432 : Number(url.port);
@@ -47,7 +52,7 @@ export function readDatabaseUrl(name: string, value: string): DatabaseAddress {
     try {
       return decodeURIComponent(part);
     } catch {
-      throw new OperatorError(`${name} must be ${rule}, in which each % begins an escape`, 2);
+      throw new OperatorError(`${name} must be ${rule}; write a % as %25`, 2);
     }
   }
 }

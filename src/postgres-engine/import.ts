@@ -101,7 +101,7 @@ export function importPets(
     }
     const advice = keepsIds ? 'stop the servers, or import without --keep-ids' : 'try again, or stop the servers';
     const what = keepsIds ? 'animals' : 'too many animals';
-    throw new OperatorError(`servers have added ${what} meanwhile; nothing was imported; ${advice}`);
+    throw new OperatorError(`servers added ${what} during the import; nothing was imported; ${advice}`);
 
     async function takenError(first: number, taken: number): Promise<OperatorError> {
       const [row] = await execute('select 1 from petstore.pets where id = $1', [first]);

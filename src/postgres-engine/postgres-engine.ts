@@ -195,7 +195,7 @@ export class PostgresEngine implements Engine {
       throw refusalOf(error, this.#address) ?? error;
     }
     const ensure: Work<string> = async (execute) => {
-      const store = await ensureSchema(execute, this.#mayBeIncomplete);
+      const store = await ensureSchema(execute, this.#address.text, this.#mayBeIncomplete);
       if (!this.#database.acceptsReplica) await requireRights(execute, this.#address.text);
       return store;
     };
@@ -258,7 +258,7 @@ function isTemporary(error: unknown): boolean {
 }
 
 /** The error for an operator if the database refuses this user; null for other errors. */
-function refusalOf(error: unknown, { text, database, tls }: DatabaseAddress): OperatorError | null {
+function refusalOf(error: unknown, { text, tls }: DatabaseAddress): OperatorError | null {
   if (error instanceof OperatorError) return error;
   const { code = '' } = error as { code?: string };
   const reason = messageOf(error);
@@ -266,10 +266,15 @@ function refusalOf(error: unknown, { text, database, tls }: DatabaseAddress): Op
     return new OperatorError(`the database ${text} requires a password: set PGPASSWORD, or add it to ~/.pgpass`);
   }
   if (code.startsWith('28')) return new OperatorError(`the database ${text} refuses this user: ${reason}`);
-  if (code === '3D000') return new OperatorError(`there is no database ${database}: create it, with the encoding UTF8`);
-  if (code === '42501') return new OperatorError(`this user lacks privileges in ${text}: ${reason}`);
-  if (tls && /does not support SSL/.test(reason)) return new OperatorError(`the database ${text} does not offer TLS`);
+  if (code === '3D000') return new OperatorError(`the database ${text} does not exist; create it, with encoding UTF8`);
+  if (code === '42501') {
+    const advice = 'make it the owner of the schema, or, if there is none, grant it CREATE on the database';
+    return new OperatorError(`this user lacks privileges in ${text}: ${reason}; ${advice}`);
+  }
+  if (tls && /does not support SSL/.test(reason)) {
+    return new OperatorError(`the database ${text} does not offer TLS; turn on ssl in its postgresql.conf`);
+  }
   if (!tls || !/certificate|altnames/i.test(reason)) return null;
-  const advice = 'if a private authority issued it, set NODE_EXTRA_CA_CERTS to the file with its certificate';
+  const advice = 'if a private authority issued it, set NODE_EXTRA_CA_CERTS to the file with its CA certificate';
   return new OperatorError(`the database ${text} has no valid TLS certificate: ${reason}; ${advice}`);
 }

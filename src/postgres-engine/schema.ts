@@ -179,7 +179,7 @@ end $$;
 create function petstore.refuse_while_copied() returns void language plpgsql ${safePath} as $$
 begin
   if not pg_try_advisory_xact_lock_shared(${copyLock}) then
-    raise exception 'the store is being copied, and cannot be changed before that has ended'
+    raise exception 'the store is being copied; try again when the copy has ended'
       using errcode = '${isCopied}';
   end if;
 end $$;
@@ -246,21 +246,26 @@ const migrations: readonly string[] = [definition];
 export const schemaVersion = migrations.length;
 
 /**
- * Creates the schema in an empty database, or migrates that of an older program. Rejects with OperatorError, also if a
- * copy to the database was interrupted, unless `mayBeIncomplete` is set. Returns the store's id.
+ * Creates the schema in an empty database, or migrates that of an older program. Resolves to the store's id. Rejects
+ * with OperatorError if the database cannot be used, also if a copy to it was interrupted, unless `mayBeIncomplete` is
+ * set; otherwise with the error of the database. `database` is its URL without the password, for messages.
  */
-export async function ensureSchema(execute: Execute, mayBeIncomplete: boolean): Promise<string> {
+export async function ensureSchema(execute: Execute, database: string, mayBeIncomplete: boolean): Promise<string> {
   await execute('select pg_advisory_xact_lock($1)', [schemaLock]);
   const [[encoding, exists, version] = []] = await execute(`
     select current_setting('server_encoding'), to_regclass('petstore.store') is not null,
       current_setting('server_version_num')::integer`);
   if (encoding !== 'UTF8') {
-    throw new OperatorError(`the encoding of the database is ${encoding}; create one with the encoding UTF8`);
+    throw new OperatorError(`the database ${database} has the encoding ${encoding}; create one with the encoding UTF8`);
   }
-  if ((version as number) < 150_000) throw new OperatorError('PostgreSQL 15 or later is needed');
+  if ((version as number) < 150_000) {
+    const found = Math.floor((version as number) / 10_000);
+    throw new OperatorError(`the database ${database} runs on PostgreSQL ${found}; upgrade it to version 15 or later`);
+  }
   const [[before] = []] = exists ? await execute('select version from petstore.store') : [[0]];
   if (before === undefined) {
-    throw new OperatorError('the schema petstore of the database is incomplete; restore it, or drop it to begin anew');
+    const problem = `the schema petstore of the database ${database} is incomplete`;
+    throw new OperatorError(`${problem}; restore it, or drop it to start with an empty store`);
   }
   if ((before as number) < schemaVersion) {
     for (const step of migrations.slice(before as number)) await execute(step);
@@ -270,8 +275,10 @@ export async function ensureSchema(execute: Execute, mayBeIncomplete: boolean): 
     select id, version, min_version, incomplete from petstore.store`);
   if ((oldest as number) <= schemaVersion) {
     if (incomplete !== true || mayBeIncomplete) return id as string;
-    throw new OperatorError('a copy to this database was interrupted or has not ended; if it does not run, copy again');
+    const problem = `a copy to the database ${database} was interrupted or is still running`;
+    throw new OperatorError(`${problem}; if it is not running, copy again`);
   }
-  const problem = `the database has schema version ${String(found)}, but this version of petstore uses ${schemaVersion}`;
-  throw new OperatorError(`${problem}; install the version that the other servers on this database run`);
+  const versions = `schema version ${String(found)}, but this version of petstore uses ${schemaVersion}`;
+  const advice = 'install the version that the other servers on this database run';
+  throw new OperatorError(`the database ${database} has ${versions}; ${advice}`);
 }

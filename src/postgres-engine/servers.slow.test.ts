@@ -193,7 +193,7 @@ test('a database that cannot be used is one line and exit code 1, for the server
     [urlOf(cluster, 'good', 'guarded', `${password}x`), /refuses this user: password authentication failed/],
     [urlOf(cluster, 'good', 'guarded'), /requires a password: set PGPASSWORD/],
     [urlOf(cluster, 'good', 'nobody-knows', password), /refuses this user: .*does not exist/],
-    [urlOf(cluster, 'missing'), /there is no database missing/],
+    [urlOf(cluster, 'missing'), /the database \S+\/missing does not exist/],
     [urlOf(cluster, 'newer'), /has schema version 2, but this version of petstore uses 1; install /],
   ] as const) {
     const ends = await Promise.all([runServer(t, url).ended, petstore(t, url, 'keys', 'list')]);

@@ -28,6 +28,6 @@ export async function markComplete(folder: string): Promise<void> {
 /** Throws an OperatorError if a folder is marked. */
 export function refuseIncomplete(folder: string): void {
   if (!existsSync(join(folder, markName))) return;
-  const advice = 'if it does not run, remove this folder, and copy again';
-  throw new OperatorError(`a copy to ${folder} was interrupted or has not ended; ${advice}`);
+  const advice = 'if it is not running, remove the folder, and copy again';
+  throw new OperatorError(`a copy to ${folder} was interrupted or is still running; ${advice}`);
 }
