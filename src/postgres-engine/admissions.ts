@@ -13,9 +13,11 @@ import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** A larger group would hold its locks too long. */
 const maxItems = 500;
+const maxAdmissionMs = 2_500;
+/** Within this time after its admission began, a request has a response; and the least time for its operation. */
 const maxRequestMs = 2_700;
 const minMsLeft = 400;
-/** The SQLSTATE if a lock was not available in time. */
+/** The SQLSTATE of a statement that could not get a lock within `lock_timeout`. */
 const lockNotAvailable = '55P03';
 
 interface Item {
@@ -27,7 +29,7 @@ interface Item {
   readonly beganAt: number;
 }
 
-/** What is known of a secret while its key is locked. */
+/** The valid key that a secret belongs to, and its usage. The key is locked. */
 interface Found {
   readonly key: Key;
   readonly locked: LockedUsage;
@@ -36,8 +38,8 @@ interface Found {
 export class Admissions implements Accounts {
   readonly #group: Group<Item, Admission | null>;
   /**
-   * The requests with keys that another transaction has locked for long, for example that of a server that was
-   * suspended. They wait on another connection, so that they do not delay those with other keys.
+   * Requests with keys that another transaction has locked for a long time, for example that of a suspended server.
+   * They wait on another connection, so that they do not delay requests with other keys.
    */
   readonly #lockedGroup: Group<Item, Admission | null>;
   /** How long the requests that were decided last had waited, at most, in milliseconds. */
@@ -47,13 +49,13 @@ export class Admissions implements Accounts {
   readonly #checkStore: CheckStore;
   readonly #now: (() => number) | null;
 
-  /** `now`, for tests, replaces the clock. */
+  /** `second` is the connection for keys that stay locked. `now`, for tests, replaces the clock of the database. */
   constructor(connection: Connection, second: Connection, checkStore: CheckStore, now: (() => number) | null) {
     this.#checkStore = checkStore;
     this.#now = now;
     this.#group = new Group(maxItems, (items) => this.#admitAll(items, connection, (item) => {
       this.#locked.add(item.hash);
-      return this.#lockedGroup.add(item);
+      return this.#lockedGroup.add(item, maxAdmissionMs - (performance.now() - item.beganAt));
     }));
     this.#lockedGroup = new Group(maxItems, async (items) => {
       const stillLocked = new Set<string>();
@@ -90,8 +92,8 @@ export class Admissions implements Accounts {
   }
 
   /**
-   * Admits requests. If one of the keys stays locked by another transaction, `whenLocked` makes the results of the
-   * requests with that key.
+   * Admits requests. If another transaction keeps the lock of a key, `whenLocked` returns the result of each request
+   * with that key. Rejects with an UnavailableError if the requests cannot be decided.
    */
   async #admitAll(
     items: readonly Item[], connection: Connection, whenLocked: (item: Item) => Promise<Admission | null>,
@@ -104,12 +106,15 @@ export class Admissions implements Accounts {
     return results.map((result, index) => {
       if (result !== 'locked') return result;
       const admission = whenLocked(items[index]!);
-      admission.catch(() => {}); // the request may have been refused already
+      admission.catch(() => {}); // if the group has refused the request already, nobody else handles this rejection
       return admission;
     });
   }
 
-  /** Admits requests in one transaction. If `mayWait` is false, keys that are locked are left out. */
+  /**
+   * Admits requests in one transaction. If `mayWait` is false, requests whose keys are locked get the result `locked`;
+   * otherwise, it rejects if a lock is not available in time.
+   */
   #tryAll(
     items: readonly Item[], connection: Connection, mayWait: boolean,
   ): Promise<readonly (Admission | 'locked' | null)[]> {
@@ -130,7 +135,7 @@ export class Admissions implements Accounts {
         const locked = usages.get(number) ?? new LockedUsage(number, seq, updates, state, now);
         usages.set(number, locked);
         const key = JSON.parse(record!) as Key;
-        // While the lock was awaited, the key may have been changed: it may not have this secret any more.
+        // While the transaction waited for the lock, the key may have been changed and lost this secret.
         const secret = key.secrets.find(({ sha256 }) => sha256 === hash);
         if (secret === undefined || !isActive(key, now)) continue;
         if (secret.expiresAt === null || now < secret.expiresAt) known.set(hash, { key, locked });
@@ -157,7 +162,7 @@ function admitOne({ key, locked }: Found, { counts, arrivedAt }: Item, monotonic
   const { usage, time } = locked;
   const plan = limitsOf(key.plan);
   const limits = counts ? usage.admit(plan, time, time - (monotonic - arrivedAt)) : usage.status(plan);
-  // A refusal by a ban that was in force before changes nothing.
+  // A refusal because of an earlier ban changes nothing.
   if (counts && (limits.refusedBy !== 'ban' || limits.began !== undefined)) locked.isChanged = true;
   return { key: key.id, name: key.name, limits, time };
 }

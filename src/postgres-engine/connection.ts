@@ -1,9 +1,9 @@
 /**
  * One connection to the database, which is opened when it is first used and again after it has broken.
  *
- * A connection that fails is closed, and whatever waits for it is refused: whether a statement that was sent has been
- * executed is not known. While the database is known to be unreachable, statements that need a new connection are
- * refused at once.
+ * A connection that fails is closed, and everything that waits for it is refused, because it is not known whether a
+ * statement that was sent was executed. While the database is known to be unreachable, statements that need a new
+ * connection are refused at once.
  */
 import { userInfo } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { passwordInFile } from './password-file.ts';
 /** How long to wait for a connection, and for the result of a statement. */
 const connectMs = 2_000;
 const statementMs = 2_000;
-/** How long a stop waits for the end of a connection. */
+/** How long `close` waits for the end of a connection. */
 const endMs = 1_000;
 /** How often to try to connect again. */
 const retryMs = 500;
@@ -30,16 +30,16 @@ const replica = 'it is read-only, for example a replica';
 export interface Database {
   readonly address: DatabaseAddress;
   readonly driver: ClientClass;
-  /** Whether connections that can only read are used, as commands need them. A server needs others. */
+  /** Whether read-only connections are accepted. They are enough for commands that read, but not for a server. */
   readonly acceptsReplica: boolean;
   /**
    * The error of the last attempt to connect; null if it succeeded or there was none. While it is set, a statement that
    * would need a new connection is refused at once. When one connection succeeds, the others may connect again.
    */
   problem: Error | null;
-  /** Called when `problem` has become null, or is not null any more. */
+  /** Called when `problem` changes from null to an error, or back. */
   readonly onChange: () => void;
-  /** Called when the database refuses a statement, with the SQLSTATE, although the statement is right. */
+  /** Called with the SQLSTATE when the database refuses a statement for a reason other than the statement itself. */
   readonly onRefusal: (state: string, error: Error) => void;
   /** Counted for the metrics. */
   readonly counts: { statements: number; connections: number };
@@ -48,22 +48,22 @@ export interface Database {
 /** So no function, operator or table that another user has created is used instead of the one that is meant. */
 const safePath = 'set local search_path = pg_catalog, pg_temp';
 /**
- * Each statement of a transaction sees what was committed before it. A transaction does not wait longer than this for a
- * lock, and the database aborts it if this process stops sending statements, so that it does not keep its locks for
- * longer than 5 s. The settings end with the transaction, as PgBouncer requires.
+ * Each statement of a transaction sees what was committed before it. The database aborts a transaction that waits too
+ * long for a lock, or whose process stops sending statements, so that no transaction keeps its locks for longer than
+ * 5 s. The settings, in milliseconds, end with the transaction, as PgBouncer requires.
  */
 const begin = `begin isolation level read committed; set local lock_timeout = 1000; set local statement_timeout = 1800;
   set local idle_in_transaction_session_timeout = 3000; ${safePath}`;
 /** A role or a database may have turned this off. Another setting is kept: it may be stricter. */
 const withDurableCommit =
   "; select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'";
-/** A crash of the database may lose such a transaction although it was committed. */
+/** A crash of the database can lose such a transaction even though it was committed. */
 const withAsyncCommit = '; set local synchronous_commit = off';
 
-/** Executes a statement. Rejects with the error of the database. */
+/** Executes a statement of a transaction. Rejects as `Connection.query` does. */
 export type Execute = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
 
-/** The statements of a transaction. */
+/** Executes the statements of a transaction. `commit` commits it before `work` ends, to save a round trip. */
 export type Work<T> = (execute: Execute, commit: () => Promise<unknown>) => Promise<T>;
 
 /**
@@ -91,8 +91,8 @@ export class Connection {
   }
 
   /**
-   * Executes a statement. Rejects with an UnavailableError if the connection fails, and otherwise with the error of the
-   * database.
+   * Executes a statement. Rejects with the error of the database if the statement itself is wrong, otherwise with an
+   * UnavailableError: if the database refused the statement, its `cause` is the error of the database.
    */
   async query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     while (this.#transaction !== null) await this.#transaction;
@@ -100,9 +100,9 @@ export class Connection {
   }
 
   /**
-   * Executes statements in one transaction, which is committed if `work` resolves. Statements that `work` issues without
-   * awaiting the previous one are pipelined; `commit` may be one of them. Rejects as `query` does, or with the error of
-   * `work`.
+   * Executes statements in one transaction, which is committed if `work` resolves. Statements that `work` issues
+   * without awaiting the previous one are pipelined; `commit` may be one of them. If `isDurable` is false, the commit
+   * does not wait for the disk. Rejects as `query` does, or with the error of `work`.
    */
   async transaction<T>(work: Work<T>, isDurable = true): Promise<T> {
     while (this.#transaction !== null) await this.#transaction;
@@ -116,16 +116,20 @@ export class Connection {
     return done;
   }
 
-  /** Does what `transaction` does, but without limits of time. `mode` is that of `begin`. */
+  /**
+   * Like `transaction`, but without time limits other than those in `mode`, which follows `begin`. The connection must
+   * not be used by anything else at the same time.
+   */
   longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
     return this.#run(work, () => `begin ${mode}; ${safePath}; set local statement_timeout = 0${this.#transactionTimeout('0')}`);
   }
 
-  /** Connects, unless that has been done. Rejects with the error of the driver or of the database. */
+  /** Connects, unless already connected. Rejects with the error of the driver or of the database. */
   async connect(): Promise<void> {
     await this.#connect();
   }
 
+  /** Closes the connection, and opens no other one. Waits at most 1 s. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
@@ -134,14 +138,15 @@ export class Connection {
     await Promise.race([client?.end(), delay(endMs, undefined, { ref: false })]);
   }
 
-  /** `beginning` is called when the version of the database is known. */
+  /** `beginning` returns the first statement. It is called once the version of the database is known. */
   async #run<T>(work: Work<T>, beginning: () => string): Promise<T> {
     const client = await this.#ready();
     const first = beginning();
     let begun: Promise<unknown> = Promise.resolve();
     let sent = 0;
     const execute: Execute = async (text, values = []) => {
-      // The first statement is sent together with the beginning: it changes nothing that its failure would not undo.
+      // The first statement does not wait for `begin`, which saves a round trip. Even if `begin` fails, the statement
+      // takes effect completely or not at all.
       if (++sent > 2) await begun;
       return this.#execute(client, text, values);
     };
@@ -164,8 +169,8 @@ export class Connection {
   }
 
   /**
-   * Sets a timeout that PostgreSQL 15 and 16 do not have. The other timeouts do not end a transaction if the connection
-   * breaks after a statement was executed, and before the message (Sync) with which the driver ends it.
+   * Sets a timeout that PostgreSQL 15 and 16 do not have. The other timeouts do not end a transaction whose connection
+   * breaks after a statement was executed but before the driver's Sync message arrived.
    */
   #transactionTimeout(duration: string): string {
     return this.#hasTransactionTimeout ? `; set local transaction_timeout = '${duration}'` : '';
@@ -181,7 +186,7 @@ export class Connection {
 
   async #execute(client: Client, text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     this.#database.counts.statements++;
-    // Statements that are issued together are sent by one system call, which is as expensive as a short statement.
+    // A system call costs as much as a short statement, so statements that are issued together share one.
     const stream = client.connection?.stream;
     stream?.cork();
     if (stream !== undefined) process.nextTick(() => stream.uncork());
@@ -267,14 +272,14 @@ export class Connection {
   }
 }
 
-/** The error while the database cannot be used. `cause` is the error of the database, if there is one. */
+/** Returns the error for requests while the database cannot be used. `cause` is the error of the database, if any. */
 export function unavailable(cause?: unknown): UnavailableError {
   const error = new UnavailableError('The storage is not available at the moment.', retryAfterSeconds);
   error.cause = cause;
   return error;
 }
 
-/** The SQLSTATE with which the database refused a statement; null if it is another error. */
+/** Returns the SQLSTATE of an error of the database; null for other errors. */
 export function stateOf(error: unknown): string | null {
   const { code } = Object(error) as { code?: unknown };
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
@@ -285,7 +290,7 @@ export function endsSession(state: string): boolean {
   return /^(?:08|57P0|25P03|25P04)/.test(state);
 }
 
-/** Whether a statement is wrong: its syntax (42601), a type or a name in it, its data (22) or a constraint (23). */
+/** Whether the statement itself is wrong: its syntax (42601), a type or name, its data (22), or a constraint (23). */
 function isOurFault(state: string | null): boolean {
   return state !== null && /^(?:22|23|42601|42703|42804|42P02)/.test(state);
 }

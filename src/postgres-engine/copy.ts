@@ -21,17 +21,17 @@ import { withDatabase } from './run-command.ts';
 import { copyLock, refuseWhileCopied } from './schema.ts';
 import { LockedUsage, saveUsages } from './usage-row.ts';
 
-/** How often a statement is sent, so that the database ends the transaction only of a machine that is lost. */
+/** How often to send a statement, so that the database ends the transaction only if this machine is lost. */
 const heartbeatMs = 5_000;
-/** Changes that were under way when the copy began delay it, but for no longer than this. */
+/** `lock_timeout`: how long the copy waits for changes that began before it. */
 const fromMode = `isolation level read committed; set local lock_timeout = 10000; set local enable_seqscan = off;
   set local idle_in_transaction_session_timeout = 30000`;
 const toMode = `isolation level read committed; set local synchronous_commit = on; set local jit = off;
   set local idle_in_transaction_session_timeout = 60000`;
 
 /**
- * Passes what a database contains to `use`, and resolves to its result. Its servers refuse creates and changes of keys
- * meanwhile. Rejects with OperatorError, and as `use` does.
+ * Passes the contents of a database to `use`, and resolves to its result. Until then, the servers of the database
+ * refuse creates and changes of keys. Rejects with OperatorError, and as `use` does.
  */
 export function readDatabase<T>(address: DatabaseAddress, use: (contents: StoreContents) => Promise<T>): Promise<T> {
   return withDatabase(address, (engine) => engine.longTransaction(fromMode, async (execute) => {
@@ -61,7 +61,10 @@ export function readDatabase<T>(address: DatabaseAddress, use: (contents: StoreC
   }));
 }
 
-/** Fills an empty database. Rejects with OperatorError; the database cannot be used then, but copied to again. */
+/**
+ * Copies `contents` to an empty database. Rejects with OperatorError; the database then cannot be used until another
+ * copy to it has ended.
+ */
 export function writeDatabase(
   address: DatabaseAddress, contents: StoreContents, progress: Progress,
 ): Promise<Copied> {
@@ -91,7 +94,7 @@ export function writeDatabase(
   }), undefined, true);
 }
 
-/** Marks an empty store as incomplete. It gets another id, so that servers which use it already refuse requests. */
+/** Marks an empty store as incomplete, and changes its id, so that servers that already use it refuse requests. */
 async function markIncomplete(execute: Execute, address: DatabaseAddress): Promise<void> {
   const [[isEmpty] = []] = await execute(`
     select id_floor = 0 and not exists (select 1 from petstore.pets) and not exists (select 1 from petstore.orders)
@@ -101,7 +104,7 @@ async function markIncomplete(execute: Execute, address: DatabaseAddress): Promi
   await execute('update petstore.store set incomplete = true, id = $1', [randomUUID()]);
 }
 
-/** Adds records. Resolves to their number. */
+/** Adds the records whose lines `pages` yields, in ascending order of the ids. Resolves to their number. */
 async function addLines(
   execute: Execute, table: 'pets' | 'orders', pages: Lines, progress: Progress | null,
 ): Promise<number> {

@@ -5,18 +5,18 @@ import type { DatabaseAddress } from './database-url.ts';
 import { withDatabase } from './run-command.ts';
 
 const recordsPerPage = 1000;
-/** A plan made for an empty table could scan and sort a whole table for each page. */
-const snapshot = 'isolation level repeatable read, read only; set local enable_seqscan = off';
+/** Without index scans, a plan made for an empty table could scan and sort the whole table for each page. */
+const mode = 'isolation level repeatable read, read only; set local enable_seqscan = off';
 
 /**
- * Passes the lines of all animals or orders to `add`, in ascending order of the ids, as they were at one moment. Only a
- * page of them is in memory at a time. Rejects with OperatorError, and with what `add` throws.
+ * Passes the lines of all animals or orders to `add`, in ascending order of the ids, as they were at one moment. Only
+ * one page is in memory at a time. Rejects with OperatorError, and with what `add` throws.
  */
 export function readRecords(
   address: DatabaseAddress, what: 'animals' | 'orders', add: (line: Uint8Array) => void, progress: Progress,
 ): Promise<void> {
   const table = what === 'orders' ? 'orders' : 'pets';
-  return withDatabase(address, (engine) => engine.longTransaction(snapshot, async (execute) => {
+  return withDatabase(address, (engine) => engine.longTransaction(mode, async (execute) => {
     const [[count] = []] = await execute(`select ordinal from petstore.${table} order by id desc limit 1`);
     progress.expect(Number(count));
     for await (const lines of pagesOf(execute, table)) {
@@ -26,7 +26,7 @@ export function readRecords(
   }));
 }
 
-/** Yields the lines of a table, in ascending order of the ids. */
+/** Yields pages of the lines of a table, in ascending order of the ids. Rejects as `execute` does. */
 export async function* pagesOf(execute: Execute, table: 'pets' | 'orders'): AsyncGenerator<readonly string[], void> {
   for (let after: readonly unknown[] = []; ; ) {
     const filter = after.length === 0 ? '' : 'where id > $1::bigint';

@@ -1,13 +1,13 @@
 import { UnavailableError, type Soon } from '../engine.ts';
 
-/** More are refused: the database is too slow for them. */
+/** If more items wait, the next ones are refused, because the database is too slow for them. */
 const maxWaiting = 10_000;
-/** An item that has no result after this time is refused. */
+/** An item without a result after this time is refused, so that its client gets a response. */
 const maxMs = 2_500;
 /** How often late items are looked for. */
 const checkMs = 200;
-/** A group ends with the item that brings it to this size. */
-const enoughSize = 1024 * 1024;
+/** A group ends with the item that brings it to this size, as `sizeOf` counts it. */
+const enoughBytes = 1024 * 1024;
 
 /**
  * Collects items while the previous group is under way, and passes them on as the next group: all requests that wait
@@ -41,8 +41,8 @@ export class Group<Item, Result> {
   }
 
   /**
-   * Returns the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait or there
-   * is no result after `ms`; what the group does with the item then is not known.
+   * Resolves to the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait or there
+   * is no result after `ms`; it is then not known whether the group has handled the item.
    */
   add(item: Item, ms = maxMs): Promise<Result> {
     if (this.#waiting.length >= maxWaiting) return Promise.reject(tooSlow());
@@ -75,7 +75,7 @@ export class Group<Item, Result> {
   /** Takes the items of the next group. */
   #next(): readonly Pending<Item, Result>[] {
     let end = 0;
-    for (let size = 0; end < this.#waiting.length && end < this.#maxItems && size < enoughSize; end++) {
+    for (let size = 0; end < this.#waiting.length && end < this.#maxItems && size < enoughBytes; end++) {
       size += this.#sizeOf(this.#waiting[end]!.item);
     }
     return this.#waiting.splice(0, end);
@@ -100,7 +100,7 @@ interface Pending<Item, Result> {
   readonly until: number;
 }
 
-/** The error if the database takes too long. */
+/** Returns the error for a request for which the database takes too long. */
 export function tooSlow(): UnavailableError {
   return new UnavailableError('The storage is too slow at the moment.', 1);
 }

@@ -2,14 +2,13 @@
  * `petstore import` into a database: adds animals or orders, all or none of them, while servers may run.
  *
  * A reader that follows `after` must not miss an animal, so the new animals must become visible before any with a
- * larger id. Creates are blocked as long as a transaction holds the lock for ids, and adding a million rows takes
- * longer than they may be blocked. Therefore a large import reserves ids some way above the last one (schema.ts,
- * `store`), and adds its rows without the lock; they are not visible before the commit. Creates use the ids below
- * meanwhile. The lock is taken only for the last row and the commit. If creates have used all ids below, they have gone
- * on above those that were reserved. Then the rows would become visible too late, and the import begins anew with other
- * ids.
+ * larger id. Creates are blocked while a transaction holds the lock for ids, and adding a million rows takes longer
+ * than they may be blocked. Therefore a large import reserves ids after a gap (schema.ts, `store`), and adds its rows
+ * without the lock; they are not visible before the commit. In the meantime, creates use the ids in the gap. The lock is
+ * taken only for the last row and the commit. Creates that have used up the gap continue after the reserved ids. The
+ * rows of the import would then become visible too late, so it starts again with other ids.
  *
- * First, all lines go to a temporary table, so nothing is added if one of them is wrong.
+ * All lines first go to a temporary table, so nothing is added if one of them is wrong.
  */
 import { OperatorError } from '../domain/operator-error.ts';
 import { orderLine, type Order } from '../domain/order.ts';
@@ -22,10 +21,10 @@ import { refuseWhileCopied } from './schema.ts';
 
 /** The number of the advisory lock that an import or a copy to the database holds. */
 export const importLock = 7_392_016_452;
-/** Up to so many animals, and so many UTF-16 units of their lines, are added while creates wait: about 0.1 s. */
+/** Up to this many animals, with lines of up to this many UTF-16 units, are added while creates wait, for about 0.1 s. */
 const maxUnreserved = 10_000;
 const maxUnreservedLength = 4_000_000;
-/** How many ids a large import leaves to creates. If that is not enough, it tries again with the next number. */
+/** How many ids a large import leaves to creates. If a gap is too small, the import tries again with the next one. */
 const gaps = [100_000, 10_000_000] as const;
 const batchLength = 1000;
 
@@ -35,7 +34,7 @@ interface Place {
   readonly line: number;
 }
 
-/** How to name a line at fault. */
+/** Returns the error that names a line and what is wrong with it. */
 type ErrorAt = (path: string, line: number, why: string) => OperatorError;
 
 /** How many records were imported, and their smallest and largest id. */
@@ -43,9 +42,9 @@ export interface Imported {
   readonly count: number;
   readonly firstId: bigint | number;
   readonly lastId: bigint | number;
-  /** What the operator should know about the ids that are left; null if there are enough. */
+  /** Tells the operator that few ids are left; null if there are enough. */
   readonly warning: string | null;
-  /** A commit is on disk. */
+  /** Always null: what is committed is on disk. */
   readonly unsynced: null;
 }
 
@@ -68,7 +67,7 @@ export function importPets(
     const { count } = stage;
     const isLarge = count > maxUnreserved || stage.length > maxUnreservedLength;
     if (!isLarge) await execute(lockIds);
-    // A reservation is that of an import that has failed: this one is alone.
+    // Only one import runs at a time, so a reservation that exists was left by one that failed.
     if (!isLarge) await execute(`${setReservation} where import_first is not null`, [null, null]);
     for (const gap of isLarge && !keepsIds ? gaps : [0]) {
       const [taken, ordinal] = await lastRow(execute);
@@ -123,7 +122,7 @@ export function importOrders(
   warningOf: (lastId: bigint) => string | null,
 ): Promise<Imported> {
   return importing(address, async (execute) => {
-    await execute('lock table petstore.orders in share row exclusive mode'); // nothing but an import adds any
+    await execute('lock table petstore.orders in share row exclusive mode'); // --demo may add orders, too
     const [[largest] = []] = await execute('select greatest(max(id), 0) from petstore.orders');
     const before = BigInt(largest as string);
     const stage = new Stage(execute);
@@ -149,7 +148,7 @@ export function importOrders(
   });
 }
 
-/** Executes `work` in a transaction that no other import runs beside. Rejects as `withDatabase` and `work` do. */
+/** Executes `work` in a transaction while no other import runs. Rejects as `withDatabase` and `work` do. */
 function importing(
   address: DatabaseAddress, work: (execute: Execute, engine: PostgresEngine) => Promise<Imported>,
 ): Promise<Imported> {
@@ -170,15 +169,15 @@ function importing(
   });
 }
 
-/** The settings of the transaction, which end with it. JIT compilation only costs time here. */
+/** The settings end with the transaction. JIT compilation would only cost time. */
 const mode = `isolation level read committed; set local synchronous_commit = on; set local jit = off;
   set local idle_in_transaction_session_timeout = 60000`;
 
-/** `file` is the index of the path; `text` the line, of an animal without its beginning. */
+/** `file` is the index of the path. `text` is the line of an order, or that of an animal without the id. */
 const createStage = `
   create temporary table stage (n bigint, file integer, line bigint, id bigint, status text, text text) on commit drop`;
 
-/** The records to be imported, in a temporary table. */
+/** The records to be imported, in a temporary table. Methods reject as `execute` does. */
 class Stage {
   readonly #execute: Execute;
   readonly #paths: string[] = [];
@@ -210,14 +209,14 @@ class Stage {
     await this.#sent;
   }
 
-  /** Returns the error for the first record that satisfies a condition. */
+  /** Resolves to the error for the first record that satisfies an SQL condition. */
   async error(condition: string, why: string, errorAt: ErrorAt): Promise<OperatorError> {
     const first = `select file, line from stage where ${condition} order by n limit 1`;
     const [[file, line] = []] = await this.#execute(first);
     return errorAt(this.#paths[file as number]!, Number(line), why);
   }
 
-  /** Sends a batch when the one before has been executed. The lines contain no line feed, which separates them here. */
+  /** Sends a batch once the previous one has been executed. Values are joined by line feeds, which no line contains. */
   async #send(): Promise<void> {
     const batch = this.#batch;
     this.#batch = [];
@@ -227,17 +226,17 @@ class Stage {
       insert into stage select n::bigint, file::integer, line::bigint, id::bigint, status, text
       from unnest(${columns.map((_, index) => `string_to_array($${index + 1}, e'\\n')`).join()})
       as t (n, file, line, id, status, text)`, columns);
-    this.#sent.catch(() => {});
+    this.#sent.catch(() => {}); // the next `add` or `end` rejects
   }
 }
 
-/** Creates wait until the end of the transaction. */
+/** Makes creates wait until the transaction ends. */
 const lockIds = 'select 1 from petstore.store where one for no key update';
 const setReservation = 'update petstore.store set import_first = $1, import_last = $2';
 
 /**
- * Returns the largest id that was assigned, the number of animals, and the first id that an import has reserved; the
- * rows of that import are not considered.
+ * Resolves to the largest id that was assigned, the number of animals, and the first id that an import has reserved,
+ * without the rows of that import. Rejects as `execute` does.
  */
 export async function lastRow(execute: Execute): Promise<[lastId: number, count: number, reserved: number | null]> {
   const [[id, ordinal, reserved] = []] = await execute(`
@@ -250,8 +249,8 @@ export async function lastRow(execute: Execute): Promise<[lastId: number, count:
 }
 
 /**
- * Leaves the ids from `first` to `last` to an import; creates may use those before. Resolves to false if creates have
- * used one of them.
+ * Reserves the ids from `first` to `last` for an import, and commits that. Resolves to false if creates have already
+ * used one of them. Rejects as `Connection.longTransaction` does.
  */
 function reserve(engine: PostgresEngine, first: number, last: number): Promise<boolean> {
   return engine.longTransaction('isolation level read committed', async (execute) => {

@@ -37,7 +37,7 @@ export class DatabaseKeys implements KeyAdmin {
 
   create(name: string, plan: Plan, expiresAt: number | null, now: number, secret: string): Promise<ChangedKey> {
     return this.#change(async (execute) => {
-      // Other transactions may lock rows meanwhile, but not add a key.
+      // With this lock, other transactions can lock rows, but not add a key.
       await execute('lock table petstore.keys in share row exclusive mode');
       const [[number] = []] = await execute('select coalesce(max(number), 0) + 1 from petstore.keys');
       const key = newKey(`k${String(number)}`, name, plan, expiresAt, now, secret);
@@ -131,7 +131,7 @@ export class DatabaseKeys implements KeyAdmin {
   }
 }
 
-/** Stores the hashes of the secrets of a key. Rejects with the error of the database. */
+/** Stores the hashes of the secrets of a key. Rejects as `execute` does. */
 export async function addSecrets(execute: Execute, number: unknown, key: Key): Promise<void> {
   const hashes = key.secrets.map(({ sha256 }) => sha256);
   await execute('insert into petstore.secrets (sha256, number) select unnest($2::text[]), $1', [number, hashes]);
@@ -142,7 +142,7 @@ export function keyIn([record]: readonly unknown[]): Key {
   return JSON.parse(record as string) as Key;
 }
 
-/** The number in the id of a key. Throws an OperatorError if no key can have this id. */
+/** Returns the number in the id of a key. Throws an OperatorError if no key can have this id. */
 export function numberOf(id: string): string {
   const [, number] = /^k([1-9][0-9]{0,14})$/.exec(id) ?? [];
   if (number === undefined) throw noSuchKey(id);

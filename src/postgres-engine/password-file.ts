@@ -14,8 +14,8 @@ export interface Login {
 }
 
 /**
- * Returns the password in the first line of the file that matches; undefined if there is none. The driver could read it
- * too, but warns of its version 9, which will not. Rejects with an OperatorError if other users can read the file.
+ * Resolves to the password in the first line of the file that matches; undefined if there is none. The driver reads the
+ * file too, but warns that its version 9 will not. Rejects with an OperatorError if other users can access the file.
  */
 export async function passwordInFile({ host, port, database, user }: Login): Promise<string | undefined> {
   const path = process.env['PGPASSFILE'] || join(homedir(), '.pgpass');
@@ -28,7 +28,7 @@ export async function passwordInFile({ host, port, database, user }: Login): Pro
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    return undefined; // there is no such file
+    return undefined; // the file does not exist or cannot be read
   }
   const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
   for (const line of text.split(/\r?\n/)) {
@@ -38,7 +38,7 @@ export async function passwordInFile({ host, port, database, user }: Login): Pro
   return undefined;
 }
 
-/** The fields of a line, which a colon separates; a backslash stands before a colon or a backslash in a field. */
+/** Returns the fields of a line, separated by colons. In a field, a backslash escapes a colon or a backslash. */
 function fieldsOf(line: string): readonly string[] {
   if (line.startsWith('#')) return [];
   return [...`${line}:`.matchAll(/((?:\\.|[^:\\])*):/g)].map(([, field]) => field!.replace(/\\(.)/g, '$1'));

@@ -20,7 +20,7 @@ export interface PostgresEngineOptions {
   readonly log: Log;
   /** For a command: it may read a database that cannot be written, and with fewer rights than a server needs. */
   readonly forCommand?: boolean;
-  /** Whether a database is accepted to which a copy was interrupted. */
+  /** Whether a database is accepted even if a copy to it was interrupted. */
   readonly mayBeIncomplete?: boolean;
   /** For tests: replaces the clock of the database. */
   readonly now?: () => number;
@@ -28,7 +28,8 @@ export interface PostgresEngineOptions {
 
 /**
  * The storage engine on PostgreSQL (docs/scale.md). Several servers can use one database. Each has four connections:
- * for admissions, for creates, for reads, and for changes of keys and admissions with keys that are locked for long.
+ * one for admissions, one for creates, one for reads, and one for changes of keys and admissions with keys that stay
+ * locked.
  */
 export class PostgresEngine implements Engine {
   readonly accounts: Admissions;
@@ -45,7 +46,7 @@ export class PostgresEngine implements Engine {
   #store = '';
   #progress = 0;
   #isReplaced = false;
-  /** When each SQLSTATE may be logged again, by the monotonic clock. */
+  /** When each SQLSTATE may be logged again, in milliseconds of the monotonic clock. */
   readonly #refusals = new Map<string, number>();
   /** When the database last became reachable or unreachable. */
   #since = Date.now();
@@ -56,7 +57,7 @@ export class PostgresEngine implements Engine {
     return this.#database.problem?.message ?? null;
   }
 
-  /** Loads the driver. Rejects with OperatorError if it is not installed. */
+  /** Loads the driver, but does not connect. Rejects with OperatorError if the driver is not installed. */
   static async open(address: DatabaseAddress, options: PostgresEngineOptions): Promise<PostgresEngine> {
     return new PostgresEngine(address, await loadDriver(), options);
   }
@@ -89,8 +90,8 @@ export class PostgresEngine implements Engine {
   }
 
   /**
-   * Connects, and creates the schema if the database is empty. Also resolves if the database cannot be reached:
-   * `load` then tries again. Rejects with an OperatorError if it refuses this user or has another version.
+   * Connects, and creates or migrates the schema. Also resolves if the database cannot be reached: `load` then tries
+   * again. Rejects with an OperatorError if the database refuses this user or cannot be used.
    */
   async prepare(): Promise<void> {
     try {
@@ -102,7 +103,7 @@ export class PostgresEngine implements Engine {
     }
   }
 
-  /** Resolves when the database has been reached. */
+  /** Resolves when the database has been reached. Rejects as `prepare` does, or with the reason of `signal`. */
   async load(signal?: AbortSignal): Promise<void> {
     while (this.progress < 100) {
       signal?.throwIfAborted();
@@ -120,7 +121,7 @@ export class PostgresEngine implements Engine {
         this.#admin.query(bannedKeysQuery, [now]),
       ]);
       this.#figures = { animals, orders, bannedKeys: Number(bannedKeys) };
-    } catch {} // keep the previous figures; `problem` has the reason
+    } catch {} // the previous figures remain; `problem` has the reason
     const { statements, connections } = this.#database.counts;
     const metric = (type: Metric['type'], name: string, help: string, value: number): Metric =>
       ({ type, name: `petstore_database_${name}`, help, value });
@@ -165,7 +166,7 @@ export class PostgresEngine implements Engine {
     return Number(time);
   }
 
-  /** Executes a transaction that may take long, on a connection of its own. `mode` is that of `begin`. */
+  /** Executes a transaction that may take long, on a connection of its own (see `Connection.longTransaction`). */
   async longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
     const connection = new Connection(this.#database, 0);
     try {
@@ -243,7 +244,7 @@ const bannedKeysQuery = `
   select pg_catalog.count(distinct number) from petstore.usage
   where banned_until > coalesce($1::bigint, petstore.now_ms())`;
 
-/** The error of the database behind an UnavailableError; other errors themselves. */
+/** Returns the error of the database that caused an UnavailableError; for other errors, the error itself. */
 function causeOf(error: unknown): unknown {
   return error instanceof UnavailableError ? (error.cause ?? error) : error;
 }
@@ -257,7 +258,7 @@ function isTemporary(error: unknown): boolean {
   return error instanceof UnavailableError && (typeof code !== 'string' || /^(?:40|53|55|57|08|E)/.test(code));
 }
 
-/** The error for an operator if the database refuses this user; null for other errors. */
+/** Returns the error for the operator if the database refuses this user or its connection; null for other errors. */
 function refusalOf(error: unknown, { text, tls }: DatabaseAddress): OperatorError | null {
   if (error instanceof OperatorError) return error;
   const { code = '' } = error as { code?: string };

@@ -8,10 +8,10 @@ import { Group } from './group.ts';
 
 const maxCreates = 500;
 const maxReads = 500;
-/** A group of pages ends as if each line had this length: a few lines are much longer, and most are shorter. */
+/** The assumed bytes of a line, which bound a group of pages: most lines are shorter, and a few are much longer. */
 const typicalMaxLine = 1024;
 const headLength = '{"id":0'.length;
-/** How long the result of a test of the database is used. */
+/** For how long the result of a test of the database is reused. */
 const testMs = 500;
 
 /** An animal to be added, and its line without the id. */
@@ -25,7 +25,7 @@ export class DatabaseRecords implements Records {
   protected readonly msLeft: () => number;
   readonly #connection: Connection;
   readonly #table: string;
-  /** Excludes the rows of an import that are not committed: the scan would have to skip all of them. */
+  /** Excludes the uncommitted rows of an import, all of which the scan would have to skip. */
   readonly #filter: string;
   readonly #pages: Group<PageQuery, Row>;
   readonly #lines: Group<string, Row>;
@@ -66,12 +66,12 @@ export class DatabaseRecords implements Records {
   }
 }
 
-/** The animals. Creates wait for their lock on a connection of their own, so that they do not delay lists. */
+/** The animals. Creates have a connection of their own, so that lists do not wait while creates wait for the lock. */
 export class DatabasePets extends DatabaseRecords implements Pets {
   readonly group: Group<NewAnimal, StoredPet>;
   /** Why no animal can be added although the database works; null if one can. */
   problem: string | null = null;
-  /** The test of whether animals can be added that is under way or has just ended. */
+  /** The current or latest test of whether animals can be added. */
   #test: { readonly result: Promise<boolean>; readonly until: number } | null = null;
   readonly #writing: Connection;
   readonly #checkStore: CheckStore;
@@ -89,7 +89,9 @@ export class DatabasePets extends DatabaseRecords implements Pets {
 
   writable(): Promise<boolean> {
     const now = performance.now();
-    if (this.#test === null || now >= this.#test.until) this.#test = { result: this.#isWritable(), until: now + testMs };
+    if (this.#test === null || now >= this.#test.until) {
+      this.#test = { result: this.#isWritable(), until: now + testMs };
+    }
     return this.#test.result;
   }
 

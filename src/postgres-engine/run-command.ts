@@ -6,9 +6,9 @@ import { isActive } from '../keys/key.ts';
 import { endsSession, stateOf } from './connection.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import { PostgresEngine } from './postgres-engine.ts';
-import { isCopied } from './schema.ts';
+import { beingCopied } from './schema.ts';
 
-/** Runs a command on a database, whether servers use it or not. Throws an OperatorError if the command fails. */
+/** Runs a command on a database, whether servers use it or not. Rejects with an OperatorError if the command fails. */
 export function runOnDatabase<Op extends AccountCommandName>(
   address: DatabaseAddress, command: Command<Op>,
 ): Promise<Result<Op>> {
@@ -42,9 +42,9 @@ export function databaseStatus(address: DatabaseAddress) {
 }
 
 /**
- * Resolves to the result of `work` with an engine on a database, which is reachable and has the schema. Rejects with
- * OperatorError. `unanswered` makes the one for the case that the database does not respond any more.
- * `mayBeIncomplete`: whether it may be one to which a copy was interrupted.
+ * Resolves to the result of `work` with an engine on a database that is reachable and has the schema. Rejects with
+ * OperatorError, and as `work` does. `unanswered` returns the error if the database fails or stops responding during
+ * `work`. `mayBeIncomplete`: whether a copy to the database may have been interrupted.
  */
 export async function withDatabase<T>(
   address: DatabaseAddress,
@@ -64,7 +64,7 @@ export async function withDatabase<T>(
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
     const state = stateOf(error.cause);
-    if (state === isCopied) throw new OperatorError(`${address.text}: ${messageOf(error.cause)}`);
+    if (state === beingCopied) throw new OperatorError(`${address.text}: ${messageOf(error.cause)}`);
     if (state !== null && !endsSession(state)) {
       const problem = `the database ${address.text} refused that: ${messageOf(error.cause)}`;
       throw new OperatorError(`${problem}; nothing was changed`);

@@ -1,17 +1,18 @@
 /**
  * The tables and functions in the database, in the schema `petstore`.
  *
- * - `store` has one row, which says which store this is, and which versions of the program can use it. Creates lock it,
- *   and change it only if they have used all ids before those that an import has reserved (import.ts): `import_first` to
- *   `import_last`. No visible row has one of these or a larger one.
- *   `incomplete` is true until `petstore copy` has written everything.
+ * - `store` has one row with the id of the store and the versions of the program that can use it. An import reserves
+ *   the ids from `import_first` to `import_last` (import.ts); no visible row has one of these ids or a larger one.
+ *   Creates lock the row of `store`, and change it only when they have used all ids below `import_first`. `incomplete`
+ *   is true until `petstore copy` has written everything.
  * - `pets` and `orders` have the JSON line of each animal and order. `ordinal` of the last row is the number of rows.
  * - `keys` has each key as JSON, and `secrets` the hash of each secret.
- * - `usage` has what a key has used. Only the row with the highest `seq` is valid. An update leaves a dead version of
+ * - `usage` has the usage of each key. Only the row with the highest `seq` is valid. An update leaves a dead version of
  *   its row behind, which cannot be removed as long as another connection has an older MVCC snapshot (a pg_dump, for
  *   example), and each read of the row has to skip all of them. Therefore a new row replaces it after 200 updates.
  *
- * A function reads after it has locked: each of its statements has a snapshot of its own (READ COMMITTED).
+ * The functions read after they have locked. In READ COMMITTED, each of their statements has an MVCC snapshot of its
+ * own, so a read sees what was committed before the lock was obtained.
  */
 import { OperatorError } from '../domain/operator-error.ts';
 import type { Execute } from './connection.ts';
@@ -20,15 +21,16 @@ import type { Execute } from './connection.ts';
 const schemaLock = 7_392_016_451;
 /** The number of the advisory lock that a copy of the database holds, and each change of animals or keys shares. */
 export const copyLock = 7_392_016_453;
-/** The SQLSTATE with which a change is refused meanwhile. */
-export const isCopied = 'PS001';
+/** The SQLSTATE of a change that is refused because the store is being copied. */
+export const beingCopied = 'PS001';
+/** Rejects with that SQLSTATE during a copy; otherwise delays a copy until the transaction has ended. */
 export const refuseWhileCopied = 'select petstore.refuse_while_copied()';
 
 /** So no function or operator that another user has created is called instead of one of PostgreSQL. */
 const safePath = 'set search_path = pg_catalog, pg_temp';
 /**
  * Forces index scans: a plan made for an empty table could scan a whole table of dead rows. These settings raise the
- * estimated cost, which would trigger JIT compilation (50 ms), so JIT is off.
+ * estimated cost, which would trigger JIT compilation (50 ms), so they turn that off too.
  */
 const byIndex = `${safePath} set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off`;
 
@@ -40,9 +42,9 @@ create table petstore.${name} (
   line text not null
 );
 create index on petstore.${name} (status, id);
--- Returns the lines of pages, in the order of the parameters: each page with the line that follows it, if there is one,
--- and then the id after which the next page begins. \`afters\` and \`statuses\` may have nulls. The inner queries read an
--- index in its order.
+-- Returns the lines of pages, in the order of the parameters. If another line follows a page, the lines include it, and
+-- \`next\` is the id after which the next page begins. \`afters\` and \`statuses\` may contain nulls. The inner queries
+-- read an index in its order.
 create function petstore.${name}_pages(limits integer[], afters bigint[], statuses text[])
 returns table (lines text, next bigint) language plpgsql stable ${byIndex} as $$
 begin
@@ -66,7 +68,7 @@ begin
     ) p
     order by q.n;
 end $$;
--- Returns the lines with these ids in the order of the parameter, null if there is none.
+-- Returns the lines with these ids, in the order of the parameter; null for an id that does not exist.
 create function petstore.${name}_lines(ids bigint[]) returns setof text language plpgsql stable ${byIndex} as $$
 begin
   return query
@@ -156,7 +158,7 @@ begin
     where t.one;
 end $$;
 
--- Stores the usage of keys that are locked. A row with \`fresh\` begins, and replaces the one before.
+-- Stores the usage of keys that are locked. If \`fresh\` is true, a new row replaces the previous one.
 create function petstore.save_usage(
   numbers bigint[], seqs bigint[], fresh boolean[], states text[], bans bigint[]
 ) returns void language plpgsql ${byIndex} as $$
@@ -175,16 +177,16 @@ begin
   end if;
 end $$;
 
--- Refuses a change while the store is copied, and prevents that a copy begins before the transaction has ended.
+-- Refuses a change while the store is being copied, and prevents a copy from starting before the transaction has ended.
 create function petstore.refuse_while_copied() returns void language plpgsql ${safePath} as $$
 begin
   if not pg_try_advisory_xact_lock_shared(${copyLock}) then
     raise exception 'the store is being copied; try again when the copy has ended'
-      using errcode = '${isCopied}';
+      using errcode = '${beingCopied}';
   end if;
 end $$;
 
--- Adds animals. Returns the id of the first one; the others follow. Null if there are not enough ids.
+-- Adds animals with consecutive ids. Returns the first id, or null if there are not enough ids.
 create function petstore.add_pets(tails text[], statuses text[], max_id bigint) returns bigint
 language plpgsql ${byIndex} as $$
 declare
@@ -198,11 +200,11 @@ begin
   perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off';
   select s.id_floor, s.import_first, s.import_last into first, import_first, import_last
     from petstore.store s where one for no key update;
-  -- Without this condition, the scan would have to skip the rows of an import that are not committed.
+  -- Without this condition, the scan would have to skip the uncommitted rows of an import.
   select id, ordinal into last_id, last_ordinal from petstore.pets
     where id < coalesce(import_first, 9223372036854775807) order by id desc limit 1;
   first := greatest(first, last_id) + 1;
-  if first + cardinality(tails) > import_first then -- the import will notice that
+  if first + cardinality(tails) > import_first then -- the import will notice, and start again
     update petstore.store s set id_floor = s.import_last, import_first = null, import_last = null;
     first := import_last + 1;
   end if;
@@ -237,9 +239,9 @@ export async function requireRights(execute: Execute, database: string): Promise
 }
 
 /**
- * The steps from each version of the schema to the next one, the first one in an empty database. While servers of an
- * older version run, a newer one takes its steps. If the older ones cannot use the result, a step raises
- * `min_version` to its own version. So it keeps the functions above, or their replacements get other names.
+ * The steps from each version of the schema to the next. The first one starts from an empty database. A newer server
+ * migrates the schema while older servers run, so a step must keep the functions that they use, or give replacements
+ * other names. If older servers cannot use the result, the step raises `min_version` to its own version.
  */
 const migrations: readonly string[] = [definition];
 /** The version of the schema that this program uses. */
@@ -248,7 +250,7 @@ export const schemaVersion = migrations.length;
 /**
  * Creates the schema in an empty database, or migrates that of an older program. Resolves to the store's id. Rejects
  * with OperatorError if the database cannot be used, also if a copy to it was interrupted, unless `mayBeIncomplete` is
- * set; otherwise with the error of the database. `database` is its URL without the password, for messages.
+ * set; otherwise as `execute` does. `database` is its URL without the password, for messages.
  */
 export async function ensureSchema(execute: Execute, database: string, mayBeIncomplete: boolean): Promise<string> {
   await execute('select pg_advisory_xact_lock($1)', [schemaLock]);

@@ -3,7 +3,7 @@ import { KeyUsage } from '../limits/key-usage.ts';
 import { LimitClock, type Window } from '../limits/windows.ts';
 import type { Execute } from './connection.ts';
 
-/** After this many updates, a new row replaces the row. */
+/** After this many updates, a new row replaces the old one (schema.ts, `usage`). */
 const maxUpdates = 200;
 
 type WindowState = readonly [start: number, used: number, firstRefusedAt: number | null];
@@ -20,14 +20,14 @@ interface State {
 /** The usage of a key whose row is locked. */
 export class LockedUsage {
   readonly usage = new KeyUsage();
-  /** The time of the limits of this key. */
+  /** The time by which the limits of this key are checked; it never decreases. */
   readonly time: number;
   isChanged = false;
   readonly #number: string;
   readonly #seq: number;
   readonly #updates: number;
 
-  /** `seq`, `updates` and `state` are of the newest row; null if there is none. `now` is the clock of the database. */
+  /** `seq`, `updates` and `state` are those of the newest row; null if there is none. `now` is the database's clock. */
   constructor(number: string, seq: string | null, updates: number | null, state: string | null, now: number) {
     this.#number = number;
     this.#seq = Number(seq);
@@ -45,7 +45,7 @@ export class LockedUsage {
     this.usage.roll(this.time);
   }
 
-  /** Returns the usage of a key that has no row yet. */
+  /** Returns the usage of a key that has no row yet, copied from another store. */
   static of(number: string, { minute, day, refusals, ban }: KeyUsage): LockedUsage {
     const locked = new LockedUsage(number, null, null, null, 0); // the clock of the other store is not known
     Object.assign(locked.usage.minute, minute);
@@ -56,7 +56,7 @@ export class LockedUsage {
     return locked;
   }
 
-  /** The values of the row to be stored, in the order of the parameters of `save_usage`. */
+  /** The row to be stored, in the order of the parameters of `save_usage`. */
   get row(): readonly [number: string, seq: number, fresh: boolean, state: string, ban: number | null] {
     const { minute, day, refusals, ban } = this.usage;
     const state: State = { time: this.time, minute: windowState(minute), day: windowState(day), refusals, ban };
@@ -65,7 +65,7 @@ export class LockedUsage {
   }
 }
 
-/** Stores the usages that have changed. Rejects with the error of the database. */
+/** Stores the usages that have changed. Rejects as `execute` does. */
 export async function saveUsages(execute: Execute, usages: Iterable<LockedUsage>): Promise<void> {
   const rows = [...usages].filter(({ isChanged }) => isChanged).map(({ row }) => row);
   if (rows.length === 0) return;
