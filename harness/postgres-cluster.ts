@@ -1,4 +1,4 @@
-/** The process of a PostgreSQL server, whose data folder others make and remove. */
+/** The process of a PostgreSQL server. Its caller makes and removes the data folder. */
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -14,14 +14,14 @@ export interface ClusterOptions {
 
 /** A server that a test may stop, kill, pause or suspend. */
 export class Cluster {
-  /** Below the range from which Linux takes free ports, so that nobody takes it while the server is stopped. */
+  /** Below the range of ephemeral ports on Linux, so that nobody takes it while the server is stopped. */
   readonly port = randomInt(20_000, 32_000);
   /** Of the database `postgres`. */
   readonly url = `postgres://postgres@127.0.0.1:${this.port}/postgres`;
   readonly #options: ClusterOptions;
   readonly #command: readonly string[];
   #server: Program | undefined;
-  /** The processes besides the first one that are suspended. */
+  /** The suspended processes, other than the first one. */
   #suspended: number[] = [];
 
   /**
@@ -40,9 +40,9 @@ export class Cluster {
   }
 
   /**
-   * Starts the server, again if it was stopped, and waits until it accepts connections.
+   * Starts the server, or starts it again after a stop, and waits until it accepts connections.
    *
-   * @throws NotStarted
+   * @throws NotStarted with the reason that the server printed
    */
   async start(): Promise<void> {
     const server = new Program({ after: () => {} }, this.#command, {}, this.#options); // `end` ends it
@@ -53,19 +53,19 @@ export class Cluster {
   }
 
   /**
-   * Sends a signal, and waits until all processes of the server have ended. SIGKILL ends the first of them only: the
-   * others end as soon as they notice, one that executes a statement maybe after it.
+   * Sends a signal, and waits until all processes of the server have ended. SIGKILL ends only the first one: the
+   * others end when they notice that, which may be at the end of a statement.
    */
   async stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
     await this.#server?.stop(signal);
   }
 
-  /** Pauses the process that accepts connections. The connections that there are continue to work. */
+  /** Pauses the process that accepts connections. Existing connections continue to work. */
   pause(): void {
     this.#server?.child.kill('SIGSTOP');
   }
 
-  /** Suspends all processes of the server: connections stay open, and nothing responds. */
+  /** Suspends all processes of the server: connections stay open, but nothing responds. */
   suspend(): void {
     this.pause(); // first, so that no further process begins
     const rows = execFileSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' }).trim().split('\n');
@@ -87,7 +87,7 @@ export class Cluster {
     for (const handle of handles) handle.unref();
   }
 
-  /** Ends the server before it returns: while a process exits, no event arrives. */
+  /** Ends the server synchronously, because no event arrives while a process exits. Waits at most 10 s. */
   end(): void {
     const child = this.#server?.child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

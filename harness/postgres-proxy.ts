@@ -9,18 +9,18 @@ import type { Owner } from './owner.ts';
 /** Who sends a message. */
 export type Side = 'client' | 'database';
 
-/** What happens to the first connection at which it can happen. */
+/** A failure of one connection: the first one for which `at` returns a number. */
 export interface Fault {
   /**
-   * Called for each message that arrives. Returns how many of its bytes are still passed on before the connection is
-   * cut, or 0 before it stalls; null if it does not fail yet.
+   * Called for each message that arrives. Returns how many of its bytes to pass on before the connection is cut, or 0
+   * to stall it; null if the connection does not fail yet.
    */
   readonly at: (from: Side, message: Buffer) => number | null;
-  /** `stall`: nothing more that the same side sends is passed on, also if that side closes the connection. */
+  /** `stall`: nothing more from the same side is passed on, not even that it closes the connection. */
   readonly then: 'cut' | 'stall';
 }
 
-/** Cuts a connection after as many bytes in one direction, those of all connections together. */
+/** Cuts a connection after a number of bytes in one direction, counted over all connections. */
 export function cutAfter(bytes: number, side: Side): Fault {
   let left = bytes;
   const at: Fault['at'] = (from, { length }) => {
@@ -37,7 +37,7 @@ export const loseCommit: Fault = {
   then: 'cut',
 };
 
-/** Stalls a connection before a Sync of the client. As many are passed on before. */
+/** Stalls a connection before a Sync of the client. `passed`: how many Syncs of any connection are passed on before. */
 export function stallBeforeSync(passed: number): Fault {
   let left = passed;
   const isSync = (from: Side, message: Buffer): boolean => from === 'client' && message[0] === 'S'.charCodeAt(0);
@@ -46,17 +46,17 @@ export function stallBeforeSync(passed: number): Fault {
 
 interface Injected {
   readonly fault: Fault;
-  /** Called when it has happened, with a function that lets a stalled connection continue. */
+  /** Called when the fault has happened, with a function that lets a stalled connection continue. */
   readonly happened: (resume: () => void) => void;
 }
 
 export class PostgresProxy {
-  /** The URL of the same database by way of the proxy. */
+  /** The URL of the same database through the proxy. */
   readonly url: string;
   #injected: Injected | null = null;
 
   /**
-   * Starts a proxy on a free port, until the end of the owner.
+   * Starts a proxy on a free port. It stops with its owner.
    *
    * @param url of a database; the connection must not use TLS
    */
@@ -88,7 +88,7 @@ export class PostgresProxy {
     this.url = url;
   }
 
-  /** Resolves when the fault has happened, with a function that lets a stalled connection continue. */
+  /** Injects a fault. Resolves when it has happened, with a function that lets a stalled connection continue. */
   inject(fault: Fault): Promise<() => void> {
     return new Promise((happened) => (this.#injected = { fault, happened }));
   }
@@ -109,7 +109,7 @@ export class PostgresProxy {
         hasType = true;
         if (injected === null || bytes === null) continue;
         this.#injected = null;
-        isStalled = true; // a cut connection stays so
+        isStalled = true; // also if it is cut, so that no more is passed on
         if (injected.fault.then === 'cut') for (const socket of [source, target]) socket.destroySoon();
         injected.happened(() => {
           isStalled = false;
@@ -129,7 +129,7 @@ export class PostgresProxy {
   }
 }
 
-/** The length of the first message; Infinity if its beginning has not arrived. */
+/** Returns the length of the first message in bytes; Infinity if its beginning has not arrived. */
 function messageLength(bytes: Buffer, hasType: boolean): number {
   const before = hasType ? 1 : 0;
   return bytes.length < before + 4 ? Infinity : before + bytes.readInt32BE(before);

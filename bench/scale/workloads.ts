@@ -2,11 +2,12 @@
 import { create, get, list, make, type Workload } from '../speed/workloads.ts';
 
 const connections = 64;
-/** Enough for each connection. */
+/** One for each connection. */
 export const keys = 64;
 
 /**
- * Requests that only cost their admission: it precedes the check of the parameters, and a page has at most 100 animals.
+ * Requests that cost no more than their admission: they are admitted before their `limit`, which is too large, is
+ * refused.
  */
 const admission: Workload = {
   ...{ id: 'admission', title: 'admission', method: 'GET', connections, key: 'full' },

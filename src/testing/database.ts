@@ -1,4 +1,4 @@
-/** Test support: engines and plain connections on one database of PostgreSQL. */
+/** Test support: engines on a PostgreSQL database, and plain connections to it. */
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
 import type { Owner } from '../../harness/owner.ts';
@@ -8,7 +8,7 @@ import { PostgresEngine } from '../postgres-engine/postgres-engine.ts';
 
 const fail: Log = (line) => assert.fail(line);
 
-/** Opens an engine on a database, which must be reachable. It is closed at the end of the test. */
+/** Opens an engine on a database that must be reachable. The engine is closed with its owner. */
 export async function engineOn(owner: Owner, url: string, log: Log = fail): Promise<PostgresEngine> {
   const engine = await PostgresEngine.open(readDatabaseUrl('--database', url), { log });
   owner.after(() => engine.release());
@@ -24,12 +24,12 @@ export async function enginesOn(owner: Owner, url: string, count: number): Promi
   return engines;
 }
 
-/** A connection whose queries return the rows as the values of their columns. */
+/** A connection whose queries resolve to rows, each as the values of its columns. */
 export interface PlainConnection {
   query(text: string, values?: readonly unknown[]): Promise<unknown[][]>;
 }
 
-/** Connects to a database, until the end of the test. */
+/** Connects to a database. The connection is closed with its owner. */
 export async function connectTo(owner: Owner, connectionString: string): Promise<PlainConnection> {
   const client = new Client({ connectionString });
   client.on('error', () => {}); // the server was killed; the next query rejects

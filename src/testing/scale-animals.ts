@@ -1,4 +1,4 @@
-/** The animals that clients have sent, and what they saw of them (scale.ts). */
+/** The animals that clients have sent, compared with those in responses (scale.ts). */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { petStatuses } from '../domain/pet.ts';
@@ -15,12 +15,12 @@ interface Animal extends NewAnimal {
 
 interface Sent {
   readonly animal: NewAnimal;
-  /** As a response has shown it; null if none has. */
+  /** As in the responses; null if no response has had the animal. */
   id: number | null;
   isListed: boolean;
 }
 
-/** Names contain what is hard to store: U+0000, a lone surrogate, quotes, a character beyond the BMP. */
+/** Text that is hard to store: U+0000, a lone surrogate, quotes, a character outside the BMP. */
 const nameEnds = ['', '\0', '\ud800', '"\\\'', '🐈', 'é'.repeat(200)];
 
 /** Returns one of the items. */
@@ -39,7 +39,7 @@ export class Animals {
     this.#random = random;
   }
 
-  /** How many were in a response. */
+  /** How many animals were in a response. */
   get size(): number {
     return this.#names.size;
   }
@@ -76,7 +76,7 @@ export class Animals {
     assert(sent !== undefined, `${shown} was never sent`);
     const isSame = isDeepStrictEqual(found, { id, ...sent.animal });
     assert(isSame, `${JSON.stringify(found)} was sent as ${JSON.stringify(sent.animal)}`);
-    assert(sent.id === null || sent.id === id, `${shown} is there twice, also with the id ${sent.id}`);
+    assert(sent.id === null || sent.id === id, `${shown} exists twice, also with the id ${sent.id}`);
     const other = this.#names.get(id);
     assert(other === undefined || other === name, `${shown} has the id of ${JSON.stringify(other)}`);
     sent.id = id;
@@ -84,14 +84,14 @@ export class Animals {
     return sent;
   }
 
-  /** Checks that all that were confirmed are listed. The list was read to its end after the last of them. */
+  /** Checks that all confirmed animals are listed. The list must have been read to its end after the last of them. */
   checkListed(): void {
     for (const { animal: { name }, id, isListed } of this.#sent.values()) {
       assert(id === null || isListed, `${JSON.stringify(name)}, id ${id}, is not in the list`);
     }
   }
 
-  /** The list will be read again from its beginning. */
+  /** Prepares for reading the list again from its beginning. */
   forgetListed(): void {
     this.last = 0;
     for (const sent of this.#sent.values()) sent.isListed = false;

@@ -1,4 +1,4 @@
-/** What clients saw of the limit of one key while something failed, and what must be true of it (scale.ts). */
+/** What responses showed of the limit of one key while something failed, and what must be true of it (scale.ts). */
 import assert from 'node:assert/strict';
 
 const minuteMs = 60_000;
@@ -17,17 +17,17 @@ export class Round {
   readonly key: string;
   readonly limit: number;
   readonly admitted: Admitted[] = [];
-  /** How many requests with the key may have been counted: the response was a 503, or there was none. */
+  /** How many requests with the key may or may not have been counted: the response was a 503, or there was none. */
   unknown = 0;
   created = 0;
   unknownCreates = 0;
   phase: 'before' | 'fault' | 'after' = 'before';
   /** When the fault was over, by the monotonic clock. */
   overAt = 0;
-  /** When each server first created an animal after that. */
+  /** When each server first created an animal after that, by the monotonic clock. */
   readonly resumedAt = new Map<object, number>();
   database: 'running' | 'crashed' | 'restarted' = 'running';
-  /** The first so many of `admitted` are on disk: a create was sent after their responses, and confirmed. */
+  /** How many of `admitted`, from the first on, are on disk: a create sent after their responses was confirmed. */
   onDisk = 0;
   /** The windows in which a request was refused. */
   readonly #exhausted = new Set<string>();
@@ -41,7 +41,7 @@ export class Round {
     this.limit = limit;
   }
 
-  /** Resolves when as many requests are admitted, or one is refused. */
+  /** Resolves when `count` requests have been admitted, or one has been refused. */
   async reached(count: number): Promise<void> {
     if (count > this.admitted.length) await new Promise<void>((resolve) => (this.#waiting = { count, resolve }));
   }
@@ -61,7 +61,7 @@ export class Round {
     return this.admitted.filter(({ isBeforeRestart }, index) => isBeforeRestart && index >= this.onDisk).length;
   }
 
-  /** One, or more if a minute ended in this round. */
+  /** The windows of this round: more than one if a minute ended in it. */
   get #windows(): string[] {
     return [...new Set([...this.admitted.map(({ window }) => window), ...this.#exhausted])];
   }
@@ -70,7 +70,7 @@ export class Round {
     return this.admitted.filter((one) => one.window === window).length;
   }
 
-  /** Checks the limit in each window, and how many requests of this day `petstore usage` says that the key has used. */
+  /** Checks the limit in each window. `used` is the key's usage of this day, as `petstore usage` shows it. */
   check(used: number): void {
     const { admitted, limit, unknown } = this;
     const lost = this.#lost;
@@ -98,7 +98,7 @@ export class Round {
     const seconds = (from: number, to: number): string => ((to - from) / 1000).toFixed(1);
     const resumedAfter = seconds(overAt, Math.max(...resumedAt.values()));
     const admitted = this.#windows.map((window) => this.#admittedIn(window)).join(' + ');
-    return `${admitted} of ${limit} admitted, ${unknown} unknown, ${this.#lost} counts maybe lost; `
+    return `${admitted} of ${limit} admitted, ${unknown} unknown, ${this.#lost} counts possibly lost; `
       + `${created} animals created, ${unknownCreates} unknown; `
       + `resumed after ${resumedAfter} of ${seconds(this.#from, performance.now())} s`;
   }

@@ -1,9 +1,9 @@
 /**
  * Four built servers on one PostgreSQL under the load of 256 connections. In each round something fails: a server, the
- * database, or one of the connections between them, which a proxy breaks. Whatever clients receive is compared with
- * what must be true.
+ * database, or one of the connections between them, which a proxy breaks. All responses are checked against what must
+ * be true.
  *
- * The seed determines the plans and the faults. What happens at the same time depends on the machine.
+ * The seed determines the plans and the faults. Which requests a fault affects depends on the machine.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { Animals, pick } from './scale-animals.ts';
 import { Round } from './scale-round.ts';
 import { send, type CallOptions } from './service.ts';
 
-/** What fails in a round. A snapshot stays open until the next round with one. */
+/** What fails in a round. `snapshot` opens an MVCC snapshot, which stays open until the next round with that fault. */
 export const faults = [
   'none', 'server killed', 'database killed', 'request cut', 'response cut', 'response lost', 'stall before Sync',
   'database suspended', 'snapshot',
@@ -41,7 +41,7 @@ const hangMs = 120_000;
 const pauseMs = 250;
 /** Few, so that the kit does not take the 503 of a slow machine for that of a server that is down. */
 const clientCountBesideKit = 32;
-/** A connection is cut within as many bytes, and stalls within as many statements. */
+/** Within how many bytes a connection is cut, and within how many statements it stalls. */
 const maxBytes = 30_000;
 const maxStatements = 30;
 /** The longest time for which a connection stalls, or the database is suspended. */
@@ -49,7 +49,7 @@ const maxStallMs = 4_000;
 const noLimits = ['--per-minute', '1000000000', '--per-day', '1000000000'];
 const document = new OpenApiDocument(readJson(readFileSync(new URL('../operations/openapi.json', import.meta.url))));
 
-/** A server, and its way to the database. */
+/** A server, and its proxy to the database. */
 interface Node {
   readonly proxy: PostgresProxy;
   server: RunningServer;
@@ -61,7 +61,7 @@ interface Node {
 
 /** One run. Every violation is an AssertionError whose message says in which round. */
 export class ScaleRun {
-  /** Of the database, without a proxy. */
+  /** The URL of the database, without a proxy. */
   url = '';
   readonly #owner: Owner;
   readonly #random: () => number;
@@ -101,7 +101,7 @@ export class ScaleRun {
     return true;
   }
 
-  /** Runs as many rounds, and then reads all animals. Each fault comes equally often. */
+  /** Runs rounds, each fault equally often, and then reads all animals. Rejects at the first violation. */
   async run(rounds: number, only: readonly Fault[] = faults): Promise<void> {
     let left: Fault[] = [];
     for (let number = 1; number <= rounds; number++) {
@@ -113,7 +113,7 @@ export class ScaleRun {
       this.#animals.forgetListed();
       await this.#follow(() => true);
       this.#animals.checkListed();
-      return `${this.#animals.size} are there`;
+      return `${this.#animals.size} are listed`;
     });
     await this.#endSnapshot();
   }
@@ -181,7 +181,7 @@ export class ScaleRun {
     return `plan ${plan}, ${round}`;
   }
 
-  /** Makes something fail. Resolves when that is over. */
+  /** Makes something fail. Resolves when the fault is over. */
   async #inject(fault: Fault, round: Round): Promise<void> {
     const node = pick(this.#nodes, this.#random);
     const part = this.#random();
@@ -240,14 +240,14 @@ export class ScaleRun {
       withAgent((agent) => run(nodes[client % nodes.length]!, agent))));
   }
 
-  /** Sends requests until the key of the round is refused, and an animal is created after the fault. */
+  /** Sends requests until one with the key of the round was refused and an animal was created after the fault. */
   async #client(round: Round, node: Node, agent: Agent): Promise<void> {
     let isRefused = false;
     let isUnknown = false;
     let hasResumed = false;
     while (!this.#isFailed && !(isRefused && hasResumed)) {
       const { phase } = round;
-      // After an unknown result the client waits for the end of the fault, so that few are unknown.
+      // After an unknown result, the client waits for the end of the fault, so that few results are unknown.
       if (!isRefused && (phase !== 'fault' || !isUnknown) && this.#clientRandom() < 0.5) {
         const isBeforeRestart = round.database !== 'restarted';
         const response = await this.#ask(node, 'GET', '/v1/pets?limit=1', { key: round.key, agent });
@@ -285,7 +285,7 @@ export class ScaleRun {
     return true;
   }
 
-  /** Follows the list from the last animal on, on all servers in turn, until it is read to its end after `isDone`. */
+  /** Reads the list after `last`, on all servers in turn, until it was read to its end once after `isDone` was true. */
   async #follow(isDone: () => boolean): Promise<void> {
     await withAgent(async (agent) => {
       let turn = 0;
@@ -302,7 +302,7 @@ export class ScaleRun {
     });
   }
 
-  /** Sends a request. Resolves to null if its server is killed. Checks that the response is one that is permitted. */
+  /** Sends a request, and checks that the response is permitted. Resolves to null if the server was killed. */
   async #ask(node: Node, method: 'GET' | 'POST', path: string, options: CallOptions): Promise<HttpResponse | null> {
     await node.restart;
     const { server } = node;
@@ -311,7 +311,8 @@ export class ScaleRun {
     const response = await send(server.address, method, path, options).catch((error: Error) => {
       if (server.child.killed || this.#isFailed) return null;
       const reason = reasonIn(server.stderr) ?? '';
-      return assert.fail(`${method} ${path}: a server that was not killed responds with ${error.message}; ${reason}`);
+      const problem = `a server that was not killed did not respond: ${error.message}`;
+      return assert.fail(`${method} ${path}: ${problem}; ${reason}`);
     });
     if (response === null) return null;
     const { status, body } = response;
@@ -335,7 +336,7 @@ function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** Rejects with `problem()` if something takes as long as only a hang does. */
+/** Waits for `work`, and rejects with `problem()` if it takes longer than `hangMs`. */
 async function notHanging(work: Promise<unknown>, problem: () => string): Promise<void> {
   const abort = new AbortController();
   const late = delay(hangMs, undefined, { signal: abort.signal }).then(() => assert.fail(problem()));
