@@ -23,7 +23,8 @@ test('TLS is left out on this machine only', () => {
 
 test('an invalid URL is refused without showing it', () => {
   for (const url of [
-    '', 'x', 'secret', 'mysql://u:secret@h/d', 'http://u:secret@h/d', 'postgres:', 'postgres:///d', 'postgres://u:secret@h',
+    '', 'x', 'secret', 'mysql://u:secret@h/d', 'http://u:secret@h/d', 'postgres:', 'postgres:///d',
+    'postgres://u:secret@h',
     'postgres://u:secret@h/', 'postgres://u:secret@h/a/b', 'postgres://u:secret@h:99999/d', 'postgres://u:secret@h/%zz',
     'postgres://u:secret@h/d?sslmode=disable', 'postgres://u:secret@h/d#x', 'postgres://u:%secret@h/d',
   ]) {

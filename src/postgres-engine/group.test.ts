@@ -63,7 +63,7 @@ test('more than 10,000 waiting items are refused at once', async () => {
   assert.deepEqual(await Promise.all(results), results.map((_, item) => item));
 });
 
-test('an item without a result in time is refused, also while its group is under way, and the group goes on', async (t) => {
+test('an item without a result in time is refused, even in a running group, and the group goes on', async (t) => {
   const alive = setInterval(() => {}, 1_000); // the timer of a group does not keep a process running
   t.after(() => clearInterval(alive));
   const { group, runs } = manualGroup(1);

@@ -65,7 +65,7 @@ function problemOf({ code, stdout, stderr }: Ended, exitCode: number, password: 
   return stderr;
 }
 
-test('three servers admit exactly the limit of a key, also if one is killed, and count what it confirmed', async (t) => {
+test('three servers admit exactly the limit, even if one is killed, and count what it confirmed', async (t) => {
   const url = await testDatabase(t);
   if (url === null) return t.skip(noPostgres);
   const limit = 20;
@@ -381,7 +381,9 @@ test('a wrong place of the data is one line without the password, and exit code 
   ];
   const runs: [string, Promise<Ended>][] = [];
   const run = (what: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void =>
-    void runs.push([what, new Program(t, [process.execPath, ...args], { LOG_FORMAT: 'text', PORT: '0', ...env }).ended]);
+    void runs.push([
+      what, new Program(t, [process.execPath, ...args], { LOG_FORMAT: 'text', PORT: '0', ...env }).ended,
+    ]);
   for (const program of [[serverPath], [cliPath, 'serve'], [cliPath, 'keys', 'list']]) {
     run('--data and --database', [...program, '--data', temporaryFolder(t), '--database', good]);
     run('expects|argument', [...program, good]);
