@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { temporaryFolder } from '../../harness/owner.ts';
-import { noPostgres, testDatabase } from '../../harness/postgres.ts';
+import { nameIn, noPostgres, testDatabase } from '../../harness/postgres.ts';
 import type { Ended } from '../../harness/program.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import type { Order } from '../domain/order.ts';
@@ -64,7 +64,7 @@ onDatabase('status shows what a database contains, and which keys were used or a
 });
 
 onDatabase('status says why a database cannot be read or written', async (_t, url) => {
-  const name = new URL(url).pathname.slice(1);
+  const name = nameIn(url);
   await outputOf(url, 'status');
   await queryOn(url, `alter database ${name} set default_transaction_read_only = on`);
   assert.match(await outputOf(url, 'status'), /^state        refusing creates: the database is read-only\n/);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { PostgresProxy, stallBeforeSync } from '../../harness/postgres-proxy.ts';
-import { noPostgres, testDatabase } from '../../harness/postgres.ts';
+import { nameIn, noPostgres, testDatabase } from '../../harness/postgres.ts';
 import type { NewPet } from '../domain/pet.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { UnavailableError, type Pets } from '../engine.ts';
@@ -351,7 +351,7 @@ onDatabase('the connections of an engine log once that the database goes, and on
   const logged: string[] = [];
   const engine = await engineOn(t, url, (line) => logged.push(line));
   const { secret } = await newKey(engine);
-  const name = new URL(url).pathname.slice(1);
+  const name = nameIn(url);
   const admin = await connectTo(t, (await testDatabase(t))!);
   const sessions = "from pg_stat_activity where datname = $1 and application_name = 'petstore'";
   const use = [
@@ -380,7 +380,7 @@ onDatabase('a database that has become read-only refuses requests until it is wr
   const logged: string[] = [];
   const engine = await engineOn(t, url, (line) => logged.push(line));
   const { secret } = await newKey(engine);
-  const name = new URL(url).pathname.slice(1);
+  const name = nameIn(url);
   const admin = await connectTo(t, (await testDatabase(t))!);
   const end = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
     where datname = $1 and application_name = 'petstore'`;
