@@ -14,8 +14,9 @@ import { LockedUsage, saveUsages } from './usage-row.ts';
 /** A larger group would hold its locks too long. */
 const maxItems = 500;
 const maxAdmissionMs = 2_500;
-/** Within this time after its admission began, a request has a response; and the least time for its operation. */
+/** Within this time after its admission began, a request gets a response, unless that leaves too little time. */
 const maxRequestMs = 2_700;
+/** The time that an operation has in any case. */
 const minMsLeft = 400;
 /** The SQLSTATE of a statement that could not get a lock within `lock_timeout`. */
 const lockNotAvailable = '55P03';

@@ -45,7 +45,7 @@ export interface Database {
   readonly counts: { statements: number; connections: number };
 }
 
-/** So no function, operator or table that another user has created is used instead of the one that is meant. */
+/** Prevents functions, operators and tables of other users from being used instead of those that are meant. */
 const safePath = 'set local search_path = pg_catalog, pg_temp';
 /**
  * Each statement of a transaction sees what was committed before it. The database aborts a transaction that waits too
@@ -121,7 +121,9 @@ export class Connection {
    * not be used by anything else at the same time.
    */
   longTransaction<T>(mode: string, work: Work<T>): Promise<T> {
-    return this.#run(work, () => `begin ${mode}; ${safePath}; set local statement_timeout = 0${this.#transactionTimeout('0')}`);
+    return this.#run(work, () => {
+      return `begin ${mode}; ${safePath}; set local statement_timeout = 0${this.#transactionTimeout('0')}`;
+    });
   }
 
   /** Connects, unless already connected. Rejects with the error of the driver or of the database. */

@@ -41,8 +41,8 @@ export class Group<Item, Result> {
   }
 
   /**
-   * Resolves to the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait or there
-   * is no result after `ms`; it is then not known whether the group has handled the item.
+   * Resolves to the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait or
+   * there is no result after `ms`; it is then not known whether the group has handled the item.
    */
   add(item: Item, ms = maxMs): Promise<Result> {
     if (this.#waiting.length >= maxWaiting) return Promise.reject(tooSlow());

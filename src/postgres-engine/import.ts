@@ -4,8 +4,8 @@
  * A reader that follows `after` must not miss an animal, so the new animals must become visible before any with a
  * larger id. Creates are blocked while a transaction holds the lock for ids, and adding a million rows takes longer
  * than they may be blocked. Therefore a large import reserves ids after a gap (schema.ts, `store`), and adds its rows
- * without the lock; they are not visible before the commit. In the meantime, creates use the ids in the gap. The lock is
- * taken only for the last row and the commit. Creates that have used up the gap continue after the reserved ids. The
+ * without the lock; they are not visible before the commit. In the meantime, creates use the ids in the gap. The lock
+ * is taken only for the last row and the commit. Creates that have used up the gap continue after the reserved ids. The
  * rows of the import would then become visible too late, so it starts again with other ids.
  *
  * All lines first go to a temporary table, so nothing is added if one of them is wrong.
@@ -21,8 +21,9 @@ import { refuseWhileCopied } from './schema.ts';
 
 /** The number of the advisory lock that an import or a copy to the database holds. */
 export const importLock = 7_392_016_452;
-/** Up to this many animals, with lines of up to this many UTF-16 units, are added while creates wait, for about 0.1 s. */
+/** Up to this many animals are added while creates wait, for about 0.1 s. */
 const maxUnreserved = 10_000;
+/** How long their lines may be in total, in UTF-16 units. */
 const maxUnreservedLength = 4_000_000;
 /** How many ids a large import leaves to creates. If a gap is too small, the import tries again with the next one. */
 const gaps = [100_000, 10_000_000] as const;
@@ -184,7 +185,7 @@ class Stage {
   #batch: (readonly (string | number | bigint)[])[] = [];
   #sent: Promise<unknown> = Promise.resolve();
   count = 0;
-  /** Of all texts. */
+  /** The length of all texts, in UTF-16 units. */
   length = 0;
   firstId: number | bigint = 0;
   lastId: number | bigint = 0;

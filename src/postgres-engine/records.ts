@@ -30,7 +30,7 @@ export class DatabaseRecords implements Records {
   readonly #pages: Group<PageQuery, Row>;
   readonly #lines: Group<string, Row>;
 
-  /** `msLeft` returns how long a request that was admitted now may take. */
+  /** `msLeft` returns how many milliseconds a request that has just been admitted may still take. */
   constructor(connection: Connection, table: 'pets' | 'orders', msLeft: () => number) {
     this.msLeft = msLeft;
     this.#connection = connection;
@@ -44,7 +44,8 @@ export class DatabaseRecords implements Records {
   }
 
   async page(query: PageQuery): Promise<Page> {
-    const [lines, next] = (await this.#pages.add(query, this.msLeft())) as readonly [lines: string | null, next: string | null];
+    const row = await this.#pages.add(query, this.msLeft());
+    const [lines, next] = row as readonly [lines: string | null, next: string | null];
     if (lines === null) return { body: bytesOf('[]'), next };
     const shown = next === null ? lines : lines.slice(0, lines.lastIndexOf(',\n')); // no line has a line feed
     return { body: bytesOf(`[${shown}]`), next };

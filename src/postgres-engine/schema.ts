@@ -26,13 +26,14 @@ export const beingCopied = 'PS001';
 /** Rejects with that SQLSTATE during a copy; otherwise delays a copy until the transaction has ended. */
 export const refuseWhileCopied = 'select petstore.refuse_while_copied()';
 
-/** So no function or operator that another user has created is called instead of one of PostgreSQL. */
+/** Prevents functions and operators of other users from being called instead of those of PostgreSQL. */
 const safePath = 'set search_path = pg_catalog, pg_temp';
 /**
  * Forces index scans: a plan made for an empty table could scan a whole table of dead rows. These settings raise the
  * estimated cost, which would trigger JIT compilation (50 ms), so they turn that off too.
  */
-const byIndex = `${safePath} set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off`;
+const byIndex =
+  `${safePath} set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off`;
 
 const records = (name: string): string => `
 create table petstore.${name} (

@@ -413,7 +413,9 @@ onDatabase('a connection that stalls after a key was locked does not keep the lo
 onDatabase('functions and tables of other users are not used instead of those that are meant', async (t, url) => {
   const engine = await engineOn(t, url);
   const { secret } = await newKey(engine);
-  for (const head of ['cardinality(text[]) returns integer', 'count(bigint) returns bigint', 'unnest(text[]) returns text']) {
+  for (const head of [
+    'cardinality(text[]) returns integer', 'count(bigint) returns bigint', 'unnest(text[]) returns text',
+  ]) {
     const raise = "begin raise exception 'called'; end";
     await queryOn(url, `create function public.${head} language plpgsql as $$ ${raise} $$`);
   }
@@ -424,7 +426,7 @@ onDatabase('functions and tables of other users are not used instead of those th
   assert.equal((await engine.keys.usage(await engine.keys.get('k1'))).day.used, 1);
 });
 
-onDatabase('if no id is left, the refusal says what an operator can do, and the engine is not ready', async (t, url) => {
+onDatabase('if no id is left, the refusal says what to do, and the engine is not ready', async (t, url) => {
   const engine = await engineOn(t, url);
   await queryOn(url, 'update petstore.store set id_floor = 999999999999999');
   await assert.rejects(engine.pets.create(petOf('a')), (error) => {
