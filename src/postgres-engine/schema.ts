@@ -29,11 +29,13 @@ export const refuseWhileCopied = 'select petstore.refuse_while_copied()';
 /** Prevents functions and operators of other users from being called instead of those of PostgreSQL. */
 const safePath = 'set search_path = pg_catalog, pg_temp';
 /**
- * Forces index scans: a plan made for an empty table could scan a whole table of dead rows. These settings raise the
- * estimated cost, which would trigger JIT compilation (50 ms), so they turn that off too.
+ * Forces scans in the order of an index: a plan made for an empty table could scan a whole table of dead rows, and a
+ * bitmap scan reads all dead rows of a key while a snapshot keeps them. These settings raise the estimated cost, which
+ * would trigger JIT compilation (50 ms), so they turn that off too.
  */
 const byIndex =
-  `${safePath} set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off`;
+  `${safePath} set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set jit = off`;
 
 const records = (name: string): string => `
 create table petstore.${name} (
