@@ -21,14 +21,14 @@ export function idWarning(lastId: number): string | null {
   const left = maxPetId - lastId;
   if (left >= fewIds) return null;
   const effect = left <= 0 ? 'no animal can be added' : `only ${counted(left, 'animal')} can be added`;
-  const advice = 'export the animals, and import them without --keep-ids into a new data folder';
+  const advice = 'export the animals, and import them without --keep-ids into a new data folder or database';
   return `the id ${lastId} has been assigned, and ids end at ${maxPetId}, so ${effect}; ${advice}`;
 }
 
 /** The message for a client if no id is left for an animal. */
 export const noIdsLeft = 'The animal could not be saved, and no later one can be: ' +
   `all ids up to ${maxPetId} have been assigned. ` +
-  'The operator of this service can export the animals, and import them with new ids into a new data folder.';
+  'The operator of this service can export the animals, and import them with new ids into a new data folder or database.';
 
 /** A NewPet with its status. `categoryId` is an int64; `name` may contain any UTF-16, lone surrogates included. */
 export interface NewPet {

@@ -8,12 +8,11 @@ import { isActive, type Key } from '../keys/key.ts';
 import { hashSecret, isSecret } from '../keys/secret.ts';
 import { limitsOf } from '../limits/plans.ts';
 import { stateOf, unavailable, type CheckStore, type Connection } from './connection.ts';
-import { Group, tooSlow } from './group.ts';
+import { Group, maxPendingMs, tooSlow } from './group.ts';
 import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** A larger group would hold its locks too long. */
 const maxItems = 500;
-const maxAdmissionMs = 2_500;
 /** Within this time after its admission began, a request gets a response, unless that leaves too little time. */
 const maxRequestMs = 2_700;
 /** The time that an operation has in any case. */
@@ -56,7 +55,7 @@ export class Admissions implements Accounts {
     this.#now = now;
     this.#group = new Group(maxItems, (items) => this.#admitAll(items, connection, (item) => {
       this.#locked.add(item.hash);
-      return this.#lockedGroup.add(item, maxAdmissionMs - (performance.now() - item.beganAt));
+      return this.#lockedGroup.add(item, maxPendingMs - (performance.now() - item.beganAt));
     }));
     this.#lockedGroup = new Group(maxItems, async (items) => {
       const stillLocked = new Set<string>();

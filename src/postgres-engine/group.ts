@@ -3,7 +3,7 @@ import { UnavailableError, type Soon } from '../engine.ts';
 /** If more items wait, the next ones are refused, because the database is too slow for them. */
 const maxWaiting = 10_000;
 /** An item without a result after this time is refused, so that its client gets a response. */
-const maxMs = 2_500;
+export const maxPendingMs = 2_500;
 /** How often late items are looked for. */
 const checkMs = 200;
 /** A group ends with the item that brings it to this size, as `sizeOf` counts it. */
@@ -44,7 +44,7 @@ export class Group<Item, Result> {
    * Resolves to the result for an item. Rejects as `run` does, or with an UnavailableError if too many items wait or
    * there is no result after `ms`; it is then not known whether the group has handled the item.
    */
-  add(item: Item, ms = maxMs): Promise<Result> {
+  add(item: Item, ms = maxPendingMs): Promise<Result> {
     if (this.#waiting.length >= maxWaiting) return Promise.reject(tooSlow());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject, until: performance.now() + ms });

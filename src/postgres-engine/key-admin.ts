@@ -1,4 +1,5 @@
 /** Administers the keys in the database. A change is in force for all servers when it is committed. */
+import { activityIn, usageOf } from '../control/activity.ts';
 import type { Activity, ChangedKey, KeyAdmin, Usage } from '../engine.ts';
 import { newKey, noSuchKey, requireActive, revoked, rotated, type Key } from '../keys/key.ts';
 import type { Plan } from '../limits/plans.ts';
@@ -80,21 +81,8 @@ export class DatabaseKeys implements KeyAdmin {
   }
 
   async activity(count: number): Promise<Activity> {
-    const used = await this.#usages(null);
-    const known = used.filter(({ key }) => key.revokedAt === null);
-    const sum = (window: 'minute' | 'day'): number =>
-      used.reduce((total, { locked }) => total + locked.usage[window].used, 0);
-    const first = (chosen: typeof used): readonly Usage[] =>
-      chosen.slice(0, count).map(({ key, locked }) => usageOf(key, locked));
-    const banned = known.filter(({ locked }) => locked.usage.bannedUntil(locked.time) !== null);
-    return {
-      requests: { minute: sum('minute'), day: sum('day') },
-      bannedKeys: banned.length,
-      busiest: first(known.filter(({ locked }) => locked.usage.day.used > 0).sort(({ locked: a }, { locked: b }) => {
-        return b.usage.minute.used - a.usage.minute.used || b.usage.day.used - a.usage.day.used;
-      })),
-      banned: first(banned.sort(({ locked: a }, { locked: b }) => b.usage.ban!.end - a.usage.ban!.end)),
-    };
+    const used = (await this.#usages(null)).map(({ key, locked: { usage, time } }) => ({ key, usage, time }));
+    return activityIn(used, count);
   }
 
   async #usages(number: string | null) {
@@ -147,15 +135,4 @@ export function numberOf(id: string): string {
   const [, number] = /^k([1-9][0-9]{0,14})$/.exec(id) ?? [];
   if (number === undefined) throw noSuchKey(id);
   return number;
-}
-
-function usageOf(key: Key, { usage, time }: LockedUsage): Usage {
-  const { minute, day, ban } = usage;
-  return {
-    key,
-    minute: { used: minute.used, end: minute.end },
-    day: { used: day.used, end: day.end },
-    ban,
-    isBanned: usage.bannedUntil(time) !== null,
-  };
 }

@@ -10,7 +10,7 @@ import { outputOf, Program, type Ended } from '../../harness/program.ts';
 import { cliPath, distFolder, serverPath, type RunningServer } from '../../harness/server.ts';
 import type { UsageReport } from '../control/commands.ts';
 import { newSecret } from '../keys/secret.ts';
-import { connectTo, queryOn } from '../testing/database.ts';
+import { connectTo, queryOn, withinOneDay } from '../testing/database.ts';
 import { runDemoCommands } from '../testing/demo.ts';
 import { codeOf, type HttpResponse } from '../testing/http-response.ts';
 import { send } from '../testing/service.ts';
@@ -44,17 +44,6 @@ async function makeKey(owner: Owner, url: string, perDay = 1_000_000): Promise<s
 async function usedToday(owner: Owner, url: string): Promise<number[]> {
   const reports = JSON.parse(await outputOf(petstore(owner, url, 'usage', '--json'))) as readonly UsageReport[];
   return reports.map(({ day }) => day.used);
-}
-
-/** Calls `run` again if the UTC day has changed meanwhile, after which every limit of a day is new. */
-async function withinOneDay(run: () => Promise<void>): Promise<void> {
-  for (;;) {
-    const day = Math.floor(Date.now() / dayMs);
-    const error = await run().then(() => null, (thrown: unknown) => ({ thrown }));
-    if (Math.floor(Date.now() / dayMs) !== day) continue;
-    if (error !== null) throw error.thrown;
-    return;
-  }
 }
 
 /** Checks that a program has ended with one line on stderr that does not have the password. Returns the line. */

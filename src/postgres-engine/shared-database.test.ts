@@ -8,7 +8,7 @@ import { OperatorError } from '../domain/operator-error.ts';
 import { UnavailableError, type Pets } from '../engine.ts';
 import { newSecret } from '../keys/secret.ts';
 import { bytesOfBody } from '../testing/bytes.ts';
-import { connectTo, engineOn, enginesOn, queryOn } from '../testing/database.ts';
+import { connectTo, engineOn, enginesOn, queryOn, withinOneDay } from '../testing/database.ts';
 import { readDatabaseUrl } from './database-url.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 
@@ -42,15 +42,6 @@ async function idsAfter(pets: Pets, after: number | undefined, limit = 100): Pro
   const query = { limit, after: after === undefined ? undefined : String(after), status: undefined };
   const { body } = await pets.page(query);
   return (JSON.parse(bytesOfBody(body).toString()) as { id: number }[]).map(({ id }) => id);
-}
-
-/** Calls `run` again if the UTC day has changed meanwhile, after which every limit of a day is new. */
-async function withinOneDay<T>(run: () => Promise<T>): Promise<T> {
-  for (;;) {
-    const day = Math.floor(Date.now() / dayMs);
-    const result = await run();
-    if (Math.floor(Date.now() / dayMs) === day) return result;
-  }
 }
 
 /** Calls `use` until it is not refused as unavailable. */

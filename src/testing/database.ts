@@ -52,3 +52,16 @@ export async function queryOn(url: string, text: string, values: readonly unknow
     for (const end of ends) await end();
   }
 }
+
+const dayMs = 24 * 60 * 60_000;
+
+/** Calls `run` again if the UTC day has changed meanwhile, after which every limit of a day is new. */
+export async function withinOneDay<T>(run: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const day = Math.floor(Date.now() / dayMs);
+    const outcome = await run().then((result) => ({ result }), (error: unknown) => ({ error }));
+    if (Math.floor(Date.now() / dayMs) !== day) continue;
+    if ('error' in outcome) throw outcome.error;
+    return outcome.result;
+  }
+}

@@ -1,8 +1,8 @@
+import { activityIn, usageOf } from '../../control/activity.ts';
 import { OperatorError } from '../../domain/operator-error.ts';
 import type { Accounts, Activity, Admission, ChangedKey, KeyAdmin, Usage } from '../../engine.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { Key } from '../../keys/key.ts';
-import type { KeyUsage } from '../../limits/key-usage.ts';
 import { limitsOf, type Plan } from '../../limits/plans.ts';
 import type { UsageFile } from './usage-file.ts';
 
@@ -53,7 +53,7 @@ export class FileAccounts implements Accounts, KeyAdmin {
 
   usage(key: Key, now: number): Usage {
     const { limiter } = this.#usage;
-    return usageOf(key, limiter.usageOf(key.id, now), limiter.timeAt(now));
+    return usageOf(key, { usage: limiter.usageOf(key.id, now), time: limiter.timeAt(now) });
   }
 
   async unban(id: string, now: number): Promise<{ key: Key; unbanned: boolean }> {
@@ -70,35 +70,12 @@ export class FileAccounts implements Accounts, KeyAdmin {
   activity(count: number, now: number): Activity {
     const { limiter } = this.#usage;
     const time = limiter.timeAt(now);
-    const keyById = new Map(this.#ring.keys.filter(({ revokedAt }) => revokedAt === null).map((key) => [key.id, key]));
-    const used = [...limiter.usages(() => now)];
-    const known = used.filter(([id]) => keyById.has(id));
-    const sum = (window: 'minute' | 'day'): number => used.reduce((total, [, one]) => total + one[window].used, 0);
-    const first = (chosen: typeof used): readonly Usage[] =>
-      chosen.slice(0, count).map(([id, one]) => usageOf(keyById.get(id)!, one, time));
-    const banned = known.filter(([, one]) => one.bannedUntil(time) !== null);
-    return {
-      requests: { minute: sum('minute'), day: sum('day') },
-      bannedKeys: banned.length,
-      busiest: first(known.filter(([, { day }]) => day.used > 0).sort(([, a], [, b]) => {
-        return b.minute.used - a.minute.used || b.day.used - a.day.used;
-      })),
-      banned: first(banned.sort(([, a], [, b]) => b.ban!.end - a.ban!.end)),
-    };
+    const keyById = new Map(this.#ring.keys.map((key) => [key.id, key]));
+    const used = [...limiter.usages(() => now)].map(([id, usage]) => ({ key: keyById.get(id), usage, time }));
+    return activityIn(used, count);
   }
 
   async #changed(change: Promise<Key>): Promise<ChangedKey> {
     return { key: await change, unsynced: this.#ring.unsynced };
   }
-}
-
-function usageOf(key: Key, usage: KeyUsage, time: number): Usage {
-  const { minute, day, ban } = usage;
-  return {
-    key,
-    minute: { used: minute.used, end: minute.end },
-    day: { used: day.used, end: day.end },
-    ban,
-    isBanned: usage.bannedUntil(time) !== null,
-  };
 }

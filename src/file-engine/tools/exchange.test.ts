@@ -216,7 +216,7 @@ test('an import after which few ids or none are left says so', async (t) => {
     (await imported(join(parent, `${++number}`), text, true, work)).warning;
   const pet = (id: string): string => `{"id":${id},"name":"Rex","categoryId":1}`;
   const last = (id: string): string => `the id ${id} has been assigned, and ids end at 999999999999999, so `;
-  const advice = 'export the animals, and import them without --keep-ids into a new data folder';
+  const advice = 'export the animals, and import them without --keep-ids into a new data folder or database';
   assert.equal(await warningOf(pet('999999998999999')), null);
   for (const [id, effect] of [
     ['999999999000000', 'only 999999 animals can be added'], ['999999999999998', 'only 1 animal can be added'],
