@@ -401,6 +401,19 @@ onDatabase('a connection that stalls after a key was locked does not keep the lo
   await eventually(() => admit(other, secret));
 });
 
+onDatabase('every function sets its search path, and reads tables in the order of an index', async (t, url) => {
+  await engineOn(t, url);
+  const functions = await queryOn(url, `
+    select proname, coalesce(proconfig, '{}') from pg_proc where pronamespace = 'petstore'::regnamespace`);
+  const readsNoTable = ['now_ms', 'refuse_while_copied'];
+  assert.ok(functions.length > readsNoTable.length);
+  for (const [name, settings] of functions as [string, string[]][]) {
+    assert.ok(settings.includes('search_path=pg_catalog, pg_temp'), `${name}: ${settings.join()}`);
+    if (readsNoTable.includes(name)) continue;
+    for (const scan of ['seqscan', 'bitmapscan']) assert.ok(settings.includes(`enable_${scan}=off`), `${name}: ${scan}`);
+  }
+});
+
 onDatabase('functions and tables of other users are not used instead of those that are meant', async (t, url) => {
   const engine = await engineOn(t, url);
   const { secret } = await newKey(engine);
