@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
-import { cutAfter, loseCommit, PostgresProxy, stallBeforeSync } from './postgres-proxy.ts';
+import { cutAfter, loseCommit, PostgresProxy, stallInStatement } from './postgres-proxy.ts';
 import { noPostgres, testDatabase } from './postgres.ts';
 
 interface Opened {
@@ -59,19 +59,24 @@ test('a connection is cut after a number of bytes, and others continue', async (
   assert.deepEqual(await namesIn(direct), []);
 });
 
-test('a connection that stalls before a Sync keeps its locks until it continues', async (t) => {
-  const opened = await open(t);
-  if (opened === null) return t.skip(noPostgres);
-  const { proxy, proxied, direct } = opened;
-  const stalled = proxy.inject(stallBeforeSync(1));
-  await proxied.query('insert into pets values ($1)', ['before']);
-  let hasResponded = false;
-  const stalling = proxied.query('insert into pets values ($1)', ['Rex']).then(() => (hasResponded = true));
-  const resume = await stalled;
-  const locks = "select 1 from pg_locks where relation = 'pets'::regclass and mode = 'RowExclusiveLock'";
-  while ((await direct.query(locks)).rowCount === 0);
-  assert.deepEqual([await namesIn(direct), hasResponded], [['before'], false]);
-  resume();
-  await stalling;
-  assert.deepEqual(await namesIn(direct), ['before', 'Rex']);
-});
+for (const [what, values] of [['simple query', []], ['extended query', ['Rex']]] as const) {
+  test(`a connection that stalls keeps its locks until it continues: ${what}`, async (t) => {
+    const opened = await open(t);
+    if (opened === null) return t.skip(noPostgres);
+    const { proxy, proxied, direct } = opened;
+    const stalled = proxy.inject(stallInStatement(2));
+    await proxied.query('begin');
+    await proxied.query("insert into pets values ('before')");
+    let hasResponded = false;
+    const text = `insert into pets values (${values.length === 0 ? "'Rex'" : '$1'})`;
+    const stalling = proxied.query(text, [...values]).then(() => (hasResponded = true));
+    const resume = await stalled;
+    const locks = "select 1 from pg_locks where relation = 'pets'::regclass and mode = 'RowExclusiveLock'";
+    assert.equal((await direct.query(locks)).rowCount, 1);
+    assert.deepEqual([await namesIn(direct), hasResponded], [[], false]);
+    resume();
+    await stalling;
+    await proxied.query('commit');
+    assert.deepEqual(await namesIn(direct), ['before', 'Rex']);
+  });
+}

@@ -37,11 +37,18 @@ export const loseCommit: Fault = {
   then: 'cut',
 };
 
-/** Stalls a connection before a Sync of the client. `passed`: how many Syncs of any connection are passed on before. */
-export function stallBeforeSync(passed: number): Fault {
+/**
+ * Stalls a connection within a statement of the client: before the last byte of a simple query, or before the Sync of an
+ * extended one. `passed`: how many statements of any connection are passed on before.
+ */
+export function stallInStatement(passed: number): Fault {
   let left = passed;
-  const isSync = (from: Side, message: Buffer): boolean => from === 'client' && message[0] === 'S'.charCodeAt(0);
-  return { at: (from, message) => (isSync(from, message) && left-- === 0 ? 0 : null), then: 'stall' };
+  const at: Fault['at'] = (from, message) => {
+    const type = String.fromCharCode(message[0]!);
+    if (from !== 'client' || !'QS'.includes(type) || left-- > 0) return null;
+    return type === 'Q' ? message.length - 1 : 0;
+  };
+  return { at, then: 'stall' };
 }
 
 interface Injected {
@@ -105,7 +112,7 @@ export class PostgresProxy {
         const injected = this.#injected;
         const bytes = injected?.fault.at(from, message) ?? null;
         target.write(message.subarray(0, bytes ?? length));
-        waiting = waiting.subarray(bytes ?? length);
+        waiting = waiting.subarray(length);
         hasType = true;
         if (injected === null || bytes === null) continue;
         this.#injected = null;
@@ -113,6 +120,7 @@ export class PostgresProxy {
         if (injected.fault.then === 'cut') for (const socket of [source, target]) socket.destroySoon();
         injected.happened(() => {
           isStalled = false;
+          target.write(message.subarray(bytes));
           pass();
         });
       }

@@ -9,6 +9,7 @@ import { hashSecret, isSecret } from '../keys/secret.ts';
 import { limitsOf } from '../limits/plans.ts';
 import { stateOf, unavailable, type CheckStore, type Connection } from './connection.ts';
 import { Group, maxPendingMs, tooSlow } from './group.ts';
+import { wordArray } from './literals.ts';
 import { LockedUsage, saveUsages } from './usage-row.ts';
 
 /** A larger group would hold its locks too long. */
@@ -119,8 +120,8 @@ export class Admissions implements Accounts {
     items: readonly Item[], connection: Connection, mayWait: boolean,
   ): Promise<readonly (Admission | 'locked' | null)[]> {
     return connection.transaction(async (execute, commit) => {
-      const hashes = [...new Set(items.map(({ hash }) => hash))];
-      const rows = await execute('select * from petstore.lock_keys($1, $2)', [hashes, mayWait]);
+      const hashes = wordArray([...new Set(items.map(({ hash }) => hash))]);
+      const rows = await execute(`select * from petstore.lock_keys(${hashes}, ${mayWait})`);
       const usages = new Map<string, LockedUsage>();
       const known = new Map<string, Found | 'locked'>();
       if (rows.length === 0) throw unavailable(); // the store is being restored
@@ -146,8 +147,7 @@ export class Admissions implements Accounts {
         const found = known.get(item.hash) ?? null;
         return found === null || found === 'locked' ? found : admitOne(found, item, monotonic);
       });
-      const saved = saveUsages(execute, usages.values());
-      await Promise.all([saved, commit()]);
+      await saveUsages(commit, usages.values());
       return admissions;
     }, false);
   }

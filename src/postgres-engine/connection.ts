@@ -63,8 +63,12 @@ const withAsyncCommit = '; set local synchronous_commit = off';
 /** Executes a statement of a transaction. Rejects as `Connection.query` does. */
 export type Execute = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
 
-/** Executes the statements of a transaction. `commit` commits it before `work` ends, to save a round trip. */
-export type Work<T> = (execute: Execute, commit: () => Promise<unknown>) => Promise<T>;
+/**
+ * Executes the statements of a transaction. `commit` executes the last one and commits. Statements without values share
+ * a message with `begin` and `commit`. A database that has received such a message executes all of it, even if the
+ * connection breaks meanwhile.
+ */
+export type Work<T> = (execute: Execute, commit: Execute) => Promise<T>;
 
 /**
  * Throws an UnavailableError if this is not the store that the server serves, or needs a newer program. `minVersion` is
@@ -100,8 +104,7 @@ export class Connection {
   }
 
   /**
-   * Executes statements in one transaction, which is committed if `work` resolves. Statements that `work` issues
-   * without awaiting the previous one are pipelined; `commit` may be one of them. If `isDurable` is false, the commit
+   * Executes statements in one transaction, which is committed if `work` resolves. If `isDurable` is false, the commit
    * does not wait for the disk. Rejects as `query` does, or with the error of `work`.
    */
   async transaction<T>(work: Work<T>, isDurable = true): Promise<T> {
@@ -143,26 +146,25 @@ export class Connection {
   /** `beginning` returns the first statement. It is called once the version of the database is known. */
   async #run<T>(work: Work<T>, beginning: () => string): Promise<T> {
     const client = await this.#ready();
-    const first = beginning();
-    let begun: Promise<unknown> = Promise.resolve();
-    let sent = 0;
+    let isBegun = false;
     const execute: Execute = async (text, values = []) => {
-      // The first statement does not wait for `begin`, which saves a round trip. Even if `begin` fails, the statement
-      // takes effect completely or not at all.
-      if (++sent > 2) await begun;
+      if (isBegun) return this.#execute(client, text, values);
+      isBegun = true;
+      if (values.length === 0) return this.#execute(client, `${beginning()}; ${text}`, []);
+      await this.#execute(client, beginning(), []);
       return this.#execute(client, text, values);
     };
     let isCommitted = false;
-    const commit = (): Promise<unknown> => {
+    const commit: Execute = async (text, values = []) => {
       isCommitted = true;
-      return execute('commit');
+      if (values.length === 0) return execute(`${text}; commit`);
+      const rows = await execute(text, values);
+      await execute('commit');
+      return rows;
     };
-    begun = execute(first);
-    begun.catch(() => {});
     try {
       const result = await work(execute, commit);
-      await begun;
-      if (!isCommitted) await commit();
+      if (isBegun && !isCommitted) await execute('commit');
       return result;
     } catch (error) {
       await execute('rollback').catch(() => this.#drop(client));
@@ -188,12 +190,8 @@ export class Connection {
 
   async #execute(client: Client, text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     this.#database.counts.statements++;
-    // A system call costs as much as a short statement, so statements that are issued together share one.
-    const stream = client.connection?.stream;
-    stream?.cork();
-    if (stream !== undefined) process.nextTick(() => stream.uncork());
     try {
-      return (await client.query({ text, values, rowMode: 'array' })).rows;
+      return await rowsOf(client, text, values);
     } catch (error) {
       const state = stateOf(error);
       if (state === null || endsSession(state)) this.#drop(client);
@@ -241,8 +239,7 @@ export class Connection {
       await client.connect();
       const text = `select current_setting('server_version_num')::integer >= 170000,
         current_setting('transaction_read_only')`;
-      const { rows: [[hasTransactionTimeout, isReadOnly] = []] } =
-        await client.query({ text, values: [], rowMode: 'array' });
+      const [[hasTransactionTimeout, isReadOnly] = []] = await rowsOf(client, text, []);
       if (isReadOnly === 'on' && !acceptsReplica) throw new Error(replica);
       this.#hasTransactionTimeout = hasTransactionTimeout === true;
     } catch (error) {
@@ -272,6 +269,12 @@ export class Connection {
     if (problem === null || this.#isClosed) return;
     this.#retry = setTimeout(() => void this.#connect().catch(() => {}), retryMs).unref();
   }
+}
+
+/** Executes statements. Resolves to the rows of the last one that has columns. Rejects with the driver's error. */
+async function rowsOf(client: Client, text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+  const results = [await client.query({ text, values, rowMode: 'array' })].flat();
+  return results.findLast(({ fields }) => fields.length > 0)?.rows ?? [];
 }
 
 /** Returns the error for requests while the database cannot be used. `cause` is the error of the database, if any. */

@@ -1,5 +1,4 @@
 /** What this project uses of the package `pg`, which is installed only where a database is used. */
-import type { Socket } from 'node:net';
 import { dirname, basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../domain/operator-error.ts';
@@ -8,13 +7,18 @@ import { shellWord } from '../program/program.ts';
 /** A row, as the values of its columns in their order. */
 export type Row = readonly unknown[];
 
+export interface Result {
+  readonly rows: readonly Row[];
+  /** The columns. */
+  readonly fields: readonly unknown[];
+}
+
 export interface Client {
-  /** Not documented, so it may be missing in a later version. */
-  readonly connection?: { readonly stream: Socket };
   connect(): Promise<unknown>;
+  /** Without values, a text may have several statements; the result is then an array. */
   query(statement: {
     readonly text: string; readonly values: readonly unknown[]; readonly rowMode: 'array';
-  }): Promise<{ readonly rows: readonly Row[] }>;
+  }): Promise<Result | readonly Result[]>;
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
 }

@@ -5,6 +5,7 @@ import { UnavailableError, type Page, type PageQuery, type Pets, type Records } 
 import type { CheckStore, Connection } from './connection.ts';
 import type { Row } from './driver.ts';
 import { Group } from './group.ts';
+import { textArray, wordArray } from './literals.ts';
 
 const maxCreates = 500;
 const maxReads = 500;
@@ -37,10 +38,12 @@ export class DatabaseRecords implements Records {
     this.#table = `petstore.${table}`;
     const firstOfImport = 'coalesce((select import_first from petstore.store), 9223372036854775807)';
     this.#filter = table === 'pets' ? `where id < ${firstOfImport}` : '';
-    this.#pages = new Group(maxReads, (queries) => this.#read(`select * from ${this.#table}_pages($1, $2, $3)`, [
-      queries.map(({ limit }) => limit), queries.map(({ after }) => after), queries.map(({ status }) => status),
-    ]), ({ limit }) => limit * typicalMaxLine);
-    this.#lines = new Group(maxReads, (ids) => this.#read(`select * from ${this.#table}_lines($1)`, [ids]));
+    this.#pages = new Group(maxReads, (queries) => {
+      const [limits, afters, statuses] = (['limit', 'after', 'status'] as const).map((name) =>
+        wordArray(queries.map((query) => query[name])));
+      return this.#read(`select * from ${this.#table}_pages(${limits}, ${afters}, ${statuses})`);
+    }, ({ limit }) => limit * typicalMaxLine);
+    this.#lines = new Group(maxReads, (ids) => this.#read(`select * from ${this.#table}_lines(${wordArray(ids)})`));
   }
 
   async page(query: PageQuery): Promise<Page> {
@@ -62,8 +65,8 @@ export class DatabaseRecords implements Records {
     return line === null ? null : bytesOf(line as string);
   }
 
-  #read(text: string, values?: readonly unknown[]) {
-    return this.#connection.query(text, values);
+  #read(text: string) {
+    return this.#connection.query(text);
   }
 }
 
@@ -111,13 +114,10 @@ export class DatabasePets extends DatabaseRecords implements Pets {
   }
 
   async #addAll(animals: readonly NewAnimal[]): Promise<readonly StoredPet[]> {
-    const tails = animals.map(({ tail }) => tail);
-    const statuses = animals.map(({ pet }) => pet.status);
-    const [[first] = []] = await this.#writing.transaction(async (execute, commit) => {
-      const added = execute('select petstore.add_pets($1, $2, $3)', [tails, statuses, maxPetId]);
-      await Promise.all([added, commit()]);
-      return added;
-    });
+    const tails = textArray(animals.map(({ tail }) => tail));
+    const statuses = wordArray(animals.map(({ pet }) => pet.status));
+    const [[first] = []] = await this.#writing.transaction((_execute, commit) =>
+      commit(`select petstore.add_pets(${tails}, ${statuses}, ${maxPetId})`));
     if (first === null) {
       this.problem = idWarning(maxPetId);
       throw new UnavailableError(noIdsLeft);

@@ -2,6 +2,7 @@
 import { KeyUsage } from '../limits/key-usage.ts';
 import { LimitClock, type Window } from '../limits/windows.ts';
 import type { Execute } from './connection.ts';
+import { textArray, wordArray } from './literals.ts';
 
 /** After this many updates, a new row replaces the old one (schema.ts, `usage`). */
 const maxUpdates = 200;
@@ -69,8 +70,9 @@ export class LockedUsage {
 export async function saveUsages(execute: Execute, usages: Iterable<LockedUsage>): Promise<void> {
   const rows = [...usages].filter(({ isChanged }) => isChanged).map(({ row }) => row);
   if (rows.length === 0) return;
-  const columns = [0, 1, 2, 3, 4].map((column) => rows.map((row) => row[column]!));
-  await execute('select petstore.save_usage($1, $2, $3, $4, $5)', columns);
+  const [numbers, seqs, fresh, bans] = ([0, 1, 2, 4] as const).map((column) => wordArray(rows.map((row) => row[column])));
+  const states = textArray(rows.map(([, , , state]) => state));
+  await execute(`select petstore.save_usage(${numbers}, ${seqs}, ${fresh}, ${states}, ${bans})`);
 }
 
 function windowState({ start, used, firstRefusedAt }: Window): WindowState {

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Owner } from '../../harness/owner.ts';
 import { createDatabase, startCluster } from '../../harness/postgres.ts';
 import type { Cluster } from '../../harness/postgres-cluster.ts';
-import { cutAfter, loseCommit, PostgresProxy, stallBeforeSync } from '../../harness/postgres-proxy.ts';
+import { cutAfter, loseCommit, PostgresProxy, stallInStatement } from '../../harness/postgres-proxy.ts';
 import { outputOf, Program, reasonIn } from '../../harness/program.ts';
 import { makeKey, petstore, startServer, type RunningServer } from '../../harness/server.ts';
 import type { UsageReport } from '../control/commands.ts';
@@ -28,7 +28,7 @@ import { send, type CallOptions } from './service.ts';
 
 /** What fails in a round. `snapshot` opens an MVCC snapshot, which stays open until the next round with that fault. */
 export const faults = [
-  'none', 'server killed', 'database killed', 'request cut', 'response cut', 'response lost', 'stall before Sync',
+  'none', 'server killed', 'database killed', 'request cut', 'response cut', 'response lost', 'stall in a statement',
   'database suspended', 'snapshot',
 ] as const;
 export type Fault = (typeof faults)[number];
@@ -197,8 +197,8 @@ export class ScaleRun {
       await node.proxy.inject(cutAfter(1 + Math.floor(part * maxBytes), from));
     } else if (fault === 'response lost') {
       await node.proxy.inject(loseCommit);
-    } else if (fault === 'stall before Sync') {
-      const resume = await node.proxy.inject(stallBeforeSync(Math.floor(part * maxStatements)));
+    } else if (fault === 'stall in a statement') {
+      const resume = await node.proxy.inject(stallInStatement(Math.floor(part * maxStatements)));
       await delay(this.#random() * maxStallMs);
       resume();
     } else if (fault === 'database suspended') {
