@@ -6,7 +6,7 @@
 import type { Clock } from '../../conformance/client/clock.ts';
 import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
 import { Response as KitResponse } from '../../conformance/client/response.ts';
-import { Pacer } from '../../conformance/client/pacing.ts';
+import { ServerClock } from '../../conformance/client/server-clock.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
 import type { Pet } from '../../conformance/client/pet.ts';
 import type { Credential, Request } from '../../conformance/client/request.ts';
@@ -63,8 +63,6 @@ export class BudgetSpent extends Error {
   override readonly name = 'BudgetSpent';
 }
 
-/** A Date has whole seconds, and some servers update it a second late. */
-const dateSlackMs = 2_000;
 /**
  * The time after its Reset at which a window is considered to have ended: a tick of the clock, or more if no Date has
  * shown the server's clock.
@@ -78,10 +76,7 @@ export class LimitsClient {
   readonly sent = { withKey: 0, withoutKey: 0 };
   readonly #options: ClientOptions;
   readonly #onResponse: (response: Response, key: Key | undefined) => void;
-  /** Estimates from all responses the least by which the server's clock is ahead of ours. */
-  readonly #pacer = new Pacer();
-  /** The most by which it can be ahead; Infinity if no Date has shown it. */
-  #mostAhead = Infinity;
+  readonly serverClock = new ServerClock();
   #turn = 0;
   /** An animal of the server. */
   #pet: Pet | undefined;
@@ -96,18 +91,13 @@ export class LimitsClient {
     return this.#pet !== undefined;
   }
 
-  /** Whether a Date has shown the server's clock. */
-  get knowsServerTime(): boolean {
-    return this.#mostAhead < Infinity;
-  }
-
   /**
    * Converts a time of our clock to the server's. If our clock agrees with every Date, both are considered equal,
    * because most clocks are right.
    */
   serverTime(now: number): number {
-    const ahead = this.#pacer.serverTime(0);
-    return ahead <= 0 && this.#mostAhead >= 0 ? now : now + ahead;
+    const { least, most } = this.serverClock;
+    return least <= 0 && most >= 0 ? now : now + least;
   }
 
   /** Converts a time of the server's clock to ours. */
@@ -117,13 +107,14 @@ export class LimitsClient {
 
   /** The uncertainty of `serverTime`, plus a tick. */
   get marginMs(): number {
-    if (!this.knowsServerTime) return unknownClockMs;
-    return this.serverTime(0) === 0 ? tickMs : Math.max(0, this.#mostAhead - this.serverTime(0)) + tickMs;
+    const { isKnown, most } = this.serverClock;
+    if (!isKnown) return unknownClockMs;
+    return this.serverTime(0) === 0 ? tickMs : Math.max(0, most - this.serverTime(0)) + tickMs;
   }
 
   /** The time of our clock at which the server's has passed a time, whatever the uncertainty. */
   timeAfter(server: number): number {
-    return server - this.#pacer.serverTime(0) + (this.knowsServerTime ? tickMs : unknownClockMs);
+    return server - this.serverClock.time(0) + (this.serverClock.isKnown ? tickMs : unknownClockMs);
   }
 
   /**
@@ -200,8 +191,7 @@ export class LimitsClient {
         const repeated = sentBy(target) > sentBefore + 1; // its connection broke, and the kit opened another one
         const response = responseOf(ordered, latencyMs, opening || repeated);
         opening = /\bclose\b/i.test(ordered.all('Connection').join());
-        this.#mostAhead = Math.min(this.#mostAhead, (ordered.date ?? Infinity) + dateSlackMs - sent.at);
-        this.#pacer.learn(ordered);
+        this.serverClock.learn(ordered);
         this.#pet ??= ordered.pets[0];
         under.responses.push(response);
         this.#onResponse(response, load.key);

@@ -124,9 +124,15 @@ export class ScenarioContext {
     signal.throwIfAborted();
   }
 
-  /** Sleeps until the server's clock has passed a time, whatever its uncertainty. */
+  /**
+   * Sleeps until the server's clock has passed a time, whatever its uncertainty.
+   *
+   * @throws Inconclusive if that is too long, which it was not before the server's clock was set
+   */
   async untilServer(time: number, why: string): Promise<void> {
-    await this.sleep(this.client.timeAfter(time) - this.clock.now(), why);
+    const ms = this.client.timeAfter(time) - this.clock.now();
+    if (ms > 2 * maxWindowMs) throw new Inconclusive(`it would take ${duration(ms / 1_000)} ${why}`);
+    await this.sleep(ms, why);
   }
 
   /**
@@ -226,7 +232,7 @@ export class ScenarioContext {
    */
   #requireMinute(key: Key, read: Read): void {
     const { limit, remaining } = read.reading;
-    const wrong = wrongReset(read, this.client);
+    const wrong = wrongReset(read);
     if (wrong !== undefined) throw new DemandNotMet(wrong);
     const bannedMs = this.bans.leftMs(key, this.clock.now());
     if (bannedMs > maxWindowMs) throw new Inconclusive(`the key is banned for another ${duration(bannedMs / 1_000)}`);

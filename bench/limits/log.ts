@@ -32,7 +32,8 @@ export function secondsOf(log: readonly Entry[], clock: ServerClock, origin: num
     const { receivedAt, reading } = entry.response;
     const [time, end] = [clock.serverTime(receivedAt), (reading?.reset ?? Infinity) * 1_000];
     const shown = time >= end && time < end + lateMs ? end - 1 : time;
-    const name = `${Math.floor((shown - clock.serverTime(origin)) / 1_000)} ${entry.scenario}`;
+    const second = Math.max(0, Math.floor((shown - clock.serverTime(origin)) / 1_000));
+    const name = `${second} ${entry.scenario}`;
     groups.set(name, [...(groups.get(name) ?? []), entry]);
   }
   const seconds = [...groups].map(([name, entries]): Second => {

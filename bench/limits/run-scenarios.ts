@@ -168,8 +168,13 @@ export class Run {
       const reason = `it may take ${count(cost.withKey, 'request')}, and the key's day has only ${grouped(left)} left`;
       return { verdict: 'inconclusive', reason, ...nothing };
     }
+    const began = this.#options.clock.now();
     try {
       const { failures, figures, seen } = await scenario.run(this.#context);
+      // Most servers count their windows by a clock that may be set, and then the failure may not be theirs.
+      if (failures.length > 0 && this.#client.serverClock.wasSetAfter(began)) {
+        throw new Inconclusive(`the server's clock was set meanwhile: ${failures[0]}`);
+      }
       const outcome = { verdict: failures.length > 0 ? 'failed' : 'passed', failures, figures, seen } as const;
       return scenario.hasThresholds ? withThresholds(outcome, this.#options.settings.thresholds) : outcome;
     } catch (error) {

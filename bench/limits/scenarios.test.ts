@@ -203,6 +203,26 @@ describe('what makes a verdict impossible', () => {
     assert.ok(result.admitted > 150, `the first attempt was late: ${result.admitted}`);
   });
 
+  test("the server's clock is set during any wait: nothing fails, and no time is negative", async (t) => {
+    const names = ['recovery', 'boundary'] as const;
+    for (const set of [20_000, -20_000, -600_000]) {
+      for (let nth = 1; ; nth++) {
+        const clock = fakeClock();
+        const time = (now: number) => (clock.waits.length < nth ? now : now + set);
+        const report = await reportOf(t, { fault: { time }, clock, names });
+        const where = `${set} ms during wait ${nth} of ${clock.waits.length}`;
+        assert.equal(report.totals.failed, 0, `${where}: ${textOf(report.scenarios)}`);
+        assert.ok(Math.max(...clock.waits) <= 121_000, `${where}: ${Math.max(...clock.waits)}`);
+        const { seconds, borders, bans } = report.timeline;
+        const times = [...report.scenarios, ...seconds, ...borders].map(({ at }) => at);
+        const durations = [...report.scenarios.map((one) => one.seconds), ...bans.map(({ from, to }) => to - from)];
+        assert.ok(Math.min(...times, ...durations) >= 0, `${where}: ${times.join()}; ${durations.join()}`);
+        if (set > 0) assert.equal(report.exitCode, 0, `${where}: ${textOf(report.scenarios)}`);
+        if (clock.waits.length < nth) break;
+      }
+    }
+  });
+
   test('a second key of another plan', async (t) => {
     const report = await reportOf(t, { quietPlan: 'pro', names: ['neighbour'] });
     assert.equal(report.totals.passed, 1, textOf(report.scenarios));

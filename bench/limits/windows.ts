@@ -1,6 +1,5 @@
 /** What responses show about a key's windows. */
 import { isSameReset, windowMoves } from '../../conformance/client/limit-readings.ts';
-import type { LimitsClient } from './client.ts';
 import { isAdmitted, type Read, type Response } from './responses.ts';
 
 /** Reset is in whole seconds, which a server may round up or down. */
@@ -56,10 +55,9 @@ export function isTimestamp(reset: number): boolean {
 }
 
 /** Why the Reset of a response cannot be when the limit resets; undefined if it can. */
-export function wrongReset({ reading: { reset }, sentAt }: Read, client: LimitsClient): string | undefined {
+export function wrongReset({ reading: { reset }, message: { date } }: Read): string | undefined {
   if (!isTimestamp(reset)) return `X-RateLimit-Reset is ${reset}, which is not a Unix timestamp`;
-  // The response was written after its request was sent.
-  const past = client.knowsServerTime ? client.serverTime(sentAt) - reset * 1_000 : 0;
+  const past = (date ?? 0) - reset * 1_000;
   return past > pastMs ? `X-RateLimit-Reset was ${Math.floor(past / 1_000)} s in the past when it was sent` : undefined;
 }
 

@@ -52,3 +52,26 @@ for (const variant of [undefined, ...variants.filter(({ id }) => chosen.includes
     });
   }
 }
+
+/** Which wait is the first that is not for the server's clock to be determined. */
+const firstLong = 6;
+
+test("the server's clock is set during a wait: nothing fails, and no wait becomes longer", async (t) => {
+  for (const set of [20_000, -20_000, -600_000]) {
+    for (let nth = firstLong; ; nth++) {
+      const clock = fakeClock();
+      const time = (now: number) => (clock.waits.length < nth ? now : now + set);
+      const keys = [{ secret: apiKey, plan: 'free' as const }];
+      const server = await startSmallServer({ clock, keys, hooks: { time } });
+      t.after(() => server.close());
+      const options = { exhaust: true, plan: 'free', only: ['limits.recovers', 'limits.resets'] } as const;
+      const tested = session({ baseUrl: server.baseUrl, apiKey }, options, clock);
+      const results = await run(tested);
+      const where = `${set} ms during wait ${nth} of ${clock.waits.length}`;
+      assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), [], `${where}: ${failuresText(results)}`);
+      assert.ok(Math.max(...clock.waits) <= 121_000, `${where}: ${Math.max(...clock.waits)}`);
+      if (set > 0) assert.ok(results.every(({ verdict }) => verdict === 'passed'), where);
+      if (clock.waits.length < nth) break;
+    }
+  }
+});

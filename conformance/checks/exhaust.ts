@@ -84,8 +84,8 @@ interface Exhaustion {
   readonly beyond: readonly Response[];
   /** The operations without a response in `beyond`. */
   readonly missing: readonly Operation[];
-  /** The first response after the time in Retry-After, and that time. */
-  readonly retried?: { readonly response: Response; readonly retryAfter: string };
+  /** The first response after the time in Retry-After of a refusal, and that time. */
+  readonly retried?: { readonly response: Response; readonly refusal: Response; readonly retryAfter: string };
   /** The first response after Reset. */
   readonly reset?: Response;
 }
@@ -290,7 +290,7 @@ async function recover(
   const refusal = refusals.at(-1);
   if (refusal === undefined) return {};
   const small = listPets(t.exhaustKey, { limit: 1 });
-  const refusedAt = t.serverTime() - (t.now() - refusal.receivedAt);
+  const refusedAt = t.client.serverClock.time(refusal.receivedAt);
   const waitMs = retryAfterMs(refusal, refusedAt);
   const retryAt = waitMs === undefined ? undefined : refusal.receivedAt + waitMs;
   const endsAt = refusals.map((one) => one.receivedAt + (retryAfterMs(one, refusedAt) ?? Infinity));
@@ -298,7 +298,7 @@ async function recover(
   const retry = async (): Promise<Pick<Exhaustion, 'retried'>> => {
     if (retryAt === undefined) return {};
     await t.sleep(Math.max(0, retryAt - t.now()), 'Retry-After of a 429');
-    return { retried: { response: await t.sendNow(small), retryAfter: `${Math.ceil(waitMs! / 1000)} s` } };
+    return { retried: { response: await t.sendNow(small), refusal, retryAfter: `${Math.ceil(waitMs! / 1000)} s` } };
   };
   const atReset = async (): Promise<Pick<Exhaustion, 'reset'>> => {
     await waitForReset(t, first, afterResetMs);

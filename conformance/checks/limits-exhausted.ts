@@ -52,15 +52,19 @@ export const exhaustedLimitChecks: readonly Check[] = [
   check('limits.recovers', { exhausts: true }, async (t) => {
     const { retried } = await exhaust(t);
     if (retried === undefined) throw new Inconclusive('no 429 had a Retry-After to wait for, or it was too long');
-    const { response, retryAfter } = retried;
+    const { response, refusal, retryAfter } = retried;
+    if (response.status === 429 && t.client.serverClock.wasSetAfter(refusal.receivedAt))
+      throw new Inconclusive("a request after Retry-After got 429, but the server's clock was set meanwhile");
     const required = `the request admitted, because it was sent ${retryAfter} after the 429, as Retry-After said`;
     t.require(response.status !== 429, response, required);
   }),
   check('limits.resets', { exhausts: true }, async (t) => {
-    const { reset } = await exhaust(t);
+    const { first, reset } = await exhaust(t);
     if (reset === undefined) throw new Inconclusive('no request was refused, or the key was banned beyond Reset');
-    if (reset.status === 429 && reset.date === undefined)
-      throw new Inconclusive("a request after Reset got 429, but no Date shows the server's clock");
+    // The 429 may also carry a later Reset, which is no excuse.
+    const isShownAfter = (reset.date ?? 0) >= first.integer('x-ratelimit-reset')! * 1000;
+    if (reset.status === 429 && !isShownAfter)
+      throw new Inconclusive('a request after Reset got 429, but no Date shows that Reset had passed');
     t.require(reset.status !== 429, reset, 'the request admitted, because it was sent after Reset');
     const [limit, remaining] = [reset.integer('x-ratelimit-limit'), reset.integer('x-ratelimit-remaining')];
     if (limit === undefined || remaining === undefined || limit <= 1 || windowMoves(t.history.readings)) return;

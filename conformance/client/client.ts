@@ -10,6 +10,7 @@ import { longWindowMs, Pacer } from './pacing.ts';
 import { type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
 import { explainedMs, retryAfterMs } from './limit-readings.ts';
+import { ServerClock } from './server-clock.ts';
 
 /** The number of connections for requests that are sent at the same time. */
 const maxConnections = 64;
@@ -76,6 +77,7 @@ interface ClientOptions {
 
 export class Client {
   readonly baseUrl: string;
+  readonly serverClock = new ServerClock();
   readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, recovered503: 0, secondsWaited: 0 };
   readonly #options: ClientOptions;
   readonly #agent: HttpAgent | HttpsAgent;
@@ -92,7 +94,8 @@ export class Client {
     this.#options = options;
     const Agent = options.baseUrl.startsWith('https:') ? HttpsAgent : HttpAgent;
     this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections });
-    this.#pacers = { main: new Pacer(options.perMinute), exhaust: new Pacer(), none: new Pacer() };
+    const pacer = (perMinute?: number) => new Pacer(perMinute, this.serverClock);
+    this.#pacers = { main: pacer(options.perMinute), exhaust: pacer(), none: pacer() };
   }
 
   /** The pacer of a key. */
@@ -109,14 +112,13 @@ export class Client {
    */
   async *attempts(request: Request): AsyncGenerator<Response> {
     const { key } = request.credential;
-    const pacer = this.#pacers[key];
     let hasTried = false;
     for (let refusals = 0, waited = 0; ; refusals++) {
       const response = await this.#available(request, maxUnavailableMs, () => this.room(key, 1));
       yield response;
       if (response.status !== 429) return;
       this.sent.unwanted429++;
-      const serverTime = pacer.serverTime(response.receivedAt);
+      const serverTime = this.serverClock.time(response.receivedAt);
       const retryAfter = retryAfterMs(response, serverTime) ?? 0;
       // After a second refusal, back off even beyond Retry-After (section 8, behaviour 2).
       let ms = retryAfter > 0 && refusals === 0 ? retryAfter : Math.max(retryAfter, backoffMs(refusals));
@@ -188,7 +190,7 @@ export class Client {
         this.#unavailable++;
         return response;
       }
-      const retryAfter = retryAfterMs(response, this.#pacers[key].serverTime(response.receivedAt));
+      const retryAfter = retryAfterMs(response, this.serverClock.time(response.receivedAt));
       await this.#wait(Math.min(retryAfter ?? backoffMs(refusals), maxWaitMs), 'the server returned 503', key);
     }
   }

@@ -24,7 +24,7 @@ export interface LimitReading {
  * By how much a Date header may be behind the server's clock: it has whole seconds, and some servers cache it for one
  * more.
  */
-const dateToleranceMs = 2_000;
+export const dateToleranceMs = 2_000;
 
 /** Readings this close to their Reset are not judged, because Date and Reset have whole seconds. */
 export const clearMs = 3_000;

@@ -2,8 +2,7 @@
  * Decides when the next request may be sent, so that a key which no other client uses gets no 429.
  *
  * The headers show how many requests remain and until when, but not everything:
- * - The server's clock. A Date header has whole seconds and was correct when it was written, so the server's time is at
- *   least that. The largest difference to the kit's clock is close to the real one, and never larger.
+ * - The server's clock. Its Date headers show a lower bound of its time, which is close to it (server-clock.ts).
  * - The other window. The headers may describe the day while the minute runs out. A limit that is the daily limit of a
  *   plan reveals the plan, and with it the limit per minute.
  *
@@ -12,6 +11,7 @@
  */
 import type { Response } from './response.ts';
 import { dayMs, minuteMs, toleranceMs } from './limit-readings.ts';
+import { ServerClock } from './server-clock.ts';
 
 /** The plans of the specification (section 8), with the number of requests that they allow. */
 export const plans = {
@@ -37,17 +37,17 @@ export class Pacer {
   /** Whether Remaining was ever above 0. If it is always 0, as some servers send without a key, it is ignored. */
   #hadRoom = false;
   #window: { remaining: number; limit: number; reset: number; endsAt: number } | undefined;
-  /** A lower bound of the server's clock minus the kit's. */
-  #offset: number | undefined;
+  readonly #serverClock: ServerClock;
   /** The times of the requests of the last minute. */
   #sent: number[] = [];
   /** The number of requests, and the total time that they have waited. */
   #requests = 0;
   #waitedMs = 0;
 
-  /** `perMinute` is the limit of the key, if it is known in advance. */
-  constructor(perMinute?: number) {
+  /** `perMinute` is the limit of the key, if it is known in advance. Keys of one server share its clock. */
+  constructor(perMinute?: number, serverClock = new ServerClock()) {
     this.#perMinute = perMinute;
+    this.#serverClock = serverClock;
   }
 
   /** The latest X-RateLimit-Limit, or undefined. */
@@ -82,16 +82,15 @@ export class Pacer {
 
   /** Learns from the headers of a response. */
   learn(response: Response): void {
-    if (response.date !== undefined)
-      this.#offset = Math.max(this.#offset ?? -Infinity, response.date - response.receivedAt);
+    this.#serverClock.learn(response);
     const { rateLimits } = response;
     if (rateLimits === undefined || rateLimits.limit < 1) return;
     const { limit, remaining, reset } = rateLimits;
     this.#hadRoom ||= remaining > 0;
     if (!this.#hadRoom) return;
     this.#lowestLimit = Math.min(this.#lowestLimit, limit);
-    const margin = this.#offset === undefined ? unknownClockMarginMs : marginMs;
-    const told = reset * 1_000 - (this.#offset ?? 0) + margin;
+    const margin = this.#serverClock.isKnown ? marginMs : unknownClockMarginMs;
+    const told = reset * 1_000 - this.#serverClock.time(0) + margin;
     const endsAt = told - response.receivedAt <= dayMs + toleranceMs ? told : response.receivedAt + minuteMs + margin;
     // The last of several concurrent responses to arrive is not necessarily the last to be counted.
     const before = this.#window;
@@ -115,22 +114,18 @@ export class Pacer {
   /** The milliseconds that `count` requests must wait in all, as far as the headers show. */
   estimate(now: number, count: number): number {
     if (this.#window === undefined) return 0;
-    const { remaining, limit, endsAt } = this.#window;
+    const { remaining, limit } = this.#window;
+    const leftMs = this.endsIn(now);
     const over = count - remaining;
-    const perMinute = Math.min(this.#perMinute ?? Infinity, endsAt - now <= 2 * minuteMs ? limit : Infinity);
+    const perMinute = Math.min(this.#perMinute ?? Infinity, leftMs <= 2 * minuteMs ? limit : Infinity);
     if (perMinute === Infinity) return 0;
-    if (endsAt - now > 2 * minuteMs) return Math.max(0, Math.ceil(count / perMinute) - 1) * minuteMs;
-    return over <= 0 ? 0 : endsAt - now + (Math.ceil(over / perMinute) - 1) * minuteMs;
+    if (leftMs > 2 * minuteMs) return Math.max(0, Math.ceil(count / perMinute) - 1) * minuteMs;
+    return over <= 0 ? 0 : leftMs + (Math.ceil(over / perMinute) - 1) * minuteMs;
   }
 
   /** Whether the limit explains the waits so far, even if other clients send as many requests as the kit. */
   #believes(): boolean {
     const perMinute = Math.min(this.#perMinute ?? Infinity, this.#lowestLimit);
     return this.#waitedMs <= moreWaitsMs + ((2 * this.#requests) / perMinute) * minuteMs;
-  }
-
-  /** A lower bound of the server's time, in milliseconds since 1970. */
-  serverTime(now: number): number {
-    return now + (this.#offset ?? 0);
   }
 }

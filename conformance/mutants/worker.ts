@@ -34,7 +34,7 @@ export interface Outcome {
 function movingClock(): Clock {
   let ahead = 0;
   return {
-    now: () => Date.now() + ahead,
+    now: () => systemClock.now() + ahead,
     sleep: async (ms) => {
       ahead += Math.ceil(ms);
     },

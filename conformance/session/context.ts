@@ -79,14 +79,14 @@ export class CheckContext {
     await this.sleep(attempt * staleListMs, 'lists disagree; one may be cached');
   }
 
-  /** The kit's clock, in milliseconds since 1970. */
+  /** The kit's clock. */
   now(): number {
     return this.#session.clock.now();
   }
 
   /** The server's clock according to its Date headers, never ahead of it: milliseconds since 1970. */
   serverTime(): number {
-    return this.client.pacer(this.exhaustKey.key).serverTime(this.now());
+    return this.client.serverClock.time(this.now());
   }
 
   /**

@@ -129,7 +129,7 @@ export class Fixtures {
   async getIsRemoved(): Promise<boolean> {
     return this.once('removed', async () => {
       const { client, clock, key, mayWrite, history } = this.#session;
-      if (client.pacer('main').serverTime(clock.now()) < removal) return false;
+      if (client.serverClock.time(clock.now()) < removal) return false;
       if (!mayWrite && history.ids().length === 0) return true;
       // As an unknown path, because the rules do not apply to a removed operation.
       const { status } = await this.#send({ ...getPet(key, (await this.animal()).id), operation: 'other', open: true });

@@ -1,0 +1,78 @@
+/**
+ * The server's clock, as its Date headers show it.
+ *
+ * A Date has whole seconds, and was correct at some moment between the request and the end of the response. So each
+ * gives two bounds of the difference between the two clocks, and together they are narrow. Only recent ones count,
+ * because a server's clock is corrected now and then. If a Date contradicts earlier ones, the clock has been set, and
+ * they no longer count.
+ */
+import { dateToleranceMs } from './limit-readings.ts';
+import type { Response } from './response.ts';
+
+/** How old the other Dates are at most when a new one arrives: longer than a run waits for a window. */
+const recentMs = 3 * 60_000;
+
+/** Dates received within this time are kept together. */
+const slotMs = 10_000;
+
+/** The server's clock minus the kit's, in milliseconds, is between these. */
+interface Bounds {
+  readonly least: number;
+  readonly most: number;
+}
+
+const unknown: Bounds = { least: -Infinity, most: Infinity };
+
+export class ServerClock implements Bounds {
+  #slots: readonly (Bounds & { readonly at: number })[] = [];
+  #bounds = unknown;
+  #setAt = -Infinity;
+
+  /** The least by which the server's clock is ahead of the kit's; -Infinity if no Date has shown it. */
+  get least(): number {
+    return this.#bounds.least;
+  }
+
+  /** The most by which it can be ahead; Infinity if no Date has shown it. */
+  get most(): number {
+    return this.#bounds.most;
+  }
+
+  /** Whether a Date has shown it. */
+  get isKnown(): boolean {
+    return this.most < Infinity;
+  }
+
+  /** A time of the kit's clock by the server's: a lower bound, or the same time if no Date has shown the server's. */
+  time(now: number): number {
+    return now + (this.isKnown ? this.least : 0);
+  }
+
+  /** Whether a Date has shown, after this time of the kit's clock, that the server's clock was set. */
+  wasSetAfter(time: number): boolean {
+    return this.#setAt > time;
+  }
+
+  /** Learns from the Date of a response. */
+  learn(response: Response): void {
+    const { date, sentAt, receivedAt } = response;
+    if (date === undefined) return;
+    // A response that a cache has kept has an old Date, and says in Age how old it is (RFC 9111, section 5.1).
+    const time = date + Math.max(0, response.integer('age') ?? 0) * 1_000;
+    const shown = { least: time - receivedAt, most: time + dateToleranceMs - sentAt };
+    const isContradiction = shown.least > this.most || shown.most < this.least;
+    if (isContradiction) this.#setAt = receivedAt;
+    const recent = isContradiction ? [] : this.#slots.filter(({ at }) => receivedAt - at <= recentMs);
+    const last = recent.at(-1);
+    this.#slots =
+      last !== undefined && receivedAt - last.at < slotMs
+        ? [...recent.slice(0, -1), { at: last.at, ...both(last, shown) }]
+        : [...recent, { at: receivedAt, ...shown }];
+    this.#bounds = this.#slots.reduce(both, unknown);
+  }
+}
+
+/** The bounds that follow from two. */
+function both(one: Bounds, other: Bounds): Bounds {
+  return { least: Math.max(one.least, other.least), most: Math.min(one.most, other.most) };
+}
