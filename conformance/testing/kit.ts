@@ -16,6 +16,17 @@ export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv
   return new Program(thisProcess, [process.execPath, ...kit, ...args], environment);
 }
 
+/** Environment variables for a process whose system clock is set again every two seconds: each time by `ms`. */
+export function steppingClock(ms: number): NodeJS.ProcessEnv {
+  const script = `
+    const { now } = Date;
+    Date.now = () => now() + Math.floor(performance.now() / 2_000) * ${ms};
+    globalThis.Date = class extends Date {
+      constructor(...values) { values.length === 0 ? super(Date.now()) : super(...values); }
+    };`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+}
+
 /** Runs the kit to its end, against a server if given, with the key in the environment. */
 export function kit(server: Server | undefined, ...args: string[]): Promise<Ended> {
   const environment = server === undefined ? {} : { BASE_URL: server.baseUrl, API_KEY: server.apiKey };
