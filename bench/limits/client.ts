@@ -11,7 +11,7 @@ import { count, grouped } from '../../conformance/report/words.ts';
 import type { Pet } from '../../conformance/client/pet.ts';
 import type { Credential, Request } from '../../conformance/client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../../conformance/client/requests.ts';
-import { Client, NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
+import { allEnded, Client, NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { wrongKey, type Key } from './keys.ts';
 import { responseOf, type Response } from './responses.ts';
 import type { LoadOperation } from './settings.ts';
@@ -138,7 +138,7 @@ export class LimitsClient {
     signal.addEventListener('abort', close);
     const under: Underway =
       { responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined };
-    await Promise.all(targets.map((target, i) => this.#sendShare(target, share(i), load, under)));
+    await allEnded(targets.map((target, i) => this.#sendShare(target, share(i), load, under)));
     signal.removeEventListener('abort', close);
     close();
     const sent = targets.reduce((sum, target) => sum + sentBy(target), 0);

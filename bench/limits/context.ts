@@ -5,6 +5,7 @@
  * open: windows may be fixed, start with the first request, slide, or be a token bucket.
  */
 import type { Clock } from '../../conformance/client/clock.ts';
+import { allEnded } from '../../conformance/client/client.ts';
 import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import { count, duration } from '../../conformance/report/words.ts';
 import { Bans } from './bans.ts';
@@ -91,10 +92,8 @@ export class ScenarioContext {
 
   /** Sends two loads concurrently, and waits for both even if one fails. */
   async sendBoth(one: Load, other: Load): Promise<readonly [Sent, Sent]> {
-    const [first, second] = await Promise.allSettled([this.send(one), this.send(other)]);
-    if (first.status === 'rejected') throw first.reason;
-    if (second.status === 'rejected') throw second.reason;
-    return [first.value, second.value];
+    const [first, second] = await allEnded([this.send(one), this.send(other)]);
+    return [first!, second!];
   }
 
   /** Sends one request. */

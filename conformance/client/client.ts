@@ -60,6 +60,19 @@ export class NoRequestsLeft extends Error {
   }
 }
 
+/**
+ * Waits until all have ended, even if one fails: nothing is in flight when a check ends.
+ *
+ * @throws the first error, but rather one of the kit than one of the server
+ */
+export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  const ends = await Promise.allSettled(promises);
+  const errors: unknown[] = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+  const ofKit = errors.filter((error) => !(error instanceof NoResponse || error instanceof NoRequestsLeft));
+  if (errors.length > 0) throw [...ofKit, ...errors][0];
+  return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+}
+
 /** Waits for a time in milliseconds, and shows the reason. */
 export type Wait = (ms: number, reason: string) => Promise<void>;
 

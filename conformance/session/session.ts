@@ -1,5 +1,5 @@
 /** One run against one server: its client, its results so far, and whether it can continue. */
-import { Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
+import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';
 import { speaksTls } from '../client/http.ts';
@@ -175,9 +175,13 @@ export class Session {
     return { response, violations: judged.flatMap(({ violations }) => violations) };
   }
 
-  /** Sends requests at the same time, regardless of the limits. */
+  /**
+   * Sends requests at the same time, regardless of the limits. Ends when all of them have ended.
+   *
+   * @throws NoResponse if a connection breaks
+   */
   async sendTogether(requests: readonly Request[]): Promise<readonly JudgedResponse[]> {
-    return Promise.all(requests.map(async (request) => this.#judge(await this.client.available(request))));
+    return allEnded(requests.map(async (request) => this.#judge(await this.client.available(request))));
   }
 
   /**

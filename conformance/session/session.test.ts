@@ -1,0 +1,127 @@
+/** One run: when it begins, when requests end, and why it cannot continue. */
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { describe, test, type TestContext } from 'node:test';
+import { NoResponse } from '../client/client.ts';
+import { createPet, getPet, listPets } from '../client/requests.ts';
+import { fakeClock } from '../testing/responses.ts';
+import { proxy, scripted, smallServer, type Server } from '../testing/servers.ts';
+import { session } from '../testing/sessions.ts';
+import { Untestable, type Session, type SessionOptions } from './session.ts';
+
+/** A session whose connections close with the test. */
+function sessionOf(t: TestContext, server: Server, options: Partial<SessionOptions> = {}): Session {
+  const made = session(server, options, fakeClock());
+  t.after(() => made.client.close());
+  return made;
+}
+
+describe('requests that are sent together', () => {
+  const respond = (response: ServerResponse) => void response.writeHead(404, { 'Content-Type': 'text/plain' }).end();
+
+  test('after a broken connection, they end when all others have been judged', async (t) => {
+    const open: ServerResponse[] = [];
+    const server = await scripted(t, (_, response) => {
+      if (open.push(response) < 4) return;
+      open[1]!.on('close', () => setImmediate(() => setImmediate(() => [0, 2, 3].forEach((i) => respond(open[i]!)))));
+      open[1]!.destroy();
+    });
+    const of = sessionOf(t, server);
+    const requests = Array.from({ length: 4 }, () => getPet(of.key, 7n));
+    await assert.rejects(of.sendTogether(requests), NoResponse);
+    assert.equal(of.ledger.result('limits.limit-header').judged, 3);
+  });
+
+  test('an error of the kit is not hidden by a broken connection before it', async (t) => {
+    const server = await scripted(t, ({ url }, response) => {
+      if (url.endsWith('/1')) response.destroy();
+      else setImmediate(respond, response);
+    });
+    const of = sessionOf(t, server);
+    of.history.add = () => {
+      throw new RangeError('in the kit');
+    };
+    await assert.rejects(of.sendTogether([getPet(of.key, 1n), getPet(of.key, 2n)]), RangeError);
+  });
+
+  test('all responses, in the order of their requests', async (t) => {
+    const of = sessionOf(t, await smallServer(t));
+    const judged = await of.sendTogether([3, 1, 2].map((limit) => listPets(of.key, { limit })));
+    assert.deepEqual(judged.map(({ response }) => response.pets.length), [3, 1, 2]);
+  });
+});
+
+describe('a request', () => {
+  test('that gets a server error is sent once more, and both responses are judged', async (t) => {
+    const server = await proxy(t, await smallServer(t), (_, response) => void (response.status = 500));
+    const of = sessionOf(t, server);
+    const { response, violations } = await of.send(getPet(of.key, 1n));
+    assert.deepEqual([response.status, server.received.length], [500, 2]);
+    assert.ok(violations.some(({ id }) => id === 'service.status'));
+  });
+
+  test('that gets 429 is sent again after Retry-After, and every response is judged', async (t) => {
+    let refusals = 1;
+    const server = await proxy(t, await smallServer(t), (_, response) => {
+      if (refusals-- <= 0) return;
+      response.status = 429;
+      response.headers.push(['retry-after', 'soon']);
+    });
+    const of = sessionOf(t, server);
+    const { response, violations } = await of.send(listPets(of.key));
+    assert.deepEqual([response.status, violations.map(({ id }) => id)], [200, ['limits.retry-after']]);
+  });
+
+  test('that breaks its connection: the server is gone only if a list gets no response either', async (t) => {
+    let isGone = false;
+    const server = await proxy(t, await smallServer(t), ({ method }) =>
+      isGone || method === 'POST' ? 'cut' : undefined);
+    const of = sessionOf(t, server);
+    const error = await of.send(createPet(of.key, of.fixtures.newPet())).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof NoResponse);
+    await of.assertAlive(error);
+    assert.equal(of.lost, undefined);
+    isGone = true;
+    await assert.rejects(of.assertAlive(error), Untestable);
+    assert.match(of.lost!.message, /no longer responds: .*, in POST \/pets$/);
+  });
+});
+
+describe('a run begins', () => {
+  for (const [status, message] of [
+    [401, /rejects the key of API_KEY \(401\)$/],
+    [404, /\/pets returns 404; is this the base URL\?$/],
+    [503, /returns 503 to every request$/],
+  ] as const) {
+    test(`not with ${status}`, async (t) => {
+      const server = await scripted(t, (_, response) => void response.writeHead(status).end());
+      await assert.rejects(sessionOf(t, server).open(), { name: 'Untestable', message });
+    });
+  }
+
+  test('without a request that creates, if animals may not be created', async (t) => {
+    const server = await proxy(t, await smallServer(t, { animals: 0 }));
+    const of = sessionOf(t, server, { write: false, readOnly: true });
+    await of.open();
+    assert.deepEqual(server.received.map(({ method }) => method), ['GET', 'GET']);
+    assert.equal(of.mayWrite, false);
+  });
+
+  test('with one animal in an empty store; if its category is refused, no animal can be created', async (t) => {
+    for (const [status, mayWrite] of [[201, true], [422, false]] as const) {
+      const server = await proxy(t, await smallServer(t, { animals: 0 }), ({ method }, response) => {
+        if (method === 'POST') response.status = status;
+      });
+      const of = sessionOf(t, server);
+      await of.open();
+      assert.deepEqual([of.mayWrite, of.client.sent.created], [mayWrite, mayWrite ? 1 : 0]);
+      if (!mayWrite) assert.equal(of.noCategory, 'no category is known: 1 gets 422; set --category-id');
+    }
+  });
+});
+
+test('the results are those of the requirements that were selected', async (t) => {
+  const of = sessionOf(t, await smallServer(t), { only: ['list.limit', 'get.not-found'] });
+  await of.open();
+  assert.deepEqual(of.results().map(({ id }) => id).sort(), ['get.not-found', 'list.limit']);
+});
