@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
 import { createPet, getPet, listPets } from '../client/requests.ts';
 import { readOptions } from '../options.ts';
-import { gaps } from '../requirements/gaps.ts';
-import { requirements, sections } from '../requirements/requirements.ts';
+import { gaps, type GapId } from '../requirements/gaps.ts';
+import { requirements, sections, type RequirementId } from '../requirements/requirements.ts';
 import { check, type Check } from '../session/check.ts';
 import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
@@ -239,6 +239,27 @@ test('an error in the kit is not a verdict', async (t) => {
   assert.equal(result.verdict, 'inconclusive');
   assert.equal(result.reason, 'error in the kit: it knows Bearer [key]');
   assert.equal(failing.lost?.message, 'error in the kit, in list.answers: it knows Bearer [key]');
+});
+
+test('an error in the kit outside of a check ends the run', async (t) => {
+  const server = await smallServer(t);
+  const wrong = check('list.answer' as RequirementId, {}, async () => {});
+  await assert.rejects(run(session(server), [['one', [wrong]]]), /^Error: there is no requirement list\.answer$/);
+  const of = session(server);
+  t.after(() => of.client.close());
+  const result = () => {
+    throw new TypeError('cannot print');
+  };
+  const fine = check('list.answers', {}, async () => {});
+  await assert.rejects(runChecks(of, { group: () => {}, result }, [['one', [fine]]]), /^TypeError: cannot print$/);
+});
+
+test('a wrong id in a check is an error in the kit, and not forgotten', async (t) => {
+  const of = session(await smallServer(t));
+  const wrong = check('list.answers', {}, async (t) => t.observe('list.orders' as GapId, 'none'));
+  await run(of, [['one', [wrong]]]);
+  assert.equal(of.lost?.message, 'error in the kit, in list.answers: there is no gap list.orders');
+  assert.throws(() => of.ledger.took('list.answer' as RequirementId, 1), /^Error: there is no requirement list\./);
 });
 
 /** Runs checks like node:test, and returns the title and result of each test, and the reported progress. */

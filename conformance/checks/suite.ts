@@ -3,7 +3,7 @@
  */
 import { NoResponse, NoRequestsLeft } from '../client/client.ts';
 import { nameOf } from '../client/request.ts';
-import { requirements, type RequirementId } from '../requirements/requirements.ts';
+import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
 import type { Check } from '../session/check.ts';
 import { CheckContext } from '../session/context.ts';
 import { totalCost } from '../session/cost.ts';
@@ -107,12 +107,22 @@ export interface TestContext {
 /** Runs a test as node:test does: the promise resolves even if the test fails. */
 export type RegisterTest = (title: string, body: (t: TestContext) => Promise<void>) => Promise<void>;
 
-/** Runs a test without reporting its result, which is in the session. */
+/** Ends a test of node:test. The session has recorded the reason. Its stack, which node:test prints, is the message. */
+class TestFailed extends Error {
+  override readonly name = 'TestFailed';
+
+  constructor(message: string) {
+    super(message);
+    this.stack = message;
+  }
+}
+
+/** Runs a test without reporting its result, which is in the session. Any other error is one in the kit. */
 const quietly: RegisterTest = async (_, body) => {
   try {
     await body({ test: quietly, skip: () => {} });
-  } catch {
-    // The ledger has recorded the failure.
+  } catch (error) {
+    if (!(error instanceof TestFailed)) throw error;
   }
 };
 
@@ -147,7 +157,7 @@ export async function runChecks(
   await register('No response to another check violates a requirement', async () => {
     const late = session.results().filter(({ id, verdict }) => verdict === 'failed' && !reported.has(id));
     for (const result of late) progress?.result(result);
-    if (late.length > 0) throw errorWithoutStack(late.map(failureText).join('\n\n'));
+    if (late.length > 0) throw new TestFailed(late.map(failureText).join('\n\n'));
   });
 }
 
@@ -198,7 +208,7 @@ async function runCheck(session: Session, check: Check): Promise<void> {
     leave('inconclusive', `error in the kit: ${message}`);
     const name = check.requirement ?? check.gaps.join(', ');
     session.lost ??= new Untestable(session.redact(`error in the kit, in ${name}: ${message.split('\n')[0]}`));
-    throw errorWithoutStack(session.redact(stack ?? message));
+    throw new TestFailed(session.redact(stack ?? message));
   }
 }
 
@@ -214,14 +224,14 @@ async function afterNoResponse(session: Session, error: NoResponse): Promise<unk
 
 function titleOf({ requirement, gaps }: Check): string {
   if (requirement === undefined) return `gaps: ${gaps.join(', ')}`;
-  return `${requirement}: ${requirements.find(({ id }) => id === requirement)!.text}`;
+  return `${requirement}: ${requirementOf(requirement).text}`;
 }
 
 /** Ends a test of node:test according to a verdict. */
 function conclude(t: TestContext, session: Session, result: RequirementResult): void {
   const { verdict, reason } = result;
-  if (verdict === 'failed') throw errorWithoutStack(failureText(result));
-  if (session.options.strict && isOpen(result)) throw errorWithoutStack(`${verdict}: ${reason}`);
+  if (verdict === 'failed') throw new TestFailed(failureText(result));
+  if (session.options.strict && isOpen(result)) throw new TestFailed(`${verdict}: ${reason}`);
   if (verdict === 'inconclusive' || verdict === 'skipped') t.skip(`${verdict}: ${reason}`);
 }
 
@@ -235,11 +245,4 @@ function failureText({ id, text, failures, failed }: RequirementResult): string 
     ...blocks,
     ...(failed > failures.length ? [`and ${failed - failures.length} more`] : []),
   ].join('\n');
-}
-
-/** An error whose stack, which node:test prints, is only the message. */
-function errorWithoutStack(message: string): Error {
-  const error = new Error(message);
-  error.stack = message;
-  return error;
 }

@@ -151,6 +151,13 @@ export const requirements: readonly Requirement[] = Object.entries<readonly [str
   }),
 );
 
+/** @throws Error if there is no requirement with this id */
+export function requirementOf(id: RequirementId): Requirement {
+  const found = requirements.find((requirement) => requirement.id === id);
+  if (found === undefined) throw new Error(`there is no requirement ${id}`);
+  return found;
+}
+
 /** The requirements with this id, or else those whose ids start with it. */
 export function requirementsNamed(prefix: string): readonly RequirementId[] {
   const ids = requirements.map(({ id }) => id);

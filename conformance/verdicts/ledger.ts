@@ -6,7 +6,7 @@ import { shortened } from '../client/json.ts';
 import { nameOf, type Request } from '../client/request.ts';
 import { summary, transcript, type Response } from '../client/response.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
-import { requirements, type RequirementId } from '../requirements/requirements.ts';
+import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
 import type { Failure, Observation, RequirementResult, Violation } from './results.ts';
 
 /** The number of different failures, and of pieces of evidence, that are recorded in full for each requirement. */
@@ -94,7 +94,7 @@ export class Ledger {
   /** Records how the server fills a gap. Only the first observation counts. */
   observe(id: GapId, behaviour: string, example?: Response): void {
     if (this.#observed.get(id)?.behaviour !== undefined) return;
-    this.#observed.set(id, {
+    this.#set(id, {
       behaviour: this.#redact(behaviour),
       ...(example !== undefined && { example: this.#redact(summary(example)) }),
     });
@@ -102,12 +102,12 @@ export class Ledger {
 
   /** Records why a gap was not observed. */
   notObserved(id: GapId, reason: string): void {
-    if (!this.#observed.has(id)) this.#observed.set(id, { reason: this.#redact(reason) });
+    if (!this.#observed.has(id)) this.#set(id, { reason: this.#redact(reason) });
   }
 
   /** The result of one requirement. */
   result(id: RequirementId): RequirementResult {
-    const { section, text, untested } = requirements.find((r) => r.id === id)!;
+    const { section, text, untested } = requirementOf(id);
     const findings = this.#of(id);
     const { judged, evidence, failures, failed, seconds } = findings;
     return {
@@ -124,9 +124,15 @@ export class Ledger {
     return gaps.map((gap) => ({ ...gap, ...(this.#observed.get(gap.id) ?? nothing) }));
   }
 
+  #set(id: GapId, observed: Pick<Observation, 'behaviour' | 'example' | 'reason'>): void {
+    if (!gaps.some((gap) => gap.id === id)) throw new Error(`there is no gap ${id}`);
+    this.#observed.set(id, observed);
+  }
+
   #of(id: RequirementId): Findings {
     let findings = this.#findings.get(id);
     if (findings === undefined) {
+      requirementOf(id);
       findings = { judged: 0, evidence: new Set(), failures: [], failed: 0 };
       this.#findings.set(id, findings);
     }
