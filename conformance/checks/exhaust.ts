@@ -96,6 +96,7 @@ interface Exhaustion {
  * @throws Inconclusive if the headers do not allow it
  */
 export async function exhaust(t: CheckContext): Promise<Exhaustion> {
+  t.assertCost('exhausts');
   // A second attempt would take as long, and end in the same way.
   const exhaustion = await t.fixtures.once('exhaustion', () => bringToLimit(t).catch(inconclusive));
   if (exhaustion instanceof Inconclusive) throw exhaustion;

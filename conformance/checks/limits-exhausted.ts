@@ -76,7 +76,7 @@ export const exhaustedLimitChecks: readonly Check[] = [
     );
   }),
 
-  check('limits.plan', { requests: 1, needsPlan: true }, async (t) => {
+  check('limits.plan', { requests: 1, needsPlan: true, exhausts: 'if allowed' }, async (t) => {
     const plan = t.options.plan!;
     const { perMinute, perDay } = plans[plan];
     await t.send(listPets(t.exhaustKey, { limit: 1 }));

@@ -28,8 +28,8 @@ export const listChecks: readonly Check[] = [
     const distributed = Array.from({ length: t.cases }, (_, i) => Math.min(100, 1 + offset + Math.floor(i * step)));
     await sendLimits(t, distributed);
   }),
-  check('list.limit', { requests: limits.length + otherLimits.length }, async (t) => {
-    await t.fixtures.needMany();
+  check('list.limit', { requests: limits.length + otherLimits.length, many: true }, async (t) => {
+    await t.needMany();
     await sendLimits(t, limits);
     await t.each(otherLimits, async (limit) => {
       await t.send(listPetsWithQuery(t.key, `limit=${limit}`));
@@ -38,8 +38,8 @@ export const listChecks: readonly Check[] = [
     if (known <= 100)
       throw new Inconclusive(`only ${known} animals are known: a list with limit=100 could not be too long`);
   }),
-  check('list.default-limit', { requests: 3 * attempts }, async (t) => {
-    await t.fixtures.needMany();
+  check('list.default-limit', { requests: 3 * attempts, many: true }, async (t) => {
+    await t.needMany();
     const known = t.history.count();
     if (known <= 20) throw new Inconclusive(`only ${known} animals are known, and the default limit is 20`);
     // A page may be shorter than its limit, by a different number each time. Only constant lengths can be compared.
@@ -63,13 +63,13 @@ export const listChecks: readonly Check[] = [
       return;
     }
   }),
-  check('list.status', { requests: 8 * attempts }, async (t) => {
-    await t.fixtures.needMany();
+  check('list.status', { requests: 8 * attempts, many: true }, async (t) => {
+    await t.needMany();
     await requireAgreement(t, [undefined, 100]);
     needTwoStatuses(t);
   }),
-  check('list.status-and-limit', { requests: 18 + 5 * attempts, perCase: { requests: 1 } }, async (t) => {
-    await t.fixtures.needMany();
+  check('list.status-and-limit', { requests: 18 + 5 * attempts, perCase: { requests: 1 }, many: true }, async (t) => {
+    await t.needMany();
     for (const status of statuses) {
       for (const [i, limit] of [1, 2, 19, 20, 30, 100].entries())
         await t.send(listPets(t.key, i % 2 === 0 ? { limit, status } : { status, limit }));
@@ -113,9 +113,9 @@ export const listChecks: readonly Check[] = [
   ),
   observe(
     ['list.order', 'list.short-pages', 'list.paging', 'list.new-animal'],
-    { requests: 5, creates: 1 },
+    { requests: 5, creates: 1, many: true },
     async (t) => {
-      await t.fixtures.needMany();
+      await t.needMany();
       const all = await t.send(listPets(t.key, { limit: 100 }));
       const ids = all.pets.map((pet) => pet.id);
       if (ids.length > 1) t.observe('list.order', orderOf(ids), all);

@@ -12,7 +12,7 @@ import { requirements, sections, type RequirementId } from '../requirements/requ
 import { check, type Check } from '../session/check.ts';
 import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
-import type { Session } from '../session/session.ts';
+import type { Session, SessionOptions } from '../session/session.ts';
 import type { Plan } from '../client/pacing.ts';
 import { fakeClock } from '../testing/responses.ts';
 import { ownServer, proxy, smallServer } from '../testing/servers.ts';
@@ -260,6 +260,39 @@ test('a wrong id in a check is an error in the kit, and not forgotten', async (t
   await run(of, [['one', [wrong]]]);
   assert.equal(of.lost?.message, 'error in the kit, in list.answers: there is no gap list.orders');
   assert.throws(() => of.ledger.took('list.answer' as RequirementId, 1), /^Error: there is no requirement list\./);
+});
+
+describe('a run announces what it will send', () => {
+  const announced = async (t: Parameters<typeof smallServer>[0], only: string, options: Partial<SessionOptions>) => {
+    const clock = fakeClock();
+    const of = session(await smallServer(t, { clock }), { only: [only], ...options }, clock);
+    try {
+      await of.open();
+      const [plan, before] = [estimateOf(of), of.client.sent.withKey];
+      await runChecks(of);
+      return { plan, sent: of.client.sent.withKey - before, created: of.client.sent.created };
+    } finally {
+      of.client.close();
+    }
+  };
+
+  test('no more for --exhaust, if no selected check brings a key to its limit', async (t) => {
+    const { plan, sent } = await announced(t, 'get.not-found', { exhaust: true });
+    assert.ok(sent <= plan.withKey && plan.withKey < 40, `${sent} of ${plan.withKey}`);
+    assert.ok(plan.creates <= Fixtures.cost.creates && plan.seconds < 10, `${plan.creates}, ${plan.seconds} s`);
+  });
+
+  test('many animals, if a selected check needs them', async (t) => {
+    const { plan, sent, created } = await announced(t, 'list.limit', {});
+    assert.ok(created > 80 && created <= plan.creates && sent <= plan.withKey, `${created} of ${plan.creates}`);
+  });
+
+  test('the requests to the limit of a plan that is checked, and only with --exhaust', async (t) => {
+    const [plan, only] = ['business', 'limits.plan'] as const;
+    assert.ok((await announced(t, only, { plan })).plan.withKey < 50);
+    const all = await announced(t, only, { plan, exhaust: true });
+    assert.ok(all.sent > 1_000 && all.sent <= all.plan.withKey, `${all.sent} of ${all.plan.withKey}`);
+  });
 });
 
 /** Runs checks like node:test, and returns the title and result of each test, and the reported progress. */

@@ -58,17 +58,19 @@ export interface Estimate {
 
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {
-  const { runs, exhaust, maxRequests } = session.options;
-  const costs = groups
+  const { runs, maxRequests } = session.options;
+  const selected = groups
     .flatMap(([, checks]) => checks)
-    .filter((check) => isSelected(session, check) && skipReason(session, check) === undefined)
-    .map(({ cost }) => totalCost(cost, runs));
+    .filter((check) => isSelected(session, check) && skipReason(session, check) === undefined);
+  const costs = selected.map(({ cost }) => totalCost(cost, runs));
   if (costs.length === 0) return { withKey: 0, withoutKey: 0, creates: 0, seconds: 0 };
   const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
   const creates = session.mayWrite ? sum('creates') + Fixtures.cost.creates : 0;
-  const missing = session.mayWrite ? Fixtures.missing(session.history).length : 0;
+  const needMany = session.mayWrite && selected.some(({ cost }) => cost.many === true);
+  const missing = needMany ? Fixtures.missing(session.history).length : 0;
   const max = maxRequests ?? Infinity;
-  const atLimit = exhaust ? atLimitEstimate(session) : { requests: 0, seconds: 0 };
+  const exhausts = selected.some((check) => isAtLimit(session, check));
+  const atLimit = exhausts ? atLimitEstimate(session) : { requests: 0, seconds: 0 };
   const toLimit = atLimit.requests;
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);
   const withoutKey = Math.min(max - withKey, sum('keyless'));
@@ -165,8 +167,14 @@ function isSelected(session: Session, { requirement }: Check): boolean {
   return requirement === undefined ? session.options.only.length === 0 : session.wants(requirement);
 }
 
+/** Whether a check brings a key to its limit. */
+function isAtLimit({ options }: Session, { cost }: Check): boolean {
+  return cost.exhausts !== undefined && options.exhaust;
+}
+
 /** Why a check is skipped, or undefined. */
-function skipReason(session: Session, { cost }: Check): string | undefined {
+function skipReason(session: Session, check: Check): string | undefined {
+  const { cost } = check;
   const { write, exhaust, plan, maxRequests, runs, readOnly } = session.options;
   if (cost.writes === true && !write)
     return readOnly ? 'skipped by --read-only' : 'only with --write on a remote server';
@@ -175,7 +183,7 @@ function skipReason(session: Session, { cost }: Check): string | undefined {
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, runs);
-  const most = requests + keyless + (cost.exhausts === true ? atLimitEstimate(session).requests : 0);
+  const most = requests + keyless + (isAtLimit(session, check) ? atLimitEstimate(session).requests : 0);
   const { withKey, withoutKey } = session.client.sent;
   return withKey + withoutKey + most > maxRequests
     ? `skipped by --max-requests ${maxRequests}: the check may send ${most} requests`

@@ -64,6 +64,18 @@ export class CheckContext {
     return this.#session.client;
   }
 
+  /** Creates animals, if allowed, until there are many. */
+  async needMany(): Promise<void> {
+    this.assertCost('many');
+    await this.fixtures.needMany();
+  }
+
+  /** @throws Error if the cost of the check lacks something that it does, which was then not announced */
+  assertCost(of: 'many' | 'exhausts'): void {
+    const { requirement = 'a gap', cost } = this.#check;
+    if (cost[of] === undefined) throw new Error(`the cost of the check of ${requirement} lacks ${of}`);
+  }
+
   /** The number of generated cases of this check. */
   get cases(): number {
     return casesOf(this.#check.cost, this.#session.options.runs);

@@ -17,8 +17,10 @@ export interface Cost {
     readonly share?: number;
     readonly most?: number;
   };
-  /** The check needs a key at its limit. */
-  readonly exhausts?: true;
+  /** The check needs a key at its limit; `if allowed`: without --exhaust, it checks less. */
+  readonly exhausts?: true | 'if allowed';
+  /** The check needs many animals (`needMany` of fixtures.ts). */
+  readonly many?: true;
   /** The check needs --plan. */
   readonly needsPlan?: true;
 }
