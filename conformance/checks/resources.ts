@@ -31,6 +31,11 @@ export const resourceChecks: readonly Check[] = [
     );
   }),
 
+  observe(['service.compression'], {}, async (t) => {
+    await t.fixtures.oneOfEach();
+    // Only the first observation counts, and the session has observed every response with a coding.
+    t.observe('service.compression', 'no');
+  }),
   observe(['pet.shows-status', 'pet.extra-fields', 'pet.id-size'], {}, async (t) => {
     await t.fixtures.oneOfEach();
     const pets = t.history.petObjects();

@@ -241,7 +241,9 @@ export class Client {
         agent: this.#agent,
         timeoutMs: this.#options.timeoutMs ?? 30_000,
       });
-      const response = new Response(request, received.status, received.headers, received.body, sent, this.#moment());
+      const { undecoded } = received;
+      const end = this.#moment();
+      const response = new Response(request, received.status, received.headers, received.body, sent, end, undecoded);
       if (response.receivedAt - response.sentAt > slowMs) this.#slow++;
       return response;
     } catch (error) {

@@ -2,6 +2,8 @@
 import { request as httpRequest, type ClientRequest, type Agent as HttpAgent } from 'node:http';
 import { request as httpsRequest, type Agent as HttpsAgent } from 'node:https';
 import { connect } from 'node:tls';
+import { version } from '../../harness/bundle.ts';
+import { decode, type Decoded } from './content-coding.ts';
 
 export interface HttpRequest {
   readonly url: string;
@@ -15,11 +17,10 @@ export interface HttpRequest {
   readonly timeoutMs: number;
 }
 
-export interface HttpResponse {
+export interface HttpResponse extends Decoded {
   readonly status: number;
   /** In the order in which they were received. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: Uint8Array;
 }
 
 /**
@@ -38,8 +39,14 @@ export class TooSlow extends Error {
 /** The pause between two parts of a body: long enough for the first part to be read alone. */
 const pauseMs = 50;
 
-/** The size limit of a response. */
+/** The size limit of a response, also of its decoded body. */
 const maxBytes = 16 * 1024 * 1024;
+
+/**
+ * What every request carries: some firewalls refuse a request without a User-Agent or an Accept header. No coding is
+ * wanted, so that evidence shows what was sent.
+ */
+const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept', '*/*', 'Accept-Encoding', 'identity'];
 
 /**
  * Sends a request and receives the complete response.
@@ -52,7 +59,7 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
   const { url, method, headers, body, firstPart, agent, timeoutMs } = request;
   const send = url.startsWith('https:') ? httpsRequest : httpRequest;
   const length = body === undefined ? [] : ['Content-Length', String(body.length)];
-  const options = { method, agent, headers: ['Host', new URL(url).host, ...headers.flat(), ...length] };
+  const options = { method, agent, headers: ['Host', new URL(url).host, ...usualHeaders, ...headers.flat(), ...length] };
   return new Promise((resolve, reject) => {
     let responding = false;
     const fail = (error: Error) => {
@@ -72,7 +79,8 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
       response.on('end', () => {
         const { rawHeaders: raw, statusCode } = response;
         const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
-        resolve({ status: statusCode!, headers: pairs, body: Buffer.concat(chunks) });
+        const codings = pairs.filter(([name]) => name.toLowerCase() === 'content-encoding').map(([, value]) => value);
+        resolve({ status: statusCode!, headers: pairs, ...decode(Buffer.concat(chunks), codings, maxBytes) });
       });
     });
     const late = () => fail(new TooSlow(`no complete response within ${timeoutMs / 1000} s`));

@@ -1,6 +1,7 @@
 /**
  * A response as the kit receives it: the headers and bytes unchanged, and what they mean in terms of the specification.
  */
+import { codingsIn } from './content-coding.ts';
 import { JsonObject, parseJson, shortened, type Json } from './json.ts';
 import { pet, type Pet } from './pet.ts';
 import { nameOf, type Request } from './request.ts';
@@ -17,7 +18,10 @@ export class Response {
   readonly status: number;
   /** In the order in which they were received. */
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Without its content codings, unless they cannot be undone. */
   readonly body: Uint8Array;
+  /** Why the content codings of the body cannot be undone. */
+  readonly undecoded: string | undefined;
   /** The kit's clock in milliseconds when the request was sent, and when the response was complete. */
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -34,11 +38,13 @@ export class Response {
     body: Uint8Array,
     sent: Moment,
     received: Moment,
+    undecoded?: string,
   ) {
     this.request = request;
     this.status = status;
     this.headers = headers;
     this.body = body;
+    this.undecoded = undecoded;
     this.sentAt = sent.at;
     this.receivedAt = received.at;
     this.sentTurn = sent.turn;
@@ -47,7 +53,7 @@ export class Response {
 
   /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
   light(): Response {
-    const { request, status, headers, body } = this;
+    const { request, status, headers, body, undecoded } = this;
     return new Response(
       request,
       status,
@@ -55,6 +61,7 @@ export class Response {
       Uint8Array.from(body.subarray(0, 2_500)),
       { at: this.sentAt, turn: this.sentTurn },
       { at: this.receivedAt, turn: this.receivedTurn },
+      undecoded,
     );
   }
 
@@ -84,16 +91,28 @@ export class Response {
     return Number.isNaN(time) ? undefined : time;
   }
 
+  /** The content codings of the body, such as gzip: `gzip, br`; undefined if it has none. */
+  get codings(): string | undefined {
+    const codings = codingsIn(this.all('content-encoding'));
+    return codings.length === 0 || this.body.length === 0 ? undefined : codings.join(', ');
+  }
+
   /** The body as JSON, or why it is not JSON. */
   get json(): Json | SyntaxError {
-    if (this.#json === undefined) {
-      try {
-        this.#json = parseJson(this.body);
-      } catch (error) {
-        this.#json = error as SyntaxError;
-      }
-    }
+    if (this.#json === undefined) this.#json = this.#parsed();
     return this.#json;
+  }
+
+  #parsed(): Json | SyntaxError {
+    const { undecoded, codings } = this;
+    if (undecoded !== undefined) return new SyntaxError(undecoded);
+    try {
+      return parseJson(this.body);
+    } catch (error) {
+      // The kit does not know all codings.
+      const note = codings === undefined ? '' : ` (Content-Encoding: ${codings})`;
+      return new SyntaxError((error as Error).message + note);
+    }
   }
 
   /** The objects that must be Pets: those of a list, or the one of a 201 or of getPet. */

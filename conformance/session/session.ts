@@ -286,6 +286,8 @@ export class Session {
       else if (verdict !== undefined)
         violations.push({ id, failure: this.ledger.violated(id, verdict, response.request, response) });
     }
+    if (response.codings !== undefined)
+      this.ledger.observe('service.compression', `yes, as ${response.codings}, perhaps by a proxy`, response);
     this.history.add(response);
     return { response, violations };
   }

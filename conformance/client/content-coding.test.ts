@@ -1,0 +1,89 @@
+/** Bodies that a server or a proxy compresses although the kit asks for identity. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { version } from '../../harness/bundle.ts';
+import { fakeClock } from '../testing/responses.ts';
+import { proxy, scripted, smallServer, type Server } from '../testing/servers.ts';
+import { failuresText, run, session } from '../testing/sessions.ts';
+import type { Owner } from '../../harness/owner.ts';
+import { codingsIn, decode } from './content-coding.ts';
+
+const json = Buffer.from('[{"id":1,"name":"Zo\u00eb","categoryId":7}]');
+
+test('gzip, deflate with and without its header, br, and several codings are decoded', () => {
+  const cases: readonly (readonly [string[], Uint8Array])[] = [
+    [['gzip'], gzipSync(json)],
+    [['X-GZip'], gzipSync(json)],
+    [['deflate'], deflateSync(json)],
+    [['deflate'], deflateRawSync(json)],
+    [['br'], brotliCompressSync(json)],
+    [['gzip, identity', 'br'], brotliCompressSync(gzipSync(json))],
+    [['identity', ''], json],
+  ];
+  for (const [values, body] of cases) assert.deepEqual(decode(body, values, 1_000), { body: json }, values.join());
+});
+
+test('an unknown coding and an empty body are left as they are', () => {
+  assert.deepEqual(decode(json, ['utf-8'], 1_000), { body: json });
+  assert.deepEqual(decode(Buffer.alloc(0), ['gzip'], 1_000), { body: Buffer.alloc(0) });
+  assert.deepEqual(codingsIn(['identity, GZIP', ' br']), ['GZIP', 'br']);
+});
+
+test('a body that is cut off, not compressed or too large when decoded is kept, with the reason', () => {
+  const bomb = gzipSync(Buffer.alloc(1_000_000));
+  for (const [body, reason] of [
+    [gzipSync(json).subarray(0, -9), /^it has Content-Encoding: gzip, but cannot be decoded: unexpected end of file$/],
+    [json, /^it has Content-Encoding: gzip, but cannot be decoded: incorrect header check$/],
+    [bomb, /^it has Content-Encoding: gzip, but cannot be decoded: .*larger than 1000 bytes$/],
+  ] as const) {
+    const decoded = decode(body, ['gzip'], 1_000);
+    assert.match(decoded.undecoded ?? '', reason);
+    assert.equal(decoded.body, body);
+  }
+});
+
+describe('a run of the kit', () => {
+  /** The results of the rules on bodies behind a proxy that changes every body, and labels it as gzip. */
+  const behind = async (t: Owner, server: Server, change: (body: Buffer) => Buffer) => {
+    const changing = await proxy(t, server, (_, response) => {
+      response.body = change(response.body);
+      response.headers.push(['Content-Encoding', 'gzip']);
+    });
+    const of = session(changing, { only: ['service.json', 'pets.', 'list.answers'] }, fakeClock(Date.now()));
+    const results = await run(of);
+    const compression = of.ledger.observations().find(({ id }) => id === 'service.compression');
+    return { results, failed: results.filter(({ verdict }) => verdict === 'failed'), compression, changing };
+  };
+
+  test('behind a proxy that compresses is reported once, and fails nothing', async (t) => {
+    const { failed, results, compression, changing } = await behind(t, await smallServer(t), gzipSync);
+    assert.deepEqual(failed, [], failuresText(results));
+    assert.equal(compression?.behaviour, 'yes, as gzip, perhaps by a proxy');
+    for (const { headers } of changing.received) {
+      assert.equal(headers['accept-encoding'], 'identity');
+      assert.equal(headers.accept, '*/*');
+      assert.equal(headers['user-agent'], `petstore-conformance/${version}`);
+    }
+  });
+
+  test('behind a proxy that breaks what it compresses fails service.json, with the reason', async (t) => {
+    for (const [change, reason] of [
+      [(body: Buffer) => gzipSync(body).subarray(0, -9), 'unexpected end of file'],
+      [(body: Buffer) => body, 'incorrect header check'],
+    ] as const) {
+      const { failed } = await behind(t, await smallServer(t), change);
+      const json = failed.find(({ id }) => id === 'service.json');
+      const received = `a body that is not JSON: it has Content-Encoding: gzip, but cannot be decoded: ${reason}`;
+      assert.equal(json?.failures[0]?.received, received);
+    }
+  });
+
+  test('names a coding that the kit cannot decode', async (t) => {
+    const server = await scripted(t, (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'zstd' }).end('\xff\xfe');
+    });
+    const [result] = await run(session(server, { only: ['service.json'] }, fakeClock(Date.now())));
+    assert.match(result?.failures[0]?.received ?? '', /^a body that is not JSON: .* \(Content-Encoding: zstd\)$/);
+  });
+});
