@@ -89,9 +89,13 @@ test('a demand that is not met: exit 1', async (t) => {
 
 test('what cannot be tested: exit 2, in one line, without the key', async () => {
   const nowhere = { baseUrl: 'http://127.0.0.1:1/v1', apiKey };
+  const proxied = { BASE_URL: 'https://pets.example/v1', API_KEY: apiKey };
   const runs: readonly (readonly [Promise<Ended>, RegExp])[] = [
     [bench(nowhere, 'exact'), /^bench:limits: no response from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/],
     [bench(nowhere, '--compare', '/nowhere/limits.json'), /^bench:limits: --compare ENOENT: .*'\/nowhere\/limits.json'/],
+    [start(['--remote'], { ...proxied, HTTPS_PROXY: 'socks5://p:1' }).ended, /^bench:limits: HTTPS_PROXY must be the /],
+    [start(['--remote'], { ...proxied, HTTPS_PROXY: 'http://127.0.0.1:1' }).ended,
+      /^bench:limits: no response from .* through the proxy http:\/\/127\.0\.0\.1:1 \(HTTPS_PROXY\): .*ECONNREFUSED/],
     [bench(nowhere, '--rate', apiKey), /^bench:limits: --rate must be an integer .*\[key\]/],
   ];
   for (const [ended, line] of runs) {

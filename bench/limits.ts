@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../conformance/client/clock.ts';
 import { redactor } from '../conformance/client/credentials.ts';
+import { targetText } from '../conformance/client/obstacles.ts';
 import { UsageError, withFlag } from '../conformance/options.ts';
 import { makeWritable } from '../conformance/report/folder.ts';
 import { screen } from '../conformance/report/terminal.ts';
@@ -33,7 +34,7 @@ let redact = redactor(secretsIn(process.argv.slice(2), process.env));
 const print = (text: string): void => console.log(redact(text));
 
 async function main(options: Options): Promise<number> {
-  const { baseUrl, apiKey, neighbourKey, names, report: folder, compare, ...settings } = options;
+  const { baseUrl, proxy, apiKey, neighbourKey, names, report: folder, compare, ...settings } = options;
   const earlier = compare === undefined
     ? undefined
     : withFlag('--compare', () => readEarlier(readFileSync(compare, 'utf8'), compare));
@@ -48,8 +49,8 @@ async function main(options: Options): Promise<number> {
     const target = baseUrl ?? `${own!.address}/v1`;
     const { signal } = interruption;
     const watcher = new Progress();
-    const run = new Run({ baseUrl: target, keys, settings, names, clock: systemClock, signal, watcher });
-    print(`One request to ${target}, to see what remains of the key.`);
+    const run = new Run({ baseUrl: target, proxy, keys, settings, names, clock: systemClock, signal, watcher });
+    print(`One request to ${targetText({ baseUrl: target, proxy })}, to see what remains of the key.`);
     const ownServer = own !== undefined;
     const estimate = await run.open();
     print(prefaceText(estimate, { target, ownServer, settings }));

@@ -243,3 +243,14 @@ test('files are relative to the folder where the user stands, which npm keeps in
   assert.deepEqual(files({ INIT_CWD: folder, npm_lifecycle_event: 'ci' }), ['r', '/c.json']);
   assert.deepEqual(files({}), ['r', '/c.json']);
 });
+
+test('the proxy of the environment is for servers on other machines', () => {
+  const environment = { API_KEY: key, HTTPS_PROXY: 'http://proxy.example:3128', HTTP_PROXY: 'socks5://proxy.example' };
+  const proxyOf = (baseUrl: string) => read(['--base-url', baseUrl], environment).proxy;
+  assert.equal(proxyOf('https://pets.example/v1')?.origin, 'http://proxy.example:3128');
+  assert.equal(proxyOf('http://localhost:3000/v1'), undefined);
+  assert.throws(() => proxyOf('http://pets.example/v1'), {
+    name: 'UsageError',
+    message: /^HTTP_PROXY must be the URL of an HTTP proxy/,
+  });
+});

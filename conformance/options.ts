@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { isBundle } from '../harness/bundle.ts';
 import { plans, type Plan } from './client/pacing.ts';
+import { proxyFor, type Proxy } from './client/proxy.ts';
 import { isNamed, requirements, requirementsNamed, type RequirementId } from './requirements/requirements.ts';
 import type { SessionOptions } from './session/session.ts';
 
@@ -136,11 +137,14 @@ export function readOptions(
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
   }
+  const baseUrl = baseUrlText === undefined ? undefined : baseUrlOf(baseUrlText);
+  const proxy = proxyOf(baseUrl, environment);
   // npm runs its scripts in the folder of package.json, and puts the user's current folder into INIT_CWD.
   const folder = environment['npm_lifecycle_event'] === 'conformance' ? environment['INIT_CWD'] : undefined;
   const fileOf = (path: string) => (folder === undefined ? path : resolve(folder, path));
   return {
-    ...(baseUrlText !== undefined && { baseUrl: baseUrlOf(baseUrlText) }),
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(proxy !== undefined && { proxy }),
     ...(apiKey !== undefined && { apiKey }),
     ...(exhaustKey !== undefined && { exhaustKey }),
     only,
@@ -197,6 +201,20 @@ export function isLoopback(baseUrl: string): boolean {
     /^127\.\d+\.\d+\.\d+$/.test(hostname) ||
     hostname === '[::1]'
   );
+}
+
+/**
+ * The proxy that the environment names for a server on another machine.
+ *
+ * @throws UsageError if its variable is invalid
+ */
+export function proxyOf(baseUrl: string | undefined, environment: NodeJS.ProcessEnv): Proxy | undefined {
+  if (baseUrl === undefined || isLoopback(baseUrl)) return undefined;
+  try {
+    return proxyFor(baseUrl, environment);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** If a server cannot be tested, the kit prints one line. However the kit ends, no process and no folder is left. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer as createHttp2Server } from 'node:http2';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
@@ -64,6 +65,27 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       await kit({ baseUrl, apiKey }),
       /returns 308 with Location: https:\/\/pets\.example\/v1\/pets\?limit=100 to every request/,
     );
+  });
+  test('a login page on the same host', async (t) => {
+    const server = await scripted(t, (_, response) => void response.writeHead(302, { Location: '/login' }).end());
+    assertUntested(await kit(server), /returns 302 with Location: \/login to every request: .*login page/);
+    assert.equal(server.received.length, 2);
+  });
+  test('a server that speaks only HTTP/2', async (t) => {
+    const server = createHttp2Server().listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    assertUntested(await kit({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey }), /speaks only HTTP\/2/);
+  });
+  test('a proxy that does not respond, or is not one', async () => {
+    const target = { BASE_URL: 'http://pets.example/v1', API_KEY: apiKey };
+    assertUntested(
+      await startKit([], { ...target, HTTP_PROXY: 'http://user:secret@127.0.0.1:1' }).ended,
+      /no response from .* through the proxy http:\/\/127\.0\.0\.1:1 \(HTTP_PROXY\): .*ECONNREFUSED/,
+    );
+    const wrong = { ...target, HTTP_PROXY: 'socks5://proxy.example' };
+    assertUntested(await startKit([], wrong).ended, /: HTTP_PROXY must be the URL of an HTTP proxy/);
   });
   test('503 to every request', async (t) => {
     const { baseUrl, received } = await scripted(

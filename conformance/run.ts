@@ -5,6 +5,7 @@ import { exitOnSignals } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
+import { targetText } from './client/obstacles.ts';
 import { openSession } from './open-session.ts';
 import { help, readOptions, UsageError, withFlag, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
@@ -45,13 +46,14 @@ function listText(list: readonly RequirementId[]): string {
 /** What the run will do. */
 function prefaceText(session: Session): string {
   const { options, client, clock } = session;
+  const target = `${targetText(options)}, seed ${options.seed}`;
   const { withKey, withoutKey, creates, seconds } = estimateOf(session);
   const requests = `At most ${count(withKey, 'request')} with the key and ${withoutKey} without a valid one`;
   const animals = session.mayWrite
     ? `It creates about ${count(creates, 'animal')}, which remain: there is no operation to delete them.`
     : 'It creates nothing.';
   const day = client.pacer('main').longWindow(clock.now());
-  const lines = [`${options.baseUrl}, seed ${options.seed}`, `${requests}, in about ${duration(seconds)}. ${animals}`];
+  const lines = [target, `${requests}, in about ${duration(seconds)}. ${animals}`];
   if (day !== undefined && day.remaining < withKey)
     lines.push(
       `The key has only ${count(day.remaining, 'request')} left for the next ${count(day.minutes, 'minute')}.`,

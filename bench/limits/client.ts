@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../conformance/client/clock.ts';
 import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
+import type { Target } from '../../conformance/client/obstacles.ts';
 import { Response as KitResponse } from '../../conformance/client/response.ts';
 import { ServerClock } from '../../conformance/client/server-clock.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
@@ -47,8 +48,7 @@ export interface Sent {
   readonly lateMs: number;
 }
 
-export interface ClientOptions {
-  readonly baseUrl: string;
+export interface ClientOptions extends Target {
   readonly clock: Clock;
   /** Ends all loads. */
   readonly signal: AbortSignal;
@@ -132,8 +132,9 @@ export class LimitsClient {
     this.#taken += load.amount;
     const connections = Math.min(load.connections, load.amount);
     const share = (i: number) => Math.floor(load.amount / connections) + (i < load.amount % connections ? 1 : 0);
+    const { baseUrl, proxy } = this.#options;
     const targets = Array.from({ length: connections }, (_, i) =>
-      new Client({ baseUrl: this.#options.baseUrl, clock, wait: (ms) => clock.sleep(ms), maxRequests: share(i) }));
+      new Client({ baseUrl, proxy, clock, wait: (ms) => clock.sleep(ms), maxRequests: share(i) }));
     const close = () => targets.forEach((target) => target.close());
     signal.addEventListener('abort', close);
     const under: Underway =

@@ -1,6 +1,7 @@
 /** The command line of the limits bench: turns flags and environment into options, or into an error of one line. */
-import { baseUrlOf, integer, isLoopback, oneOf, parseFlags, UsageError } from '../../conformance/options.ts';
+import { baseUrlOf, integer, isLoopback, oneOf, parseFlags, proxyOf, UsageError } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
+import type { Proxy } from '../../conformance/client/proxy.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { scenarios } from './scenarios.ts';
 import {
@@ -10,6 +11,8 @@ import {
 export interface Options extends Settings {
   /** Absent: this project's own server. */
   readonly baseUrl?: string;
+  /** The proxy through which it is reached. */
+  readonly proxy?: Proxy;
   readonly apiKey?: string;
   readonly neighbourKey?: string;
   /** In the order in which they run. */
@@ -125,6 +128,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   if (remote && given.remote !== true) {
     throw new UsageError(`${new URL(baseUrl).host} is not this machine: --remote allows driving it to its limits`);
   }
+  const proxy = proxyOf(baseUrl, environment);
   const promised = promisedBy(given, baseUrl === undefined);
   const most = (flag: keyof typeof ceilings): number => {
     const [local, elsewhere] = ceilings[flag];
@@ -134,6 +138,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   };
   return {
     ...(baseUrl !== undefined && { baseUrl }),
+    ...(proxy !== undefined && { proxy }),
     ...(apiKey !== undefined && { apiKey }),
     ...(neighbourKey !== undefined && { neighbourKey }),
     ...(promised !== undefined && { promised }),

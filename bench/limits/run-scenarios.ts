@@ -1,6 +1,8 @@
 /** Runs the scenarios in turn: estimates their cost, compares it with the key's day, and collects the results. */
 import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
+import { gatewayOf, gatewayText, noResponseText, refusalText } from '../../conformance/client/obstacles.ts';
 import { longWindowMs, plans } from '../../conformance/client/pacing.ts';
+import { nameOf } from '../../conformance/client/request.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { count, grouped, verdicts } from '../../conformance/report/words.ts';
 import { Untestable } from '../../conformance/session/session.ts';
@@ -72,9 +74,13 @@ export class Run {
     try {
       first = await this.#context.probe(keys.main, 'listPets');
     } catch (error) {
-      if (error instanceof NoResponse) throw new Untestable(`no response from ${baseUrl}: ${error.message}`);
+      if (error instanceof NoResponse) throw new Untestable(await noResponseText(error, this.#options));
       throw error;
     }
+    const refusal = await refusalText(first.message, this.#options, 'API_KEY');
+    if (refusal !== undefined) throw new Untestable(refusal);
+    if (gatewayOf(first.message, baseUrl) !== undefined)
+      throw new Untestable(gatewayText(first.message, this.#options, nameOf(first.message.request)));
     if (!isAdmitted(first) && !isRefused(first)) {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);
     }

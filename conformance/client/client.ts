@@ -2,11 +2,10 @@
  * The HTTP client of the kit. It stays within the rate limits of a key: it waits while the key has no requests left,
  * waits and retries after a 429, and never sends more requests than the run may send.
  */
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import type { Clock } from './clock.ts';
 import { exchangeHttp, StaleConnection, TooSlow } from './http.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
+import { agentFor, type Proxy } from './proxy.ts';
 import { type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
 import { explainedMs, retryAfterMs } from './limit-readings.ts';
@@ -41,9 +40,12 @@ export class NoResponse extends Error {
 
   constructor(request: Request, cause: Error) {
     const code = (cause as NodeJS.ErrnoException).code;
+    // Node has one error for each address of a name.
+    const all: readonly Error[] = cause instanceof AggregateError ? cause.errors : [cause];
     // OpenSSL's errors end with a line break, and contain the reason among internal details.
-    const message = cause.message.replace(/^.*SSL routines:[^:]*:([^:]*):.*$/s, 'TLS: $1');
-    super(code === undefined || message.includes(code) ? message : `${message} (${code})`);
+    const messages = all.map((one) => one.message.replace(/^.*SSL routines:[^:]*:([^:]*):.*$/s, 'TLS: $1'));
+    const message = messages.join(', ');
+    super(code === undefined || message.includes(code) ? message : `${message} (${code})`, { cause });
     this.request = request;
   }
 }
@@ -79,6 +81,8 @@ export type Wait = (ms: number, reason: string) => Promise<void>;
 interface ClientOptions {
   /** Ends in /v1, without a trailing slash. */
   readonly baseUrl: string;
+  /** The proxy through which the server is reached. */
+  readonly proxy?: Proxy | undefined;
   readonly clock: Clock;
   readonly wait: Wait;
   readonly maxRequests?: number;
@@ -93,7 +97,7 @@ export class Client {
   readonly serverClock = new ServerClock();
   readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, recovered503: 0, secondsWaited: 0 };
   readonly #options: ClientOptions;
-  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #agent: ReturnType<typeof agentFor>;
   readonly #pacers: Record<Credential['key'], Pacer>;
   /** Why a key is no longer used. */
   readonly #givenUp = new Map<Credential['key'], string>();
@@ -105,8 +109,7 @@ export class Client {
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
     this.#options = options;
-    const Agent = options.baseUrl.startsWith('https:') ? HttpsAgent : HttpAgent;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections });
+    this.#agent = agentFor(options.baseUrl, options.proxy, { keepAlive: true, maxSockets: maxConnections });
     const pacer = (perMinute?: number) => new Pacer(perMinute, this.serverClock);
     this.#pacers = { main: pacer(options.perMinute), exhaust: pacer(), none: pacer() };
   }
@@ -239,6 +242,7 @@ export class Client {
         body,
         firstPart,
         agent: this.#agent,
+        proxy: this.#options.proxy,
         timeoutMs: this.#options.timeoutMs ?? 30_000,
       });
       const { undecoded } = received;

@@ -1,9 +1,9 @@
 /** One HTTP exchange. */
 import { request as httpRequest, type ClientRequest, type Agent as HttpAgent } from 'node:http';
 import { request as httpsRequest, type Agent as HttpsAgent } from 'node:https';
-import { connect } from 'node:tls';
 import { version } from '../../harness/bundle.ts';
 import { decode, type Decoded } from './content-coding.ts';
+import type { Proxy } from './proxy.ts';
 
 export interface HttpRequest {
   readonly url: string;
@@ -12,7 +12,9 @@ export interface HttpRequest {
   readonly body: Uint8Array | undefined;
   /** Sends this many bytes of the body, and the others after a pause. */
   readonly firstPart?: number | undefined;
+  /** From `agentFor`. */
   readonly agent: HttpAgent | HttpsAgent;
+  readonly proxy?: Proxy | undefined;
   /** The time limit for a complete response. */
   readonly timeoutMs: number;
 }
@@ -56,17 +58,27 @@ const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept',
  * @throws Error if the connection breaks, or if the response is too large
  */
 export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
-  const { url, method, headers, body, firstPart, agent, timeoutMs } = request;
-  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+  const { url, method, headers, body, firstPart, agent, proxy, timeoutMs } = request;
+  // To an https: server, the agent opens a tunnel.
+  const forwarder = url.startsWith('https:') ? undefined : proxy;
+  const to = forwarder?.origin ?? url;
+  const send = to.startsWith('https:') ? httpsRequest : httpRequest;
   const length = body === undefined ? [] : ['Content-Length', String(body.length)];
-  const options = { method, agent, headers: ['Host', new URL(url).host, ...usualHeaders, ...headers.flat(), ...length] };
+  const own = forwarder?.authorization === undefined ? [] : ['Proxy-Authorization', forwarder.authorization];
+  const { host, href } = new URL(url);
+  const options = {
+    method,
+    agent,
+    headers: ['Host', host, ...own, ...usualHeaders, ...headers.flat(), ...length],
+    ...(forwarder !== undefined && { path: href }),
+  };
   return new Promise((resolve, reject) => {
     let responding = false;
     const fail = (error: Error) => {
       reject(error);
       sending.destroy();
     };
-    const sending: ClientRequest = send(url, options, (response) => {
+    const sending: ClientRequest = send(to, options, (response) => {
       responding = true;
       const chunks: Buffer[] = [];
       let bytes = 0;
@@ -91,6 +103,7 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
       if (!responding) reject(new Error('the connection was closed without a response'));
     });
     sending.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer); // there is no `close` if the agent has not connected
       const reset = ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       reject(
         reset && sending.reusedSocket && !responding ? new StaleConnection(error.message, { cause: error }) : error,
@@ -101,24 +114,5 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
       const sendRest = () => sending.end(body.subarray(firstPart));
       sending.write(body.subarray(0, firstPart), () => setTimeout(sendRest, pauseMs));
     }
-  });
-}
-
-/** The time limit for a TLS handshake. */
-const handshakeTimeoutMs = 5_000;
-
-/** Whether the port of an http: URL speaks TLS: it completes a handshake, or refuses one with an alert. */
-export function speaksTls(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false });
-    const end = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.setTimeout(handshakeTimeoutMs, () => end(false));
-    socket.on('secureConnect', () => end(true));
-    socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => end(/^ERR_SSL_.*_ALERT_/.test(code)));
   });
 }

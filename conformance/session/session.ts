@@ -2,9 +2,9 @@
 import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';
-import { speaksTls } from '../client/http.ts';
-import { shortened } from '../client/json.ts';
+import { gatewayOf, gatewayText, noResponseText, refusalText } from '../client/obstacles.ts';
 import { plans, type Plan } from '../client/pacing.ts';
+import type { Proxy } from '../client/proxy.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
@@ -21,6 +21,8 @@ const maxRepeats = 20;
 export interface SessionOptions {
   /** Ends in /v1, without a trailing slash. */
   readonly baseUrl: string;
+  /** The proxy through which the server is reached. */
+  readonly proxy?: Proxy;
   readonly apiKey: string;
   /** Ids, or prefixes of ids, of the requirements to check; empty for all. */
   readonly only: readonly string[];
@@ -99,6 +101,7 @@ export class Session {
     const isPlanOfMainKey = options.plan !== undefined && options.exhaustKey === undefined;
     this.client = new Client({
       baseUrl: options.baseUrl,
+      proxy: options.proxy,
       clock,
       wait,
       ...(options.maxRequests !== undefined && { maxRequests: options.maxRequests }),
@@ -206,51 +209,39 @@ export class Session {
   }
 
   async #tryKey(key: Credential, option: string): Promise<void> {
-    const { baseUrl } = this.options;
     let response: Response;
     try {
       response = (await this.send(listPets(key, { limit: 100 }))).response;
     } catch (error) {
       if (error instanceof NoRequestsLeft) throw new Untestable(error.message);
       if (!(error instanceof NoResponse)) throw error;
-      await this.#assertPlain();
-      throw new Untestable(`no response from ${baseUrl}: ${error.message}`);
+      throw new Untestable(this.redact(await noResponseText(error, this.options)));
     }
-    // Some servers respond with 400 and a text to plain HTTP on a TLS port.
-    if (response.status === 400 && response.json instanceof SyntaxError) await this.#assertPlain();
     this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
-    if (response.status === 401 || response.status === 403)
-      throw new Untestable(`${baseUrl} rejects the key of ${option} (${response.status})`);
-    if (response.status === 404) throw new Untestable(`${baseUrl}/pets returns 404; is this the base URL?`);
-  }
-
-  /** @throws Untestable if plain HTTP was sent to a port that speaks TLS */
-  async #assertPlain(): Promise<void> {
-    const { baseUrl } = this.options;
-    if (baseUrl.startsWith('http:') && (await speaksTls(baseUrl)))
-      throw new Untestable(`${baseUrl} is not plain HTTP: the port speaks TLS; is the base URL https:?`);
+    const refusal = await refusalText(response, this.options, option);
+    if (refusal !== undefined) throw new Untestable(this.redact(refusal));
   }
 
   /**
-   * @throws Untestable if something in front of the service responds to every operation: it redirects, or the service
-   *   is unavailable. `response` is that of one operation; a control shows whether another request is served.
+   * @throws Untestable if something in front of the service responds to every operation. `response` is that of one
+   *   operation; a control shows whether another request is served.
    */
   async #assertService(response: Response): Promise<void> {
     const { baseUrl } = this.options;
-    if (!isOfGateway(response, baseUrl)) {
+    if (response.status === 403 && !this.#isServed) return; // the key may be the reason, or the protocol
+    const sender = gatewayOf(response, baseUrl);
+    if (sender === undefined) {
       this.#isServed = true;
       return;
     }
     if (this.#controls++ >= maxRepeats) return;
-    const { request, status } = response;
+    const { request } = response;
     const control = this.#isServed
       ? await this.client.available(listPets(this.key, { limit: 1 }))
       : await this.client.exchange(listOrders(request.credential));
-    if (!isOfGateway(control, baseUrl)) return;
-    const location = response.all('location')[0];
-    const sent = `${status}${location === undefined ? '' : ` with Location: ${shortened(location)}`}`;
-    const since = this.#isServed ? `, since ${nameOf(request)}` : '';
-    this.lost = new Untestable(this.redact(`${baseUrl} returns ${sent} to every request${since}`));
+    if (gatewayOf(control, baseUrl) !== sender) return;
+    const requests = this.#isServed ? `every request, since ${nameOf(request)}` : 'every request';
+    this.lost = new Untestable(this.redact(gatewayText(response, this.options, requests)));
     throw this.lost;
   }
 
@@ -291,17 +282,6 @@ export class Session {
     this.history.add(response);
     return { response, violations };
   }
-}
-
-/**
- * Whether a response may come from a proxy instead of the service: a redirection to another scheme, host or port, or an
- * unavailable service.
- */
-function isOfGateway(response: Response, baseUrl: string): boolean {
-  const { status } = response;
-  if (status < 300 || status >= 400) return [502, 503, 504].includes(status);
-  const location = response.all('location')[0] ?? '';
-  return URL.canParse(location, baseUrl) && new URL(location, baseUrl).origin !== new URL(baseUrl).origin;
 }
 
 /** The keys in every form in which a server may return them: in JSON, in a URL, and in the Basic scheme. */

@@ -1,0 +1,54 @@
+/** What stands between the bench and the service is named by the kit's code, after one request. */
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { proxyFor } from '../../conformance/client/proxy.ts';
+import { fakeClock } from '../../conformance/testing/responses.ts';
+import { scripted, smallServer } from '../../conformance/testing/servers.ts';
+import { forwardProxy } from '../../harness/forward-proxy.ts';
+import { givenKeys } from './keys.ts';
+import { Run, type RunOptions } from './run-scenarios.ts';
+import { mainSecret, silent, usualSettings } from './testing/runs.ts';
+
+function runOn(target: Pick<RunOptions, 'baseUrl' | 'proxy'>): Run {
+  return new Run({
+    ...target,
+    keys: givenKeys(mainSecret, undefined),
+    settings: usualSettings,
+    names: ['exact'],
+    clock: fakeClock(),
+    signal: new AbortController().signal,
+    watcher: silent,
+    paced: false,
+  });
+}
+
+test('a firewall, a login page, the page of a network, and another protocol', async (t) => {
+  const html = { 'Content-Type': 'text/html' };
+  const cases: readonly (readonly [(response: ServerResponse) => void, RegExp])[] = [
+    [(to) => to.writeHead(403, html), / returns 403 with Content-Type: text\/html: a firewall or proxy in front /],
+    [(to) => to.writeHead(302, { Location: '/login' }), / returns 302 with Location: \/login to GET \/pets\?limit=1: /],
+    [(to) => to.writeHead(200, html), / returns 200 with .* to GET \/pets\?limit=1: a page responds instead /],
+    [(to) => to.writeHead(418), /GET \/pets\?limit=1 with the key returned 418 instead of 200$/],
+  ];
+  for (const [head, message] of cases) {
+    const server = await scripted(t, (_, response) => {
+      head(response);
+      response.end('<!doctype html>');
+    });
+    await assert.rejects(runOn(server).open(), { name: 'Untestable', message });
+    assert.equal(server.received.length, 1);
+  }
+  const { port } = await scripted(t, (_, response) => void response.end());
+  const message = /; the port does not speak TLS: is the base URL http:\?$/;
+  await assert.rejects(runOn({ baseUrl: `https://127.0.0.1:${port}/v1` }).open(), { name: 'Untestable', message });
+});
+
+test('a proxy that the environment names is used', async (t) => {
+  const { baseUrl } = await smallServer(t, { secret: mainSecret, plan: 'free' });
+  const { origin, asked } = await forwardProxy(t, Number(new URL(baseUrl).port));
+  const target = 'http://pets.example/v1';
+  const proxy = proxyFor(target, { HTTP_PROXY: origin });
+  assert.equal((await runOn({ baseUrl: target, proxy }).open()).limit, 60);
+  assert.deepEqual(asked, ['GET http://pets.example/v1/pets?limit=1']);
+});

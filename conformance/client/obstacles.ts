@@ -1,0 +1,158 @@
+/**
+ * What stands between the kit and the service: another protocol, a proxy, a firewall, a login page. Its responses say
+ * nothing about the service. Each obstacle is one line that says what responds, where, and what to do.
+ */
+import { connect as connectHttp2 } from 'node:http2';
+import { isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { NoResponse } from './client.ts';
+import { shortened } from './json.ts';
+import type { Proxy } from './proxy.ts';
+import type { Response } from './response.ts';
+
+/** Where requests are sent. */
+export interface Target {
+  readonly baseUrl: string;
+  readonly proxy?: Proxy | undefined;
+}
+
+/** The time limit for a TLS handshake, and for the first frame of HTTP/2. */
+const probeTimeoutMs = 5_000;
+
+/** The headers that say what has responded. */
+const telling = ['Location', 'Content-Type', 'Server', 'Via', 'WWW-Authenticate', 'Proxy-Authenticate'];
+
+const refusal = 'a firewall or proxy in front refuses the kit';
+
+/** The base URL, with the proxy through which it is reached. */
+export function targetText({ baseUrl, proxy }: Target): string {
+  return proxy === undefined ? baseUrl : `${baseUrl} through the proxy ${proxy.origin} (${proxy.variable})`;
+}
+
+/** Why there is no response to the first request. */
+export async function noResponseText(error: NoResponse, target: Target): Promise<string> {
+  const protocol = await protocolText(target, false);
+  return protocol ?? `no response from ${targetText(target)}: ${error.message}${causeOf(error, target)}`;
+}
+
+/** What may have caused it, and what to do. */
+function causeOf({ message, cause }: NoResponse, { baseUrl, proxy }: Target): string {
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  if (/SELF_SIGNED|ISSUER_CERT|LEAF_SIGNATURE|CERT_UNTRUSTED/.test(code))
+    return '; set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority, which may be that of a proxy';
+  if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(code)) return ', unless the clock of this machine is wrong';
+  if (/TLS: (wrong version number|packet length too long|http request)/.test(message))
+    return '; the port does not speak TLS: is the base URL http:?';
+  if (!/ENOTFOUND|EAI_AGAIN|ETIMEDOUT|UNREACH/.test(code) || proxy !== undefined) return '';
+  return `; if only a proxy reaches it, set ${baseUrl.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY'}`;
+}
+
+/** Why the first response shows that the service does not admit the kit, or undefined. `source` names the key. */
+export async function refusalText(response: Response, target: Target, source: string): Promise<string | undefined> {
+  const { status } = response;
+  const isText = response.json instanceof SyntaxError;
+  // Ports of other protocols may respond to HTTP/1.1 with an error and a text.
+  const protocol = status >= 400 && isText ? await protocolText(target, true) : undefined;
+  if (protocol !== undefined) return protocol;
+  const where = targetText(target);
+  if (status === 401 && isText)
+    return `${where} rejects the key of ${source} (${senderOf(response)}); a proxy in front may demand a password`;
+  if (status === 401) return `${where} rejects the key of ${source} (401)`;
+  if (status === 403)
+    return `${where} returns ${senderOf(response)}: ${refusal}, or the key of ${source} has no access`;
+  return status === 404 ? `${where}/pets returns 404; is this the base URL?` : undefined;
+}
+
+/** That something in front of the service responds to these requests, and what to do. */
+export function gatewayText(response: Response, target: Target, requests: string): string {
+  return `${targetText(target)} returns ${senderOf(response)} to ${requests}: ${adviceOn(response, target)}`;
+}
+
+function adviceOn({ status }: Response, { proxy }: Target): string {
+  const variable = proxy?.variable ?? 'HTTP_PROXY';
+  if (status === 407) return `a proxy demands a password: set ${variable} to http://user:password@…`;
+  if (status === 511) return 'the network demands a login; open any page in a browser on this machine';
+  if (status === 403) return refusal;
+  if (status >= 500) return 'it is down, or a proxy in front does not reach it';
+  if (status >= 300) return 'is the base URL complete, and is no login page in front?';
+  return 'a page responds instead of the service, such as the login page of a network or of a proxy';
+}
+
+/** `302 with Location: /login`, `403 with Content-Type: text/html, Server: cloudflare`. */
+function senderOf(response: Response): string {
+  const headers = telling.flatMap((name) => {
+    const [value] = response.all(name);
+    return value === undefined ? [] : [`${name}: ${shortened(value)}`];
+  });
+  return headers.length === 0 ? `${response.status}` : `${response.status} with ${headers.join(', ')}`;
+}
+
+/**
+ * What may have responded instead of the service; undefined if it looks like the service. If it is the same for two
+ * different requests, it is not the service: a service may redirect one path, but a login page receives all of them.
+ */
+export function gatewayOf(response: Response, baseUrl: string): string | undefined {
+  const { status, request, body } = response;
+  if ([407, 502, 503, 504, 511].includes(status)) return 'a proxy';
+  const isText = response.json instanceof SyntaxError;
+  if (status === 403 && isText && request.credential.key !== 'none') return 'a firewall';
+  if (status < 300 && isText && /^\s*</.test(Buffer.from(body.subarray(0, 1_000)).toString())) return 'a page';
+  const [location] = response.all('location');
+  const url = baseUrl + request.target;
+  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
+  const [from, to] = [new URL(url), new URL(location, url)];
+  if (to.origin !== from.origin) return 'another server';
+  return to.pathname === from.pathname ? 'a redirection to the same path' : to.pathname;
+}
+
+/** Why the server cannot be reached with HTTP/1.1 and the scheme of the base URL, and what to do; or undefined. */
+async function protocolText({ baseUrl, proxy }: Target, hasResponded: boolean): Promise<string | undefined> {
+  if (proxy !== undefined) return undefined;
+  const [tls, isHttp2] = await Promise.all([tlsProtocol(baseUrl), speaksHttp2(baseUrl)]);
+  if (baseUrl.startsWith('http:') && tls !== undefined)
+    return `${baseUrl} is not plain HTTP: the port speaks TLS; is the base URL https:?`;
+  const speaksHttp1 = tls === undefined ? hasResponded : tls === 'http/1.1';
+  if (!isHttp2 || speaksHttp1) return undefined;
+  return `${baseUrl} speaks only HTTP/2, and the kit only HTTP/1.1: enable HTTP/1.1, or use a proxy that translates`;
+}
+
+/**
+ * The protocol that a TLS port chooses if HTTP/1.1 is offered (ALPN): empty if it chooses none, or refuses with an
+ * alert; undefined if the port does not speak TLS.
+ */
+function tlsProtocol(url: string): Promise<string | undefined> {
+  const { hostname, port, protocol } = new URL(url);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve) => {
+    const socket = connectTls({
+      host,
+      port: Number(port || (protocol === 'https:' ? 443 : 80)),
+      ...(isIP(host) === 0 && { servername: host }),
+      ALPNProtocols: ['http/1.1'],
+      rejectUnauthorized: false,
+    });
+    const end = (chosen: string | undefined) => {
+      socket.destroy();
+      resolve(chosen);
+    };
+    socket.setTimeout(probeTimeoutMs, () => end(undefined));
+    socket.on('secureConnect', () => end(socket.alpnProtocol || ''));
+    socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => end(/^ERR_SSL_.*_ALERT_/.test(code) ? '' : undefined));
+  });
+}
+
+/** Whether a server opens a connection of HTTP/2: by prior knowledge, or chosen in the TLS handshake. */
+function speaksHttp2(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const session = connectHttp2(url, { rejectUnauthorized: false });
+    const end = (answer: boolean) => {
+      clearTimeout(timer);
+      session.destroy();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => end(false), probeTimeoutMs);
+    session.on('remoteSettings', () => end(true));
+    session.on('error', () => end(false));
+    session.on('close', () => end(false));
+  });
+}

@@ -1,0 +1,154 @@
+/** The proxy that the environment names, and requests through it. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { createServer as createSilentServer, type AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { makeCertificate } from '../../harness/certificates.ts';
+import { forwardProxy } from '../../harness/forward-proxy.ts';
+import type { Owner } from '../../harness/owner.ts';
+import { apiKey, scripted, smallServer } from '../testing/servers.ts';
+import { run, send, session } from '../testing/sessions.ts';
+import { Client } from './client.ts';
+import { systemClock } from './clock.ts';
+import { bearer } from './credentials.ts';
+import { exchangeHttp } from './http.ts';
+import { agentFor, proxyFor } from './proxy.ts';
+import { listPets } from './requests.ts';
+
+test('the variables, in upper or lower case', () => {
+  const proxyOf = (url: string, environment: NodeJS.ProcessEnv) => proxyFor(url, environment)?.origin;
+  const both = { HTTPS_PROXY: 'http://s.example:1', HTTP_PROXY: 'http://h.example:2/' };
+  assert.equal(proxyOf('https://pets.example/v1', both), 'http://s.example:1');
+  assert.equal(proxyOf('http://pets.example/v1', both), 'http://h.example:2');
+  assert.equal(proxyOf('http://pets.example/v1', { HTTPS_PROXY: 'http://s.example:1' }), undefined);
+  assert.equal(proxyOf('http://pets.example/v1', { HTTP_PROXY: '' }), undefined);
+  const lower = { ...both, https_proxy: 'proxy.example:3128' };
+  assert.equal(proxyOf('https://pets.example/v1', lower), 'http://proxy.example:3128');
+  assert.deepEqual(proxyFor('https://pets.example/v1', { https_proxy: 'https://us%40er:p%3Aw@proxy.example' }), {
+    origin: 'https://proxy.example',
+    variable: 'https_proxy',
+    authorization: `Basic ${Buffer.from('us@er:p:w').toString('base64')}`,
+  });
+});
+
+test('NO_PROXY: hosts, domains, ports, and everything', () => {
+  const cases: readonly (readonly [string, boolean])[] = [
+    ['pets.example', true],
+    ['other.example, PETS.example', true],
+    ['example', true],
+    ['.example', true],
+    ['*.example', true],
+    ['.pets.example', true],
+    ['pets.example:8443', true],
+    ['example:8443', true],
+    ['*', true],
+    ['pets.example:443', false],
+    ['ets.example', false],
+    ['www.pets.example', false],
+    ['', false],
+    [',', false],
+  ];
+  for (const [value, isDirect] of cases) {
+    for (const name of ['NO_PROXY', 'no_proxy']) {
+      const proxy = proxyFor('https://pets.example:8443/v1', { HTTPS_PROXY: 'http://s.example', [name]: value });
+      assert.equal(proxy === undefined, isDirect, value);
+    }
+  }
+  const environment = { HTTPS_PROXY: 'http://s.example', NO_PROXY: 'pets.example:443' };
+  assert.equal(proxyFor('https://pets.example/v1', environment), undefined);
+});
+
+test('an invalid proxy is named by its variable, without its value', () => {
+  for (const value of ['socks5://user:secret@proxy.example', 'http://user:secret@:', 'http://us%ZZ:secret@p.example'])
+    assert.throws(() => proxyFor('https://pets.example/v1', { HTTPS_PROXY: value }), {
+      message: 'HTTPS_PROXY must be the URL of an HTTP proxy, such as http://user:password@proxy.example:3128',
+    });
+});
+
+test('an http: server is tested through a proxy, which gets its password and nobody else does', async (t) => {
+  const { baseUrl } = await smallServer(t);
+  const asked = await forwardProxy(t, Number(new URL(baseUrl).port), 'user:pass');
+  const proxy = proxyFor('http://pets.example/v1', { HTTP_PROXY: asked.origin.replace('//', '//user:pass@') })!;
+  const target = { baseUrl: 'http://pets.example/v1', apiKey };
+  const [result] = await run(session(target, { proxy, only: ['list.answers'] }));
+  assert.equal(result?.verdict, 'passed');
+  assert.equal(asked.asked[0], 'GET http://pets.example/v1/pets?limit=100');
+  const open = await scripted(t, (_, response) => void response.end('[]'));
+  const client = new Client({ baseUrl: open.baseUrl, clock: systemClock, wait: systemClock.sleep });
+  t.after(() => client.close());
+  await send(client, listPets(bearer(apiKey)));
+  assert.equal(open.received[0]?.headers['proxy-authorization'], undefined);
+});
+
+describe('an https: server', () => {
+  /** A TLS server, whose certificate no authority has issued. */
+  const tlsServer = async (t: Owner) => {
+    const certificate = makeCertificate();
+    const authorizations: (string | undefined)[] = [];
+    const server = createServer(certificate, ({ headers }, response) => {
+      authorizations.push(headers['proxy-authorization']);
+      response.end('[]');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return { port: (server.address() as AddressInfo).port, certificate, authorizations };
+  };
+  const url = 'https://localhost:8443/v1/pets';
+
+  test('is reached through a tunnel, on one connection', async (t) => {
+    const { port, certificate, authorizations } = await tlsServer(t);
+    const { origin, asked } = await forwardProxy(t, port, 'user:pass');
+    const proxy = proxyFor(url, { HTTPS_PROXY: origin.replace('//', '//user:pass@') });
+    const agent = agentFor(url, proxy, { keepAlive: true, ca: certificate.cert });
+    t.after(() => agent.destroy());
+    for (let i = 0; i < 2; i++) {
+      const request = { url, method: 'GET', headers: [], body: undefined, agent, proxy, timeoutMs: 10_000 };
+      assert.equal((await exchangeHttp(request)).status, 200);
+    }
+    assert.deepEqual(asked, ['CONNECT localhost:8443']);
+    assert.deepEqual(authorizations, [undefined, undefined]);
+  });
+
+  test('whose certificate is not trusted is not tested: the message names NODE_EXTRA_CA_CERTS', async (t) => {
+    const { origin } = await forwardProxy(t, (await tlsServer(t)).port);
+    const proxy = proxyFor(url, { HTTPS_PROXY: origin })!;
+    await assert.rejects(run(session({ baseUrl: 'https://localhost:8443/v1', apiKey }, { proxy })), {
+      name: 'Untestable',
+      message: new RegExp(
+        `^no response from https://localhost:8443/v1 through the proxy ${origin} \\(HTTPS_PROXY\\): ` +
+          'self-signed certificate.* \\(DEPTH_ZERO_SELF_SIGNED_CERT\\); set NODE_EXTRA_CA_CERTS to a file',
+      ),
+    });
+  });
+
+  test('that a proxy does not reach, or not without a password, is not tested', async (t) => {
+    const { origin } = await forwardProxy(t, 1);
+    const closed = await forwardProxy(t, 1, 'user:pass');
+    for (const [at, message] of [
+      [origin, /through the proxy .*: the proxy refuses to connect to localhost:8443: 502 Bad Gateway$/],
+      [closed.origin, /: 407 Proxy Authentication Required; set HTTPS_PROXY to http:\/\/user:password@…$/],
+      ['http://127.0.0.1:1', /through the proxy http:\/\/127\.0\.0\.1:1 \(HTTPS_PROXY\): .*ECONNREFUSED /],
+    ] as const) {
+      const proxy = proxyFor(url, { HTTPS_PROXY: at })!;
+      await assert.rejects(run(session({ baseUrl: 'https://localhost:8443/v1', apiKey }, { proxy })), { message });
+    }
+  });
+
+  test('behind a silent proxy gets no response in time', async (t) => {
+    const silent = createSilentServer((socket) => void t.after(() => socket.destroy())).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    t.after(() => silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const proxy = proxyFor(url, { HTTPS_PROXY: `http://127.0.0.1:${port}` })!;
+    const baseUrl = 'https://localhost:8443/v1';
+    const client = new Client({ baseUrl, proxy, clock: systemClock, wait: systemClock.sleep, timeoutMs: 1 });
+    t.after(() => client.close());
+    const late = { name: 'NoResponse', message: /^no complete response/ };
+    await assert.rejects(send(client, listPets(bearer(apiKey))), late);
+  });
+});

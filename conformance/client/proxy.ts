@@ -1,0 +1,86 @@
+/**
+ * Requests through the proxy that the environment names. Not all versions of Node that the kit supports can do this
+ * themselves.
+ */
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions, type RequestOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { connect, type ConnectionOptions } from 'node:tls';
+
+export interface Proxy {
+  /** Without user and password. */
+  readonly origin: string;
+  /** The variable that names it. */
+  readonly variable: string;
+  /** The value of Proxy-Authorization, if the variable has a user. */
+  readonly authorization?: string;
+}
+
+/** The time in which a proxy must have opened a tunnel. */
+const tunnelTimeoutMs = 30_000;
+
+/**
+ * The proxy for a URL according to HTTPS_PROXY or HTTP_PROXY, and NO_PROXY, also in lower case; undefined for none.
+ *
+ * @throws Error that names the variable, without its value, which may contain a password
+ */
+export function proxyFor(url: string, environment: NodeJS.ProcessEnv): Proxy | undefined {
+  const { protocol, hostname, port } = new URL(url);
+  const given = (name: string) => [name.toLowerCase(), name].find((one) => environment[one]) ?? name;
+  const variable = given(protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+  const text = environment[variable];
+  if (!text) return undefined;
+  const names = (environment[given('NO_PROXY')] ?? '').toLowerCase().match(/[^\s,]+/g) ?? [];
+  const hosts = [hostname, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
+  const isIn = (domain: string) => hosts.some((host) => host === domain || host.endsWith(`.${domain}`));
+  if (names.some((name) => name === '*' || isIn(name.replace(/^\*?\./, '')))) return undefined;
+  try {
+    const { protocol: scheme, origin, username, password } = new URL(text.includes('://') ? text : `http://${text}`);
+    const user = Buffer.from(decodeURIComponent(`${username}:${password}`)).toString('base64');
+    if (scheme === 'http:' || scheme === 'https:')
+      return { origin, variable, ...(username !== '' && { authorization: `Basic ${user}` }) };
+  } catch {
+    // The message below is for any wrong value.
+  }
+  throw new Error(`${variable} must be the URL of an HTTP proxy, such as http://user:password@proxy.example:3128`);
+}
+
+/** The agent for a server, which reaches an https: server through a tunnel of the proxy. */
+export function agentFor(url: string, proxy: Proxy | undefined, options: AgentOptions): HttpAgent | HttpsAgent {
+  if (url.startsWith('https:')) return proxy === undefined ? new HttpsAgent(options) : new TunnelAgent(proxy, options);
+  return proxy?.origin.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
+}
+
+class TunnelAgent extends HttpsAgent {
+  readonly #proxy: Proxy;
+
+  constructor(proxy: Proxy, options: AgentOptions) {
+    super(options);
+    this.#proxy = proxy;
+  }
+
+  /** Connects to the server through the proxy (CONNECT). */
+  override createConnection(
+    options: RequestOptions,
+    callback: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    const { origin, authorization, variable } = this.#proxy;
+    const authority = `${options.host?.includes(':') ? `[${options.host}]` : options.host}:${options.port}`;
+    const fail = (error: Error) => callback(error, undefined as never);
+    const connecting = (origin.startsWith('https:') ? httpsRequest : httpRequest)(origin, {
+      method: 'CONNECT',
+      path: authority,
+      agent: false,
+      headers: { Host: authority, ...(authorization !== undefined && { 'Proxy-Authorization': authorization }) },
+    });
+    connecting.on('connect', ({ statusCode = 0, statusMessage }, socket) => {
+      if (statusCode < 300) return callback(null, connect({ ...options, socket } as ConnectionOptions));
+      socket.destroy();
+      const advice = statusCode === 407 ? `; set ${variable} to http://user:password@…` : '';
+      fail(new Error(`the proxy refuses to connect to ${authority}: ${statusCode} ${statusMessage}${advice}`));
+    });
+    connecting.on('error', fail);
+    connecting.setTimeout(tunnelTimeoutMs, () => connecting.destroy(new Error('the proxy does not respond')));
+    connecting.end();
+  }
+}
