@@ -38,6 +38,9 @@ export class TooSlow extends Error {
   override readonly name = 'TooSlow';
 }
 
+/** There was no connection within the time limit. */
+export class NotConnected extends TooSlow {}
+
 /** The pause between two parts of a body: long enough for the first part to be read alone. */
 const pauseMs = 50;
 
@@ -54,7 +57,7 @@ const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept',
  * Sends a request and receives the complete response.
  *
  * @throws StaleConnection if the request can be repeated
- * @throws TooSlow if the response is not complete in time
+ * @throws TooSlow if the response is not complete in time; NotConnected if there is not even a connection
  * @throws Error if the connection breaks, or if the response is too large
  */
 export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
@@ -95,7 +98,11 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
         resolve({ status: statusCode!, headers: pairs, ...decode(Buffer.concat(chunks), codings, maxBytes) });
       });
     });
-    const late = () => fail(new TooSlow(`no complete response within ${timeoutMs / 1000} s`));
+    const late = () => {
+      const message = `no complete response within ${timeoutMs / 1000} s`;
+      const isConnected = sending.socket?.connecting === false;
+      fail(isConnected ? new TooSlow(message) : new NotConnected(`${message}, and no connection`));
+    };
     const timer = setTimeout(late, timeoutMs);
     sending.on('close', () => {
       clearTimeout(timer);

@@ -11,7 +11,11 @@ import type { ReceivedRequest } from '../../harness/proxy.ts';
 import { fakeClock, response as responseWith } from '../testing/responses.ts';
 import { apiKey, proxy, scripted, smallServer } from '../testing/servers.ts';
 import { run, session, verdicts } from '../testing/sessions.ts';
-import { refusalText } from './obstacles.ts';
+import { NoResponse } from './client.ts';
+import { bearer } from './credentials.ts';
+import { NotConnected, TooSlow } from './http.ts';
+import { noResponseText, refusalText } from './obstacles.ts';
+import { listPets } from './requests.ts';
 
 /** What opening a session fails with. */
 async function obstacle(target: { readonly baseUrl: string }): Promise<string> {
@@ -49,7 +53,7 @@ const everywhere: readonly (readonly [
   [
     'a login page on the same host',
     (response, { url }) => response.writeHead(302, { Location: `/login?next=${encodeURIComponent(url)}` }).end(page),
-    / returns 302 with Location: \/login\?next=.* to every request: .*no login page in front\?$/,
+    / returns 302 with Location: \/login\?next=.* to every request: .* or is a login page in front\?$/,
   ],
   [
     'a challenge that redirects to the same path',
@@ -125,6 +129,16 @@ describe('a run does not begin', () => {
         await obstacle({ baseUrl: `${scheme}://nobody.invalid/v1` }),
         new RegExp(`(ENOTFOUND|EAI_AGAIN).*; if only a proxy reaches it, set ${scheme.toUpperCase()}_PROXY$`),
       );
+  });
+
+  test('an address that does not respond: perhaps only a proxy reaches it', async () => {
+    const request = listPets(bearer(apiKey));
+    const target = { baseUrl: 'https://127.0.0.1:1/v1' };
+    assert.match(
+      await noResponseText(new NoResponse(request, new NotConnected('late')), target),
+      /: late; if only a proxy reaches it, set HTTPS_PROXY$/,
+    );
+    assert.match(await noResponseText(new NoResponse(request, new TooSlow('late')), target), /: late$/);
   });
 
   test('https: to a port without TLS', async (t) => {

@@ -6,6 +6,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NoResponse } from './client.ts';
+import { NotConnected } from './http.ts';
 import { shortened } from './json.ts';
 import type { Proxy } from './proxy.ts';
 import type { Response } from './response.ts';
@@ -23,6 +24,7 @@ const probeTimeoutMs = 5_000;
 const telling = ['Location', 'Content-Type', 'Server', 'Via', 'WWW-Authenticate', 'Proxy-Authenticate'];
 
 const refusal = 'a firewall or proxy in front refuses the kit';
+const orDirectly = '; if no proxy is needed, add the host to NO_PROXY';
 
 /** The base URL, with the proxy through which it is reached. */
 export function targetText({ baseUrl, proxy }: Target): string {
@@ -43,7 +45,8 @@ function causeOf({ message, cause }: NoResponse, { baseUrl, proxy }: Target): st
   if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(code)) return ', unless the clock of this machine is wrong';
   if (/TLS: (wrong version number|packet length too long|http request)/.test(message))
     return '; the port does not speak TLS: is the base URL http:?';
-  if (!/ENOTFOUND|EAI_AGAIN|ETIMEDOUT|UNREACH/.test(code) || proxy !== undefined) return '';
+  if (proxy !== undefined) return orDirectly;
+  if (!/ENOTFOUND|EAI_AGAIN|ETIMEDOUT|UNREACH/.test(code) && !(cause instanceof NotConnected)) return '';
   return `; if only a proxy reaches it, set ${baseUrl.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY'}`;
 }
 
@@ -65,7 +68,8 @@ export async function refusalText(response: Response, target: Target, source: st
 
 /** That something in front of the service responds to these requests, and what to do. */
 export function gatewayText(response: Response, target: Target, requests: string): string {
-  return `${targetText(target)} returns ${senderOf(response)} to ${requests}: ${adviceOn(response, target)}`;
+  const advice = adviceOn(response, target) + (target.proxy === undefined ? '' : orDirectly);
+  return `${targetText(target)} returns ${senderOf(response)} to ${requests}: ${advice}`;
 }
 
 function adviceOn({ status }: Response, { proxy }: Target): string {
@@ -74,7 +78,7 @@ function adviceOn({ status }: Response, { proxy }: Target): string {
   if (status === 511) return 'the network demands a login; open any page in a browser on this machine';
   if (status === 403) return refusal;
   if (status >= 500) return 'it is down, or a proxy in front does not reach it';
-  if (status >= 300) return 'is the base URL complete, and is no login page in front?';
+  if (status >= 300) return 'is the base URL right, or is a login page in front?';
   return 'a page responds instead of the service, such as the login page of a network or of a proxy';
 }
 
