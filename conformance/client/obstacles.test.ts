@@ -77,8 +77,8 @@ const everywhere: readonly (readonly [
   ],
   [
     'a proxy that does not reach the service',
-    (response) => response.writeHead(504, { ...html, Via: '1.1 edge' }).end(page),
-    / returns 504 with .*, Via: 1\.1 edge to every request: it is down, or a proxy in front does not reach it$/,
+    (response) => response.writeHead(504, { ...html, Via: '1.1 edge\x9b2J' }).end(page),
+    / returns 504 with .*, Via: 1\.1 edge\?2J to every request: it is down, or a proxy in front does not reach it$/,
   ],
   [
     'a password for the staging environment',
@@ -139,6 +139,13 @@ describe('a run does not begin', () => {
       /: late; if only a proxy reaches it, set HTTPS_PROXY$/,
     );
     assert.match(await noResponseText(new NoResponse(request, new TooSlow('late')), target), /: late$/);
+  });
+
+  test('a name with several addresses: the error of each', () => {
+    const refused = ['::1:1', '127.0.0.1:1'].map((address) => new Error(`connect ECONNREFUSED ${address}`));
+    const all = Object.assign(new AggregateError(refused), { code: 'ECONNREFUSED' });
+    const { message } = new NoResponse(listPets(bearer(apiKey)), all);
+    assert.equal(message, 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1');
   });
 
   test('https: to a port without TLS', async (t) => {

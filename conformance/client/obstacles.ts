@@ -86,7 +86,8 @@ function adviceOn({ status }: Response, { proxy }: Target): string {
 function senderOf(response: Response): string {
   const headers = telling.flatMap((name) => {
     const [value] = response.all(name);
-    return value === undefined ? [] : [`${name}: ${shortened(value)}`];
+    // A header may contain control characters of a terminal.
+    return value === undefined ? [] : [`${name}: ${shortened(value.replace(/[^ -~]/g, '?'))}`];
   });
   return headers.length === 0 ? `${response.status}` : `${response.status} with ${headers.join(', ')}`;
 }
