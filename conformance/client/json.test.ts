@@ -82,8 +82,20 @@ test('surrogates, escapes and repeated names are kept', () => {
   assert.equal(kindOf(object.get('a')), 'the number 2');
 });
 
-test('invalid UTF-8, a byte order mark and deep nesting are rejected', () => {
+test('invalid UTF-8 and a byte order mark are rejected', () => {
   assert.throws(() => parseJson(Uint8Array.of(0x22, 0xff, 0x22)), /not UTF-8/);
   assert.throws(() => read('\uFEFF1'), /no value at character 0/);
-  assert.throws(() => read('['.repeat(100_000)), /too deeply/);
+});
+
+test('any depth is read', () => {
+  const depth = 100_000;
+  const nested = (open: string, inner: string, close: string) =>
+    read(open.repeat(depth) + inner + close.repeat(depth));
+  let levels = 0;
+  for (let value = nested('[0,', '1', ']'); Array.isArray(value); value = value[1]!) levels++;
+  assert.equal(levels, depth);
+  for (let value = nested('{"a":', '{}', '}'); value instanceof JsonObject; value = value.get('a') ?? null) levels++;
+  assert.equal(levels, 2 * depth + 1);
+  assert.throws(() => nested('[', '', ''), /no value at character 100000/);
+  assert.throws(() => nested('[', '1', '}'), /no comma and no closing bracket at character 100001/);
 });

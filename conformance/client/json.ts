@@ -42,11 +42,8 @@ export class JsonObject {
 
 export type Json = null | boolean | string | JsonNumber | JsonObject | Json[];
 
-/** Deeper nesting is rejected. */
-const maxDepth = 200;
-
 /**
- * Parses a JSON text.
+ * Parses a JSON text of any depth: it does not recurse, because a valid response may be deeper than the call stack.
  *
  * @throws SyntaxError that names the error and its position
  */
@@ -89,49 +86,62 @@ export function parseJson(bytes: Uint8Array): Json {
     }
   };
 
-  /** Parses the elements between brackets. */
-  const sequence = <T>(end: RegExp, element: () => T): T[] => {
-    at++;
-    const elements: T[] = [];
-    skipSpace();
-    if (take(end) !== undefined) return elements;
-    for (;;) {
-      elements.push(element());
-      skipSpace();
-      if (take(end) !== undefined) return elements;
-      take(/,/y) ?? fail('no comma and no closing bracket');
-    }
-  };
-
-  const value = (depth: number): Json => {
-    if (depth > maxDepth) fail('nested too deeply');
-    skipSpace();
-    switch (text[at]) {
-      case '{':
-        return new JsonObject(
-          sequence(/\}/y, () => {
-            skipSpace();
-            const name = text[at] === '"' ? string() : fail('no name');
-            skipSpace();
-            take(/:/y) ?? fail('no colon');
-            return [name, value(depth + 1)] as const;
-          }),
-        );
-      case '[':
-        return sequence(/\]/y, () => value(depth + 1));
-      case '"':
-        return string();
-    }
+  const scalar = (): Json => {
+    if (text[at] === '"') return string();
     const number = take(/-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
     if (number !== undefined) return new JsonNumber(number);
     const word = take(/true|false|null/y) ?? fail('no value');
     return word === 'null' ? null : word === 'true';
   };
 
-  const result = value(0);
-  skipSpace();
-  if (at < text.length) fail('text after the end');
-  return result;
+  /** Of the open arrays and objects: what they contain so far. In an object, each value follows its name. */
+  const contents: Json[] = [];
+  /** Of each open array or object: whether it is an object, and where its contents begin. */
+  const areObjects: boolean[] = [];
+  const starts: number[] = [];
+
+  /** Begins an element: the name of a member if the innermost container is an object, otherwise nothing. */
+  const begin = () => {
+    if (areObjects.at(-1) !== true) return;
+    skipSpace();
+    contents.push(text[at] === '"' ? string() : fail('no name'));
+    skipSpace();
+    take(/:/y) ?? fail('no colon');
+  };
+  /** Closes the innermost container. */
+  const close = (): Json => {
+    const inside = contents.splice(starts.pop()!);
+    if (areObjects.pop() !== true) return inside;
+    return new JsonObject(
+      Array.from({ length: inside.length / 2 }, (_, i) => [inside[2 * i] as string, inside[2 * i + 1]!] as const),
+    );
+  };
+
+  for (;;) {
+    skipSpace();
+    const bracket = take(/[[{]/y);
+    if (bracket !== undefined) {
+      areObjects.push(bracket === '{');
+      starts.push(contents.length);
+      skipSpace();
+      if (text[at] !== (bracket === '{' ? '}' : ']')) {
+        begin();
+        continue;
+      }
+    } else contents.push(scalar());
+    // A value is complete, or the innermost container is empty: closes what ends here.
+    for (;;) {
+      skipSpace();
+      if (starts.length === 0) {
+        if (at < text.length) fail('text after the end');
+        return contents[0]!;
+      }
+      if (take(areObjects.at(-1) === true ? /\}/y : /\]/y) === undefined) break;
+      contents.push(close());
+    }
+    take(/,/y) ?? fail('no comma and no closing bracket');
+    begin();
+  }
 }
 
 /** Describes a value by its JSON type. */

@@ -133,7 +133,8 @@ test('an invalid report is rejected with one line that names the file and the er
   for (const [value, message] of [
     ['', /^r\.json: not JSON: /],
     ['<html>\n\u001b[2J', /^r\.json: not JSON: /],
-    ['[]', /^r\.json: not a report of this kit: it must be an object, not \[\]$/],
+    ['[]', /^r\.json: not a report of this kit: it must be an object, not a list$/],
+    ['['.repeat(100_000) + ']'.repeat(100_000), /^r\.json: .* it must be an object, not a list$/],
     ['null', /^r\.json: not a report of this kit: it must be an object, not null$/],
     ['{}', /^r\.json: not a report of this kit: format is missing$/],
     [
@@ -144,7 +145,7 @@ test('an invalid report is rejected with one line that names the file and the er
     [JSON.stringify({ ...fixture, gaps: undefined }), /^r\.json: not a report of format 1: gaps is missing$/],
     [
       JSON.stringify({ ...fixture, requirements: {} }),
-      /^r\.json: not a report of format 1: requirements must be a list, not \{\}$/,
+      /^r\.json: not a report of format 1: requirements must be a list, not an object$/,
     ],
     [
       JSON.stringify({ ...fixture, requirements: [{ ...first, verdict: 'ok' }] }),

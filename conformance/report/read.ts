@@ -150,5 +150,8 @@ function firstOf(problems: readonly (() => string | undefined)[]): string | unde
 
 function invalid(value: unknown, path: string, description: string): string {
   if (value === undefined) return `${path} is missing`;
-  return visible(`${path === '' ? 'it' : path} must be ${description}, not ${clipped(JSON.stringify(value), 40)}`);
+  // JSON.stringify recurses, and a file can be nested to any depth.
+  const isDeep = typeof value === 'object' && value !== null;
+  const received = isDeep ? (Array.isArray(value) ? 'a list' : 'an object') : clipped(JSON.stringify(value), 40);
+  return visible(`${path === '' ? 'it' : path} must be ${description}, not ${received}`);
 }
