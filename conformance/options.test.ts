@@ -136,6 +136,34 @@ describe('mistakes', () => {
   }
 });
 
+test('an invalid key or base URL is named by its source, and the key is not shown', () => {
+  const cases: [value: string, why: RegExp][] = [
+    [`${key}\n`, /, but ends in a line break$/],
+    [`${key}\r\n`, /, but ends in a line break$/],
+    [`${key}\n${key}`, /, but contains a line break$/],
+    [`${key} `, /, but contains a space$/],
+    [`${key}ü`, /, but contains others$/],
+    [`${key}\0`, /, but contains others$/],
+    ['short', /, not 5$/],
+  ];
+  for (const [value, why] of cases) {
+    const sources: [args: string[], environment: NodeJS.ProcessEnv, source: string][] = [
+      [[], { BASE_URL: url, API_KEY: value }, 'API_KEY'],
+      [['--base-url', url, '--api-key', value], { API_KEY: key }, '--api-key'],
+      [server, { EXHAUST_KEY: value }, 'EXHAUST_KEY'],
+      [[...server, '--exhaust-key', value], {}, '--exhaust-key'],
+    ];
+    for (const [args, environment, source] of sources) {
+      assert.throws(
+        () => readOptions(args, environment),
+        ({ message }: Error) =>
+          message.startsWith(`${source} must be 6 or more`) && why.test(message) && !message.includes(value.trim()),
+      );
+    }
+  }
+  assert.throws(() => readOptions([], { BASE_URL: 'http://x', API_KEY: key }), /^UsageError: BASE_URL must end in/);
+});
+
 test('loopback addresses', () => {
   for (const host of [
     'localhost',

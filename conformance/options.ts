@@ -114,22 +114,16 @@ export function readOptions(
   }
   if (given.list === true) return { list: requirements.map(({ id }) => id).filter((id) => isNamed(id, only)) };
 
-  const baseUrlText = given['base-url'] ?? (environment['BASE_URL'] || undefined);
-  const apiKey = given['api-key'] ?? (environment['API_KEY'] || undefined);
-  const exhaustKey = given['exhaust-key'] ?? (environment['EXHAUST_KEY'] || undefined);
+  const baseUrlGiven = givenBy('--base-url', given['base-url'], 'BASE_URL', environment);
+  const baseUrlText = baseUrlGiven?.text;
+  const apiKey = keyOf(givenBy('--api-key', given['api-key'], 'API_KEY', environment));
+  const exhaustKey = keyOf(givenBy('--exhaust-key', given['exhaust-key'], 'EXHAUST_KEY', environment));
   if (baseUrlText !== undefined && apiKey === undefined)
     throw new UsageError('--base-url needs a key: set --api-key KEY, or API_KEY in the environment');
   if (baseUrlText === undefined && apiKey !== undefined)
     throw new UsageError('a key without a server: set --base-url URL, or BASE_URL in the environment');
   if (given.write === true && given['read-only'] === true)
     throw new UsageError('--write and --read-only cannot be combined');
-  for (const [flag, key] of [
-    ['--api-key', apiKey],
-    ['--exhaust-key', exhaustKey],
-  ] as const) {
-    if (key !== undefined && !/^[\x21-\x7e]{6,}$/.test(key))
-      throw new UsageError(`${flag} must be 6 or more printable ASCII characters without spaces`);
-  }
   const path = given.path;
   if (path !== undefined) {
     if (!/^\d+(:\d+)*(@.+)?$/.test(path))
@@ -137,7 +131,7 @@ export function readOptions(
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
   }
-  const baseUrl = baseUrlText === undefined ? undefined : baseUrlOf(baseUrlText);
+  const baseUrl = baseUrlGiven === undefined ? undefined : baseUrlOf(baseUrlGiven);
   const proxy = proxyOf(baseUrl, environment);
   // npm runs its scripts in the folder of package.json, and puts the user's current folder into INIT_CWD.
   const folder = environment['npm_lifecycle_event'] === 'conformance' ? environment['INIT_CWD'] : undefined;
@@ -203,6 +197,44 @@ export function isLoopback(baseUrl: string): boolean {
   );
 }
 
+/** A value of the command line or the environment. */
+export interface Given {
+  readonly text: string;
+  /** The flag or the variable that it comes from. */
+  readonly source: string;
+}
+
+/** The value of a flag, or otherwise of a variable that is not empty; undefined if there is neither. */
+export function givenBy(
+  flag: string,
+  value: string | undefined,
+  variable: string,
+  environment: NodeJS.ProcessEnv,
+): Given | undefined {
+  if (value !== undefined) return { text: value, source: flag };
+  const text = environment[variable];
+  return text === undefined || text === '' ? undefined : { text, source: variable };
+}
+
+/**
+ * Validates a key, if one is given. Errors say where it comes from, and do not contain it.
+ *
+ * @throws UsageError if it is shorter than 6 characters, or not safe in a header
+ */
+export function keyOf(given: Given | undefined): string | undefined {
+  if (given === undefined || /^[\x21-\x7e]{6,}$/.test(given.text)) return given?.text;
+  const { text, source } = given;
+  const contents: readonly (readonly [pattern: RegExp, what: string])[] = [
+    [/[\r\n]$/, ', but ends in a line break'],
+    [/[\r\n]/, ', but contains a line break'],
+    [/[ \t]/, ', but contains a space'],
+    [/[^\x21-\x7e]/, ', but contains others'],
+    [/^/, `, not ${text.length}`],
+  ];
+  const [, why] = contents.find(([pattern]) => pattern.test(text))!;
+  throw new UsageError(`${source} must be 6 or more printable ASCII characters without spaces${why}`);
+}
+
 /**
  * The proxy that the environment names for a server on another machine.
  *
@@ -222,21 +254,21 @@ export function proxyOf(baseUrl: string | undefined, environment: NodeJS.Process
  *
  * @throws UsageError if it is invalid
  */
-export function baseUrlOf(text: string): string {
+export function baseUrlOf({ text, source }: Given): string {
   let url;
   try {
     url = new URL(text);
   } catch {
-    throw new UsageError(`--base-url ${text} is not a URL`);
+    throw new UsageError(`${source} ${text} is not a URL`);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new UsageError(`--base-url must start with http:// or https://, not ${url.protocol}`);
+    throw new UsageError(`${source} must start with http:// or https://, not ${url.protocol}`);
   if (url.username !== '' || url.password !== '')
-    throw new UsageError('--base-url must not contain a user or password: set the key with --api-key');
-  if (url.search !== '' || url.hash !== '') throw new UsageError('--base-url must not have a query or a fragment');
+    throw new UsageError(`${source} must not contain a user or password: set the key with --api-key`);
+  if (url.search !== '' || url.hash !== '') throw new UsageError(`${source} must not have a query or a fragment`);
   const path = url.pathname.replace(/\/$/, '');
   if (!path.endsWith('/v1'))
-    throw new UsageError(`--base-url must end in /v1 (section 1 of the specification), but is ${text}`);
+    throw new UsageError(`${source} must end in /v1 (section 1 of the specification), but is ${text}`);
   return url.origin + path;
 }
 

@@ -130,6 +130,16 @@ test('a mistake: one line that names the flag and the rule', () => {
   }
 });
 
+test('an invalid key is named by its source, and not shown', () => {
+  const environment = { BASE_URL: 'http://localhost/v1', API_KEY: key, NEIGHBOUR_KEY: 'quiet_key_1' };
+  for (const source of ['API_KEY', 'NEIGHBOUR_KEY']) {
+    assert.throws(
+      () => readOptions([], { ...environment, [source]: `${key}\n` }),
+      ({ message }: Error) => message.startsWith(`${source} must be 6 or more`) && !message.includes(key),
+    );
+  }
+});
+
 test('a key without its flag is not repeated', () => {
   assert.throws(
     () => readOptions([key], {}),
