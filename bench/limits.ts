@@ -9,7 +9,8 @@ import { makeWritable } from '../conformance/report/folder.ts';
 import { screen } from '../conformance/report/terminal.ts';
 import { Untestable } from '../conformance/session/session.ts';
 import { isBundle, version } from '../harness/bundle.ts';
-import { temporaryFolder, thisProcess } from '../harness/owner.ts';
+import { surviveLostOutput } from '../harness/output.ts';
+import { abortOnSignals, temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { startServer } from '../harness/server.ts';
 import { comparisonText, readEarlier } from './limits/compare.ts';
@@ -23,11 +24,10 @@ import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
 import { makeLimitedKey } from './measure/own-server.ts';
 import { endProgress } from './measure/progress.ts';
 
+const programName = isBundle ? 'petstore-limits' : 'bench:limits';
+
 /** The first Ctrl-C ends the run and writes its report, a second one exits at once. */
-const interruption = new AbortController();
-let interruptedAt = 0;
-/** Signals within this time are one Ctrl-C: the terminal sends it to every process, and npm passes it on. */
-const sameMs = 1_000;
+const interruption = abortOnSignals(() => new Interrupted('it was interrupted'));
 
 /** Replaces the keys in everything that is printed. */
 let redact = redactor(secretsIn(process.argv.slice(2), process.env));
@@ -47,10 +47,9 @@ async function main(options: Options): Promise<number> {
       : await madeKeys(() => makeLimitedKey(ownFolder, settings.promised!));
     redact = (text) => keys.redact(text);
     const target = baseUrl ?? `${own!.address}/v1`;
-    const { signal } = interruption;
-    const watcher = new Progress();
-    const run = new Run({ baseUrl: target, proxy, keys, settings, names, clock: systemClock, signal, watcher });
-    print(`One request to ${targetText({ baseUrl: target, proxy })}, to see what remains of the key.`);
+    const about = { baseUrl: target, proxy, keys, settings, names, clock: systemClock };
+    const run = new Run({ ...about, signal: interruption, watcher: new Progress() });
+    print(`One request to ${targetText(about)}, to see what remains of the key.`);
     const ownServer = own !== undefined;
     const estimate = await run.open();
     print(prefaceText(estimate, { target, ownServer, settings }));
@@ -74,27 +73,16 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-// If nobody reads the output any longer, as after `| head`, the bench ends without a message.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(2));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => {
-    if (!interruption.signal.aborted) {
-      interruptedAt = performance.now();
-      interruption.abort(new Interrupted('it was interrupted'));
-    } else if (performance.now() - interruptedAt >= sameMs) {
-      process.exit(130); // `exit` stops our own server and removes its folder
-    }
-  });
-}
+surviveLostOutput(programName);
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options === 'help') process.stdout.write(help);
   else process.exit(await main(options));
 } catch (caught) {
   // Ctrl-C also stops our own server and its command, so an error after it is a consequence of it.
-  const error: unknown = interruption.signal.aborted ? interruption.signal.reason : caught;
+  const error: unknown = interruption.aborted ? interruption.reason : caught;
   const expected = [UsageError, Untestable, Interrupted, NotStarted].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : `the bench failed: ${(error as Error).stack}`;
-  process.stderr.write(redact(`${isBundle ? 'petstore-limits' : 'bench:limits'}: ${message}\n`));
+  process.stderr.write(redact(`${programName}: ${message}\n`));
   process.exit(2);
 }

@@ -55,7 +55,7 @@ Reports
 
   --help
 
-Exit code: 0 the server conforms, 1 it does not, 2 it could not be tested.
+Exit code: 0 the server conforms, 1 it does not, 2 it could not be tested, 130 the run was interrupted (Ctrl-C).
 `;
 
 /** The command line cannot be executed. The message is one line. */

@@ -1,12 +1,12 @@
 /** The kit as a process: output, reports and exit codes. run.slow.test.ts and run-untested.slow.test.ts have more. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { requirements } from './requirements/requirements.ts';
-import { kit, reportIn } from './testing/kit.ts';
-import { ownServer, scripted, smallServer } from './testing/servers.ts';
+import { kit, reportIn, startKit } from './testing/kit.ts';
+import { ownServer, proxy, scripted, smallServer, type Server } from './testing/servers.ts';
 
 describe('npm run conformance', { concurrency: 2 }, () => {
   test('exit 0, the verdict in the last line, three reports, and no key in any of it', async (t) => {
@@ -64,5 +64,73 @@ describe('npm run conformance', { concurrency: 2 }, () => {
     const { code, stdout, stderr } = await kit({ ...(await smallServer(t)), apiKey: 'not_the_key' });
     assert.deepEqual([code, stdout], [2, '']);
     assert.match(stderr, /^conformance: .* rejects the key of API_KEY \(401\)\n$/);
+  });
+});
+
+const environmentOf = ({ baseUrl, apiKey }: Server) => ({ BASE_URL: baseUrl, API_KEY: apiKey });
+
+describe('stdout', () => {
+  const args = ['--only', 'list.answers,get.not-found', '--report'];
+
+  test('that is closed: the reports are written, and nothing is said', async (t) => {
+    const folder = temporaryFolder(t);
+    const running = startKit([...args, folder], environmentOf(await smallServer(t)));
+    running.child.stdout.destroy();
+    const { code, stderr } = await running.ended;
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.equal(reportIn(folder).totals.passed, 2);
+    assert.equal(readdirSync(folder).length, 3);
+  });
+
+  test('that is full: the reports are written, and one line says so', async (t) => {
+    if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full');
+    const folder = temporaryFolder(t);
+    const line = /^conformance: stdout: ENOSPC: no space left on device, write\n$/;
+    const ended = await startKit([...args, folder], environmentOf(await smallServer(t)), '/dev/full').ended;
+    assert.equal(ended.code, 0);
+    assert.match(ended.stderr, line);
+    assert.equal(reportIn(folder).totals.passed, 2);
+    const list = await startKit(['--list'], {}, '/dev/full').ended;
+    assert.equal(list.code, 2);
+    assert.match(list.stderr, line);
+  });
+});
+
+describe('a signal', () => {
+  test('during a request: a report of what ran, and exit 130', async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await proxy(t, await smallServer(t), ({ url }) => {
+      if (!url.includes('access_token')) return undefined;
+      running.child.kill('SIGINT');
+      return new Promise<undefined>(() => {}); // no response
+    });
+    const running = startKit(['--only', 'auth.', '--report', folder], environmentOf(server));
+    const { code, stdout, stderr } = await running.ended;
+    assert.deepEqual([code, stderr], [130, 'conformance: interrupted by SIGINT\n'], stdout);
+    assert.match(stdout, /\nNOT TESTED TO THE END: .*, interrupted by SIGINT\)\n\nReports: /);
+    const { aborted, conforms, totals, requirements } = reportIn(folder);
+    assert.deepEqual([aborted, conforms, totals.failed], ['interrupted by SIGINT', false, 0]);
+    assert.ok(totals.passed > 3 && totals.passed + totals.skipped === requirements.length, JSON.stringify(totals));
+    for (const { verdict, reason, inapplicable } of requirements)
+      if (inapplicable !== true) assert.equal(reason, verdict === 'passed' ? undefined : 'interrupted by SIGINT');
+  });
+
+  test('during a wait: a report of what ran, and exit 143', async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await smallServer(t, { plan: 'free' });
+    const running = startKit(['--only', 'list.', '--report', folder], environmentOf(server));
+    await running.printed(/waiting \d+ s: the key has no requests left/, 'stderr');
+    running.child.kill('SIGTERM');
+    assert.equal((await running.ended).code, 143);
+    const { aborted, totals } = reportIn(folder);
+    assert.equal(aborted, 'interrupted by SIGTERM');
+    assert.ok(totals.skipped > 0);
+  });
+
+  test('before there is anything to report: one line', async (t) => {
+    const server = await scripted(t, () => void running.child.kill('SIGINT')); // no response
+    const running = startKit(['--report', temporaryFolder(t)], environmentOf(server));
+    const { code, stdout, stderr } = await running.ended;
+    assert.deepEqual([code, stdout, stderr], [130, '', 'conformance: interrupted by SIGINT\n']);
   });
 });

@@ -1,7 +1,8 @@
 /** `npm run conformance`: runs the checks, prints progress and results, and writes reports. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exitOnSignals } from '../harness/owner.ts';
+import { surviveLostOutput } from '../harness/output.ts';
+import { abortOnSignals } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
@@ -20,16 +21,33 @@ import { count, duration } from './report/words.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
 import { Untestable, type Session } from './session/session.ts';
 
-/** Waits, and shows the reason: a countdown on a terminal, otherwise one line. */
+/** A signal has ended the run. */
+class Interrupted extends Untestable {
+  readonly exitCode: number;
+
+  constructor(signal: NodeJS.Signals, exitCode: number) {
+    super(`interrupted by ${signal}`);
+    this.exitCode = exitCode;
+  }
+}
+
+const interruption = abortOnSignals((...args) => new Interrupted(...args));
+
+/**
+ * Waits, and shows the reason: a countdown on a terminal, otherwise one line.
+ *
+ * @throws Interrupted
+ */
 async function wait(ms: number, reason: string): Promise<void> {
   const until = systemClock.now() + ms;
   const live = process.stderr.isTTY === true && ms > 1_000;
   if (!live && ms > 2_000) process.stderr.write(`  waiting ${Math.ceil(ms / 1000)} s: ${reason}\n`);
-  for (let left; (left = until - systemClock.now()) > 0;) {
+  for (let left; !interruption.aborted && (left = until - systemClock.now()) > 0;) {
     if (live) process.stderr.write(`\r\u001b[K  waiting ${Math.ceil(left / 1000)} s: ${reason}`);
     await systemClock.sleep(Math.min(left, 1_000));
   }
   if (live) process.stderr.write('\r\u001b[K');
+  interruption.throwIfAborted();
 }
 
 /** The text of --list. */
@@ -75,6 +93,7 @@ async function main(options: Options): Promise<number> {
     earlierFile && withFlag('--compare', () => readReport(readFileSync(earlierFile, 'utf8'), earlierFile));
   if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
   const { session, close } = await openSession(options, systemClock, wait);
+  interrupt = (reason) => session.interrupt(reason);
   try {
     console.log(prefaceText(session));
     await runChecks(session, {
@@ -82,6 +101,7 @@ async function main(options: Options): Promise<number> {
       result: (result) => console.log(resultLine(result, screen)),
     });
   } finally {
+    interrupt = () => {}; // nothing is left to end
     await close();
   }
   const report = buildReport(session);
@@ -101,10 +121,13 @@ async function main(options: Options): Promise<number> {
 function fail(error: unknown): never {
   const expected = error instanceof UsageError || error instanceof Untestable || error instanceof NotStarted;
   process.stderr.write(`conformance: ${expected ? error.message : `error in the kit: ${(error as Error).stack}`}\n`);
-  process.exit(2);
+  process.exit(error instanceof Interrupted ? error.exitCode : 2);
 }
 
-exitOnSignals(); // stops this project's own server and removes its folder
+/** Ends the run. As long as it has nothing to report, it ends the process, and with it this project's own server. */
+let interrupt: (reason: Interrupted) => void = fail;
+interruption.addEventListener('abort', () => interrupt(interruption.reason as Interrupted));
+surviveLostOutput('conformance');
 process.on('uncaughtException', fail); // Node would exit with 1, the code for a failed requirement
 try {
   const options = readOptions(process.argv.slice(2), process.env);

@@ -19,15 +19,39 @@ process.once('exit', () => {
 /** This process, however it exits. The functions that run then must be synchronous. */
 export const thisProcess: Owner = { after: (end) => void ends.push(end) };
 
+const signals = [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]] as const;
+
 /**
  * Makes SIGINT, SIGTERM and SIGHUP exit with 128 and the signal's number, so that what `thisProcess` owns ends. A
  * Ctrl-C can arrive twice, from the terminal and from npm: the handlers stay installed, so that the second one does not
  * interrupt the clean-up.
  */
 export function exitOnSignals(): void {
-  for (const [signal, number] of [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]] as const) {
-    process.on(signal, () => process.exit(128 + number));
+  for (const [signal, number] of signals) process.on(signal, () => process.exit(128 + number));
+}
+
+/** Signals within this time are one Ctrl-C. */
+const sameMs = 1_000;
+
+/**
+ * Makes the first of these signals abort, so that a run ends and reports what it has found. A later one exits at once.
+ *
+ * @param reason makes the reason from the signal and the exit code that a shell would show for it
+ */
+export function abortOnSignals(reason: (signal: NodeJS.Signals, exitCode: number) => Error): AbortSignal {
+  const controller = new AbortController();
+  let abortedAt = 0;
+  for (const [signal, number] of signals) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) {
+        if (performance.now() - abortedAt >= sameMs) process.exit(128 + number);
+        return;
+      }
+      abortedAt = performance.now();
+      controller.abort(reason(signal, 128 + number));
+    });
   }
+  return controller.signal;
 }
 
 /** Creates an empty folder, which is removed with its owner, and returns its path. */

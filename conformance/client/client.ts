@@ -101,6 +101,7 @@ export class Client {
   readonly #pacers: Record<Credential['key'], Pacer>;
   /** Why a key is no longer used. */
   readonly #givenUp = new Map<Credential['key'], string>();
+  #interruption: Error | undefined;
   #turn = 0;
   #slow = 0;
   /** The number of requests that got only 503. */
@@ -184,6 +185,12 @@ export class Client {
     return response;
   }
 
+  /** Breaks off what it has sent, and sends no more: both throw `reason`. */
+  interrupt(reason: Error): void {
+    this.#interruption = reason;
+    this.close();
+  }
+
   /** Closes its connections. */
   close(): void {
     this.#agent.destroy();
@@ -251,6 +258,7 @@ export class Client {
       if (response.receivedAt - response.sentAt > slowMs) this.#slow++;
       return response;
     } catch (error) {
+      if (this.#interruption !== undefined) throw this.#interruption;
       if (error instanceof TooSlow) this.#slow++;
       if (error instanceof StaleConnection && !isRetry) return this.#once(request, true);
       // An error in the kit is not the server's.
@@ -260,6 +268,7 @@ export class Client {
   }
 
   #count({ credential: { key } }: Request): void {
+    if (this.#interruption !== undefined) throw this.#interruption;
     const { maxRequests, clock } = this.#options;
     if (maxRequests !== undefined && this.sent.withKey + this.sent.withoutKey >= maxRequests)
       throw new NoRequestsLeft(`--max-requests ${maxRequests} is reached`);

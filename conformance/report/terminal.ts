@@ -173,7 +173,7 @@ function unavailableBlock(report: Report, columns: number, paint: Paint): string
 }
 
 function lastLine(report: Report, paint: Paint): string {
-  const { totals, sent, conforms, seed, seconds } = report;
+  const { totals, sent, conforms, seed, seconds, aborted } = report;
   const { passed, failed, inconclusive, skipped } = totals;
   const counts = `${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped`;
   const facts = [
@@ -182,6 +182,7 @@ function lastLine(report: Report, paint: Paint): string {
     ...(sent.unwanted429 > 0 ? [count(sent.unwanted429, 'unwanted 429', 'unwanted 429s')] : []),
     `seed ${seed}`,
     duration(seconds),
+    ...(aborted === undefined ? [] : [visible(aborted)]),
   ];
   const verdict = paint(conforms ? 'passed' : 'failed', headline(report).toUpperCase());
   return `${verdict}: ${judgedText(report)}: ${counts} (${facts.join(', ')})`;

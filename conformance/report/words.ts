@@ -74,7 +74,8 @@ export function conclusion(report: Report): string {
   const { failed } = report.totals;
   if (failed === 0 && report.aborted !== undefined) return `${headline(report)}: ${report.aborted}.`;
   const failures = failed > 0 ? `${count(failed, 'requirement')} failed` : 'nothing failed';
-  return `${headline(report)}: ${failures}, ${judgedText(report)}.`;
+  const end = report.aborted === undefined ? '' : `, not tested to the end: ${report.aborted}`;
+  return `${headline(report)}: ${failures}, ${judgedText(report)}${end}.`;
 }
 
 /** `4.1 List animals`. */

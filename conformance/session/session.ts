@@ -203,6 +203,13 @@ export class Session {
     }
   }
 
+  /** Ends the run: the check under way and those that follow are skipped. */
+  interrupt(reason: Untestable): void {
+    this.lost ??= reason;
+    this.halted ??= reason.message;
+    this.client.interrupt(reason);
+  }
+
   /** The results of all requirements of this run. */
   results(): readonly RequirementResult[] {
     return requirements.filter(({ id }) => this.wants(id)).map(({ id }) => this.ledger.result(id));

@@ -10,10 +10,14 @@ import { apiKey, type Server } from './servers.ts';
 /** How the kit is loaded: as compiled for the tests, if that is how this process was, otherwise with tsx. */
 const loader = process.execArgv.includes('./scripts/compiled.mjs') ? './scripts/compiled.mjs' : 'tsx';
 
-/** Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. */
-export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Program {
-  const kit = ['--import', loader, 'conformance/run.ts', '--seed=1'];
-  return new Program(thisProcess, [process.execPath, ...kit, ...args], environment);
+/**
+ * Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. `stdout` is a
+ * file to which it is redirected.
+ */
+export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}, stdout?: string): Program {
+  const kit = [process.execPath, '--import', loader, 'conformance/run.ts', '--seed=1', ...args];
+  const redirected = stdout === undefined ? [] : ['sh', '-c', `exec "$@" > ${stdout}`, 'sh'];
+  return new Program(thisProcess, [...redirected, ...kit], environment);
 }
 
 /** Environment variables for a process whose system clock is set again every two seconds: each time by `ms`. */
