@@ -25,6 +25,7 @@ test("without options: this project's own server, all requirements, a random see
     readOnly: false,
     mayWriteElsewhere: false,
     exhaust: false,
+    thoroughAuth: false,
     runs: 20,
   });
 });
@@ -45,6 +46,7 @@ test('every flag', () => {
     [['--category-id', '9223372036854775807'], { categoryId: 2n ** 63n - 1n }],
     [['--strict'], { strict: true }],
     [['--min-judged', '55'], { minJudged: 55 }],
+    [['--thorough-auth'], { thoroughAuth: true }],
     [['--read-only'], { readOnly: true }],
     [['--write'], { mayWriteElsewhere: true }],
     [['--max-requests', '1'], { maxRequests: 1 }],
@@ -206,6 +208,7 @@ test('--help shows every flag, an example for each flag with a value, and the ex
     'only',
     'list',
     'runs',
+    'thorough-auth',
     'seed',
     'path',
     'category-id',

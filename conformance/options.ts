@@ -5,6 +5,7 @@ import { isBundle } from '../harness/bundle.ts';
 import { plans, type Plan } from './client/pacing.ts';
 import { proxyFor, type Proxy } from './client/proxy.ts';
 import { isNamed, requirements, requirementsNamed, type RequirementId } from './requirements/requirements.ts';
+import { defaultRuns } from './session/cost.ts';
 import type { SessionOptions } from './session/session.ts';
 
 const command = isBundle ? 'petstore-conformance' : 'npm run conformance --';
@@ -26,6 +27,8 @@ What is checked
   --list                print the requirements, or those of --only, and send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
+  --thorough-auth       send each kind of invalid key to each operation, and change each character of the key: up to
+                        99 requests without a valid key instead of 25; --runs above 20 sends more
   --seed N              seed of the generated cases (default: a random one, which is printed)
   --path PATH           replay one generated case, with --only and --seed; each failure prints its own
                           --only create.name --seed 42 --path 3:0:1
@@ -79,6 +82,7 @@ const flags = {
   only: { type: 'string' },
   list: { type: 'boolean' },
   runs: { type: 'string' },
+  'thorough-auth': { type: 'boolean' },
   seed: { type: 'string' },
   path: { type: 'string' },
   'category-id': { type: 'string' },
@@ -146,7 +150,8 @@ export function readOptions(
     readOnly: given['read-only'] ?? false,
     mayWriteElsewhere: given.write ?? false,
     exhaust: given.exhaust ?? false,
-    runs: integer('--runs', given.runs ?? '20', 1, 100_000),
+    thoroughAuth: given['thorough-auth'] ?? false,
+    runs: integer('--runs', given.runs ?? String(defaultRuns), 1, 100_000),
     seed: integer('--seed', given.seed ?? String(Math.floor(Math.random() * 2 ** 31)), -(2 ** 31), 2 ** 31 - 1),
     ...(path !== undefined && { path }),
     ...(given['max-requests'] !== undefined && {

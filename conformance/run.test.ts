@@ -19,7 +19,7 @@ describe('npm run conformance', { concurrency: 2 }, () => {
     assert.match(
       ended.stdout,
       new RegExp(
-        `^${server.baseUrl}, seed 7\nAt most \\d+ requests with the key and 99 without a valid one, in about .*\\. It creates about \\d+ animals, which remain`,
+        `^${server.baseUrl}, seed 7\nAt most \\d+ requests with the key and 25 without a valid one, in about .*\\. It creates about \\d+ animals, which remain`,
       ),
     );
     assert.match(
@@ -50,6 +50,7 @@ describe('npm run conformance', { concurrency: 2 }, () => {
         id,
       );
     assert.deepEqual(short.stdout.match(/^\S+/gm), ['list.limit', 'orders.exists']);
+    assert.match(list.stdout, /^auth\.changed .*\. \(3 requests without a valid key; --thorough-auth: 40\.\)$/m);
     assert.match(help.stdout, /^Usage: npm run conformance/);
     assert.equal(server.received.length, 0);
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { surviveLostOutput } from '../harness/output.ts';
 import { abortOnSignals } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
-import { estimateOf, runChecks } from './checks/suite.ts';
+import { estimateOf, groups, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { targetText } from './client/obstacles.ts';
 import { openSession } from './open-session.ts';
@@ -50,12 +50,20 @@ async function wait(ms: number, reason: string): Promise<void> {
   interruption.throwIfAborted();
 }
 
+/** What a check sends only with --thorough-auth. */
+function keylessNote(id: RequirementId): string {
+  const check = groups.flatMap(([, checks]) => checks).find(({ requirement }) => requirement === id);
+  const { keyless = 0, thorough } = check?.cost ?? {};
+  if (thorough === undefined) return '';
+  return ` (${count(keyless, 'request')} without a valid key; --thorough-auth: ${thorough.keyless}.)`;
+}
+
 /** The text of --list. */
 function listText(list: readonly RequirementId[]): string {
   const width = Math.max(...list.map((id) => id.length));
   const listed = requirements.filter(({ id }) => list.includes(id));
   const lines = listed.map(({ id, section, text, untested }) => {
-    const note = untested === undefined ? '' : ` (Not tested: ${untested}.)`;
+    const note = untested === undefined ? keylessNote(id) : ` (Not tested: ${untested}.)`;
     return `${id.padEnd(width)}  ${`§${section}`.padEnd(4)}  ${text}${note}`;
   });
   return `${lines.join('\n')}\n`;

@@ -11,128 +11,136 @@ import {
   token,
   withoutAt,
 } from '../client/credentials.ts';
-import type { Credential } from '../client/request.ts';
+import type { Credential, Request } from '../client/request.ts';
 import { createPetOf, getPet, getPetWithId, listOrders, listPets, listPetsWithQuery } from '../client/requests.ts';
-import type { RequirementId } from '../requirements/requirements.ts';
+import type { Response } from '../client/response.ts';
+import { requirements, type RequirementId } from '../requirements/requirements.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
+import type { Cost } from '../session/cost.ts';
 
-/** The number of near misses in a default run. Higher --runs combine more of them with more operations. */
-const nearMisses = 9;
-
-/** The number of requests with a changed character in a default run: most keys have fewer characters. */
+/** The number of requests with a changed character, with --thorough-auth: most keys have fewer characters. */
 const changes = 40;
-
-/** About how many requests a default run sends, and how many without a key later checks may send. */
-const manyRequests = 600;
-const reserve = 5;
 
 /** Names under which servers look for a key in the query, a header or a cookie. */
 const queryNames = ['access_token', 'api_key', 'apiKey', 'apikey', 'api-key', 'key', 'token', 'auth', 'authorization'];
 const headerNames = ['X-API-Key', 'X-API-Token', 'X-Auth-Token', 'X-Access-Token', 'API-Key', 'ApiKey', 'Token'];
 const cookieNames = ['api_key', 'apiKey', 'api-key', 'X-API-Key', 'access_token', 'token', 'key', 'auth', 'session'];
 
+/** Makes the valid request of an operation invalid. */
+type Attempt = (operation: (credential: Credential) => Request) => Request;
+
+const rejectedOnce = { keyless: 1, thorough: { keyless: 4 } };
+
 export const authChecks: readonly Check[] = [
   check('auth.valid', { requests: 4, creates: 1 }, async (t) => {
     for (const request of await t.fixtures.operations()) await t.send(request(t.key));
   }),
-  check('auth.missing', { requests: 2, keyless: 9 }, async (t) => {
-    const requests = (await t.fixtures.operations()).map((request) => request(nobody));
+  check('auth.missing', { requests: 2, keyless: 5, thorough: { keyless: 9 } }, async (t) => {
+    const bare = async () => (await t.fixtures.operations()).map((request) => request(nobody));
+    const [alone, together] = [await bare(), await bare()];
     // Without a key, a client must not learn whether an animal exists.
-    if (requests.some(({ operation }) => operation === 'getPet')) requests.push(getPet(nobody, t.fixtures.unknownId()));
-    await t.each(requests, async (request) => {
-      const response = await t.send(request);
+    if (alone.some(({ operation }) => operation === 'getPet')) alone.unshift(getPet(nobody, t.fixtures.unknownId()));
+    const requireRejected = (response: Response) =>
       t.require(response.status === 401, response, '401, because there is no Authorization header');
+    await t.each(alone.slice(0, t.keyless - together.length), async (request) => {
+      const response = await t.send(request);
+      requireRejected(response);
       t.observe('auth.challenge', response.all('www-authenticate').length > 0 ? 'yes' : 'no', response);
     });
     // A server must not confuse requests that it handles at the same time.
     await t.room(2);
+    await t.client.room('none', together.length);
     const valid = [listPets(t.key), listOrders(t.key)];
-    const invalid = (await t.fixtures.operations()).map((request) => request(nobody));
-    const responses = await t.sendTogether([...valid, ...invalid]);
+    const responses = await t.sendTogether([...valid, ...together]);
     const keyless = responses.slice(valid.length).filter(({ status }) => status !== 429 && status !== 503);
-    await t.each(keyless, async (response) =>
-      t.require(response.status === 401, response, '401, because there is no Authorization header'),
-    );
+    await t.each(keyless, async (response) => requireRejected(response));
   }),
-  check('auth.invalid-request', { keyless: 9 }, async (t) => {
+  check('auth.invalid-request', { keyless: 4, thorough: { keyless: 9 } }, async (t) => {
     const wrong = token('wrong', 'wrong');
-    const create = (credential: Credential, body: string) => createPetOf(credential, body);
-    const creates = [
-      create(nobody, '{}'),
-      create(nobody, 'no JSON'),
-      create(wrong, '{"name":1}'),
-      create(wrong, '['),
-      { ...create(wrong, 'no JSON'), headers: [['Content-Type', 'text/plain']] as const },
-    ];
-    const gets = [getPetWithId(nobody, 'cat'), getPet(wrong, t.fixtures.unknownId())];
+    const create = (credential: Credential, body: string) => (t.mayWrite ? [createPetOf(credential, body)] : []);
+    const hasGet = !(await t.fixtures.getIsRemoved());
+    const asText = (request: Request) => ({ ...request, headers: [['Content-Type', 'text/plain']] as const });
+    const get = (credential: Credential, id: string) => (hasGet ? [getPetWithId(credential, id)] : []);
+    // First the invalid key: a server that looks only for a key may validate the request before it compares the key.
     const requests = [
+      listPetsWithQuery(wrong, 'limit=abc&status=asleep'),
+      ...create(wrong, '['),
+      ...create(wrong, 'no JSON').map(asText),
+      ...get(wrong, 'cat'),
+      ...get(nobody, 'cat'),
+      ...get(wrong, String(t.fixtures.unknownId())),
       listPetsWithQuery(nobody, 'limit=abc'),
-      listPetsWithQuery(wrong, 'status=asleep'),
-      ...(t.mayWrite ? creates : []),
-      ...((await t.fixtures.getIsRemoved()) ? [] : gets),
+      ...create(nobody, '{}'),
+      ...create(wrong, '{"name":1}'),
     ];
-    await t.each(requests, async (request) => {
-      const response = await t.send(request);
-      t.require(response.status === 401, response, '401, because there is no valid key');
-    });
+    await rejectAll(t, requests, 'there is no valid key');
   }),
-  rejected('auth.empty', 'the token is empty', () => invalid('Bearer', 'Bearer')),
-  check('auth.other-scheme', { perCase: { requests: 0, keyless: 1, share: 7 / 20, most: 4 * 5 } }, async (t) => {
-    const key = t.secret;
-    const basic = [`${key}:`, `:${key}`].map((pair) =>
-      invalid(
-        `Basic ${Buffer.from(pair).toString('base64')}`,
-        `Basic $(printf %s "${pair.replace(key, '$API_KEY')}" | base64 | tr -d '\\n')`,
-      ),
-    );
-    const bare = ['Token', 'Basic', 'ApiKey'].map((scheme) => invalid(`${scheme} ${key}`, `${scheme} $API_KEY`));
-    await rejectAll(t, [...basic, ...bare], 'the scheme is not Bearer');
-  }),
-  rejected('auth.no-scheme', 'there is no scheme', (key) => invalid(key, '$API_KEY')),
-  rejected('auth.cut', 'the last character of the key is missing', (key) => token(key.slice(0, -1), '${API_KEY%?}')),
-  rejected('auth.lengthened', 'a character follows the key', (key) => lengthened(key, 'x')),
-  check('auth.query', { keyless: 4 }, async (t) => {
-    const { text, shell } = inQuery(t.secret);
-    await t.each(await t.fixtures.operations(), async (operation) => {
+  rejects('auth.empty', rejectedOnce, 'the token is empty', () => withCredentials([invalid('Bearer', 'Bearer')])),
+  rejects(
+    'auth.other-scheme',
+    { keyless: 2, thorough: { keyless: 7, most: 4 * 5 } },
+    'the scheme is not Bearer',
+    ({ secret: key }) => {
+      const basic = (pair: string) =>
+        invalid(
+          `Basic ${Buffer.from(pair).toString('base64')}`,
+          `Basic $(printf %s "${pair.replace(key, '$API_KEY')}" | base64 | tr -d '\\n')`,
+        );
+      const bare = (scheme: string) => invalid(`${scheme} ${key}`, `${scheme} $API_KEY`);
+      return withCredentials([basic(`${key}:`), bare('Token'), basic(`:${key}`), bare('Basic'), bare('ApiKey')]);
+    },
+  ),
+  rejects('auth.no-scheme', rejectedOnce, 'there is no scheme', ({ secret }) =>
+    withCredentials([invalid(secret, '$API_KEY')]),
+  ),
+  rejects('auth.cut', rejectedOnce, 'the last character of the key is missing', ({ secret }) =>
+    withCredentials([token(secret.slice(0, -1), '${API_KEY%?}')]),
+  ),
+  rejects('auth.lengthened', rejectedOnce, 'a character follows the key', ({ secret }) =>
+    withCredentials([lengthened(secret, 'x')]),
+  ),
+  rejects('auth.query', rejectedOnce, 'the key is in the query only', ({ secret }) => {
+    const { text, shell } = inQuery(secret);
+    const inTarget: Attempt = (operation) => {
       const request = operation(nobody);
       const separator = request.target.includes('?') ? '&' : '?';
       const query = (key: string) => queryNames.map((name) => `${name}=${key}`).join('&');
       const withKey = (key: string) => request.target + separator + query(key);
-      const response = await t.send({ ...request, target: withKey(text), shellTarget: withKey(shell) });
-      t.require(response.status === 401, response, '401, because the key is in the query only');
-    });
+      return { ...request, target: withKey(text), shellTarget: withKey(shell) };
+    };
+    return [inTarget];
   }),
-  check('auth.elsewhere', { keyless: 4 }, async (t) => {
-    const { text, shell } = inQuery(t.secret);
+  rejects('auth.elsewhere', rejectedOnce, 'there is no Authorization header', ({ secret }) => {
+    const { text, shell } = inQuery(secret);
     const headersWith = (key: string, cookie: string) => [
       ...headerNames.map((name) => [name, key] as const),
       ['X-Authorization', `Bearer ${key}`] as const,
       ['Cookie', cookieNames.map((name) => `${name}=${cookie}`).join('; ')] as const,
     ];
-    await t.each(await t.fixtures.operations(), async (operation) => {
+    const inHeaders: Attempt = (operation) => {
       const request = operation(nobody);
-      const response = await t.send({
+      return {
         ...request,
-        headers: [...request.headers, ...headersWith(t.secret, text)],
+        headers: [...request.headers, ...headersWith(secret, text)],
         shellHeaders: [...request.headers, ...headersWith('$API_KEY', shell)],
-      });
-      t.require(response.status === 401, response, '401, because there is no Authorization header');
-    });
+      };
+    };
+    return [inHeaders];
   }),
-  check('auth.near-miss', { perCase: { requests: 0, keyless: 1, share: nearMisses / 20, most: 4 * 12 } }, async (t) => {
-    // One sample of each kind, instead of forAll: their number is limited, and there is nothing to shrink.
-    const [credentials] = fc.sample(nearMissesOf(t.secret), { seed: t.options.seed, numRuns: 1 });
-    await rejectAll(t, credentials!, 'the key is wrong');
-  }),
-  // Last, because it leaves few requests without a key.
-  check('auth.changed', { perCase: { requests: 0, keyless: 1, share: changes / 20, most: 4 * changes } }, async (t) => {
-    const credentials = positions(t.secret, t.options.seed).map((at) => changedAt(t.secret, at));
-    // A run that does not have to wait for its key does not wait here either: it tries fewer characters.
-    const waitsAnyway = t.client.pacer('main').estimate(t.now(), manyRequests) > 0;
-    const mayContinue = () => waitsAnyway || t.client.pacer('none').wait(t.now(), 1 + reserve) === 0;
-    await rejectAll(t, credentials, 'one character of the key is changed', mayContinue);
-  }),
+  // One sample of each kind, instead of forAll: their number is limited, and there is nothing to shrink.
+  rejects(
+    'auth.near-miss',
+    { keyless: 4, thorough: { keyless: 9, most: 4 * 12 } },
+    'the key is wrong',
+    ({ secret, options: { seed } }) => withCredentials(fc.sample(nearMissesOf(secret), { seed, numRuns: 1 })[0]!),
+  ),
+  rejects(
+    'auth.changed',
+    { keyless: 3, thorough: { keyless: changes, most: 4 * changes } },
+    'one character of the key is changed',
+    ({ secret, options: { seed } }) => withCredentials(positions(secret, seed).map((at) => changedAt(secret, at))),
+  ),
 
   // A server may take it for an invalid key, and limit it as such.
   observe(['auth.lower-case'], { keyless: 1 }, async (t) => {
@@ -142,32 +150,34 @@ export const authChecks: readonly Check[] = [
   }),
 ];
 
-/** A check that every operation returns 401 for a credential made from the key. */
-function rejected(id: RequirementId, reason: string, credential: (key: string) => Credential): Check {
-  return check(id, { keyless: 4 }, async (t: CheckContext) => {
-    await t.each(await t.fixtures.operations(), async (request) => {
-      const response = await t.send(request(credential(t.secret)));
-      t.require(response.status === 401, response, `401, because ${reason}`);
-    });
-  });
+function withCredentials(credentials: readonly Credential[]): Attempt[] {
+  return credentials.map((credential) => (operation) => operation(credential));
 }
 
 /**
- * Combines credentials with operations, as many as --runs allows: first each credential once, then with the next
- * operation. Ends early if it may not continue after the first.
+ * A check that every operation returns 401 for each attempt. First it makes each attempt once, each with another
+ * operation, then with the next operation, and so on, as far as its cost allows. The seed determines the first one.
  */
-async function rejectAll(
-  t: CheckContext,
-  credentials: readonly Credential[],
+function rejects(
+  id: RequirementId,
+  cost: Cost,
   reason: string,
-  mayContinue = () => true,
-): Promise<void> {
-  const operations = await t.fixtures.operations();
-  const requests = operations.flatMap((_, turn) =>
-    credentials.map((credential, i) => operations[(i + turn) % operations.length]!(credential)),
-  );
-  await t.each(requests.slice(0, t.cases), async (request) => {
-    if (request !== requests[0] && !mayContinue()) return;
+  attempts: (t: CheckContext) => readonly Attempt[],
+): Check {
+  return check(id, cost, async (t) => {
+    const operations = await t.fixtures.operations();
+    const made = attempts(t);
+    const first = Math.abs(t.options.seed) + requirements.findIndex((requirement) => requirement.id === id);
+    const requests = operations.flatMap((_, turn) =>
+      made.map((attempt, i) => attempt(operations[(first + i + turn) % operations.length]!)),
+    );
+    await rejectAll(t, requests, reason);
+  });
+}
+
+/** Requires 401 for requests, as many as the check may send without a valid key. */
+async function rejectAll(t: CheckContext, requests: readonly Request[], reason: string): Promise<void> {
+  await t.each(requests.slice(0, t.keyless), async (request) => {
     const response = await t.send(request);
     t.require(response.status === 401, response, `401, because ${reason}`);
   });
@@ -176,7 +186,7 @@ async function rejectAll(
 /** The positions of a key's characters: first those that a faulty server most likely ignores, then in any order. */
 function positions(key: string, seed: number): readonly number[] {
   const end = significantEnd(key);
-  const likely = [end - 1, 0, end >> 1, Math.floor((end * 5) / 6)];
+  const likely = [end - 1, end >> 1, 0, Math.floor((end * 5) / 6)];
   const [others = []] = fc.sample(fc.shuffledSubarray([...Array(end).keys()], { minLength: end }), {
     seed,
     numRuns: 1,
@@ -189,7 +199,10 @@ function significantEnd(key: string): number {
   return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(key) ? key.length - 2 : key.length;
 }
 
-/** Bearer tokens that differ slightly from the key, those first that a faulty server is most likely to accept. */
+/**
+ * Bearer tokens that differ slightly from the key: first those that a faulty server is most likely to accept, then the
+ * others in any order.
+ */
 function nearMissesOf(key: string): fc.Arbitrary<Credential[]> {
   const end = significantEnd(key);
   const somewhere = (make: (index: number) => Credential | undefined) => {
@@ -201,11 +214,13 @@ function nearMissesOf(key: string): fc.Arbitrary<Credential[]> {
     ...(key === key.toUpperCase() ? [] : [token(key.toUpperCase(), '$(printf %s "$API_KEY" | tr a-z A-Z)')]),
     ...(key === key.toLowerCase() ? [] : [token(key.toLowerCase(), '$(printf %s "$API_KEY" | tr A-Z a-z)')]),
   ];
-  return fc.tuple(
-    fc.constant(lengthened(key, ',foo')),
-    fc.constant(token(`"${key}"`, '\\"$API_KEY\\"')),
+  const likely = fc.tuple(
     fc.constant(lengthened(key, ' foo')),
     somewhere((i) => otherCaseAt(key, i)),
+    fc.constant(lengthened(key, ',foo')),
+  );
+  const others = fc.tuple(
+    fc.constant(token(`"${key}"`, '\\"$API_KEY\\"')),
     somewhere((i) => swappedAt(key, i)),
     somewhere((i) => withoutAt(key, i)),
     fc.constant(token(`x${key}`, 'x$API_KEY')),
@@ -215,4 +230,6 @@ function nearMissesOf(key: string): fc.Arbitrary<Credential[]> {
     fc.constant(token(key.slice(0, half), `$(printf %s "$API_KEY" | cut -c1-${half})`)),
     fc.constantFrom(...otherCases, withoutAt(key, 0)),
   );
+  const inAnyOrder = others.chain((all) => fc.shuffledSubarray(all, { minLength: all.length }));
+  return fc.tuple(likely, inAnyOrder).map(([first, rest]) => [...first, ...rest]);
 }

@@ -5,7 +5,9 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
+import { systemClock } from '../client/clock.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
+import { startSmallServer } from '../mutants/server/small-server.ts';
 import { readOptions } from '../options.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, sections, type RequirementId } from '../requirements/requirements.ts';
@@ -13,9 +15,8 @@ import { check, type Check } from '../session/check.ts';
 import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import type { Session, SessionOptions } from '../session/session.ts';
-import type { Plan } from '../client/pacing.ts';
 import { fakeClock } from '../testing/responses.ts';
-import { ownServer, proxy, smallServer } from '../testing/servers.ts';
+import { apiKey, ownServer, proxy, smallServer } from '../testing/servers.ts';
 import { failuresText, run, session, verdicts } from '../testing/sessions.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
@@ -171,7 +172,7 @@ describe("runs against this project's own server", () => {
 
   test('no check sends more than its cost', () => {
     for (const { check, ...sent } of whole.spent) {
-      const { requests, keyless, creates } = totalCost(check.cost, whole.session.options.runs);
+      const { requests, keyless, creates } = totalCost(check.cost, whole.session.options);
       const name = check.requirement ?? check.gaps.join(', ');
       assert.ok(sent.requests <= requests, `${name}: ${sent.requests} requests, not ${requests}`);
       assert.ok(sent.keyless <= keyless, `${name}: ${sent.keyless} without a key, not ${keyless}`);
@@ -187,7 +188,7 @@ describe("runs against this project's own server", () => {
 
   test('a check that creates animals declares it', () => {
     for (const { check, created } of whole.spent) {
-      if (created > 0) assert.ok(totalCost(check.cost, 1).creates > 0, check.requirement);
+      if (created > 0) assert.ok(totalCost(check.cost, whole.session.options).creates > 0, check.requirement);
     }
   });
 
@@ -195,10 +196,15 @@ describe("runs against this project's own server", () => {
     const { plan } = whole;
     const { withKey, withoutKey, created } = whole.session.client.sent;
     assert.ok(withKey <= plan.withKey && withKey <= 700, `${withKey} of ${plan.withKey}`);
-    // The server admits 60 a minute. The run does not wait for more.
-    assert.ok(withoutKey <= plan.withoutKey && plan.withoutKey <= 99, `${withoutKey} without a key`);
+    assert.ok(withoutKey <= plan.withoutKey && plan.withoutKey <= 25, `${withoutKey} without a key`);
     assert.equal(whole.session.client.sent.secondsWaited, 0);
     assert.ok(created <= plan.creates, `${created} of ${plan.creates}`);
+  });
+
+  test('a second run in the same minute does not wait: the server admits 60 requests without a key', async () => {
+    const second = session(server, { only: ['auth.'] });
+    assert.ok((await run(second)).some(({ verdict }) => verdict === 'passed'));
+    assert.equal(second.client.sent.secondsWaited, 0);
   });
 
   test('every gap is observed, except for those at the limit', () => {
@@ -442,23 +448,39 @@ describe('a server without animals that refuses the first create', () => {
   }
 });
 
-test('a run that does not have to wait for its key tries fewer changed keys; others try all', async (t) => {
-  const changed = async (plan: Plan) => {
+test('--thorough-auth sends what a default run does not, and waits for it', async (t) => {
+  const results = async (thoroughAuth: boolean, runs = 20) => {
     const clock = fakeClock(Date.now());
-    let left = 10;
-    const server = await proxy(t, await smallServer(t, { plan, clock, mutant: 'auth-character-22' }), (_, response) => {
-      if (response.status !== 401) return;
-      if (clock.waits.length > 0) left = 60;
-      const headers = response.headers.filter(([name]) => name !== 'x-ratelimit-remaining');
-      response.headers = [...headers, ['x-ratelimit-remaining', String(Math.max(0, --left))]];
-    });
-    const of = session(server, { only: ['auth.changed'] }, clock);
-    const [result] = await run(of);
-    return { verdict: result!.verdict, judged: result!.judged, waits: clock.waits.length };
+    const server = await smallServer(t, { variant: 'first request', clock });
+    const of = session(server, { only: ['auth.'], thoroughAuth, runs }, clock);
+    const verdicts = (await run(of)).map(({ verdict }) => verdict);
+    assert.ok(verdicts.every((verdict) => verdict === 'passed' || verdict === 'skipped'), `${verdicts}`);
+    return { sent: of.client.sent.withoutKey, waits: clock.waits.length > 0 };
   };
-  assert.deepEqual(await changed('business'), { verdict: 'passed', judged: 5, waits: 0 });
-  const free = await changed('free');
-  assert.deepEqual([free.verdict, free.judged], ['failed', 40]);
+  assert.deepEqual(await results(false), { sent: 24, waits: false });
+  assert.deepEqual(await results(false, 60), { sent: 24, waits: false });
+  assert.deepEqual(await results(true), { sent: 98, waits: true });
+});
+
+test('a server that accepts any key or none fails each check of keys, without any animal', async (t) => {
+  const wanted = requirements.flatMap(({ id, untested }) =>
+    id.startsWith('auth.') && id !== 'auth.valid' && untested === undefined ? [id] : [],
+  );
+  for (const [write, status] of [[false, 201], [true, 400], [true, 403], [true, 500]] as const) {
+    const { baseUrl, close } = await startSmallServer({
+      clock: systemClock,
+      keys: [{ secret: apiKey, plan: 'business' }],
+      animals: 0,
+      hooks: {
+        admits: () => true,
+        response: (response, { operation }) => (operation === 'create' ? { ...response, status } : response),
+      },
+    });
+    t.after(close);
+    const results = await run(session({ baseUrl, apiKey }, { only: ['auth.'], write, readOnly: !write }));
+    const failed = results.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id);
+    assert.deepEqual(failed, wanted, `write ${write}, ${status}`);
+  }
 });
 
 describe('cases of a check', () => {

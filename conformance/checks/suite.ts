@@ -58,11 +58,11 @@ export interface Estimate {
 
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {
-  const { runs, maxRequests } = session.options;
+  const { maxRequests } = session.options;
   const selected = groups
     .flatMap(([, checks]) => checks)
     .filter((check) => isSelected(session, check) && skipReason(session, check) === undefined);
-  const costs = selected.map(({ cost }) => totalCost(cost, runs));
+  const costs = selected.map(({ cost }) => totalCost(cost, session.options));
   if (costs.length === 0) return { withKey: 0, withoutKey: 0, creates: 0, seconds: 0 };
   const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
   const creates = session.mayWrite ? sum('creates') + Fixtures.cost.creates : 0;
@@ -175,14 +175,14 @@ function isAtLimit({ options }: Session, { cost }: Check): boolean {
 /** Why a check is skipped, or undefined. */
 function skipReason(session: Session, check: Check): string | undefined {
   const { cost } = check;
-  const { write, exhaust, plan, maxRequests, runs, readOnly } = session.options;
+  const { write, exhaust, plan, maxRequests, readOnly } = session.options;
   if (cost.writes === true && !write)
     return readOnly ? 'skipped by --read-only' : 'only with --write on a remote server';
   if (cost.exhausts === true && !exhaust) return optionalReasons.exhaust;
   if (cost.needsPlan === true && plan === undefined) return optionalReasons.plan;
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
-  const { requests, keyless } = totalCost(cost, runs);
+  const { requests, keyless } = totalCost(cost, session.options);
   const most = requests + keyless + (isAtLimit(session, check) ? atLimitEstimate(session).requests : 0);
   const { withKey, withoutKey } = session.client.sent;
   return withKey + withoutKey + most > maxRequests

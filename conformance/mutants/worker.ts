@@ -60,6 +60,7 @@ async function run(job: Job): Promise<Outcome> {
       only: [],
       seed: job.seed,
       runs: full && !job.realTime ? 60 : 20,
+      thoroughAuth: full,
       strict: false,
       write: true,
       readOnly: false,

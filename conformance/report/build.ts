@@ -27,6 +27,7 @@ export function buildReport(session: Session): Report {
       ...(options.path !== undefined ? [`path ${options.path}`] : []),
       ...(options.exhaust ? ['exhaust'] : []),
       ...(options.plan !== undefined ? [`plan ${options.plan}`] : []),
+      ...(options.thoroughAuth ? ['thorough-auth'] : []),
       ...(options.strict ? ['strict'] : []),
       ...(options.minJudged !== undefined ? [`min-judged ${options.minJudged}`] : []),
       ...(options.maxRequests !== undefined ? [`max-requests ${options.maxRequests}`] : []),

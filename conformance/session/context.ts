@@ -9,7 +9,7 @@ import type { RequirementId } from '../requirements/requirements.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Violated } from '../verdicts/outcome.ts';
 import type { Failure } from '../verdicts/results.ts';
-import { casesOf, type Cost } from './cost.ts';
+import { casesOf, keylessOf, type Cost } from './cost.ts';
 import type { Fixtures } from './fixtures.ts';
 import type { JudgedResponse, Session } from './session.ts';
 
@@ -79,6 +79,11 @@ export class CheckContext {
   /** The number of generated cases of this check. */
   get cases(): number {
     return casesOf(this.#check.cost, this.#session.options.runs);
+  }
+
+  /** The number of requests without a valid key that this check may send. */
+  get keyless(): number {
+    return keylessOf(this.#check.cost, this.#session.options);
   }
 
   /** Waits; the reason is printed. */

@@ -11,7 +11,14 @@ test('the number of cases follows --runs, within the bounds of the check', () =>
 });
 
 test('the cost of a check is that of all its cases, in whole requests', () => {
-  const cost = { requests: 2, creates: 1, perCase: { requests: 1.5, keyless: 2, creates: 1, share: 0.25 } };
-  assert.deepEqual(totalCost(cost, 20), { requests: 10, keyless: 10, creates: 6 });
-  assert.deepEqual(totalCost({}, 20), { requests: 0, keyless: 0, creates: 0 });
+  const options = { runs: 20, thoroughAuth: false };
+  const cost = { requests: 2, keyless: 3, creates: 1, perCase: { requests: 1.5, creates: 1, share: 0.25 } };
+  assert.deepEqual(totalCost(cost, options), { requests: 10, keyless: 3, creates: 6 });
+  assert.deepEqual(totalCost({}, options), { requests: 0, keyless: 0, creates: 0 });
+});
+
+test('requests without a valid key are more with --thorough-auth, and follow --runs up to a bound', () => {
+  const cost = { keyless: 4, thorough: { keyless: 40, most: 60 } };
+  const keyless = (runs: number, thoroughAuth: boolean) => totalCost(cost, { runs, thoroughAuth }).keyless;
+  assert.deepEqual([keyless(20, false), keyless(20, true), keyless(10, true), keyless(80, true)], [4, 40, 20, 60]);
 });

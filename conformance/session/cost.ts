@@ -1,10 +1,15 @@
 /** The number of requests that checks send. */
 
+/** The value of --runs if it is not given. */
+export const defaultRuns = 20;
+
 /** What a check sends at most, not counting retries, shrinking and the shared requests of fixtures.ts. */
 export interface Cost {
   readonly requests?: number;
   /** Requests without a valid key, not included in `requests`. */
   readonly keyless?: number;
+  /** The same with --thorough-auth. With `most`, it is proportional to --runs, up to `most`. */
+  readonly thorough?: { readonly keyless: number; readonly most?: number };
   /** The number of animals that a conforming server creates. */
   readonly creates?: number;
   /** Skip the check in read-only runs: it sends requests that a server might respond to by creating an animal. */
@@ -12,7 +17,6 @@ export interface Cost {
   /** In addition, for each generated case. There are `share` (default 1) times --runs cases, at most `most`. */
   readonly perCase?: {
     readonly requests: number;
-    readonly keyless?: number;
     readonly creates?: number;
     readonly share?: number;
     readonly most?: number;
@@ -32,12 +36,28 @@ export function casesOf(cost: Cost, runs: number): number {
   return Math.min(most, Math.max(1, Math.ceil(runs * share)));
 }
 
-/** What a check sends at most under `--runs`. */
-export function totalCost(cost: Cost, runs: number): { requests: number; keyless: number; creates: number } {
-  const cases = casesOf(cost, runs);
+/** The options that determine what checks send. */
+interface CostOptions {
+  readonly runs: number;
+  readonly thoroughAuth: boolean;
+}
+
+/** The number of requests without a valid key that a check sends at most. */
+export function keylessOf({ keyless = 0, thorough }: Cost, { runs, thoroughAuth }: CostOptions): number {
+  if (!thoroughAuth || thorough === undefined) return keyless;
+  const { most } = thorough;
+  return most === undefined ? thorough.keyless : Math.min(most, Math.ceil((thorough.keyless * runs) / defaultRuns));
+}
+
+/** What a check sends at most under the options of a run. */
+export function totalCost(
+  cost: Cost,
+  options: CostOptions,
+): { readonly requests: number; readonly keyless: number; readonly creates: number } {
+  const cases = casesOf(cost, options.runs);
   return {
     requests: Math.ceil((cost.requests ?? 0) + cases * (cost.perCase?.requests ?? 0)),
-    keyless: (cost.keyless ?? 0) + cases * (cost.perCase?.keyless ?? 0),
+    keyless: keylessOf(cost, options),
     creates: (cost.creates ?? 0) + cases * (cost.perCase?.creates ?? 0),
   };
 }

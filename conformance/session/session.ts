@@ -29,6 +29,8 @@ export interface SessionOptions {
   readonly seed: number;
   readonly path?: string;
   readonly runs: number;
+  /** Whether to send more than the usual requests without a valid key. */
+  readonly thoroughAuth: boolean;
   readonly strict: boolean;
   /** How many requirements must be judged. */
   readonly minJudged?: number;

@@ -20,6 +20,7 @@ export function session(
       only: [],
       seed: 42,
       runs: 20,
+      thoroughAuth: false,
       strict: false,
       write: true,
       readOnly: false,
