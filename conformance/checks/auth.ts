@@ -62,19 +62,24 @@ export const authChecks: readonly Check[] = [
     const hasGet = !(await t.fixtures.getIsRemoved());
     const asText = (request: Request) => ({ ...request, headers: [['Content-Type', 'text/plain']] as const });
     const get = (credential: Credential, id: string) => (hasGet ? [getPetWithId(credential, id)] : []);
+    // A router may take a petId that is not an integer for an unknown path. The response to either is a gap.
+    const unknownPaths = [...get(wrong, 'cat'), ...get(nobody, 'cat')];
     // First the invalid key: a server that looks only for a key may validate the request before it compares the key.
     const requests = [
       listPetsWithQuery(wrong, 'limit=abc&status=asleep'),
       ...create(wrong, '['),
       ...create(wrong, 'no JSON').map(asText),
-      ...get(wrong, 'cat'),
-      ...get(nobody, 'cat'),
+      ...unknownPaths,
       ...get(wrong, String(t.fixtures.unknownId())),
       listPetsWithQuery(nobody, 'limit=abc'),
       ...create(nobody, '{}'),
       ...create(wrong, '{"name":1}'),
     ];
-    await rejectAll(t, requests, 'there is no valid key');
+    await t.each(requests.slice(0, t.keyless), async (request) => {
+      const response = await t.send(request);
+      if (unknownPaths.includes(request) && response.status === 404) return;
+      t.require(response.status === 401, response, '401, because there is no valid key');
+    });
   }),
   rejects('auth.empty', rejectedOnce, 'the token is empty', () => withCredentials([invalid('Bearer', 'Bearer')])),
   rejects(
