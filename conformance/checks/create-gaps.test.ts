@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
 import { createGapChecks } from './create-gaps.ts';
+import { refusalChecks } from './create-refusals.ts';
+import { createChecks } from './create.ts';
 
 const wanted = {
   'the small server': {
@@ -11,25 +13,37 @@ const wanted = {
     'create.tiny-fraction': 'no: 400',
     'create.utf-16': 'no: 400',
     'create.nan': 'no: 400',
+    'create.comments': 'no: 400',
+    'create.malformed': '400',
+    'create.ordinary-name': 'yes, all that were sent',
+    'create.category-range': 'yes, as far as tried',
   },
   parser: {
     'create.lone-surrogate': 'yes, and replaced',
     'create.tiny-fraction': 'yes',
     'create.utf-16': 'yes',
     'create.nan': 'yes',
+    'create.comments': 'yes',
   },
   strict: {
     'create.lone-surrogate': 'no: 400',
     'create.tiny-fraction': 'no: 400',
     'create.utf-16': 'no: 400',
     'create.nan': 'no: 400',
+    'create.category-range': 'no: 123456789 gets 400',
+  },
+  picky: {
+    'create.comments': 'no: 422',
+    'create.malformed': '422',
+    'create.ordinary-name': 'not all',
+    'create.category-range': 'no: 2147483648 gets 400',
   },
 };
 
 for (const [variant, gaps] of Object.entries(wanted)) {
   test(variant, async (t) => {
     const tested = session(await smallServer(t, variant === 'the small server' ? {} : { variant }));
-    const results = await run(tested, [['gaps', createGapChecks]]);
+    const results = await run(tested, [['create', [...createChecks, ...refusalChecks, ...createGapChecks]]]);
     assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), []);
     const observations = tested.ledger.observations();
     const observed = new Map(observations.map(({ id, behaviour }): [string, unknown] => [id, behaviour]));

@@ -1,10 +1,14 @@
 /** Section 4.2, gaps: bodies that a server may reject. If it accepts them, it must not change them. */
+import { int64Max } from '../client/pet.ts';
 import { createPet, createPetOf } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import { observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { controlName, loneSurrogateName, nulName } from './names.ts';
+
+/** Categories that probably no animal has, up to the limits of integers. */
+const categories: readonly bigint[] = [123_456_789n, 2n ** 31n, 2n ** 32n, 2n ** 53n + 1n, int64Max];
 
 export const createGapChecks: readonly Check[] = [
   observe(
@@ -55,11 +59,12 @@ export const createGapChecks: readonly Check[] = [
       'create.invalid-utf-8',
       'create.utf-16',
       'create.nan',
+      'create.comments',
       'create.unknown-field',
       'create.own-id',
       'create.content-type',
     ],
-    { requests: 12, creates: 12, writes: true },
+    { requests: 13, creates: 13, writes: true },
     async (t) => {
       const c = t.fixtures.category;
       const sent = { name: 'Rex', categoryId: c };
@@ -78,11 +83,26 @@ export const createGapChecks: readonly Check[] = [
         ['create.invalid-utf-8', { ...create(latin1), sent: { categoryId: c } }],
         ['create.utf-16', create(Buffer.from(`\ufeff{${fields}}`, 'utf16le'))],
         ['create.nan', create(`{${fields},"weight":NaN}`)],
+        ['create.comments', { ...create(`{/* a dog */${fields}}`), sent }],
         ['create.unknown-field', { ...create(`{${fields},"colour":"red"}`), sent }],
         ['create.own-id', { ...create(`{"id":4611686018427387904,${fields}}`), sent }],
         ['create.content-type', { ...create(`{${fields}}`), sent, ...textPlain }],
       ] as const;
       for (const [gap, request] of cases) accepted(t, gap, await t.send(request));
+    },
+  ),
+  // Which categories there are is not shown, so a server may refuse any of them.
+  observe(
+    ['create.category-range'],
+    { requests: categories.length, creates: categories.length, writes: true },
+    async (t) => {
+      for (const categoryId of categories) {
+        const { mustBe: _, ...request } = createPet(t.key, { name: 'Category', categoryId });
+        const response = await t.send(request);
+        if (response.status !== 201)
+          return t.observe('create.category-range', `no: ${categoryId} gets ${response.status}`, response);
+      }
+      t.observe('create.category-range', 'yes, as far as tried');
     },
   ),
 ];

@@ -1,6 +1,6 @@
 /**
- * Names of animals: ordinary names, which a server must accept and keep, and others, which it may reject but not
- * change.
+ * Names of animals. Which strings are valid names is a gap (section 2): a server may reject any of them, but must not
+ * change them.
  */
 import * as fc from 'fast-check';
 
@@ -72,6 +72,11 @@ export function isOrdinary(name: string): boolean {
     /^[\p{L}\p{M}\p{N}\p{P}\p{S}\u200d ]+$/u.test(name) &&
     /\S/.test(name)
   );
+}
+
+/** Whether a name has only ASCII letters, digits and spaces: without one that is accepted, nothing can be tested. */
+export function isPlain(name: string): boolean {
+  return /^[A-Za-z\d][A-Za-z\d ]*$/.test(name);
 }
 
 const codePoints = 0x110000 - 0x800;

@@ -280,10 +280,14 @@ export const firstRequest: Variant = {
 
 const parser: Variant = {
   id: 'parser',
-  text: 'Reads numbers with a fraction or an exponent as doubles, lone surrogates as U+FFFD; accepts NaN and UTF-16.',
+  text:
+    'Reads numbers with a fraction or an exponent as doubles, lone surrogates as U+FFFD; accepts NaN, comments and ' +
+    'UTF-16.',
   hooks: {
     text: (bytes) => base.text(bytes) ?? attempt(() => new TextDecoder('utf-16', { fatal: true }).decode(bytes)),
-    read: (text) => base.read(text) ?? attempt(() => readJson(text.replace(/:NaN\b/g, ':null'))),
+    read: (text) =>
+      base.read(text) ??
+      attempt(() => readJson(text.replace(/:NaN\b/g, ':null').replace(/\/\*[^]*?\*\/|\/\/[^\n]*/g, ''))),
     name: (value, exchange) => {
       const name = base.name(value, exchange);
       return name === undefined ? undefined : Buffer.from(name).toString();
@@ -443,6 +447,61 @@ const closed: Variant = {
   },
 };
 
+const picky: Variant = {
+  id: 'picky',
+  text:
+    'A body that is not JSON gets 422, without an Error; names have only ASCII letters, digits, points, hyphens and ' +
+    'spaces; categories are below 2^31; a petId that is not a number is an unknown path, which gets 404 before the ' +
+    'key is checked.',
+  hooks: {
+    name: (value) => (typeof value === 'string' && /^[\w .-]{1,40}$/.test(value) ? value : undefined),
+    category: (value, exchange) => {
+      const category = base.category(value, exchange);
+      return category !== undefined && BigInt(category) > 0n && BigInt(category) < 2n ** 31n ? category : undefined;
+    },
+    response: (response, exchange) => {
+      const { operation, path, body } = exchange;
+      const isUnknown = operation === 'get' && !/^\/pets\/-?\d+$/.test(path);
+      if (isUnknown) Object.assign(response, { status: 404, body: base.error(404, 'Not found.', exchange) });
+      const isMalformed = response.status === 400 && attempt(() => readJson(body)) === undefined;
+      if (operation === 'create' && isMalformed) Object.assign(response, { status: 422, body: 'Malformed.' });
+      return response;
+    },
+  },
+};
+
+const late: Variant = {
+  id: 'late',
+  text: 'A window ends 3 s before its Reset, and before the time in Retry-After.',
+  hooks: {
+    left: (usage, limits, exchange) => {
+      const rates = base.left(usage, limits, exchange);
+      return { ...rates, resetMs: rates.resetMs + 3_000 };
+    },
+  },
+};
+
+export const afterHits: Variant = {
+  id: 'after hits',
+  text: 'Remaining is read just before a response is sent, when concurrent requests have been counted, too.',
+  hooks: {
+    response: (response, { authorization, world: { notes } }) => {
+      const remaining = response.headers.find(([name]) => name === 'X-RateLimit-Remaining')?.[1];
+      if (response.status !== 401) notes.set(`remaining ${authorization}`, remaining ?? '');
+      return response;
+    },
+    write: (to, status, headers, body, { authorization, world: { notes } }) => {
+      // Requests that have arrived are served before the timer ends.
+      setTimeout(() => {
+        const latest = status === 401 ? undefined : notes.get(`remaining ${authorization}`);
+        const isRemaining = (i: number) => headers[i - 1] === 'X-RateLimit-Remaining';
+        const sent = headers.map((text, i) => (i % 2 === 1 && isRemaining(i) ? (latest ?? text) : text));
+        to.writeHead(status, sent).end(body);
+      }, 1);
+    },
+  },
+};
+
 const lastOfDay: Variant = {
   id: 'last of the day',
   text: 'All but 40 requests of the day of a Free key are used up.',
@@ -469,6 +528,9 @@ export const variants: readonly Variant[] = [
   undated,
   brief,
   closed,
+  picky,
+  late,
+  afterHits,
   lastOfDay,
 ];
 

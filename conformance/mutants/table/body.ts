@@ -19,8 +19,6 @@ const objectFrom = (convert: (value: Json) => Json | undefined): Change => ({
 export const bodyMutants = table([
   ['json-accepts-comma', 'create.not-json', 'A trailing comma in an object is accepted.',
     repaired((text) => text.replace(/,(\s*})/, '$1'))],
-  ['json-accepts-comments', 'create.not-json', 'Comments are accepted.',
-    repaired((text) => text.replace(/\/\*[^]*?\*\/|\/\/[^\n]*/g, ''))],
   ['json-accepts-single-quotes', 'create.not-json', 'Strings in single quotes are accepted.',
     repaired((text) => text.replaceAll("'", '"'))],
   ['json-accepts-bare-names', 'create.not-json', 'Field names without quotes are accepted.',
