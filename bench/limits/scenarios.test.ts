@@ -76,7 +76,10 @@ describe('servers that conform', () => {
     assert.match(exempt.failures.join(), /^59 requests were admitted/, textOf([exempt]));
   });
 
-  for (const variant of [undefined, 'sliding', 'first request', bucket, nextToken, fullBucket, 'after 2030'] as const)
+  for (const variant of [
+    ...[undefined, 'sliding', 'first request', 'after 2030', 'late', 'after hits'],
+    ...[bucket, nextToken, fullBucket],
+  ] as const)
     test(typeof variant === 'object' ? variant.id : (variant ?? 'fixed windows'), async (t) => {
       const report = await reportOf(t, { ...(variant !== undefined && { variant }), settings: { untilBan: true } });
       const expected = Object.fromEntries(scenarios.map(({ name }) => [name, 'passed']));
@@ -188,6 +191,40 @@ describe('what makes a verdict impossible', () => {
       [3, 'the server closes every connection after one response, so every latency includes opening a connection'],
       textOf(report.scenarios),
     );
+  });
+
+  test('the border: the figures add up, also if others have used the key', async (t) => {
+    for (const variant of ['first request', undefined]) {
+      let requests = 0;
+      const fault: Partial<Hooks> = {
+        count: (usage, exchange) => {
+          base.count(usage, exchange);
+          if (variant === undefined && ++requests === 1) usage.minuteUsed += 5; // somebody else's
+        },
+      };
+      const result = await resultOf(t, 'boundary', { fault, ...(variant !== undefined && { variant }) });
+      const [, before, after, most, all] =
+        /^(\d+) admitted before the border and (\d+) after it, (\d+) of these (\d+) in/.exec(result.seen ?? '') ?? [];
+      assert.equal(Number(before) + Number(after), Number(all), textOf([result]));
+      assert.ok(Number(most) <= Number(all), textOf([result]));
+      assert.equal(result.figures['before_requests'], Number(before), textOf([result]));
+    }
+  });
+
+  test('a burst that always ends too late, as on a busy machine: the windows are judged all the same', async (t) => {
+    const clock = fakeClock();
+    let [requests, burst] = [0, 0];
+    const fault: Partial<Hooks> = {
+      count: (usage, exchange) => {
+        base.count(usage, exchange);
+        // The longer ago the last attempt was, the longer each request takes.
+        if (++requests > 2) clock.move(requests < 65 ? 150 : (burst += 12));
+      },
+    };
+    const report = await reportOf(t, { fault, clock, names: ['boundary'] });
+    const [result] = report.scenarios;
+    assert.deepEqual([result?.verdict, report.exitCode], ['passed', 0], textOf(report.scenarios));
+    assert.match(result?.seen ?? '', /; the requests before the border did not all end before it$/);
   });
 
   test('a burst that takes longer than estimated: the second attempt starts earlier', async (t) => {

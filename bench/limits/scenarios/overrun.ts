@@ -1,8 +1,10 @@
 /**
  * Sends more requests than remain in a fresh window: how many are admitted, and what a refusal costs.
  *
- * In `exact` they are sent at once over many connections: as many as remained must be admitted, and `Remaining` must
- * decrease to 0 by one with each of them. One request beyond the limit is enough: it is admitted if the server has
+ * In `exact` they are sent at once over many connections: as many as remained must be admitted. `Remaining` must fall
+ * with them. A server may read it when it counts a request, or when it responds and has counted concurrent requests,
+ * too. So it counts at least the requests that had been answered when its own was sent, and at most those that had been
+ * sent when the response was received. One request beyond the limit is enough: it is admitted if the server has
  * failed to count any other. In `refusal` the other operations are requested when nothing remains. If keys are created
  * as needed, `refusal` also compares the latencies of 429 and 200, in several rounds, each with a new key and as few
  * connections as necessary, so that no request waits for another.
@@ -90,7 +92,7 @@ export const exact: Scenario = {
   text: 'from a fresh window, as many requests as remain and one more at once: how many are admitted',
   demanded:
     'as many requests admitted as remained, and the other one refused (429); '
-    + 'Remaining decreased to 0 by one with each of them',
+    + 'Remaining fell with each request that was answered, and not before it was sent',
   cost: ({ limit, unlimitedKeys }) =>
     ({ withKey: attempts * (limit + maxBeyond(limit) + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
 
@@ -116,7 +118,7 @@ export const exact: Scenario = {
         return { seen: 'the number of admitted requests is unknown', failures: wrong, figures: {} };
       }
       if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
-      if (!turned) return judgeExact(start.reading.remaining, result, wrong);
+      if (!turned) return judgeExact(start, result, wrong);
       why = 'the window turned while the requests were in flight';
     }
     throw new Inconclusive(`${why}, ${attempts} times`);
@@ -124,7 +126,8 @@ export const exact: Scenario = {
 };
 
 /** Compares what was admitted with what remained. */
-function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]): Finding {
+function judgeExact(start: Read, result: Overrun, wrong: readonly string[]): Finding {
+  const { remaining } = start.reading;
   const { responses, admitted, refused, tolerance, windows } = result;
   const moves = windows === 'move';
   const values = responses.filter(isAdmitted).flatMap(({ reading }) => reading?.remaining ?? []);
@@ -134,9 +137,8 @@ function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]
   const rules: readonly (readonly [violated: boolean, text: string])[] = [
     [admitted > remaining + tolerance, `${admitted} requests were admitted, but only ${remaining} remained`],
     [admitted < remaining, `only ${count(admitted, 'request')} of the ${remaining} that remained were admitted`],
-    [!moves && missing.length > 0, `Remaining was never ${listed(missing)}`],
-    [!moves && repeated.length > 0, `Remaining was ${listed(repeated)} more than once`],
   ];
+  const miscounted = moves ? undefined : wrongRemaining(start, responses);
   const valuesSeen = moves
     ? `the window moves, so ${tolerance} more may be admitted, and the values of Remaining are not judged`
     : missing.length + repeated.length === 0
@@ -144,7 +146,11 @@ function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]
       : `Remaining took ${remaining - missing.length} of ${remaining} values`;
   return {
     seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused; ${valuesSeen}`,
-    failures: [...wrong, ...rules.filter(([violated]) => violated).map(([, text]) => text)],
+    failures: [
+      ...wrong,
+      ...rules.filter(([violated]) => violated).map(([, text]) => text),
+      ...(miscounted === undefined ? [] : [miscounted]),
+    ],
     figures: {
       remaining_requests: remaining,
       admitted_requests: admitted,
@@ -156,6 +162,32 @@ function judgeExact(remaining: number, result: Overrun, wrong: readonly string[]
   };
 }
 
+/** How the Remaining of an admitted response contradicts the requests before and beside it; undefined if none does. */
+export function wrongRemaining(start: Read, responses: readonly Response[]): string | undefined {
+  const { remaining } = start.reading;
+  const events = responses.flatMap((response) => [
+    { response, turn: response.message.sentTurn, isEnd: false },
+    { response, turn: response.message.receivedTurn, isEnd: true },
+  ]);
+  const answered = new Map<Response, number>();
+  let [sent, counted] = [0, 0];
+  for (const { response, isEnd } of events.sort((a, b) => a.turn - b.turn)) {
+    if (!isEnd) {
+      sent++;
+      answered.set(response, counted);
+    } else if (isAdmitted(response)) {
+      counted++;
+      const least = Math.max(0, remaining - sent);
+      const most = Math.max(0, remaining - answered.get(response)! - 1);
+      const { reading } = response;
+      if (reading === undefined || (reading.remaining >= least && reading.remaining <= most)) continue;
+      const range = least === most ? `${least}` : `${least} to ${most}`;
+      return `Remaining was ${reading.remaining} after ${count(counted, 'response')}, but ${range} remained`;
+    }
+  }
+  return undefined;
+}
+
 /** The reading of the key after a pause; undefined if somebody else used the key meanwhile. */
 async function undisturbed(context: ScenarioContext, fresh: Read): Promise<Read | undefined> {
   if (context.keys.main.own) return fresh;
@@ -164,12 +196,6 @@ async function undisturbed(context: ScenarioContext, fresh: Read): Promise<Read 
   const { reset, remaining } = after.reading;
   // If windows move, requests may return meanwhile. A server that counts each request twice is found later.
   return reset === fresh.reading.reset && fresh.reading.remaining - remaining > 2 ? undefined : after;
-}
-
-/** `59, 58, 57 and 9 more`. */
-function listed(values: readonly number[]): string {
-  const [shown, rest] = [values.slice(0, 3), values.length - 3];
-  return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
 }
 
 /** The operations other than that of the load, without createPet if a fault would create animals on another machine. */

@@ -1,22 +1,26 @@
 /**
- * A client that waits for `Retry-After` is admitted at once. One that retries more than two seconds early is not.
+ * A client that waits for `Retry-After` is admitted at once. What happens to one that retries early shows whether the
+ * limit holds until then.
  *
- * `Retry-After` and `Reset` are rounded up to whole seconds, by some servers twice, so each may be up to two seconds
- * late. An early retry that is admitted is a failure only if it was also before `Reset`: with a `Retry-After` that is
- * longer than necessary, nobody exceeds a limit. Nor is it a failure if some requests remain after it, but not all of
- * the limit: then they return one by one, as in a token bucket whose Retry-After says when it is full. There is only
- * one early retry, because a server may ban for a third refusal, and none if `Retry-After` is too short for it, as that
- * of a token bucket is.
+ * The specification does not demand that an early retry is refused. With a `Retry-After` that is longer than necessary
+ * nobody exceeds a limit, and a server may round it and `Reset` up generously. An early retry that is admitted is a
+ * failure in two cases: if it begins a new window well before both `Retry-After` and `Reset`, so that neither is when
+ * the limit resets; or if no request remains after it, and further ones are admitted nevertheless. If requests return
+ * one by one, as in a token bucket, neither is the case. There is only one early retry, because a server may ban for a
+ * third refusal, and none if `Retry-After` is too short for it.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { drainedCost, DemandNotMet, type ScenarioContext } from '../context.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Scenario } from '../scenario.ts';
+import { comingBack } from '../windows.ts';
 
-/** The most by which Retry-After and Reset may be late: `ceil(now + ceil(left))` is up to two seconds late. */
-const roundingMs = 2_000;
+/** The most by which Retry-After and Reset may be later than the end of a window. */
+const lateMs = 5_000;
 /** How early the early retry is sent: the server receives it too early even if Retry-After is late. */
-const earlyMs = roundingMs + 250;
+const earlyMs = lateMs + 250;
+/** The number of requests that follow an early retry after which no request remains. */
+const more = 3;
 /** A tick of the clock, which is added to the wait so that it is never shorter than Retry-After. */
 const tickMs = 20;
 /** The longest Retry-After that a run waits for. */
@@ -25,8 +29,8 @@ const maxWaitMs = 120_000;
 export const recovery: Scenario = {
   name: 'recovery',
   text: 'a refused client that waits for Retry-After, and one that retries early',
-  demanded: 'admitted as soon as Retry-After has passed, and not earlier',
-  cost: ({ limit }) => ({ withKey: limit + drainedCost(limit) + 2, seconds: 40 }),
+  demanded: 'admitted as soon as Retry-After has passed; no new window well before it, and no request that exceeds one',
+  cost: ({ limit }) => ({ withKey: limit + drainedCost(limit) + 2 + more, seconds: 40 }),
 
   async run(context) {
     const { client, clock, keys } = context;
@@ -45,8 +49,21 @@ export const recovery: Scenario = {
       tries.push(`${early} early: ${response.status}`);
       if (isRefused(response)) refusal = response;
       else if (!isAdmitted(response)) failures.push(`a retry ${early} early returned ${response.status}`);
-      else if (client.serverTime(response.receivedAt) < resetMs - roundingMs && !returnsOneByOne(response)) {
-        failures.push(`a retry ${early} early was admitted before both Retry-After and Reset`);
+      else if (client.serverTime(response.receivedAt) < resetMs - lateMs) {
+        const { limit, remaining } = response.reading ?? { limit: 0, remaining: -1 };
+        const isNew = limit > 1 && remaining === limit - 1;
+        if (isNew) failures.push(`a retry ${early} early began a new window, before both Retry-After and Reset`);
+        if (remaining === 0) {
+          const responses = [response];
+          while (responses.length <= more && isAdmitted(responses.at(-1)!)) {
+            responses.push(await context.probe(keys.main));
+          }
+          const admitted = responses.filter(isAdmitted).length;
+          if (isRefused(responses.at(-1)!)) refusal = responses.at(-1)!;
+          if (admitted > 1 + comingBack(limit, responses)) {
+            failures.push(`${admitted} requests were admitted ${early} early, although none remained`);
+          }
+        }
       }
     }
     const wait = retryAtOf(context, refusal) + tickMs - clock.now();
@@ -61,11 +78,6 @@ export const recovery: Scenario = {
     };
   },
 };
-
-/** Whether some requests remain, but fewer than in a fresh window. */
-function returnsOneByOne({ reading }: Response): boolean {
-  return reading !== undefined && reading.remaining > 0 && reading.remaining < reading.limit - 1;
-}
 
 /** When the client may retry. */
 function retryAtOf(context: ScenarioContext, refusal: Response): number {
