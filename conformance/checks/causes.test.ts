@@ -1,8 +1,9 @@
 /** A fault fails the requirement that it violates, and not others whose checks only meet it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { proxy, smallServer, type Server } from '../testing/servers.ts';
 import type { Owner } from '../../harness/owner.ts';
+import { fakeClock } from '../testing/responses.ts';
+import { proxy, smallServer, type Server } from '../testing/servers.ts';
 import { failuresText, run, session } from '../testing/sessions.ts';
 
 const mutant = (id: string) => (t: Owner) => smallServer(t, { mutant: id });
@@ -23,3 +24,12 @@ for (const [fault, server, fails, others] of [
     assert.deepEqual(failed, [fails], failuresText(results));
   });
 }
+
+test('a Retry-After that is longer than necessary fails nothing', async (t) => {
+  const clock = fakeClock();
+  const server = await smallServer(t, { variant: 'patient', plan: 'free', clock });
+  const only = ['limits.retry-after', 'limits.resets'];
+  const results = await run(session(server, { only, exhaust: true }, clock));
+  const verdictsOf = results.map(({ verdict }) => verdict);
+  assert.deepEqual(verdictsOf, ['passed', 'passed'], failuresText(results));
+});

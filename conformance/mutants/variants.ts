@@ -481,7 +481,13 @@ const late: Variant = {
   },
 };
 
-export const afterHits: Variant = {
+const patient: Variant = {
+  id: 'patient',
+  text: 'Retry-After is always five minutes, longer than necessary.',
+  hooks: { retryAfter: () => '300' },
+};
+
+const afterHits: Variant = {
   id: 'after hits',
   text: 'Remaining is read just before a response is sent, when concurrent requests have been counted, too.',
   hooks: {
@@ -530,6 +536,7 @@ export const variants: readonly Variant[] = [
   closed,
   picky,
   late,
+  patient,
   afterHits,
   lastOfDay,
 ];

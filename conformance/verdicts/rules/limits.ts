@@ -74,13 +74,19 @@ export const limitRules: readonly Rule[] = [
   },
 ];
 
+/**
+ * A wait in milliseconds, as a timestamp or in another time zone seems to be at least this long. A shorter one is only
+ * longer than necessary, which violates nothing.
+ */
+const otherUnitMs = 1_000_000;
+
 /** Whether a request is admitted long before Retry-After, although no window explains such a wait. */
 function isAdmittedEarly(response: Response, refusal: Response | undefined): Judgement {
   if (refusal === undefined || response.request.credential.key === 'none' || response.status >= 300) return undefined;
   const refusedAt = refusal.date ?? refusal.receivedAt;
   const waitMs = retryAfterMs(refusal, refusedAt) ?? 0;
   const waitedMs = response.sentAt - refusal.receivedAt;
-  if (waitMs <= explainedMs(refusal, refusedAt) || waitedMs >= waitMs - toleranceMs) return undefined;
+  if (waitMs < otherUnitMs || waitMs <= explainedMs(refusal, refusedAt) || waitedMs >= waitMs - toleranceMs) return undefined;
   const [retryAfter] = refusal.all('retry-after');
   return {
     required: 'a Retry-After in seconds or as a date, which the limits explain',
