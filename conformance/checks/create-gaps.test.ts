@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
 import { createGapChecks } from './create-gaps.ts';
-import { refusalChecks } from './create-refusals.ts';
 import { createChecks } from './create.ts';
 
 const wanted = {
@@ -43,7 +42,7 @@ const wanted = {
 for (const [variant, gaps] of Object.entries(wanted)) {
   test(variant, async (t) => {
     const tested = session(await smallServer(t, variant === 'the small server' ? {} : { variant }));
-    const results = await run(tested, [['create', [...createChecks, ...refusalChecks, ...createGapChecks]]]);
+    const results = await run(tested, [['create', [...createChecks, ...createGapChecks]]]);
     assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), []);
     const observations = tested.ledger.observations();
     const observed = new Map(observations.map(({ id, behaviour }): [string, unknown] => [id, behaviour]));

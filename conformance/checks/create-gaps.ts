@@ -58,13 +58,14 @@ export const createGapChecks: readonly Check[] = [
       'create.byte-order-mark',
       'create.invalid-utf-8',
       'create.utf-16',
+      'create.malformed',
       'create.nan',
       'create.comments',
       'create.unknown-field',
       'create.own-id',
       'create.content-type',
     ],
-    { requests: 13, creates: 13, writes: true },
+    { requests: 14, creates: 13, writes: true },
     async (t) => {
       const c = t.fixtures.category;
       const sent = { name: 'Rex', categoryId: c };
@@ -89,6 +90,8 @@ export const createGapChecks: readonly Check[] = [
         ['create.content-type', { ...create(`{${fields}}`), sent, ...textPlain }],
       ] as const;
       for (const [gap, request] of cases) accepted(t, gap, await t.send(request));
+      const response = await t.send(create(`{${fields}`));
+      t.observe('create.malformed', `${response.status}`, response);
     },
   ),
   // Which categories there are is not shown, so a server may refuse any of them.

@@ -29,7 +29,8 @@ const maxWaitMs = 120_000;
 export const recovery: Scenario = {
   name: 'recovery',
   text: 'a refused client that waits for Retry-After, and one that retries early',
-  demanded: 'admitted as soon as Retry-After has passed; no new window well before it, and no request that exceeds one',
+  demanded:
+    'admitted as soon as Retry-After has passed; well before it, no new window, and no request beyond what remains',
   cost: ({ limit }) => ({ withKey: limit + drainedCost(limit) + 2 + more, seconds: 40 }),
 
   async run(context) {
