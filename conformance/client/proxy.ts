@@ -74,6 +74,7 @@ class TunnelAgent extends HttpsAgent {
       headers: { Host: authority, ...(authorization !== undefined && { 'Proxy-Authorization': authorization }) },
     });
     connecting.on('connect', ({ statusCode = 0, statusMessage }, socket) => {
+      socket.setTimeout(0); // an open tunnel may be idle
       if (statusCode < 300) return callback(null, connect({ ...options, socket } as ConnectionOptions));
       socket.destroy();
       const advice = statusCode === 407 ? `; set ${variable} to http://user:password@…` : '';
