@@ -29,8 +29,7 @@ const maxWaitMs = 120_000;
 export const recovery: Scenario = {
   name: 'recovery',
   text: 'a refused client that waits for Retry-After, and one that retries early',
-  demanded:
-    'admitted as soon as Retry-After has passed; well before it, no new window, and no request beyond what remains',
+  demanded: 'admitted once Retry-After has passed; no limit exceeded before it',
   cost: ({ limit }) => ({ withKey: limit + drainedCost(limit) + 2 + more, seconds: 40 }),
 
   async run(context) {
