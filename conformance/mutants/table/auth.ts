@@ -171,7 +171,7 @@ export const authMutants = table([
         return base.admits(exchange, secret) || (authorization === '' && world.notes.has(note));
       },
     }],
-  ['auth-second-time', 'auth.cut', 'A wrong key is accepted when it is sent again.',
+  ['auth-second-time', 'auth.invalid-request', 'A wrong key is accepted when it is sent again.',
     {
       admits: (exchange, secret) => {
         const { authorization, world } = exchange;
