@@ -89,9 +89,9 @@ describe('a request', () => {
 
 describe('a run begins', () => {
   for (const [status, message] of [
-    [401, /rejects the key of API_KEY \(401\)$/],
+    [401, /rejects the key of API_KEY \(401\); /],
     [404, /\/pets returns 404; is this the base URL\?$/],
-    [503, /returns 503 to every request$/],
+    [503, /returns 503 to every request: it is down, /],
   ] as const) {
     test(`not with ${status}`, async (t) => {
       const server = await scripted(t, (_, response) => void response.writeHead(status).end());
