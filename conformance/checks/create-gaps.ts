@@ -11,6 +11,21 @@ import { controlName, loneSurrogateName, nulName } from './names.ts';
 const categories: readonly bigint[] = [123_456_789n, 2n ** 31n, 2n ** 32n, 2n ** 53n + 1n, int64Max];
 
 export const createGapChecks: readonly Check[] = [
+  // Which categories there are is not shown, so a server may refuse any of them. First, because get.answers gets
+  // the latest animals, and the names of the others are more telling.
+  observe(
+    ['create.category-range'],
+    { requests: categories.length, creates: categories.length, writes: true },
+    async (t) => {
+      for (const categoryId of categories) {
+        const { mustBe: _, ...request } = createPet(t.key, { name: 'Category', categoryId });
+        const response = await t.send(request);
+        if (response.status !== 201)
+          return t.observe('create.category-range', `no: ${categoryId} gets ${response.status}`, response);
+      }
+      t.observe('create.category-range', 'yes, as far as tried');
+    },
+  ),
   observe(
     [
       'create.empty-name',
@@ -92,20 +107,6 @@ export const createGapChecks: readonly Check[] = [
       for (const [gap, request] of cases) accepted(t, gap, await t.send(request));
       const response = await t.send(create(`{${fields}`));
       t.observe('create.malformed', `${response.status}`, response);
-    },
-  ),
-  // Which categories there are is not shown, so a server may refuse any of them.
-  observe(
-    ['create.category-range'],
-    { requests: categories.length, creates: categories.length, writes: true },
-    async (t) => {
-      for (const categoryId of categories) {
-        const { mustBe: _, ...request } = createPet(t.key, { name: 'Category', categoryId });
-        const response = await t.send(request);
-        if (response.status !== 201)
-          return t.observe('create.category-range', `no: ${categoryId} gets ${response.status}`, response);
-      }
-      t.observe('create.category-range', 'yes, as far as tried');
     },
   ),
 ];
