@@ -12,8 +12,8 @@ export type Side = 'client' | 'database';
 /** A failure of one connection: the first one for which `at` returns a number. */
 export interface Fault {
   /**
-   * Called for each message that arrives. Returns how many of its bytes to pass on before the connection is cut, or 0
-   * to stall it; null if the connection does not fail yet.
+   * Called for each message that arrives. Returns how many of its bytes to pass on before the connection is cut or
+   * stalled; null if the connection does not fail yet.
    */
   readonly at: (from: Side, message: Buffer) => number | null;
   /** `stall`: nothing more from the same side is passed on, not even that it closes the connection. */
@@ -38,8 +38,8 @@ export const loseCommit: Fault = {
 };
 
 /**
- * Stalls a connection within a statement of the client: before the last byte of a simple query, or before the Sync of an
- * extended one. `passed`: how many statements of any connection are passed on before.
+ * Stalls a connection within a statement of the client: before the last byte of a simple query, or before the Sync of
+ * an extended one. `passed` is the number of statements of any connection that are passed on before.
  */
 export function stallInStatement(passed: number): Fault {
   let left = passed;

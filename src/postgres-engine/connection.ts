@@ -64,9 +64,9 @@ const withAsyncCommit = '; set local synchronous_commit = off';
 export type Execute = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
 
 /**
- * Executes the statements of a transaction. `commit` executes the last one and commits. Statements without values share
- * a message with `begin` and `commit`. A database that has received such a message executes all of it, even if the
- * connection breaks meanwhile.
+ * Executes the statements of a transaction. `commit` executes the last statement and commits. A first or last statement
+ * without values shares a message with `begin` or `commit`. A database that has received such a message executes all of
+ * it, even if the connection breaks meanwhile.
  */
 export type Work<T> = (execute: Execute, commit: Execute) => Promise<T>;
 

@@ -12,7 +12,7 @@ const unit = fc.oneof(
 const texts = fc.tuple(fc.string({ unit, minLength: 1 }), fc.array(fc.string({ unit }), { maxLength: 5 }))
   .map(([first, rest]) => [first, ...rest]);
 
-test('the database reads each literal as the value that it was made of', async (t) => {
+test('the database reads each literal as the value from which it was made', async (t) => {
   const url = await testDatabase(t);
   if (url === null) return t.skip(noPostgres);
   const connection = await connectTo(t, url);
@@ -28,7 +28,7 @@ test('the database reads each literal as the value that it was made of', async (
   assert.deepEqual(await connection.query(words), [[['-1', '9007199254740991', null], [true]]]);
 });
 
-test('a value that would need escaping is not accepted as a word', () => {
+test('wordArray rejects a value that would need escaping', () => {
   for (const value of ["a'b", 'a\\b', 'a"b', 'a b', '{', '}', 'ł', '\n', ';', '1.5']) {
     assert.throws(() => wordArray(['1', value]), TypeError, value);
   }

@@ -1,9 +1,9 @@
 /**
- * Literals of SQL. A message of the simple query protocol has no parameters, but it can hold a whole transaction, and
- * costs half as much as an extended query on both sides.
+ * SQL literals. A message of the simple query protocol has no parameters, but it can contain a whole transaction, and
+ * costs the server and the database half as much as an extended query.
  */
 
-/** Returns a literal for a text without U+0000. The prefix `E` gives backslashes the same meaning on each server. */
+/** Returns a literal for a text without U+0000. The prefix `E` gives backslashes one meaning under any setting. */
 export function textLiteral(value: string): string {
   return `E'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
@@ -13,7 +13,10 @@ export function textArray(values: readonly string[]): string {
   return `pg_catalog.string_to_array(${textLiteral(values.join('\n'))}, E'\\n')`;
 }
 
-/** Returns a literal for an array of numbers, or of texts of ASCII letters, digits and `_`. Undefined becomes null. */
+/**
+ * Returns a literal for an array of integers, booleans, or texts of ASCII letters, digits, `_` and `-`. Undefined
+ * becomes null.
+ */
 export function wordArray(values: readonly (string | number | boolean | null | undefined)[]): string {
   const words = values.map((value) => value ?? 'null').join();
   if (!/^[\w,-]*$/.test(words)) throw new TypeError('a value needs escaping');

@@ -70,7 +70,8 @@ export class LockedUsage {
 export async function saveUsages(execute: Execute, usages: Iterable<LockedUsage>): Promise<void> {
   const rows = [...usages].filter(({ isChanged }) => isChanged).map(({ row }) => row);
   if (rows.length === 0) return;
-  const [numbers, seqs, fresh, bans] = ([0, 1, 2, 4] as const).map((column) => wordArray(rows.map((row) => row[column])));
+  const [numbers, seqs, fresh, bans] = ([0, 1, 2, 4] as const).map((column) =>
+    wordArray(rows.map((row) => row[column])));
   const states = textArray(rows.map(([, , , state]) => state));
   await execute(`select petstore.save_usage(${numbers}, ${seqs}, ${fresh}, ${states}, ${bans})`);
 }
