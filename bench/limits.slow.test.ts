@@ -169,7 +169,7 @@ test('a second Ctrl-C kills our own server if it does not stop after the first o
   assert.deepEqual(leftBehind(folder), []);
 });
 
-test('the output is closed: nothing is said, and the reports and the exit code are the same', async (t) => {
+test('stdout is closed: stderr names no error, and the reports and the exit code are the same', async (t) => {
   const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
   const run = start(['exact', '--report', report], { TMPDIR: folder });
   await run.printed(/One request to/);

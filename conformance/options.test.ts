@@ -138,14 +138,14 @@ describe('mistakes', () => {
   }
 });
 
-test('an invalid key or base URL is named by its source, and the key is not shown', () => {
+test('the message for an invalid key or base URL names its source, and does not contain the key', () => {
   const cases: [value: string, why: RegExp][] = [
     [`${key}\n`, /, but ends in a line break$/],
     [`${key}\r\n`, /, but ends in a line break$/],
     [`${key}\n${key}`, /, but contains a line break$/],
-    [`${key} `, /, but contains a space$/],
-    [`${key}ü`, /, but contains others$/],
-    [`${key}\0`, /, but contains others$/],
+    [`${key} `, /, but contains a space or a tab$/],
+    [`${key}ü`, /, but contains other characters$/],
+    [`${key}\0`, /, but contains other characters$/],
     ['short', /, not 5$/],
   ];
   for (const [value, why] of cases) {
@@ -275,7 +275,7 @@ test('files are relative to the folder where the user stands, which npm keeps in
   assert.deepEqual(files({}), ['r', '/c.json']);
 });
 
-test('the proxy of the environment is for servers on other machines', () => {
+test('the proxy of the environment is used only for servers on other machines', () => {
   const environment = { API_KEY: key, HTTPS_PROXY: 'http://proxy.example:3128', HTTP_PROXY: 'socks5://proxy.example' };
   const proxyOf = (baseUrl: string) => read(['--base-url', baseUrl], environment).proxy;
   assert.equal(proxyOf('https://pets.example/v1')?.origin, 'http://proxy.example:3128');

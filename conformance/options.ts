@@ -28,7 +28,7 @@ What is checked
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
   --thorough-auth       send each kind of invalid key to each operation, and change each character of the key: up to
-                        99 requests without a valid key instead of 25; --runs above 20 sends more
+                        99 requests without a valid key instead of 25, or more with --runs above 20
   --seed N              seed of the generated cases (default: a random one, which is printed)
   --path PATH           replay one generated case, with --only and --seed; each failure prints its own
                           --only create.name --seed 42 --path 3:0:1
@@ -209,7 +209,7 @@ export interface Given {
   readonly source: string;
 }
 
-/** The value of a flag, or otherwise of a variable that is not empty; undefined if there is neither. */
+/** The value of a flag, otherwise that of a variable if it is not empty, otherwise undefined. */
 export function givenBy(
   flag: string,
   value: string | undefined,
@@ -222,9 +222,9 @@ export function givenBy(
 }
 
 /**
- * Validates a key, if one is given. Errors say where it comes from, and do not contain it.
+ * Validates a key, if one is given. Errors name its source, and do not contain the key.
  *
- * @throws UsageError if it is shorter than 6 characters, or not safe in a header
+ * @throws UsageError if the key is shorter than 6 characters, or not safe in a header
  */
 export function keyOf(given: Given | undefined): string | undefined {
   if (given === undefined || /^[\x21-\x7e]{6,}$/.test(given.text)) return given?.text;
@@ -232,8 +232,8 @@ export function keyOf(given: Given | undefined): string | undefined {
   const contents: readonly (readonly [pattern: RegExp, what: string])[] = [
     [/[\r\n]$/, ', but ends in a line break'],
     [/[\r\n]/, ', but contains a line break'],
-    [/[ \t]/, ', but contains a space'],
-    [/[^\x21-\x7e]/, ', but contains others'],
+    [/[ \t]/, ', but contains a space or a tab'],
+    [/[^\x21-\x7e]/, ', but contains other characters'],
     [/^/, `, not ${text.length}`],
   ];
   const [, why] = contents.find(([pattern]) => pattern.test(text))!;

@@ -78,7 +78,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     const { port } = server.address() as AddressInfo;
     assertUntested(await kit({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey }), /speaks only HTTP\/2/);
   });
-  test('a proxy that does not respond, or is not one', async () => {
+  test('a proxy that does not respond, or a URL that is not one of an HTTP proxy', async () => {
     const target = { BASE_URL: 'http://pets.example/v1', API_KEY: apiKey };
     assertUntested(
       await startKit([], { ...target, HTTP_PROXY: 'http://user:secret@127.0.0.1:1' }).ended,

@@ -73,7 +73,7 @@ const environmentOf = ({ baseUrl, apiKey }: Server) => ({ BASE_URL: baseUrl, API
 describe('stdout', () => {
   const args = ['--only', 'list.answers,get.not-found', '--report'];
 
-  test('that is closed: the reports are written, and nothing is said', async (t) => {
+  test('that is closed: the reports are written, and stderr is empty', async (t) => {
     const folder = temporaryFolder(t);
     const running = startKit([...args, folder], environmentOf(await smallServer(t)));
     running.child.stdout.destroy();
@@ -83,7 +83,7 @@ describe('stdout', () => {
     assert.equal(readdirSync(folder).length, 3);
   });
 
-  test('that is full: the reports are written, and one line says so', async (t) => {
+  test('that is full: the reports are written, and stderr has one line', async (t) => {
     if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full');
     const folder = temporaryFolder(t);
     const line = /^conformance: stdout: ENOSPC: no space left on device, write\n$/;

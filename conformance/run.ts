@@ -50,7 +50,7 @@ async function wait(ms: number, reason: string): Promise<void> {
   interruption.throwIfAborted();
 }
 
-/** What a check sends only with --thorough-auth. */
+/** How many requests without a valid key a check sends; empty if --thorough-auth does not change that. */
 function keylessNote(id: RequirementId): string {
   const check = groups.flatMap(([, checks]) => checks).find(({ requirement }) => requirement === id);
   const { keyless = 0, thorough } = check?.cost ?? {};
@@ -109,7 +109,7 @@ async function main(options: Options): Promise<number> {
       result: (result) => console.log(resultLine(result, screen)),
     });
   } finally {
-    interrupt = () => {}; // nothing is left to end
+    interrupt = () => {}; // the checks have ended, and the report follows
     await close();
   }
   const report = buildReport(session);
@@ -132,7 +132,7 @@ function fail(error: unknown): never {
   process.exit(error instanceof Interrupted ? error.exitCode : 2);
 }
 
-/** Ends the run. As long as it has nothing to report, it ends the process, and with it this project's own server. */
+/** Ends the run after a signal. Until there is a session, it exits, which also stops this project's own server. */
 let interrupt: (reason: Interrupted) => void = fail;
 interruption.addEventListener('abort', () => interrupt(interruption.reason as Interrupted));
 surviveLostOutput('conformance');

@@ -1,4 +1,4 @@
-/** A forward proxy for tests: whatever host is named, it connects to one port of this machine. */
+/** A forward proxy for tests. It connects to one port of this machine, whatever host a request names. */
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
@@ -7,16 +7,16 @@ import type { Owner } from './owner.ts';
 export interface ForwardProxy {
   /** `http://127.0.0.1:` and its port. */
   readonly origin: string;
-  /** What it was asked for: `GET http://pets.example/v1/pets`, `CONNECT pets.example:443`. */
-  readonly asked: string[];
+  /** The requests that it has received: `GET http://pets.example/v1/pets`, `CONNECT pets.example:443`. */
+  readonly requests: string[];
 }
 
-/** Starts a forward proxy that demands `user:password` if it is given. */
-export async function forwardProxy(owner: Owner, port: number, password?: string): Promise<ForwardProxy> {
-  const asked: string[] = [];
-  const expected = password && `Basic ${Buffer.from(password).toString('base64')}`;
+/** Starts a forward proxy. If `credentials` (`user:password`) is given, the proxy demands it. */
+export async function forwardProxy(owner: Owner, port: number, credentials?: string): Promise<ForwardProxy> {
+  const requests: string[] = [];
+  const expected = credentials && `Basic ${Buffer.from(credentials).toString('base64')}`;
   const admits = ({ method, url, headers }: IncomingMessage) => {
-    asked.push(`${method} ${url}`);
+    requests.push(`${method} ${url}`);
     return expected === undefined || headers['proxy-authorization'] === expected;
   };
   const server = createServer((incoming, response) => {
@@ -47,5 +47,5 @@ export async function forwardProxy(owner: Owner, port: number, password?: string
     server.close();
     server.closeAllConnections();
   });
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }

@@ -30,13 +30,14 @@ export function exitOnSignals(): void {
   for (const [signal, number] of signals) process.on(signal, () => process.exit(128 + number));
 }
 
-/** Signals within this time are one Ctrl-C. */
-const sameMs = 1_000;
+/** Signals within this time count as one Ctrl-C: the terminal sends it to every process, and npm passes it on. */
+const sameSignalMs = 1_000;
 
 /**
- * Makes the first of these signals abort, so that a run ends and reports what it has found. A later one exits at once.
+ * Returns a signal that the first SIGINT, SIGTERM or SIGHUP aborts, so that a run can end and report what it has found.
+ * A later one exits at once.
  *
- * @param reason makes the reason from the signal and the exit code that a shell would show for it
+ * @param reason makes the reason of the abort from the name of the signal and the exit code, 128 and its number
  */
 export function abortOnSignals(reason: (signal: NodeJS.Signals, exitCode: number) => Error): AbortSignal {
   const controller = new AbortController();
@@ -44,7 +45,7 @@ export function abortOnSignals(reason: (signal: NodeJS.Signals, exitCode: number
   for (const [signal, number] of signals) {
     process.on(signal, () => {
       if (controller.signal.aborted) {
-        if (performance.now() - abortedAt >= sameMs) process.exit(128 + number);
+        if (performance.now() - abortedAt >= sameSignalMs) process.exit(128 + number);
         return;
       }
       abortedAt = performance.now();

@@ -126,7 +126,7 @@ export class ScenarioContext {
   /**
    * Sleeps until the server's clock has passed a time, whatever its uncertainty.
    *
-   * @throws Inconclusive if that is too long, which it was not before the server's clock was set
+   * @throws Inconclusive if the wait would be too long, as it may be after the server's clock was set
    */
   async untilServer(time: number, why: string): Promise<void> {
     const ms = this.client.timeAfter(time) - this.clock.now();

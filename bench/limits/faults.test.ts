@@ -217,7 +217,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     }
   });
 
-  test('strangers: on a busy machine all but the latencies is judged', async (t) => {
+  test('strangers: on a busy machine, everything except the latencies is judged', async (t) => {
     let ms = 0;
     const slow: Partial<Hooks> = {
       keyless: (exchange) => {

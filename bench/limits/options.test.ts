@@ -130,7 +130,7 @@ test('a mistake: one line that names the flag and the rule', () => {
   }
 });
 
-test('an invalid key is named by its source, and not shown', () => {
+test('the message for an invalid key names its source, and does not contain the key', () => {
   const environment = { BASE_URL: 'http://localhost/v1', API_KEY: key, NEIGHBOUR_KEY: 'quiet_key_1' };
   for (const source of ['API_KEY', 'NEIGHBOUR_KEY']) {
     assert.throws(

@@ -1,4 +1,4 @@
-/** What stands between the bench and the service is named by the kit's code, after one request. */
+/** After one request, the bench names what stands between it and the service, with the kit's code. */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ function runOn(target: Pick<RunOptions, 'baseUrl' | 'proxy'>): Run {
   });
 }
 
-test('a firewall, a login page, the page of a network, and another protocol', async (t) => {
+test('a firewall, a login page, an HTML page, and another protocol are named', async (t) => {
   const html = { 'Content-Type': 'text/html' };
   const cases: readonly (readonly [(response: ServerResponse) => void, RegExp])[] = [
     [(to) => to.writeHead(403, html), / returns 403 with Content-Type: text\/html: a firewall or proxy in front /],
@@ -46,9 +46,9 @@ test('a firewall, a login page, the page of a network, and another protocol', as
 
 test('a proxy that the environment names is used', async (t) => {
   const { baseUrl } = await smallServer(t, { secret: mainSecret, plan: 'free' });
-  const { origin, asked } = await forwardProxy(t, Number(new URL(baseUrl).port));
+  const { origin, requests } = await forwardProxy(t, Number(new URL(baseUrl).port));
   const target = 'http://pets.example/v1';
   const proxy = proxyFor(target, { HTTP_PROXY: origin });
   assert.equal((await runOn({ baseUrl: target, proxy }).open()).limit, 60);
-  assert.deepEqual(asked, ['GET http://pets.example/v1/pets?limit=1']);
+  assert.deepEqual(requests, ['GET http://pets.example/v1/pets?limit=1']);
 });

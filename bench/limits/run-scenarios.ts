@@ -177,9 +177,9 @@ export class Run {
     const began = this.#options.clock.now();
     try {
       const { failures, figures, seen } = await scenario.run(this.#context);
-      // Most servers count their windows by a clock that may be set, and then the failure may not be theirs.
+      // Most servers count windows by a clock that can be set. If it was, the failure may not be a fault of the server.
       if (failures.length > 0 && this.#client.serverClock.wasSetAfter(began)) {
-        throw new Inconclusive(`the server's clock was set meanwhile: ${failures[0]}`);
+        throw new Inconclusive(`the server's clock was set during the scenario: ${failures[0]}`);
       }
       const outcome = { verdict: failures.length > 0 ? 'failed' : 'passed', failures, figures, seen } as const;
       return scenario.hasThresholds ? withThresholds(outcome, this.#options.settings.thresholds) : outcome;

@@ -193,7 +193,7 @@ describe('what makes a verdict impossible', () => {
     );
   });
 
-  test('the border: the figures add up, also if others have used the key', async (t) => {
+  test('boundary: the figures add up, also if others have used the key', async (t) => {
     for (const variant of ['first request', undefined]) {
       let requests = 0;
       const fault: Partial<Hooks> = {
@@ -211,7 +211,7 @@ describe('what makes a verdict impossible', () => {
     }
   });
 
-  test('a burst that always ends too late, as on a busy machine: the windows are judged all the same', async (t) => {
+  test('a burst that always ends too late, as on a busy machine: the windows are still judged', async (t) => {
     const clock = fakeClock();
     let [requests, burst] = [0, 0];
     const fault: Partial<Hooks> = {

@@ -11,7 +11,7 @@ import type { CheckContext } from '../session/context.ts';
 import { inJson } from '../verdicts/rules/rule.ts';
 import { anyName } from './names.ts';
 
-/** The animals created in one sequence of commands, with the names and categories that the 201 returned. */
+/** The animals created in one sequence of commands, with the names and categories in their 201. */
 type Model = { id: bigint; pet: NewPet }[];
 type Command = fc.AsyncCommand<Model, CheckContext>;
 
@@ -39,8 +39,8 @@ class Create implements Command {
     const { mustBe: _, ...request } = createPet(t.key, this.pet);
     const response = await t.send(request);
     const [created] = response.pets;
-    // The server rejects the name, or create.answers or pet.unique-id fails. The rules of create.name and
-    // create.category judge what a 201 returns.
+    // In these cases, the server rejects the name, or create.answers or pet.unique-id fails. The rules of create.name
+    // and create.category judge what a 201 returns.
     if (created === undefined || model.some(({ id }) => id === created.id)) return;
     model.push({ id: created.id, pet: { ...this.pet, name: created.name, categoryId: created.categoryId } });
   }

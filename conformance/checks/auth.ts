@@ -19,7 +19,7 @@ import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import type { Cost } from '../session/cost.ts';
 
-/** The number of requests with a changed character, with --thorough-auth: most keys have fewer characters. */
+/** The number of requests with a changed character with --thorough-auth. Most keys have fewer characters. */
 const changes = 40;
 
 /** Names under which servers look for a key in the query, a header or a cookie. */
@@ -27,7 +27,7 @@ const queryNames = ['access_token', 'api_key', 'apiKey', 'apikey', 'api-key', 'k
 const headerNames = ['X-API-Key', 'X-API-Token', 'X-Auth-Token', 'X-Access-Token', 'API-Key', 'ApiKey', 'Token'];
 const cookieNames = ['api_key', 'apiKey', 'api-key', 'X-API-Key', 'access_token', 'token', 'key', 'auth', 'session'];
 
-/** Makes the valid request of an operation invalid. */
+/** Makes a request of an operation, without a valid key. */
 type Attempt = (operation: (credential: Credential) => Request) => Request;
 
 const rejectedOnce = { keyless: 1, thorough: { keyless: 4 } };
@@ -62,9 +62,9 @@ export const authChecks: readonly Check[] = [
     const hasGet = !(await t.fixtures.getIsRemoved());
     const asText = (request: Request) => ({ ...request, headers: [['Content-Type', 'text/plain']] as const });
     const get = (credential: Credential, id: string) => (hasGet ? [getPetWithId(credential, id)] : []);
-    // A router may take a petId that is not an integer for an unknown path. The response to either is a gap.
+    // A router may treat a petId that is not an integer as an unknown path. The response to either is a gap.
     const unknownPaths = [...get(wrong, 'cat'), ...get(nobody, 'cat')];
-    // First the invalid key: a server that looks only for a key may validate the request before it compares the key.
+    // Invalid keys come first: a server may check that there is a key, then validate the request, then check the key.
     const requests = [
       listPetsWithQuery(wrong, 'limit=abc&status=asleep'),
       ...create(wrong, '['),
@@ -155,13 +155,14 @@ export const authChecks: readonly Check[] = [
   }),
 ];
 
+/** An attempt with each credential. */
 function withCredentials(credentials: readonly Credential[]): Attempt[] {
   return credentials.map((credential) => (operation) => operation(credential));
 }
 
 /**
- * A check that every operation returns 401 for each attempt. First it makes each attempt once, each with another
- * operation, then with the next operation, and so on, as far as its cost allows. The seed determines the first one.
+ * A check that every operation returns 401 for each attempt. It makes each attempt once, with the operations in turn,
+ * then each with the next operation, and so on, as far as its cost allows. The seed determines the first operation.
  */
 function rejects(
   id: RequirementId,
@@ -180,7 +181,7 @@ function rejects(
   });
 }
 
-/** Requires 401 for requests, as many as the check may send without a valid key. */
+/** Sends as many of the requests as the check may send without a valid key, and requires 401 for each. */
 async function rejectAll(t: CheckContext, requests: readonly Request[], reason: string): Promise<void> {
   await t.each(requests.slice(0, t.keyless), async (request) => {
     const response = await t.send(request);

@@ -1,4 +1,4 @@
-/** A fault fails the requirement that it violates, and not others whose checks only meet it. */
+/** A fault fails the requirement that it violates, and no other requirement whose check only encounters the fault. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Owner } from '../../harness/owner.ts';

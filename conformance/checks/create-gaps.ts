@@ -11,8 +11,8 @@ import { controlName, loneSurrogateName, nulName } from './names.ts';
 const categories: readonly bigint[] = [123_456_789n, 2n ** 31n, 2n ** 32n, 2n ** 53n + 1n, int64Max];
 
 export const createGapChecks: readonly Check[] = [
-  // Which categories there are is not shown, so a server may refuse any of them. First, because get.answers gets
-  // the latest animals, and the names of the others are more telling.
+  // The specification does not state which categories exist, so a server may refuse any of them. This check is the
+  // first, because get.answers gets the latest animals, and the names that the other checks create reveal more faults.
   observe(
     ['create.category-range'],
     { requests: categories.length, creates: categories.length, writes: true },

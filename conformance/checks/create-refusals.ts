@@ -1,6 +1,6 @@
 /**
- * Section 4.2: a body that is not a NewPet gets 400. If it is not JSON, it may get another 4xx: a gap of the section.
- * Each body has one error.
+ * Section 4.2: a body that is not a NewPet gets 400. If it is not JSON, it may get another 4xx, which is a gap. Each
+ * body has one error.
  */
 import * as fc from 'fast-check';
 import { int64Max, int64Min, statuses } from '../client/pet.ts';
@@ -223,8 +223,8 @@ async function refuse(t: CheckContext, body: string, reason: string): Promise<vo
     createPetOf(t.key, body.replace(/"categoryId":1(?=[,}])/, `"categoryId":${t.fixtures.category}`)),
   );
   const { status } = response;
-  const isOther4xx = status >= 400 && status < 500 && status !== 401 && status !== 429;
-  if (isNotJson(body)) t.require(isOther4xx, response, `400 or another 4xx, because ${reason}`);
+  const isRefused = status >= 400 && status < 500 && status !== 401 && status !== 429;
+  if (isNotJson(body)) t.require(isRefused, response, `400 or another 4xx, because ${reason}`);
   else t.require(status === 400, response, `400, because ${reason}`);
 }
 

@@ -53,7 +53,7 @@ for (const variant of [undefined, ...variants.filter(({ id }) => chosen.includes
   }
 }
 
-/** Which wait is the first that is not for the server's clock to be determined. */
+/** The number of the first wait that does not serve to determine the server's clock. */
 const firstLong = 6;
 
 test("the server's clock is set during a wait: nothing fails, and no wait becomes longer", async (t) => {

@@ -84,7 +84,7 @@ interface Exhaustion {
   readonly beyond: readonly Response[];
   /** The operations without a response in `beyond`. */
   readonly missing: readonly Operation[];
-  /** The first response after the time in Retry-After of a refusal, and that time. */
+  /** The first response after the Retry-After of a refusal, with the refusal and the duration of the wait. */
   readonly retried?: { readonly response: Response; readonly refusal: Response; readonly retryAfter: string };
   /** The first response after Reset. */
   readonly reset?: Response;

@@ -61,7 +61,7 @@ export const exhaustedLimitChecks: readonly Check[] = [
   check('limits.resets', { exhausts: true }, async (t) => {
     const { first, reset } = await exhaust(t);
     if (reset === undefined) throw new Inconclusive('no request was refused, or the key was banned beyond Reset');
-    // The 429 may also carry a later Reset, which is no excuse.
+    // A later Reset in this 429 does not excuse it.
     const isShownAfter = (reset.date ?? 0) >= first.integer('x-ratelimit-reset')! * 1000;
     if (reset.status === 429 && !isShownAfter)
       throw new Inconclusive('a request after Reset got 429, but no Date shows that Reset had passed');

@@ -74,7 +74,7 @@ export function isOrdinary(name: string): boolean {
   );
 }
 
-/** Whether a name has only ASCII letters, digits and spaces: without one that is accepted, nothing can be tested. */
+/** Whether a name has only ASCII letters, digits and spaces. If a server refuses such names, nothing can be tested. */
 export function isPlain(name: string): boolean {
   return /^[A-Za-z\d][A-Za-z\d ]*$/.test(name);
 }

@@ -33,7 +33,7 @@ export const resourceChecks: readonly Check[] = [
 
   observe(['service.compression'], {}, async (t) => {
     await t.fixtures.oneOfEach();
-    // Only the first observation counts, and the session has observed every response with a coding.
+    // Only the first observation counts. If a response had a coding, the session has already observed it.
     t.observe('service.compression', 'no');
   }),
   observe(['pet.shows-status', 'pet.extra-fields', 'pet.id-size'], {}, async (t) => {

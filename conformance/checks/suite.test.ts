@@ -260,7 +260,7 @@ test('an error in the kit outside of a check ends the run', async (t) => {
   await assert.rejects(runChecks(of, { group: () => {}, result }, [['one', [fine]]]), /^TypeError: cannot print$/);
 });
 
-test('a wrong id in a check is an error in the kit, and not forgotten', async (t) => {
+test('a wrong id in a check is an error in the kit, and ends the run', async (t) => {
   const of = session(await smallServer(t));
   const wrong = check('list.answers', {}, async (t) => t.observe('list.orders' as GapId, 'none'));
   await run(of, [['one', [wrong]]]);
@@ -282,18 +282,18 @@ describe('a run announces what it will send', () => {
     }
   };
 
-  test('no more for --exhaust, if no selected check brings a key to its limit', async (t) => {
+  test('--exhaust adds nothing if no selected check brings a key to its limit', async (t) => {
     const { plan, sent } = await announced(t, 'get.not-found', { exhaust: true });
     assert.ok(sent <= plan.withKey && plan.withKey < 40, `${sent} of ${plan.withKey}`);
     assert.ok(plan.creates <= Fixtures.cost.creates && plan.seconds < 10, `${plan.creates}, ${plan.seconds} s`);
   });
 
-  test('many animals, if a selected check needs them', async (t) => {
+  test('many animals are announced if a selected check needs them', async (t) => {
     const { plan, sent, created } = await announced(t, 'list.limit', {});
     assert.ok(created > 80 && created <= plan.creates && sent <= plan.withKey, `${created} of ${plan.creates}`);
   });
 
-  test('the requests to the limit of a plan that is checked, and only with --exhaust', async (t) => {
+  test('the requests up to the limit of a plan are announced only with --exhaust', async (t) => {
     const [plan, only] = ['business', 'limits.plan'] as const;
     assert.ok((await announced(t, only, { plan })).plan.withKey < 50);
     const all = await announced(t, only, { plan, exhaust: true });
@@ -416,7 +416,8 @@ describe('server errors', () => {
       (await run(of)).filter(({ verdict }) => verdict === 'failed'),
       [],
     );
-    assert.match(of.lost!.message, /returns 503 with .* to every request, since GET \/pets\?limit=abc: it is down, /);
+    const message = /returns 503 with .* to every request, since GET \/pets\?limit=abc: the service is down, /;
+    assert.match(of.lost!.message, message);
   });
 });
 
@@ -462,7 +463,7 @@ test('--thorough-auth sends what a default run does not, and waits for it', asyn
   assert.deepEqual(await results(true), { sent: 98, waits: true });
 });
 
-test('a server that accepts any key or none fails each check of keys, without any animal', async (t) => {
+test('a server that accepts any key or none fails each check of keys, even without animals', async (t) => {
   const wanted = requirements.flatMap(({ id, untested }) =>
     id.startsWith('auth.') && id !== 'auth.valid' && untested === undefined ? [id] : [],
   );

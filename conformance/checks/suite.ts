@@ -109,7 +109,7 @@ export interface TestContext {
 /** Runs a test as node:test does: the promise resolves even if the test fails. */
 export type RegisterTest = (title: string, body: (t: TestContext) => Promise<void>) => Promise<void>;
 
-/** Ends a test of node:test. The session has recorded the reason. Its stack, which node:test prints, is the message. */
+/** Fails a test of node:test. The session has recorded the reason. node:test prints the stack, which is the message. */
 class TestFailed extends Error {
   override readonly name = 'TestFailed';
 
@@ -119,7 +119,7 @@ class TestFailed extends Error {
   }
 }
 
-/** Runs a test without reporting its result, which is in the session. Any other error is one in the kit. */
+/** Runs a test without reporting its result, which is in the session. Rejects with any other error: it is the kit's. */
 const quietly: RegisterTest = async (_, body) => {
   try {
     await body({ test: quietly, skip: () => {} });

@@ -1,4 +1,4 @@
-/** The base path fails only if operations are elsewhere, and not if an animal or the orders are missing. */
+/** version.path fails only if the operations are elsewhere, and not if an animal or the orders are missing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { proxy, smallServer } from '../testing/servers.ts';
@@ -18,7 +18,7 @@ for (const [name, isMissing, verdict] of [
   });
 }
 
-test('a redirect within the base path is no violation, one to another version is', async (t) => {
+test('a redirection within the base path is not a violation; a redirection to another version is', async (t) => {
   for (const [location, verdict] of [['/v1/pets/', 'passed'], ['/v2/pets', 'failed']] as const) {
     const server = await proxy(t, await smallServer(t), ({ url }, response) => {
       if (url === '/v1/pets') Object.assign(response, { status: 308, headers: [['Location', location]] });

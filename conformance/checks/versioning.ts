@@ -9,9 +9,10 @@ export const versionChecks: readonly Check[] = [
     const gets = id === undefined || (await t.fixtures.getIsRemoved()) ? [] : [getPet(t.key, id)];
     const responses: Response[] = [];
     for (const request of [listPets(t.key), listOrders(t.key), ...gets]) responses.push(await t.send(request));
-    // If only some are not found, an id was wrong or orders are missing, which other requirements judge.
+    // If only some responses are 404 or 405, an id was wrong or the orders are missing: other requirements judge that.
     const isMissing = ({ status }: Response) => [404, 405].includes(status);
-    const isElsewhere = (response: Response) => responses.every(isMissing) || leaves(response, t.client.baseUrl);
+    const isElsewhere = (response: Response) =>
+      responses.every(isMissing) || redirectsElsewhere(response, t.client.baseUrl);
     const isHere = (response: Response) => !isMissing(response) && !isRedirect(response);
     await t.each(responses.filter((response) => isHere(response) || isElsewhere(response)), async (response) => {
       t.require(!isElsewhere(response), response, `an operation below ${new URL(t.client.baseUrl).pathname}`);
@@ -24,7 +25,7 @@ function isRedirect({ status }: Response): boolean {
 }
 
 /** Whether a response redirects to a path that is not below the base URL. */
-function leaves(response: Response, baseUrl: string): boolean {
+function redirectsElsewhere(response: Response, baseUrl: string): boolean {
   const [location = ''] = response.all('location');
   const from = `${baseUrl}${response.request.target}`;
   if (!isRedirect(response) || !URL.canParse(location, from)) return false;

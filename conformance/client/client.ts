@@ -40,7 +40,7 @@ export class NoResponse extends Error {
 
   constructor(request: Request, cause: Error) {
     const code = (cause as NodeJS.ErrnoException).code;
-    // Node has one error for each address of a name.
+    // Node reports one error for each address of a host name.
     const all: readonly Error[] = cause instanceof AggregateError ? cause.errors : [cause];
     // OpenSSL's errors end with a line break, and contain the reason among internal details.
     const messages = all.map((one) => one.message.replace(/^.*SSL routines:[^:]*:([^:]*):.*$/s, 'TLS: $1'));
@@ -63,9 +63,9 @@ export class NoRequestsLeft extends Error {
 }
 
 /**
- * Waits until all have ended, even if one fails: nothing is in flight when a check ends.
+ * Waits until all promises have settled, even if one rejects, so that nothing is in flight when a check ends.
  *
- * @throws the first error, but rather one of the kit than one of the server
+ * @throws the first error of the kit, or if there is none, the first error of the server
  */
 export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   const ends = await Promise.allSettled(promises);
@@ -185,7 +185,7 @@ export class Client {
     return response;
   }
 
-  /** Breaks off what it has sent, and sends no more: both throw `reason`. */
+  /** Aborts the requests that are in flight, and sends no more. Requests then reject with `reason`. */
   interrupt(reason: Error): void {
     this.#interruption = reason;
     this.close();
@@ -252,9 +252,10 @@ export class Client {
         proxy: this.#options.proxy,
         timeoutMs: this.#options.timeoutMs ?? 30_000,
       });
-      const { undecoded } = received;
+      const { decodingError } = received;
       const end = this.#moment();
-      const response = new Response(request, received.status, received.headers, received.body, sent, end, undecoded);
+      const { status, headers: pairs } = received;
+      const response = new Response(request, status, pairs, received.body, sent, end, decodingError);
       if (response.receivedAt - response.sentAt > slowMs) this.#slow++;
       return response;
     } catch (error) {

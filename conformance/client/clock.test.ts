@@ -14,7 +14,7 @@ test("setting the system's clock does not change the clock of the process", (t) 
   assert.ok(after >= before && after < before + 60_000, `${after - before}`);
 });
 
-test("nothing in the kit and in the rate-limit bench reads the system's clock", () => {
+test("nothing in the kit or in the rate-limit bench reads the system's clock", () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const names = ['conformance', 'bench/limits'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)));

@@ -4,8 +4,8 @@
  */
 export interface Clock {
   /**
-   * Milliseconds since 1970, as a whole number: the system's time when this process started, and what has passed since.
-   * Compare it with times of the server only through `ServerClock`.
+   * Milliseconds since 1970, as a whole number: the system's time when this process started, plus the time that has
+   * passed since. Compare it with times of the server only through `ServerClock`.
    */
   now(): number;
   /** Resolves after `ms` milliseconds of this clock. */

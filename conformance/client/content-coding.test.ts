@@ -1,4 +1,4 @@
-/** Bodies that a server or a proxy compresses although the kit asks for identity. */
+/** Bodies that a server or a proxy compresses although the kit asks for the coding `identity`. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
@@ -30,7 +30,7 @@ test('an unknown coding and an empty body are left as they are', () => {
   assert.deepEqual(codingsIn(['identity, GZIP', ' br']), ['GZIP', 'br']);
 });
 
-test('a body that is cut off, not compressed or too large when decoded is kept, with the reason', () => {
+test('a body that is truncated, not compressed, or too large when decoded is kept, with the reason', () => {
   const bomb = gzipSync(Buffer.alloc(1_000_000));
   for (const [body, reason] of [
     [gzipSync(json).subarray(0, -9), /^it has Content-Encoding: gzip, but cannot be decoded: unexpected end of file$/],
@@ -38,13 +38,13 @@ test('a body that is cut off, not compressed or too large when decoded is kept, 
     [bomb, /^it has Content-Encoding: gzip, but cannot be decoded: .*larger than 1000 bytes$/],
   ] as const) {
     const decoded = decode(body, ['gzip'], 1_000);
-    assert.match(decoded.undecoded ?? '', reason);
+    assert.match(decoded.decodingError ?? '', reason);
     assert.equal(decoded.body, body);
   }
 });
 
 describe('a run of the kit', () => {
-  /** The results of the rules on bodies behind a proxy that changes every body, and labels it as gzip. */
+  /** The results of a run through a proxy that changes every body and labels it as gzip. */
   const behind = async (t: Owner, server: Server, change: (body: Buffer) => Buffer) => {
     const changing = await proxy(t, server, (_, response) => {
       response.body = change(response.body);
@@ -67,7 +67,7 @@ describe('a run of the kit', () => {
     }
   });
 
-  test('behind a proxy that breaks what it compresses fails service.json, with the reason', async (t) => {
+  test('behind a proxy whose bodies cannot be decoded fails service.json, with the reason', async (t) => {
     for (const [change, reason] of [
       [(body: Buffer) => gzipSync(body).subarray(0, -9), 'unexpected end of file'],
       [(body: Buffer) => body, 'incorrect header check'],

@@ -4,10 +4,10 @@
  */
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 
-/** A body without its content codings; or as received, with the reason why it cannot be decoded. */
+/** A decoded body; or a body as received, with the reason why it cannot be decoded. */
 export interface Decoded {
   readonly body: Uint8Array;
-  readonly undecoded?: string;
+  readonly decodingError?: string;
 }
 
 type Decoder = (body: Uint8Array, bound: { readonly maxOutputLength: number }) => Uint8Array;
@@ -20,7 +20,7 @@ const decoders: Readonly<Record<string, Decoder>> = {
   deflate: (body, bound) => (body[0]! % 16 === 8 ? inflateSync : inflateRawSync)(body, bound),
 };
 
-/** Decodes a body with the values of its Content-Encoding headers. A body with an unknown coding is left as it is. */
+/** Decodes a body according to its Content-Encoding headers. A body with an unknown coding is left as it is. */
 export function decode(body: Uint8Array, contentEncoding: readonly string[], maxOutputLength: number): Decoded {
   let decoded = body;
   for (const coding of codingsIn(contentEncoding).reverse()) {
@@ -30,7 +30,7 @@ export function decode(body: Uint8Array, contentEncoding: readonly string[], max
       decoded = decoder(decoded, { maxOutputLength });
     } catch (error) {
       const reason = (error as Error).message;
-      return { body, undecoded: `it has Content-Encoding: ${coding}, but cannot be decoded: ${reason}` };
+      return { body, decodingError: `it has Content-Encoding: ${coding}, but cannot be decoded: ${reason}` };
     }
   }
   return { body: decoded };

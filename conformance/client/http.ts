@@ -38,18 +38,18 @@ export class TooSlow extends Error {
   override readonly name = 'TooSlow';
 }
 
-/** There was no connection within the time limit. */
+/** No connection was established within the time limit. */
 export class NotConnected extends TooSlow {}
 
 /** The pause between two parts of a body: long enough for the first part to be read alone. */
 const pauseMs = 50;
 
-/** The size limit of a response, also of its decoded body. */
+/** The size limit of a body, before and after it is decoded. */
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * What every request carries: some firewalls refuse a request without a User-Agent or an Accept header. No coding is
- * wanted, so that evidence shows what was sent.
+ * The headers that every request has. Some firewalls refuse a request without User-Agent or Accept. The kit asks for no
+ * content coding, so that evidence shows the bytes that were sent.
  */
 const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept', '*/*', 'Accept-Encoding', 'identity'];
 
@@ -57,12 +57,13 @@ const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept',
  * Sends a request and receives the complete response.
  *
  * @throws StaleConnection if the request can be repeated
- * @throws TooSlow if the response is not complete in time; NotConnected if there is not even a connection
+ * @throws TooSlow if the response is not complete in time
+ * @throws NotConnected if no connection is established in time
  * @throws Error if the connection breaks, or if the response is too large
  */
 export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
   const { url, method, headers, body, firstPart, agent, proxy, timeoutMs } = request;
-  // To an https: server, the agent opens a tunnel.
+  // To reach an https: server, the agent opens a tunnel through the proxy.
   const forwarder = url.startsWith('https:') ? undefined : proxy;
   const to = forwarder?.origin ?? url;
   const send = to.startsWith('https:') ? httpsRequest : httpRequest;
@@ -110,7 +111,7 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
       if (!responding) reject(new Error('the connection was closed without a response'));
     });
     sending.on('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer); // there is no `close` if the agent has not connected
+      clearTimeout(timer); // `close` is not emitted if the agent has not connected
       const reset = ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       reject(
         reset && sending.reusedSocket && !responding ? new StaleConnection(error.message, { cause: error }) : error,

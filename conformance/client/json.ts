@@ -43,7 +43,8 @@ export class JsonObject {
 export type Json = null | boolean | string | JsonNumber | JsonObject | Json[];
 
 /**
- * Parses a JSON text of any depth: it does not recurse, because a valid response may be deeper than the call stack.
+ * Parses a JSON text of any depth. It does not recurse, because a valid response may be nested too deeply for the call
+ * stack.
  *
  * @throws SyntaxError that names the error and its position
  */
@@ -94,13 +95,13 @@ export function parseJson(bytes: Uint8Array): Json {
     return word === 'null' ? null : word === 'true';
   };
 
-  /** Of the open arrays and objects: what they contain so far. In an object, each value follows its name. */
+  /** The contents so far of all open arrays and objects, outermost first. In an object, each value follows its name. */
   const contents: Json[] = [];
-  /** Of each open array or object: whether it is an object, and where its contents begin. */
+  /** For each open array or object: whether it is an object, and the index at which its contents begin. */
   const areObjects: boolean[] = [];
   const starts: number[] = [];
 
-  /** Begins an element: the name of a member if the innermost container is an object, otherwise nothing. */
+  /** Begins an element: reads the name and the colon of a member if the innermost container is an object. */
   const begin = () => {
     if (areObjects.at(-1) !== true) return;
     skipSpace();
@@ -108,7 +109,7 @@ export function parseJson(bytes: Uint8Array): Json {
     skipSpace();
     take(/:/y) ?? fail('no colon');
   };
-  /** Closes the innermost container. */
+  /** Closes the innermost container, and returns it. */
   const close = (): Json => {
     const inside = contents.splice(starts.pop()!);
     if (areObjects.pop() !== true) return inside;
@@ -129,7 +130,7 @@ export function parseJson(bytes: Uint8Array): Json {
         continue;
       }
     } else contents.push(scalar());
-    // A value is complete, or the innermost container is empty: closes what ends here.
+    // A value is complete, or the innermost container is empty: close each container that ends here.
     for (;;) {
       skipSpace();
       if (starts.length === 0) {

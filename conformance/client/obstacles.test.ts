@@ -17,7 +17,7 @@ import { NotConnected, TooSlow } from './http.ts';
 import { noResponseText, refusalText } from './obstacles.ts';
 import { listPets } from './requests.ts';
 
-/** What opening a session fails with. */
+/** The message with which opening a session fails, or `none`. */
 async function obstacle(target: { readonly baseUrl: string }): Promise<string> {
   const opening = session({ baseUrl: target.baseUrl, apiKey });
   try {
@@ -46,14 +46,14 @@ const everywhere: readonly (readonly [
     / returns 403 with Content-Type: text\/html, Server: cloudflare: a firewall .*, or the key of API_KEY has no/,
   ],
   [
-    'a gateway that says it in JSON',
+    'a gateway that refuses with JSON',
     (response) => response.writeHead(403, { 'Content-Type': 'application/json' }).end('{"message":"Forbidden"}'),
     / returns 403 with Content-Type: application\/json: .*the key of API_KEY has no access$/,
   ],
   [
     'a login page on the same host',
     (response, { url }) => response.writeHead(302, { Location: `/login?next=${encodeURIComponent(url)}` }).end(page),
-    / returns 302 with Location: \/login\?next=.* to every request: .* or is a login page in front\?$/,
+    / returns 302 with Location: \/login\?next=.* to every request: .* or is there a login page in front of it\?$/,
   ],
   [
     'a challenge that redirects to the same path',
@@ -61,12 +61,12 @@ const everywhere: readonly (readonly [
     / returns 307 with Location: .* to every request: /,
   ],
   [
-    'the page of a network that demands a login',
+    'a network that demands a login, with a page',
     (response) => response.writeHead(200, html).end(page),
     / returns 200 with Content-Type: text\/html to every request: a page responds instead of the service, /,
   ],
   [
-    'a network that demands a login, and says so',
+    'a network that demands a login, with 511',
     (response) => response.writeHead(511, html).end(page),
     / returns 511 .*: the network demands a login; open any page in a browser on this machine$/,
   ],
@@ -78,16 +78,16 @@ const everywhere: readonly (readonly [
   [
     'a proxy that does not reach the service',
     (response) => response.writeHead(504, { ...html, Via: '1.1 edge\x9b2J' }).end(page),
-    / returns 504 with .*, Via: 1\.1 edge\?2J to every request: it is down, or a proxy in front does not reach it$/,
+    / returns 504 with .*, Via: 1\.1 edge\?2J to every request: the service is down, or a proxy in front of it cannot /,
   ],
   [
     'a password for the staging environment',
     (response) => response.writeHead(401, { ...html, 'WWW-Authenticate': 'Basic realm="staging"' }).end(page),
-    / rejects the key of API_KEY \(401 with .*WWW-Authenticate: Basic.*\); a proxy in front may demand a /,
+    / rejects the key of API_KEY \(401 with .*WWW-Authenticate: Basic.*\); a proxy in front of it may /,
   ],
 ];
 
-describe('a run does not begin', () => {
+describe('a run does not begin, and the message names the cause', () => {
   for (const [name, respond, message] of everywhere) {
     test(name, async (t) => {
       const server = await scripted(t, (request, response) => respond(response, request));
@@ -106,7 +106,7 @@ describe('a run does not begin', () => {
     ] as const) {
       assert.match(
         await obstacle({ baseUrl: `${scheme}://127.0.0.1:${await portOf(t, server)}/v1` }),
-        /^https?:\/\/127\.0\.0\.1:\d+\/v1 speaks only HTTP\/2, and the kit only HTTP\/1\.1: enable HTTP\/1\.1, /,
+        /^https?:\/\/127\.0\.0\.1:\d+\/v1 speaks only HTTP\/2, but this program speaks HTTP\/1\.1: enable HTTP\/1\.1, /,
       );
     }
   });
@@ -123,25 +123,25 @@ describe('a run does not begin', () => {
     }
   });
 
-  test('a name that does not resolve: perhaps only a proxy does', async () => {
+  test('a host name that does not resolve: the message suggests a proxy', async () => {
     for (const scheme of ['http', 'https'])
       assert.match(
         await obstacle({ baseUrl: `${scheme}://nobody.invalid/v1` }),
-        new RegExp(`(ENOTFOUND|EAI_AGAIN).*; if only a proxy reaches it, set ${scheme.toUpperCase()}_PROXY$`),
+        new RegExp(`(ENOTFOUND|EAI_AGAIN).*; if it is reachable only .*, set ${scheme.toUpperCase()}_PROXY$`),
       );
   });
 
-  test('an address that does not respond: perhaps only a proxy reaches it', async () => {
+  test('an address that does not respond: the message suggests a proxy', async () => {
     const request = listPets(bearer(apiKey));
     const target = { baseUrl: 'https://127.0.0.1:1/v1' };
     assert.match(
       await noResponseText(new NoResponse(request, new NotConnected('late')), target),
-      /: late; if only a proxy reaches it, set HTTPS_PROXY$/,
+      /: late; if it is reachable only through a proxy, set HTTPS_PROXY$/,
     );
     assert.match(await noResponseText(new NoResponse(request, new TooSlow('late')), target), /: late$/);
   });
 
-  test('a name with several addresses: the error of each', () => {
+  test('a host name with several addresses: the message has the error of each', () => {
     const refused = ['::1:1', '127.0.0.1:1'].map((address) => new Error(`connect ECONNREFUSED ${address}`));
     const all = Object.assign(new AggregateError(refused), { code: 'ECONNREFUSED' });
     const { message } = new NoResponse(listPets(bearer(apiKey)), all);
@@ -155,7 +155,7 @@ describe('a run does not begin', () => {
   });
 });
 
-describe('a run is finished although', () => {
+describe('a run continues although', () => {
   const only = ['list.answers', 'service.json'];
 
   test('the server redirects each path to one with a slash', async (t) => {

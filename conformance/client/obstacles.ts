@@ -1,6 +1,6 @@
 /**
  * What stands between the kit and the service: another protocol, a proxy, a firewall, a login page. Its responses say
- * nothing about the service. Each obstacle is one line that says what responds, where, and what to do.
+ * nothing about the service. The message for each obstacle is one line: what responds, where, and what to do.
  */
 import { connect as connectHttp2 } from 'node:http2';
 import { isIP } from 'node:net';
@@ -20,24 +20,24 @@ export interface Target {
 /** The time limit for a TLS handshake, and for the first frame of HTTP/2. */
 const probeTimeoutMs = 5_000;
 
-/** The headers that say what has responded. */
-const telling = ['Location', 'Content-Type', 'Server', 'Via', 'WWW-Authenticate', 'Proxy-Authenticate'];
+/** The headers that show what has responded. */
+const senderHeaders = ['Location', 'Content-Type', 'Server', 'Via', 'WWW-Authenticate', 'Proxy-Authenticate'];
 
-const refusal = 'a firewall or proxy in front refuses the kit';
-const orDirectly = '; if no proxy is needed, add the host to NO_PROXY';
+const refusal = 'a firewall or proxy in front of the service refuses the request';
+const noProxyAdvice = '; if no proxy is needed, add the host to NO_PROXY';
 
 /** The base URL, with the proxy through which it is reached. */
 export function targetText({ baseUrl, proxy }: Target): string {
   return proxy === undefined ? baseUrl : `${baseUrl} through the proxy ${proxy.origin} (${proxy.variable})`;
 }
 
-/** Why there is no response to the first request. */
+/** A message that says why there is no response to the first request. */
 export async function noResponseText(error: NoResponse, target: Target): Promise<string> {
   const protocol = await protocolText(target, false);
   return protocol ?? `no response from ${targetText(target)}: ${error.message}${causeOf(error, target)}`;
 }
 
-/** What may have caused it, and what to do. */
+/** What may have caused an error, and what to do; empty if the error says enough. */
 function causeOf({ message, cause }: NoResponse, { baseUrl, proxy }: Target): string {
   const { code = '' } = cause as NodeJS.ErrnoException;
   if (/SELF_SIGNED|ISSUER_CERT|LEAF_SIGNATURE|CERT_UNTRUSTED/.test(code))
@@ -45,30 +45,35 @@ function causeOf({ message, cause }: NoResponse, { baseUrl, proxy }: Target): st
   if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(code)) return ', unless the clock of this machine is wrong';
   if (/TLS: (wrong version number|packet length too long|http request)/.test(message))
     return '; the port does not speak TLS: is the base URL http:?';
-  if (proxy !== undefined) return orDirectly;
+  if (proxy !== undefined) return noProxyAdvice;
   if (!/ENOTFOUND|EAI_AGAIN|ETIMEDOUT|UNREACH/.test(code) && !(cause instanceof NotConnected)) return '';
-  return `; if only a proxy reaches it, set ${baseUrl.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY'}`;
+  const variable = baseUrl.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  return `; if it is reachable only through a proxy, set ${variable}`;
 }
 
-/** Why the first response shows that the service does not admit the kit, or undefined. `source` names the key. */
+/**
+ * A message that says why the service does not admit the kit, as the first response shows; undefined if it does.
+ * `source` names the key.
+ */
 export async function refusalText(response: Response, target: Target, source: string): Promise<string | undefined> {
   const { status } = response;
   const isText = response.json instanceof SyntaxError;
-  // Ports of other protocols may respond to HTTP/1.1 with an error and a text.
+  // A port that speaks another protocol may respond to HTTP/1.1 with an error status and a text.
   const protocol = status >= 400 && isText ? await protocolText(target, true) : undefined;
   if (protocol !== undefined) return protocol;
   const where = targetText(target);
+  const rejects = `${where} rejects the key of ${source}`;
   if (status === 401 && isText)
-    return `${where} rejects the key of ${source} (${senderOf(response)}); a proxy in front may demand a password`;
-  if (status === 401) return `${where} rejects the key of ${source} (401)`;
+    return `${rejects} (${senderOf(response)}); a proxy in front of it may demand a password`;
+  if (status === 401) return `${rejects} (401)`;
   if (status === 403)
     return `${where} returns ${senderOf(response)}: ${refusal}, or the key of ${source} has no access`;
   return status === 404 ? `${where}/pets returns 404; is this the base URL?` : undefined;
 }
 
-/** That something in front of the service responds to these requests, and what to do. */
+/** A message that says what responds to these requests instead of the service, and what to do. */
 export function gatewayText(response: Response, target: Target, requests: string): string {
-  const advice = adviceOn(response, target) + (target.proxy === undefined ? '' : orDirectly);
+  const advice = adviceOn(response, target) + (target.proxy === undefined ? '' : noProxyAdvice);
   return `${targetText(target)} returns ${senderOf(response)} to ${requests}: ${advice}`;
 }
 
@@ -77,24 +82,25 @@ function adviceOn({ status }: Response, { proxy }: Target): string {
   if (status === 407) return `a proxy demands a password: set ${variable} to http://user:password@…`;
   if (status === 511) return 'the network demands a login; open any page in a browser on this machine';
   if (status === 403) return refusal;
-  if (status >= 500) return 'it is down, or a proxy in front does not reach it';
-  if (status >= 300) return 'is the base URL right, or is a login page in front?';
+  if (status >= 500) return 'the service is down, or a proxy in front of it cannot reach it';
+  if (status >= 300) return 'is the base URL wrong, or is there a login page in front of it?';
   return 'a page responds instead of the service, such as the login page of a network or of a proxy';
 }
 
 /** `302 with Location: /login`, `403 with Content-Type: text/html, Server: cloudflare`. */
 function senderOf(response: Response): string {
-  const headers = telling.flatMap((name) => {
+  const headers = senderHeaders.flatMap((name) => {
     const [value] = response.all(name);
-    // A header may contain control characters of a terminal.
+    // A header may contain control characters, which a terminal would interpret.
     return value === undefined ? [] : [`${name}: ${shortened(value.replace(/[^ -~]/g, '?'))}`];
   });
   return headers.length === 0 ? `${response.status}` : `${response.status} with ${headers.join(', ')}`;
 }
 
 /**
- * What may have responded instead of the service; undefined if it looks like the service. If it is the same for two
- * different requests, it is not the service: a service may redirect one path, but a login page receives all of them.
+ * What may have responded instead of the service; undefined if the response looks like one of the service. If the
+ * result is the same for two different requests, the service has not responded: a service may redirect one path, but
+ * all requests are redirected only to a login page.
  */
 export function gatewayOf(response: Response, baseUrl: string): string | undefined {
   const { status, request, body } = response;
@@ -110,7 +116,10 @@ export function gatewayOf(response: Response, baseUrl: string): string | undefin
   return to.pathname === from.pathname ? 'a redirection to the same path' : to.pathname;
 }
 
-/** Why the server cannot be reached with HTTP/1.1 and the scheme of the base URL, and what to do; or undefined. */
+/**
+ * A message that says why the server cannot be reached with HTTP/1.1 and the scheme of the base URL, and what to do;
+ * undefined if it can, or if this is unknown.
+ */
 async function protocolText({ baseUrl, proxy }: Target, hasResponded: boolean): Promise<string | undefined> {
   if (proxy !== undefined) return undefined;
   const [tls, isHttp2] = await Promise.all([tlsProtocol(baseUrl), speaksHttp2(baseUrl)]);
@@ -118,12 +127,13 @@ async function protocolText({ baseUrl, proxy }: Target, hasResponded: boolean): 
     return `${baseUrl} is not plain HTTP: the port speaks TLS; is the base URL https:?`;
   const speaksHttp1 = tls === undefined ? hasResponded : tls === 'http/1.1';
   if (!isHttp2 || speaksHttp1) return undefined;
-  return `${baseUrl} speaks only HTTP/2, and the kit only HTTP/1.1: enable HTTP/1.1, or use a proxy that translates`;
+  const advice = 'enable HTTP/1.1, or use a proxy that translates';
+  return `${baseUrl} speaks only HTTP/2, but this program speaks HTTP/1.1: ${advice}`;
 }
 
 /**
- * The protocol that a TLS port chooses if HTTP/1.1 is offered (ALPN): empty if it chooses none, or refuses with an
- * alert; undefined if the port does not speak TLS.
+ * The protocol that a TLS port chooses if HTTP/1.1 is offered (ALPN): empty if the port chooses none, or refuses with
+ * an alert; undefined if the port does not speak TLS.
  */
 function tlsProtocol(url: string): Promise<string | undefined> {
   const { hostname, port, protocol } = new URL(url);
@@ -146,7 +156,7 @@ function tlsProtocol(url: string): Promise<string | undefined> {
   });
 }
 
-/** Whether a server opens a connection of HTTP/2: by prior knowledge, or chosen in the TLS handshake. */
+/** Whether a server accepts an HTTP/2 connection: with prior knowledge, or chosen in the TLS handshake. */
 function speaksHttp2(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const session = connectHttp2(url, { rejectUnauthorized: false });

@@ -86,7 +86,7 @@ describe('a fixed window', () => {
     assert.equal(pacer.wait(reset * 1000), 0);
   });
 
-  test("it waits by the server's clock as recent responses show it, which any key shows", () => {
+  test("it waits by the server's clock as recent responses to any key show it", () => {
     const reset = endOfMinute(start);
     const clock = new ServerClock();
     const pacer = new Pacer(undefined, clock);

@@ -2,7 +2,7 @@
  * Decides when the next request may be sent, so that a key which no other client uses gets no 429.
  *
  * The headers show how many requests remain and until when, but not everything:
- * - The server's clock. Its Date headers show a lower bound of its time, which is close to it (server-clock.ts).
+ * - The server's clock. Date headers show a lower bound of its time that is close to it (server-clock.ts).
  * - The other window. The headers may describe the day while the minute runs out. A limit that is the daily limit of a
  *   plan reveals the plan, and with it the limit per minute.
  *

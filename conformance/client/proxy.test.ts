@@ -16,7 +16,7 @@ import { exchangeHttp } from './http.ts';
 import { agentFor, proxyFor } from './proxy.ts';
 import { listPets } from './requests.ts';
 
-test('the variables, in upper or lower case', () => {
+test('the proxy of a variable in upper or lower case', () => {
   const proxyOf = (url: string, environment: NodeJS.ProcessEnv) => proxyFor(url, environment)?.origin;
   const both = { HTTPS_PROXY: 'http://s.example:1', HTTP_PROXY: 'http://h.example:2/' };
   assert.equal(proxyOf('https://pets.example/v1', both), 'http://s.example:1');
@@ -66,14 +66,14 @@ test('an invalid proxy is named by its variable, without its value', () => {
     });
 });
 
-test('an http: server is tested through a proxy, which gets its password and nobody else does', async (t) => {
+test('an http: server is tested through a proxy, and only the proxy receives its password', async (t) => {
   const { baseUrl } = await smallServer(t);
-  const asked = await forwardProxy(t, Number(new URL(baseUrl).port), 'user:pass');
-  const proxy = proxyFor('http://pets.example/v1', { HTTP_PROXY: asked.origin.replace('//', '//user:pass@') })!;
+  const forward = await forwardProxy(t, Number(new URL(baseUrl).port), 'user:pass');
+  const proxy = proxyFor('http://pets.example/v1', { HTTP_PROXY: forward.origin.replace('//', '//user:pass@') })!;
   const target = { baseUrl: 'http://pets.example/v1', apiKey };
   const [result] = await run(session(target, { proxy, only: ['list.answers'] }));
   assert.equal(result?.verdict, 'passed');
-  assert.equal(asked.asked[0], 'GET http://pets.example/v1/pets?limit=100');
+  assert.equal(forward.requests[0], 'GET http://pets.example/v1/pets?limit=100');
   const open = await scripted(t, (_, response) => void response.end('[]'));
   const client = new Client({ baseUrl: open.baseUrl, clock: systemClock, wait: systemClock.sleep });
   t.after(() => client.close());
@@ -102,7 +102,7 @@ describe('an https: server', () => {
 
   test('is reached through a tunnel, on one connection', async (t) => {
     const { port, certificate, authorizations } = await tlsServer(t);
-    const { origin, asked } = await forwardProxy(t, port, 'user:pass');
+    const { origin, requests } = await forwardProxy(t, port, 'user:pass');
     const proxy = proxyFor(url, { HTTPS_PROXY: origin.replace('//', '//user:pass@') });
     const agent = agentFor(url, proxy, { keepAlive: true, ca: certificate.cert });
     t.after(() => agent.destroy());
@@ -110,11 +110,11 @@ describe('an https: server', () => {
       const request = { url, method: 'GET', headers: [], body: undefined, agent, proxy, timeoutMs: 10_000 };
       assert.equal((await exchangeHttp(request)).status, 200);
     }
-    assert.deepEqual(asked, ['CONNECT localhost:8443']);
+    assert.deepEqual(requests, ['CONNECT localhost:8443']);
     assert.deepEqual(authorizations, [undefined, undefined]);
   });
 
-  test('whose certificate is not trusted is not tested: the message names NODE_EXTRA_CA_CERTS', async (t) => {
+  test('with an untrusted certificate is not tested: the message names NODE_EXTRA_CA_CERTS', async (t) => {
     const { origin } = await forwardProxy(t, (await tlsServer(t)).port);
     const proxy = proxyFor(url, { HTTPS_PROXY: origin })!;
     await assert.rejects(run(session({ baseUrl: 'https://localhost:8443/v1', apiKey }, { proxy })), {
@@ -126,11 +126,11 @@ describe('an https: server', () => {
     });
   });
 
-  test('that a proxy does not reach, or not without a password, is not tested', async (t) => {
+  test('is not tested if the proxy cannot reach it, demands a password, or is not reachable', async (t) => {
     const { origin } = await forwardProxy(t, 1);
     const closed = await forwardProxy(t, 1, 'user:pass');
     for (const [at, message] of [
-      [origin, /through the proxy .*: the proxy refuses to connect to localhost:8443: 502 Bad Gateway; if no proxy is needed, add /],
+      [origin, /: the proxy refuses to connect to localhost:8443: 502 Bad Gateway; if no proxy is needed, add /],
       [closed.origin, /: 407 Proxy Authentication Required; set HTTPS_PROXY to http:\/\/user:password@…/],
       ['http://127.0.0.1:1', /through the proxy http:\/\/127\.0\.0\.1:1 \(HTTPS_PROXY\): .*ECONNREFUSED /],
     ] as const) {
@@ -139,7 +139,7 @@ describe('an https: server', () => {
     }
   });
 
-  test('behind a silent proxy gets no response in time', async (t) => {
+  test('behind a proxy that does not respond: the message says that there is no connection', async (t) => {
     const silent = createSilentServer((socket) => void t.after(() => socket.destroy())).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     t.after(() => silent.close());

@@ -1,6 +1,6 @@
 /**
- * Requests through the proxy that the environment names. Not all versions of Node that the kit supports can do this
- * themselves.
+ * Requests through the proxy that the environment names. Some versions of Node that the kit supports do not obey these
+ * environment variables.
  */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions, type RequestOptions } from 'node:https';
@@ -10,17 +10,18 @@ import { connect, type ConnectionOptions } from 'node:tls';
 export interface Proxy {
   /** Without user and password. */
   readonly origin: string;
-  /** The variable that names it. */
+  /** The environment variable that names the proxy. */
   readonly variable: string;
-  /** The value of Proxy-Authorization, if the variable has a user. */
+  /** The value of Proxy-Authorization, if the variable contains a user name. */
   readonly authorization?: string;
 }
 
-/** The time in which a proxy must have opened a tunnel. */
+/** The time limit for a proxy to open a tunnel. */
 const tunnelTimeoutMs = 30_000;
 
 /**
- * The proxy for a URL according to HTTPS_PROXY or HTTP_PROXY, and NO_PROXY, also in lower case; undefined for none.
+ * The proxy for a URL according to HTTPS_PROXY or HTTP_PROXY, and NO_PROXY; undefined for none. Variables in lower case
+ * take precedence.
  *
  * @throws Error that names the variable, without its value, which may contain a password
  */
@@ -40,12 +41,12 @@ export function proxyFor(url: string, environment: NodeJS.ProcessEnv): Proxy | u
     if (scheme === 'http:' || scheme === 'https:')
       return { origin, variable, ...(username !== '' && { authorization: `Basic ${user}` }) };
   } catch {
-    // The message below is for any wrong value.
+    // The error below is the same for every invalid value.
   }
   throw new Error(`${variable} must be the URL of an HTTP proxy, such as http://user:password@proxy.example:3128`);
 }
 
-/** The agent for a server, which reaches an https: server through a tunnel of the proxy. */
+/** The agent for requests to a server. It reaches an https: server through a tunnel if there is a proxy. */
 export function agentFor(url: string, proxy: Proxy | undefined, options: AgentOptions): HttpAgent | HttpsAgent {
   if (url.startsWith('https:')) return proxy === undefined ? new HttpsAgent(options) : new TunnelAgent(proxy, options);
   return proxy?.origin.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);

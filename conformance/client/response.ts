@@ -18,10 +18,10 @@ export class Response {
   readonly status: number;
   /** In the order in which they were received. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Without its content codings, unless they cannot be undone. */
+  /** Decoded, unless its content codings cannot be undone. */
   readonly body: Uint8Array;
   /** Why the content codings of the body cannot be undone. */
-  readonly undecoded: string | undefined;
+  readonly decodingError: string | undefined;
   /** The kit's clock in milliseconds when the request was sent, and when the response was complete. */
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -38,13 +38,13 @@ export class Response {
     body: Uint8Array,
     sent: Moment,
     received: Moment,
-    undecoded?: string,
+    decodingError?: string,
   ) {
     this.request = request;
     this.status = status;
     this.headers = headers;
     this.body = body;
-    this.undecoded = undecoded;
+    this.decodingError = decodingError;
     this.sentAt = sent.at;
     this.receivedAt = received.at;
     this.sentTurn = sent.turn;
@@ -53,7 +53,7 @@ export class Response {
 
   /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
   light(): Response {
-    const { request, status, headers, body, undecoded } = this;
+    const { request, status, headers, body, decodingError } = this;
     return new Response(
       request,
       status,
@@ -61,7 +61,7 @@ export class Response {
       Uint8Array.from(body.subarray(0, 2_500)),
       { at: this.sentAt, turn: this.sentTurn },
       { at: this.receivedAt, turn: this.receivedTurn },
-      undecoded,
+      decodingError,
     );
   }
 
@@ -104,12 +104,12 @@ export class Response {
   }
 
   #parsed(): Json | SyntaxError {
-    const { undecoded, codings } = this;
-    if (undecoded !== undefined) return new SyntaxError(undecoded);
+    const { decodingError, codings } = this;
+    if (decodingError !== undefined) return new SyntaxError(decodingError);
     try {
       return parseJson(this.body);
     } catch (error) {
-      // The kit does not know all codings.
+      // The coding may be one that the kit cannot decode.
       const note = codings === undefined ? '' : ` (Content-Encoding: ${codings})`;
       return new SyntaxError((error as Error).message + note);
     }

@@ -1,4 +1,4 @@
-/** The server's clock is never taken to be ahead of what it is, and follows it when it is corrected or set. */
+/** The estimate of the server's clock is never ahead of that clock, and follows it when it is corrected or set. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -20,7 +20,7 @@ test("without Date, the server's time is the kit's, and nothing bounds the diffe
   assert.deepEqual([clock.isKnown, clock.time(at), clock.least, clock.most], [false, at, -Infinity, Infinity]);
 });
 
-test('it is never ahead of the server, and at most a second behind it, however clocks differ', () => {
+test('the estimate is never ahead of the server, and at most a second behind it, however the clocks differ', () => {
   const ahead = fc.integer({ min: -4_000_000, max: 4_000_000 });
   fc.assert(
     fc.property(ahead, fc.array(fc.nat(90_000), { minLength: 1, maxLength: 30 }), (ahead, steps) => {
@@ -34,7 +34,7 @@ test('it is never ahead of the server, and at most a second behind it, however c
   );
 });
 
-test('the Date with the largest difference determines it, in any order', () => {
+test('the Date with the largest difference determines the estimate, in any order', () => {
   // Date has whole seconds, so it seems to be behind by up to one.
   const fields = [0, 900, 400].map((late) => ({ at: at + late, serverAt: at + 3_000 }));
   for (const order of [[0, 1, 2], [1, 0, 2], [2, 1, 0]]) {
@@ -43,18 +43,18 @@ test('the Date with the largest difference determines it, in any order', () => {
 });
 
 for (const set of [1_000, 5_000, 20_000, -1_500, -20_000, -600_000]) {
-  test(`a clock that is set by ${set} ms is followed`, () => {
+  test(`the estimate follows a clock that is set by ${set} ms`, () => {
     const before = [0, 250, 500, 750].map((late) => ({ at: at + late, serverAt: at + late }));
     const later = [60_000, 60_250, 60_500, 60_750].map((late) => ({ at: at + late, serverAt: at + late + set }));
     const clock = after(...before, ...later);
     const now = at + 60_750;
     assert.ok(clock.time(now) <= now + set && clock.time(now) > now + set - 1_000, `${clock.time(now) - now}`);
-    if (Math.abs(set) < 3_000) return; // so little may be the fault of a Date
+    if (Math.abs(set) < 3_000) return; // a step this small may be due to the rounding of a Date
     assert.deepEqual([clock.wasSetAfter(at + 750), clock.wasSetAfter(now)], [true, false]);
   });
 }
 
-test('a clock that is corrected gradually is followed: only recent Dates count', () => {
+test('the estimate follows a clock that is corrected gradually: only recent Dates count', () => {
   const clock = new ServerClock();
   for (let minute = 0; minute <= 60; minute++) {
     const [now, slewed] = [at + minute * 60_000, -30 * minute];
@@ -65,7 +65,7 @@ test('a clock that is corrected gradually is followed: only recent Dates count',
   assert.equal(clock.wasSetAfter(-Infinity), false);
 });
 
-test('a response of a cache has an old Date, and says how old it is', () => {
+test('a cached response has an old Date, to which its Age is added', () => {
   const clock = after({ at, serverAt: at }, { at: at + 500, serverAt: at - 59_000, headers: [['Age', '59']] });
   assert.deepEqual([clock.time(at), clock.wasSetAfter(-Infinity)], [at, false]);
 });

@@ -2,20 +2,20 @@
  * The server's clock, as its Date headers show it.
  *
  * A Date has whole seconds, and was correct at some moment between the request and the end of the response. So each
- * gives two bounds of the difference between the two clocks, and together they are narrow. Only recent ones count,
- * because a server's clock is corrected now and then. If a Date contradicts earlier ones, the clock has been set, and
- * they no longer count.
+ * Date gives two bounds of the difference between the server's clock and the kit's; several Dates give narrow bounds.
+ * Only recent Dates count, because a server's clock is corrected from time to time. If a Date contradicts earlier ones,
+ * the clock has been set, and the earlier ones no longer count.
  */
 import { dateToleranceMs } from './limit-readings.ts';
 import type { Response } from './response.ts';
 
-/** How old the other Dates are at most when a new one arrives: longer than a run waits for a window. */
+/** When a Date arrives, Dates older than this no longer count. It is longer than a run waits for a window. */
 const recentMs = 3 * 60_000;
 
-/** Dates received within this time are kept together. */
+/** Dates that are received within this time share one entry. */
 const slotMs = 10_000;
 
-/** The server's clock minus the kit's, in milliseconds, is between these. */
+/** Bounds of the server's clock minus the kit's, in milliseconds. */
 interface Bounds {
   readonly least: number;
   readonly most: number;
@@ -33,17 +33,20 @@ export class ServerClock implements Bounds {
     return this.#bounds.least;
   }
 
-  /** The most by which it can be ahead; Infinity if no Date has shown it. */
+  /** The most by which the server's clock is ahead of the kit's; Infinity if no Date has shown it. */
   get most(): number {
     return this.#bounds.most;
   }
 
-  /** Whether a Date has shown it. */
+  /** Whether a Date has shown the server's clock. */
   get isKnown(): boolean {
     return this.most < Infinity;
   }
 
-  /** A time of the kit's clock by the server's: a lower bound, or the same time if no Date has shown the server's. */
+  /**
+   * Converts a time of the kit's clock to the server's: a lower bound, or the same time if no Date has shown the
+   * server's clock.
+   */
   time(now: number): number {
     return now + (this.isKnown ? this.least : 0);
   }
@@ -57,7 +60,7 @@ export class ServerClock implements Bounds {
   learn(response: Response): void {
     const { date, sentAt, receivedAt } = response;
     if (date === undefined) return;
-    // A response that a cache has kept has an old Date, and says in Age how old it is (RFC 9111, section 5.1).
+    // A cached response has an old Date. Its Age is the number of seconds since then (RFC 9111, section 5.1).
     const time = date + Math.max(0, response.integer('age') ?? 0) * 1_000;
     const shown = { least: time - receivedAt, most: time + dateToleranceMs - sentAt };
     const isContradiction = shown.least > this.most || shown.most < this.least;
@@ -72,7 +75,7 @@ export class ServerClock implements Bounds {
   }
 }
 
-/** The bounds that follow from two. */
+/** The bounds that satisfy both of two bounds. */
 function both(one: Bounds, other: Bounds): Bounds {
   return { least: Math.max(one.least, other.least), most: Math.min(one.most, other.most) };
 }

@@ -450,7 +450,7 @@ const closed: Variant = {
 const picky: Variant = {
   id: 'picky',
   text:
-    'A body that is not JSON gets 422, without an Error; names have only ASCII letters, digits, points, hyphens and ' +
+    'A body that is not JSON gets 422 without an Error; names have only ASCII letters, digits, points, hyphens and ' +
     'spaces; categories are below 2^31; a petId that is not a number is an unknown path, which gets 404 before the ' +
     'key is checked.',
   hooks: {
@@ -489,7 +489,7 @@ const patient: Variant = {
 
 const afterHits: Variant = {
   id: 'after hits',
-  text: 'Remaining is read just before a response is sent, when concurrent requests have been counted, too.',
+  text: 'Remaining is read just before a response is sent, when concurrent requests have also been counted.',
   hooks: {
     response: (response, { authorization, world: { notes } }) => {
       const remaining = response.headers.find(([name]) => name === 'X-RateLimit-Remaining')?.[1];
@@ -497,7 +497,7 @@ const afterHits: Variant = {
       return response;
     },
     write: (to, status, headers, body, { authorization, world: { notes } }) => {
-      // Requests that have arrived are served before the timer ends.
+      // The server counts requests that have already arrived before the timer fires.
       setTimeout(() => {
         const latest = status === 401 ? undefined : notes.get(`remaining ${authorization}`);
         const isRemaining = (i: number) => headers[i - 1] === 'X-RateLimit-Remaining';

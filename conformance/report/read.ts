@@ -150,8 +150,9 @@ function firstOf(problems: readonly (() => string | undefined)[]): string | unde
 
 function invalid(value: unknown, path: string, description: string): string {
   if (value === undefined) return `${path} is missing`;
-  // JSON.stringify recurses, and a file can be nested to any depth.
-  const isDeep = typeof value === 'object' && value !== null;
-  const received = isDeep ? (Array.isArray(value) ? 'a list' : 'an object') : clipped(JSON.stringify(value), 40);
+  // JSON.stringify recurses, and a value in a file can be nested to any depth.
+  const isContainer = typeof value === 'object' && value !== null;
+  const kind = Array.isArray(value) ? 'a list' : 'an object';
+  const received = isContainer ? kind : clipped(JSON.stringify(value), 40);
   return visible(`${path === '' ? 'it' : path} must be ${description}, not ${received}`);
 }

@@ -21,7 +21,7 @@ const table = {
   'list.new-animal': ['4.1', 'Is a new animal on the first page?'],
   'list.paging': ['4.1', 'Does a page link to the next one?'],
 
-  'service.compression': ['1', 'Are bodies compressed although the client asks for identity?'],
+  'service.compression': ['1', 'Are bodies compressed although the client asks for identity (no compression)?'],
   'pet.default-status': ['2', 'Which status does an animal have if it was created without one?'],
   'pet.shows-status': ['2', 'Does every Pet have a status?'],
   'pet.extra-fields': ['2', 'Which other fields does a Pet have?'],

@@ -1,4 +1,4 @@
-/** What a check may do, and what it must not hide. */
+/** What a check may do, and which errors it must not hide. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
@@ -32,7 +32,7 @@ describe('a request without a response', () => {
     await assert.rejects(check.send(createPet(check.key, check.fixtures.newPet())), Inconclusive);
   });
 
-  test('is no violation if the server is gone', async (t) => {
+  test('is not a violation if the server is gone', async (t) => {
     const { of, check } = contextOf(t, await proxy(t, await smallServer(t), () => 'cut'));
     await assert.rejects(check.sendTogether([listPets(check.key), listPets(check.key)]), Untestable);
     assert.deepEqual([of.ledger.result('list.answers').failed, of.lost?.name], [0, 'Untestable']);
@@ -55,7 +55,7 @@ test('an error that is not a violation ends generated cases at once, and is not 
   assert.deepEqual([cases, of.ledger.result('list.answers').failed], [3, 0]);
 });
 
-test('a check does nothing that its cost does not announce', async (t) => {
+test('a check cannot do what its cost does not announce', async (t) => {
   const server = await smallServer(t);
   const { check } = contextOf(t, server);
   await assert.rejects(check.needMany(), /^Error: the cost of the check of list\.answers lacks many$/);

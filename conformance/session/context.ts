@@ -70,7 +70,7 @@ export class CheckContext {
     await this.fixtures.needMany();
   }
 
-  /** @throws Error if the cost of the check lacks something that it does, which was then not announced */
+  /** @throws Error if the cost of the check does not state what it is about to do: the estimate then lacks it */
   assertCost(of: 'many' | 'exhausts'): void {
     const { requirement = 'a gap', cost } = this.#check;
     if (cost[of] === undefined) throw new Error(`the cost of the check of ${requirement} lacks ${of}`);

@@ -1,4 +1,4 @@
-/** What a check announces. */
+/** The number of requests that a check announces. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { casesOf, totalCost } from './cost.ts';
@@ -17,7 +17,7 @@ test('the cost of a check is that of all its cases, in whole requests', () => {
   assert.deepEqual(totalCost({}, options), { requests: 0, keyless: 0, creates: 0 });
 });
 
-test('requests without a valid key are more with --thorough-auth, and follow --runs up to a bound', () => {
+test('--thorough-auth increases the requests without a valid key, which then follow --runs up to a bound', () => {
   const cost = { keyless: 4, thorough: { keyless: 40, most: 60 } };
   const keyless = (runs: number, thoroughAuth: boolean) => totalCost(cost, { runs, thoroughAuth }).keyless;
   assert.deepEqual([keyless(20, false), keyless(20, true), keyless(10, true), keyless(80, true)], [4, 40, 20, 60]);

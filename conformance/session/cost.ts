@@ -8,7 +8,7 @@ export interface Cost {
   readonly requests?: number;
   /** Requests without a valid key, not included in `requests`. */
   readonly keyless?: number;
-  /** The same with --thorough-auth. With `most`, it is proportional to --runs, up to `most`. */
+  /** Replaces `keyless` with --thorough-auth. If `most` is set, it is proportional to --runs, at most `most`. */
   readonly thorough?: { readonly keyless: number; readonly most?: number };
   /** The number of animals that a conforming server creates. */
   readonly creates?: number;
@@ -21,7 +21,7 @@ export interface Cost {
     readonly share?: number;
     readonly most?: number;
   };
-  /** The check needs a key at its limit; `if allowed`: without --exhaust, it checks less. */
+  /** The check needs a key at its limit. With `if allowed`, it also runs without --exhaust, but checks less. */
   readonly exhausts?: true | 'if allowed';
   /** The check needs many animals (`needMany` of fixtures.ts). */
   readonly many?: true;

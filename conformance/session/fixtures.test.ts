@@ -1,4 +1,4 @@
-/** What several checks need is made once, and its absence is no verdict. */
+/** A fixture that several checks need is made once. If it cannot be made, they are inconclusive. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { statuses } from '../client/pet.ts';

@@ -169,8 +169,8 @@ export class Fixtures {
   }
 
   /**
-   * A valid request of each operation, for any credential. It needs no animal: whether a key is valid does not depend on
-   * whether there is one.
+   * A valid request of each operation, for any credential. No animal is needed: whether a key is valid does not depend
+   * on the animals.
    */
   async operations(): Promise<readonly ((credential: Credential) => Request)[]> {
     const id = this.#session.history.ids()[0] ?? this.unknownId();

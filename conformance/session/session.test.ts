@@ -19,7 +19,7 @@ function sessionOf(t: TestContext, server: Server, options: Partial<SessionOptio
 describe('requests that are sent together', () => {
   const respond = (response: ServerResponse) => void response.writeHead(404, { 'Content-Type': 'text/plain' }).end();
 
-  test('after a broken connection, they end when all others have been judged', async (t) => {
+  test('after one connection breaks, sending ends only when all other responses have been judged', async (t) => {
     const open: ServerResponse[] = [];
     const server = await scripted(t, (_, response) => {
       if (open.push(response) < 4) return;
@@ -44,7 +44,7 @@ describe('requests that are sent together', () => {
     await assert.rejects(of.sendTogether([getPet(of.key, 1n), getPet(of.key, 2n)]), RangeError);
   });
 
-  test('all responses, in the order of their requests', async (t) => {
+  test('the responses are in the order of the requests', async (t) => {
     const of = sessionOf(t, await smallServer(t));
     const judged = await of.sendTogether([3, 1, 2].map((limit) => listPets(of.key, { limit })));
     assert.deepEqual(judged.map(({ response }) => response.pets.length), [3, 1, 2]);
@@ -91,7 +91,7 @@ describe('a run begins', () => {
   for (const [status, message] of [
     [401, /rejects the key of API_KEY \(401\); /],
     [404, /\/pets returns 404; is this the base URL\?$/],
-    [503, /returns 503 to every request: it is down, /],
+    [503, /returns 503 to every request: the service is down, /],
   ] as const) {
     test(`not with ${status}`, async (t) => {
       const server = await scripted(t, (_, response) => void response.writeHead(status).end());

@@ -29,7 +29,7 @@ export interface SessionOptions {
   readonly seed: number;
   readonly path?: string;
   readonly runs: number;
-  /** Whether to send more than the usual requests without a valid key. */
+  /** Whether to send each kind of invalid key to each operation, and to change each character of the key. */
   readonly thoroughAuth: boolean;
   readonly strict: boolean;
   /** How many requirements must be judged. */
@@ -205,7 +205,7 @@ export class Session {
     }
   }
 
-  /** Ends the run: the check under way and those that follow are skipped. */
+  /** Ends the run: the check that is under way and those that follow are skipped. */
   interrupt(reason: Untestable): void {
     this.lost ??= reason;
     this.halted ??= reason.message;
@@ -233,11 +233,11 @@ export class Session {
 
   /**
    * @throws Untestable if something in front of the service responds to every operation. `response` is that of one
-   *   operation; a control shows whether another request is served.
+   *   operation; the response to a control request shows whether the service responds to another one.
    */
   async #assertService(response: Response): Promise<void> {
     const { baseUrl } = this.options;
-    if (response.status === 403 && !this.#isServed) return; // the key may be the reason, or the protocol
+    if (response.status === 403 && !this.#isServed) return; // it may be due to the key or the protocol: see refusalText
     const sender = gatewayOf(response, baseUrl);
     if (sender === undefined) {
       this.#isServed = true;

@@ -11,8 +11,8 @@ import { apiKey, type Server } from './servers.ts';
 const loader = process.execArgv.includes('./scripts/compiled.mjs') ? './scripts/compiled.mjs' : 'tsx';
 
 /**
- * Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. `stdout` is a
- * file to which it is redirected.
+ * Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. If `stdout` is
+ * given, stdout is redirected to this file.
  */
 export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv = {}, stdout?: string): Program {
   const kit = [process.execPath, '--import', loader, 'conformance/run.ts', '--seed=1', ...args];
@@ -20,7 +20,7 @@ export function startKit(args: readonly string[], environment: NodeJS.ProcessEnv
   return new Program(thisProcess, [...redirected, ...kit], environment);
 }
 
-/** Environment variables for a process whose system clock is set again every two seconds: each time by `ms`. */
+/** Environment variables that make the system clock of a process step by `ms` milliseconds every two seconds. */
 export function steppingClock(ms: number): NodeJS.ProcessEnv {
   const script = `
     const { now } = Date;

@@ -70,7 +70,7 @@ export const boundary: Scenario = {
       const after = [first, ...rest.responses];
       const windows = context.windowKindFrom(start, [...before.responses, ...after]);
       if (late && windows !== 'move' && attempt < attempts) continue;
-      // What each window admitted can be judged even if this machine was too slow to send all of it before the border.
+      // What each window admitted can be judged even if this machine was too slow to end the burst before the border.
       const finding = judge(start, before.responses, after, windows);
       if (!late || windows === 'move') return finding;
       return { ...finding, seen: `${finding.seen}; the requests before the border did not all end before it` };
@@ -93,7 +93,7 @@ function judge(start: Read, before: readonly Response[], after: readonly Respons
   const none = after.every(isRefused) && isLast(start, before);
   if (none) failures.push("nothing was admitted after the server's own Reset");
   for (const [i, { reset, count: own }] of admittedByReset(all).entries()) {
-    const inAll = own + (i === 0 ? limit - remaining - 1 : 0); // including what was used of the window before
+    const inAll = own + (i === 0 ? limit - remaining - 1 : 0); // including what was used of the window before `start`
     if (windows !== 'fixed' || inAll <= limit) continue;
     const where = `in the window with X-RateLimit-Reset ${reset}`;
     failures.push(`${inAll} requests were admitted ${where}, ${inAll - limit} more than its limit`);

@@ -195,7 +195,7 @@ export const strangers: Scenario = {
       if (attempt < attempts) continue;
       const { failure, lateMs } = slowness;
       if (lateMs <= busyMs) return { ...finding, failures: [`${failure}, ${attempts} times`] };
-      // All but the latencies has been judged, and these say nothing about the server.
+      // Everything except the latencies has been judged, and the latencies say nothing about the server.
       const busy = `the machine is busy: the bench itself was ${milliseconds(lateMs)} late`;
       return { ...finding, seen: `${finding.seen}; its latencies are not judged, because ${busy}` };
     }

@@ -1,13 +1,13 @@
 /**
  * Sends more requests than remain in a fresh window: how many are admitted, and what a refusal costs.
  *
- * In `exact` they are sent at once over many connections: as many as remained must be admitted. `Remaining` must fall
- * with them. A server may read it when it counts a request, or when it responds and has counted concurrent requests,
- * too. So it counts at least the requests that had been answered when its own was sent, and at most those that had been
- * sent when the response was received. One request beyond the limit is enough: it is admitted if the server has
- * failed to count any other. In `refusal` the other operations are requested when nothing remains. If keys are created
- * as needed, `refusal` also compares the latencies of 429 and 200, in several rounds, each with a new key and as few
- * connections as necessary, so that no request waits for another.
+ * In `exact` they are sent at once over many connections: as many as remained must be admitted, and `Remaining` must
+ * decrease with them. A server may read `Remaining` when it counts the request, or when it responds, after it has also
+ * counted concurrent requests. So the `Remaining` of a response must count all requests that had been answered when its
+ * request was sent, and may count only those that had been sent when the response was received. One request beyond the
+ * limit is enough: it is admitted if the server has failed to count any other. In `refusal` the other operations are
+ * requested when nothing remains. If keys are created as needed, `refusal` also compares the latencies of 429 and 200,
+ * in several rounds, each with a new key and as few connections as necessary, so that no request waits for another.
  *
  * If windows move (sliding windows and token buckets), the values of `Remaining` are reported, not judged. A token
  * bucket returns requests while others are in flight: it may admit one more than the number that it returns in that
@@ -92,7 +92,7 @@ export const exact: Scenario = {
   text: 'from a fresh window, as many requests as remain and one more at once: how many are admitted',
   demanded:
     'as many requests admitted as remained, and the other one refused (429); '
-    + 'Remaining fell with each request that was answered, and not before it was sent',
+    + 'Remaining counts every request that was answered, and none before it was sent',
   cost: ({ limit, unlimitedKeys }) =>
     ({ withKey: attempts * (limit + maxBeyond(limit) + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
 
@@ -162,7 +162,7 @@ function judgeExact(start: Read, result: Overrun, wrong: readonly string[]): Fin
   };
 }
 
-/** How the Remaining of an admitted response contradicts the requests before and beside it; undefined if none does. */
+/** The first admitted response with a Remaining that the earlier and concurrent requests exclude, or undefined. */
 export function wrongRemaining(start: Read, responses: readonly Response[]): string | undefined {
   const { remaining } = start.reading;
   const events = responses.flatMap((response) => [

@@ -1,13 +1,13 @@
 /**
- * A client that waits for `Retry-After` is admitted at once. What happens to one that retries early shows whether the
- * limit holds until then.
+ * A client that waits for `Retry-After` is admitted at once. A client that retries early shows whether the limit holds
+ * until then.
  *
- * The specification does not demand that an early retry is refused. With a `Retry-After` that is longer than necessary
- * nobody exceeds a limit, and a server may round it and `Reset` up generously. An early retry that is admitted is a
- * failure in two cases: if it begins a new window well before both `Retry-After` and `Reset`, so that neither is when
- * the limit resets; or if no request remains after it, and further ones are admitted nevertheless. If requests return
- * one by one, as in a token bucket, neither is the case. There is only one early retry, because a server may ban for a
- * third refusal, and none if `Retry-After` is too short for it.
+ * The specification does not demand that an early retry is refused: a client that is admitted before an unnecessarily
+ * late `Retry-After` exceeds no limit, and a server may round `Retry-After` and `Reset` up by some seconds. An early
+ * retry that is admitted is a failure in two cases: if it begins a new window well before both `Retry-After` and
+ * `Reset`, so that the limit resets at neither; or if no request remains after it, and further ones are admitted
+ * nevertheless. If requests return one by one, as in a token bucket, neither is the case. There is only one early
+ * retry, because a server may ban for a third refusal, and none if `Retry-After` is too short for it.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { drainedCost, DemandNotMet, type ScenarioContext } from '../context.ts';
@@ -17,10 +17,10 @@ import { comingBack } from '../windows.ts';
 
 /** The most by which Retry-After and Reset may be later than the end of a window. */
 const lateMs = 5_000;
-/** How early the early retry is sent: the server receives it too early even if Retry-After is late. */
+/** How early the early retry is sent: early enough to be before the end of the window even if Retry-After is late. */
 const earlyMs = lateMs + 250;
-/** The number of requests that follow an early retry after which no request remains. */
-const more = 3;
+/** The number of requests that are sent after an early retry that was admitted as the last one. */
+const furtherRequests = 3;
 /** A tick of the clock, which is added to the wait so that it is never shorter than Retry-After. */
 const tickMs = 20;
 /** The longest Retry-After that a run waits for. */
@@ -30,7 +30,7 @@ export const recovery: Scenario = {
   name: 'recovery',
   text: 'a refused client that waits for Retry-After, and one that retries early',
   demanded: 'admitted once Retry-After has passed; no limit exceeded before it',
-  cost: ({ limit }) => ({ withKey: limit + drainedCost(limit) + 2 + more, seconds: 40 }),
+  cost: ({ limit }) => ({ withKey: limit + drainedCost(limit) + 2 + furtherRequests, seconds: 40 }),
 
   async run(context) {
     const { client, clock, keys } = context;
@@ -55,7 +55,7 @@ export const recovery: Scenario = {
         if (isNew) failures.push(`a retry ${early} early began a new window, before both Retry-After and Reset`);
         if (remaining === 0) {
           const responses = [response];
-          while (responses.length <= more && isAdmitted(responses.at(-1)!)) {
+          while (responses.length <= furtherRequests && isAdmitted(responses.at(-1)!)) {
             responses.push(await context.probe(keys.main));
           }
           const admitted = responses.filter(isAdmitted).length;

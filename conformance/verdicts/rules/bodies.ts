@@ -57,7 +57,7 @@ export const bodyRules: readonly Rule[] = [
     id,
     judge: (response) => {
       const { petObjects, body, json } = response;
-      // A body that is not JSON shows nothing about fields: service.json judges it.
+      // A body that is not JSON, unless it is empty, shows nothing about fields: service.json judges it.
       const isReadable = body.length === 0 || !(json instanceof SyntaxError);
       if (petObjects.length === 0)
         return returnsOnePet(response) && field !== 'status' && isReadable

@@ -75,8 +75,8 @@ export const limitRules: readonly Rule[] = [
 ];
 
 /**
- * A wait in milliseconds, as a timestamp or in another time zone seems to be at least this long. A shorter one is only
- * longer than necessary, which violates nothing.
+ * A Retry-After in milliseconds, as a timestamp or in another time zone appears to be at least this long. A shorter one
+ * can be longer than necessary, but that violates nothing.
  */
 const otherUnitMs = 1_000_000;
 
@@ -86,7 +86,8 @@ function isAdmittedEarly(response: Response, refusal: Response | undefined): Jud
   const refusedAt = refusal.date ?? refusal.receivedAt;
   const waitMs = retryAfterMs(refusal, refusedAt) ?? 0;
   const waitedMs = response.sentAt - refusal.receivedAt;
-  if (waitMs < otherUnitMs || waitMs <= explainedMs(refusal, refusedAt) || waitedMs >= waitMs - toleranceMs) return undefined;
+  if (waitMs < otherUnitMs || waitMs <= explainedMs(refusal, refusedAt)) return undefined;
+  if (waitedMs >= waitMs - toleranceMs) return undefined;
   const [retryAfter] = refusal.all('retry-after');
   return {
     required: 'a Retry-After in seconds or as a date, which the limits explain',
