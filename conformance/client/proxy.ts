@@ -17,7 +17,7 @@ export interface Proxy {
 }
 
 /** The time limit for a proxy to open a tunnel. */
-const tunnelTimeoutMs = 30_000;
+const tunnelTimeoutMs = 10_000;
 
 /**
  * The proxy for a URL according to HTTPS_PROXY or HTTP_PROXY, and NO_PROXY; undefined for none. Variables in lower case

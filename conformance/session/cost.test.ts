@@ -21,4 +21,5 @@ test('--thorough-auth increases the requests without a valid key, which then fol
   const cost = { keyless: 4, thorough: { keyless: 40, most: 60 } };
   const keyless = (runs: number, thoroughAuth: boolean) => totalCost(cost, { runs, thoroughAuth }).keyless;
   assert.deepEqual([keyless(20, false), keyless(20, true), keyless(10, true), keyless(80, true)], [4, 40, 20, 60]);
+  assert.equal(keyless(1, true), 4); // never fewer than without the option
 });

@@ -46,7 +46,8 @@ interface CostOptions {
 export function keylessOf({ keyless = 0, thorough }: Cost, { runs, thoroughAuth }: CostOptions): number {
   if (!thoroughAuth || thorough === undefined) return keyless;
   const { most } = thorough;
-  return most === undefined ? thorough.keyless : Math.min(most, Math.ceil((thorough.keyless * runs) / defaultRuns));
+  if (most === undefined) return thorough.keyless;
+  return Math.max(keyless, Math.min(most, Math.ceil((thorough.keyless * runs) / defaultRuns)));
 }
 
 /** What a check sends at most under the options of a run. */

@@ -167,7 +167,7 @@ export class Connection {
       if (isBegun && !isCommitted) await execute('commit');
       return result;
     } catch (error) {
-      await execute('rollback').catch(() => this.#drop(client));
+      if (isBegun) await execute('rollback').catch(() => this.#drop(client));
       throw error;
     }
   }

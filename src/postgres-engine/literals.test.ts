@@ -29,7 +29,7 @@ test('the database reads each literal as the value from which it was made', asyn
 });
 
 test('wordArray rejects a value that would need escaping', () => {
-  for (const value of ["a'b", 'a\\b', 'a"b', 'a b', '{', '}', 'ł', '\n', ';', '1.5']) {
+  for (const value of ["a'b", 'a\\b', 'a"b', 'a b', '{', '}', 'ł', '\n', ';', '1.5', '', 'a,b', 'null', 'NULL']) {
     assert.throws(() => wordArray(['1', value]), TypeError, value);
   }
 });

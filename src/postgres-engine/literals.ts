@@ -18,7 +18,10 @@ export function textArray(values: readonly string[]): string {
  * becomes null.
  */
 export function wordArray(values: readonly (string | number | boolean | null | undefined)[]): string {
-  const words = values.map((value) => value ?? 'null').join();
-  if (!/^[\w,-]*$/.test(words)) throw new TypeError('a value needs escaping');
-  return `'{${words}}'`;
+  const words = values.map((value) => {
+    if (value === null || value === undefined) return 'null';
+    if (!/^(?!null$)[\w-]+$/i.test(`${value}`)) throw new TypeError('a value needs escaping');
+    return value;
+  });
+  return `'{${words.join()}}'`;
 }
