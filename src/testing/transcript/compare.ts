@@ -18,12 +18,23 @@ const changes = Object.values(read('changes.json') as { [reason: string]: Record
 const skip = process.platform !== 'linux'
   && 'the clients connect from 127.0.1.1 and other loopback addresses, which only Linux has by default';
 
+/**
+ * The server has 30 s for a request, also on a busy machine, where a client that sends single bytes may take longer. A
+ * group with more 408 than expected is therefore recorded again.
+ */
+const attempts = 3;
+const timeoutsIn = (record: Record): number => JSON.stringify(record).split('HTTP/1.1 408').length - 1;
+
 /** Defines a test for each group, over TLS if there is a certificate. `except` names scenarios not to compare. */
 export function testGroups(certificate?: TestCertificate, except: readonly string[] = []): void {
   for (const group of groups) {
-    test(`responds as recorded: ${group.name}`, { skip, timeout: 120_000 }, async (t) => {
-      const record = await recordGroup(t, group, undefined, undefined, certificate);
+    test(`responds as recorded: ${group.name}`, { skip, timeout: attempts * 120_000 }, async (t) => {
       const expected: Record = Object.assign({}, recorded[group.name], ...changes.map((change) => change[group.name]));
+      let record: Record = {};
+      for (let attempt = 1; attempt <= attempts; attempt++) {
+        record = await recordGroup(t, group, undefined, undefined, certificate);
+        if (timeoutsIn(record) <= timeoutsIn(expected)) break;
+      }
       assert.deepEqual(Object.keys(record).sort(), Object.keys(expected).sort());
       for (const [name, exchanges] of Object.entries(record)) {
         if (!except.includes(name)) assert.deepEqual(exchanges, expected[name], name);
