@@ -312,6 +312,12 @@ describe('connections', () => {
     assert.equal(client.sent.withKey, 7);
   });
 
+  test('a request is sent again on a new connection, because all idle ones may have been cut', async (t) => {
+    const { client } = await cutting(t, (_, onConnection) => onConnection > 1);
+    await Promise.all(Array.from({ length: 5 }, () => send(client, list)));
+    assert.equal((await send(client, list)).status, 200);
+  });
+
   test('a request whose connection is cut twice has no response', async (t) => {
     const { client, count } = await cutting(t, (nth) => nth > 1);
     await send(client, list);

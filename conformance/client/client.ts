@@ -261,7 +261,11 @@ export class Client {
     } catch (error) {
       if (this.#interruption !== undefined) throw this.#interruption;
       if (error instanceof TooSlow) this.#slow++;
-      if (error instanceof StaleConnection && !isRetry) return this.#once(request, true);
+      if (error instanceof StaleConnection && !isRetry) {
+        // What has ended one idle connection, such as a load balancer or NAT, has probably ended all of them.
+        for (const idle of Object.values(this.#agent.freeSockets).flat()) idle?.destroy();
+        return this.#once(request, true);
+      }
       // An error in the kit is not the server's.
       if (error instanceof TypeError || error instanceof ReferenceError) throw error;
       throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : (error as Error));

@@ -33,6 +33,7 @@ async function obstacle(target: { readonly baseUrl: string }): Promise<string> {
 
 const page = '<!doctype html><title>Log in</title>';
 const html = { 'Content-Type': 'text/html' };
+let flows = 0;
 
 /** The server responds like this to every request. */
 const everywhere: readonly (readonly [
@@ -54,6 +55,16 @@ const everywhere: readonly (readonly [
     'a login page on the same host',
     (response, { url }) => response.writeHead(302, { Location: `/login?next=${encodeURIComponent(url)}` }).end(page),
     / returns 302 with Location: \/login\?next=.* to every request: .* or is there a login page in front of it\?$/,
+  ],
+  [
+    'a login page whose path has a number of its own',
+    (response) => response.writeHead(303, { Location: `/auth/flow/${flows++}` }).end(page),
+    / returns 303 with Location: \/auth\/flow\/\d+ to every request: /,
+  ],
+  [
+    'a login page with a session in its path',
+    (response) => response.writeHead(302, { Location: `/login;jsessionid=${flows++}` }).end(page),
+    / returns 302 with Location: \/login;jsessionid=\d+ to every request: /,
   ],
   [
     'a challenge that redirects to the same path',

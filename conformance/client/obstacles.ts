@@ -113,7 +113,11 @@ export function gatewayOf(response: Response, baseUrl: string): string | undefin
   if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
   const [from, to] = [new URL(url), new URL(location, url)];
   if (to.origin !== from.origin) return 'another server';
-  return to.pathname === from.pathname ? 'a redirection to the same path' : to.pathname;
+  if (to.pathname === from.pathname) return 'a redirection to the same path';
+  const [path] = request.target.split('?') as [string];
+  // A service that has moved keeps the path of each operation. The path of a login page may contain an id of its own.
+  if (to.pathname.replace(/\/$/, '').endsWith(path)) return to.pathname;
+  return /^\/[^/;]*/.exec(to.pathname)![0];
 }
 
 /**

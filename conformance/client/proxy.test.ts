@@ -16,7 +16,7 @@ import { exchangeHttp } from './http.ts';
 import { agentFor, proxyFor } from './proxy.ts';
 import { listPets } from './requests.ts';
 
-test('the proxy of a variable in upper or lower case', () => {
+test('the proxy of a variable in upper or lower case, and what a report must not contain', () => {
   const proxyOf = (url: string, environment: NodeJS.ProcessEnv) => proxyFor(url, environment)?.origin;
   const both = { HTTPS_PROXY: 'http://s.example:1', HTTP_PROXY: 'http://h.example:2/' };
   assert.equal(proxyOf('https://pets.example/v1', both), 'http://s.example:1');
@@ -25,11 +25,16 @@ test('the proxy of a variable in upper or lower case', () => {
   assert.equal(proxyOf('http://pets.example/v1', { HTTP_PROXY: '' }), undefined);
   const lower = { ...both, https_proxy: 'proxy.example:3128' };
   assert.equal(proxyOf('https://pets.example/v1', lower), 'http://proxy.example:3128');
+  const encoded = Buffer.from('us@er:p:w').toString('base64');
   assert.deepEqual(proxyFor('https://pets.example/v1', { https_proxy: 'https://us%40er:p%3Aw@proxy.example' }), {
     origin: 'https://proxy.example',
     variable: 'https_proxy',
-    authorization: `Basic ${Buffer.from('us@er:p:w').toString('base64')}`,
+    authorization: `Basic ${encoded}`,
+    secrets: [encoded, 'us@er:p:w'],
   });
+  const proxy = proxyFor('http://pets.example/v1', { HTTP_PROXY: 'http://user:Secret%21@proxy.example' })!;
+  const { redact } = session({ baseUrl: 'http://pets.example/v1', apiKey }, { proxy });
+  assert.doesNotMatch(redact(`${proxy.authorization} user:Secret! Secret!`), /Secret|dXNlc/);
 });
 
 test('NO_PROXY: hosts, domains, ports, and everything', () => {
@@ -57,6 +62,8 @@ test('NO_PROXY: hosts, domains, ports, and everything', () => {
   }
   const environment = { HTTPS_PROXY: 'http://s.example', NO_PROXY: 'pets.example:443' };
   assert.equal(proxyFor('https://pets.example/v1', environment), undefined);
+  for (const NO_PROXY of ['fd00::2', '[fd00::2]'])
+    assert.equal(proxyFor('http://[fd00::2]:1/v1', { HTTP_PROXY: 'http://s.example', NO_PROXY }), undefined);
 });
 
 test('an invalid proxy is named by its variable, without its value', () => {

@@ -14,7 +14,12 @@ export interface Proxy {
   readonly variable: string;
   /** The value of Proxy-Authorization, if the variable contains a user name. */
   readonly authorization?: string;
+  /** What reports must not contain: the user and the password, in each form in which a proxy may return them. */
+  readonly secrets?: readonly string[];
 }
+
+/** A shorter password also occurs in other texts, which would become unreadable. */
+const minSecret = 6;
 
 /** The time limit for a proxy to open a tunnel. */
 const tunnelTimeoutMs = 10_000;
@@ -32,14 +37,18 @@ export function proxyFor(url: string, environment: NodeJS.ProcessEnv): Proxy | u
   const text = environment[variable];
   if (!text) return undefined;
   const names = (environment[given('NO_PROXY')] ?? '').toLowerCase().match(/[^\s,]+/g) ?? [];
-  const hosts = [hostname, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
+  const hosts = [hostname, hostname.replace(/^\[(.*)\]$/, '$1'), `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
   const isIn = (domain: string) => hosts.some((host) => host === domain || host.endsWith(`.${domain}`));
   if (names.some((name) => name === '*' || isIn(name.replace(/^\*?\./, '')))) return undefined;
   try {
     const { protocol: scheme, origin, username, password } = new URL(text.includes('://') ? text : `http://${text}`);
-    const user = Buffer.from(decodeURIComponent(`${username}:${password}`)).toString('base64');
-    if (scheme === 'http:' || scheme === 'https:')
-      return { origin, variable, ...(username !== '' && { authorization: `Basic ${user}` }) };
+    if (scheme === 'http:' || scheme === 'https:') {
+      if (username === '') return { origin, variable };
+      const credentials = decodeURIComponent(`${username}:${password}`);
+      const encoded = Buffer.from(credentials).toString('base64');
+      const secrets = [encoded, credentials, decodeURIComponent(password)].filter(({ length }) => length >= minSecret);
+      return { origin, variable, authorization: `Basic ${encoded}`, secrets };
+    }
   } catch {
     // The error below is the same for every invalid value.
   }

@@ -96,7 +96,7 @@ export class Session {
     this.wait = wait;
     this.startedAt = clock.now();
     this.redact = redactor(
-      formsOf([options.apiKey, ...(options.exhaustKey === undefined ? [] : [options.exhaustKey])]),
+      formsOf([options.apiKey, options.exhaustKey ?? [], options.proxy?.secrets ?? []].flat()),
     );
     this.key = bearer(options.apiKey);
     this.exhaustKey = options.exhaustKey === undefined ? this.key : bearer(options.exhaustKey, 'exhaust');
@@ -247,7 +247,7 @@ export class Session {
     const { request } = response;
     const control = this.#isServed
       ? await this.client.available(listPets(this.key, { limit: 1 }))
-      : await this.client.exchange(listOrders(request.credential));
+      : await this.client.exchange(listOrders(request.credential.key === 'none' ? this.key : request.credential));
     if (gatewayOf(control, baseUrl) !== sender) return;
     const requests = this.#isServed ? `every request, since ${nameOf(request)}` : 'every request';
     this.lost = new Untestable(this.redact(gatewayText(response, this.options, requests)));
