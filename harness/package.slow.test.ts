@@ -67,11 +67,11 @@ describe('the package', () => {
     assert.deepEqual(links.filter(({ name, target }) => !existsSync(join(installed, dirname(name), target))), []);
   });
 
-  test('is smaller than 320 kB besides the two bundles', (t) => {
+  test('is smaller than 300 kB besides the two bundles', (t) => {
     const ofBundles = bundles.map((bundle) => gzipSync(readFileSync(join(installed, 'dist', bundle))).length);
     const size = statSync(join(folder, tarball)).size - ofBundles[0]! - ofBundles[1]!;
     t.diagnostic(`${size} bytes`);
-    assert.ok(size < 320_000, `${size} bytes`);
+    assert.ok(size < 300_000, `${size} bytes`);
   });
 
   test('npx starts the server with its sample data in an empty folder, and stops it', async (t) => {
