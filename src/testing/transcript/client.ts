@@ -18,11 +18,19 @@ export const goodbye = 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r
 /** Of a longer text, the record has the beginning, the length and a hash. */
 const maxRecordedLength = 500;
 
+/** The shortest time that the server has for a part of a request: its head. */
+const shortestLimitMs = 10_000;
+
+/** This machine was too busy to send a request in the time that the server has for it, so the record shows nothing. */
+export class TooSlow extends Error {}
+
 export class TranscriptClient {
   readonly #socket: Socket;
   readonly #sent: string[] = [];
   #text = '';
   #ended: Exchange['end'] | null = null;
+  /** How long it took to send a text in pieces. */
+  #piecesMs = 0;
   #wake = (): void => {};
 
   /** Connects from `localAddress`: over TLS if the server has a certificate. */
@@ -47,10 +55,12 @@ export class TranscriptClient {
   /** Sends a text in pieces of `pieceBytes`, and calls `settle` after each. */
   async sendInPieces(text: string, pieceBytes: number, settle: () => Promise<void>): Promise<void> {
     this.#sent.push(`${shorten(text)} in pieces of ${pieceBytes}`);
+    const startedAt = performance.now();
     for (let at = 0; at < text.length; at += pieceBytes) {
       await this.#write(text.slice(at, at + pieceBytes));
       await settle();
     }
+    this.#piecesMs = performance.now() - startedAt;
   }
 
   /** Closes the client's side. */
@@ -64,10 +74,11 @@ export class TranscriptClient {
     while (this.#text.split('HTTP/1.1 ').length <= count && this.#ended === null) await this.#more();
   }
 
-  /** Waits until the server has closed the connection, and returns the record. */
+  /** Waits until the server has closed the connection, and returns the record. Rejects with TooSlow. */
   async end(): Promise<Exchange> {
     while (this.#ended === null) await this.#more();
     this.#socket.destroy();
+    if (this.#piecesMs >= shortestLimitMs && this.#text.includes('HTTP/1.1 408 ')) throw new TooSlow();
     return { sent: this.#sent, received: normalize(this.#text), end: this.#ended };
   }
 
