@@ -1,6 +1,6 @@
 /**
- * SQL literals. A message of the simple query protocol has no parameters, but it can contain a whole transaction, and
- * costs the server and the database half as much as an extended query.
+ * SQL literals. A message of the simple query protocol has no parameters, but it can contain a whole transaction, which
+ * takes less CPU time than the separate messages of the extended one (docs/benchmarks.md).
  */
 
 /** Returns a literal for a text without U+0000. The prefix `E` gives backslashes one meaning under any setting. */
