@@ -2,6 +2,7 @@
  * Conforming servers that fill the gaps of the specification in different ways. The kit must report no failure for any
  * of them: the specification leaves open whatever they do differently from `base`.
  */
+import { limiterHooks, limiters, noteRemaining, writeLatestRemaining } from './families/limiters.ts';
 import {
   attempt,
   base,
@@ -490,22 +491,7 @@ const patient: Variant = {
 const afterHits: Variant = {
   id: 'after hits',
   text: 'Remaining is read just before a response is sent, when concurrent requests have also been counted.',
-  hooks: {
-    response: (response, { authorization, world: { notes } }) => {
-      const remaining = response.headers.find(([name]) => name === 'X-RateLimit-Remaining')?.[1];
-      if (response.status !== 401) notes.set(`remaining ${authorization}`, remaining ?? '');
-      return response;
-    },
-    write: (to, status, headers, body, { authorization, world: { notes } }) => {
-      // The server counts requests that have already arrived before the timer fires.
-      setTimeout(() => {
-        const latest = status === 401 ? undefined : notes.get(`remaining ${authorization}`);
-        const isRemaining = (i: number) => headers[i - 1] === 'X-RateLimit-Remaining';
-        const sent = headers.map((text, i) => (i % 2 === 1 && isRemaining(i) ? (latest ?? text) : text));
-        to.writeHead(status, sent).end(body);
-      }, 1);
-    },
-  },
+  hooks: { response: noteRemaining, write: writeLatestRemaining },
 };
 
 const lastOfDay: Variant = {
@@ -539,6 +525,7 @@ export const variants: readonly Variant[] = [
   patient,
   afterHits,
   lastOfDay,
+  ...limiters.map((limiter): Variant => ({ ...limiter, hooks: limiterHooks(limiter) })),
 ];
 
 /** The day of a Free key, of which 40 requests remain at the first request. */

@@ -82,6 +82,8 @@ export interface Rates {
   limit: number;
   remaining: number;
   resetMs: number;
+  /** The milliseconds until a request is admitted, if that is not at the reset. */
+  retryAfterMs?: number;
 }
 
 export interface Hooks {

@@ -153,7 +153,7 @@ function serve(exchange: Exchange, body: Uint8Array | undefined, keys: readonly 
     if (hooks.counts(exchange, response)) hooks.count(usage, exchange);
   } else {
     response = failure(429, 'Too many requests.', exchange, hooks);
-    const retryAfter = hooks.retryAfter(rates.resetMs - exchange.now, exchange);
+    const retryAfter = hooks.retryAfter(rates.retryAfterMs ?? rates.resetMs - exchange.now, exchange);
     if (retryAfter !== undefined) response.headers.push(['Retry-After', retryAfter]);
   }
   return hooks.response(withRates(response, hooks.left(usage, limits, exchange)), exchange);

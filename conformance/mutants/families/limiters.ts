@@ -1,0 +1,346 @@
+/**
+ * Conforming limiters of the kinds that servers use. Each is a pure function of a state and a time, so that a test can
+ * generate histories from it without a server; `limiterHooks` turns it into hooks of the small server.
+ */
+import type { Exchange, Hooks, Limits, Rates, Usage } from '../server/hooks.ts';
+
+/** What a limiter says of a request or, between requests, of the next one. */
+export interface Decision {
+  readonly admitted: boolean;
+  readonly limit: number;
+  /** The requests that remain, after this one if it was admitted. At least 0. */
+  readonly remaining: number;
+  readonly resetMs: number;
+  /** The milliseconds until a request is admitted, 0 if one would be admitted now. */
+  readonly retryAfterMs: number;
+}
+
+/** What one window remembers. Each kind uses some of the fields. */
+export interface WindowState {
+  /** The begin of the window, the time of the latest change of a bucket, or the theoretical arrival time of GCRA. */
+  readonly at: number;
+  readonly used: number;
+  /** The requests in the window before. */
+  readonly before: number;
+  /** The times of the admitted requests. */
+  readonly times: readonly number[];
+}
+
+/** One limit for one period. */
+export interface Size {
+  readonly limit: number;
+  readonly periodMs: number;
+}
+
+/** The arithmetic of a kind of limiter, for one limit. */
+export interface Kind {
+  look(state: WindowState, size: Size, now: number): Omit<Decision, 'admitted' | 'limit'>;
+  /** The state after an admitted request. */
+  take(state: WindowState, size: Size, now: number): WindowState;
+}
+
+/** The state of a key. */
+export interface State {
+  readonly minute: WindowState;
+  readonly day: WindowState;
+}
+
+/** A limiter of a minute and of a day. */
+export interface Limiter {
+  readonly id: string;
+  /** In one sentence. */
+  readonly text: string;
+  readonly minute: Kind;
+  readonly day: Kind;
+  /** Which of the two the headers describe: the one with fewer requests, or the minute unless the day is used up. */
+  readonly shows: 'fewer' | 'minute';
+  /** Whether Remaining is read when concurrent requests have also been counted. */
+  readonly readsAfterHits: boolean;
+}
+
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+
+/** Rounding errors of fractions of a request are smaller than this. */
+const epsilon = 1e-6;
+
+const fresh: WindowState = { at: 0, used: 0, before: 0, times: [] };
+
+/** The state of a key that has sent no request. */
+export const freshState: State = { minute: fresh, day: fresh };
+
+/** A window that begins at a multiple of its length. */
+export const fixedByClock: Kind = {
+  look: (state, { limit, periodMs }, now) => {
+    const at = Math.floor(now / periodMs) * periodMs;
+    return rest(limit - (state.at === at ? state.used : 0), at + periodMs, now);
+  },
+  take: (state, { periodMs }, now) => {
+    const at = Math.floor(now / periodMs) * periodMs;
+    return { ...fresh, at, used: state.at === at ? state.used + 1 : 1 };
+  },
+};
+
+/** A window that begins with the first request after the window before. */
+export const fixedFromFirst: Kind = {
+  look: (state, { limit, periodMs }, now) => {
+    const runs = state.used > 0 && now < state.at + periodMs;
+    return rest(limit - (runs ? state.used : 0), (runs ? state.at : now) + periodMs, now);
+  },
+  take: (state, { periodMs }, now) =>
+    state.used > 0 && now < state.at + periodMs
+      ? { ...state, used: state.used + 1 }
+      : { ...fresh, at: now, used: 1 },
+};
+
+/** The requests of the last period. Reset is when all of them have left it. */
+export const slidingLog: Kind = {
+  look: (state, { limit, periodMs }, now) => {
+    const times = recent(state, periodMs, now);
+    // If a smaller limit was in force, more than one request must leave.
+    const freeing = times[times.length - limit];
+    return {
+      remaining: Math.max(0, limit - times.length),
+      resetMs: (times.at(-1) ?? now) + periodMs,
+      retryAfterMs: freeing === undefined ? 0 : freeing + periodMs - now,
+    };
+  },
+  take: (state, { periodMs }, now) => ({ ...fresh, times: [...recent(state, periodMs, now), now] }),
+};
+
+/** The requests of this window, and those of the window before as far as a sliding window would still see them. */
+export const slidingCounter: Kind = {
+  look: (state, { limit, periodMs }, now) => {
+    const { at, used, before } = turned(state, periodMs, now);
+    const remaining = Math.floor(limit - used - before * (1 - (now - at) / periodMs) + epsilon);
+    // The time at which a number of requests of a window that began at `from` weighs at most `most`.
+    const weighs = (requests: number, most: number, from: number): number =>
+      Math.ceil(from + periodMs * (1 - most / requests));
+    const next =
+      remaining > 0 ? now : used < limit ? weighs(before, limit - 1 - used, at) : weighs(used, limit - 1, at + periodMs);
+    return {
+      remaining: Math.max(0, remaining),
+      resetMs: used > 0 ? at + 2 * periodMs : before > 0 ? at + periodMs : now,
+      retryAfterMs: next - now,
+    };
+  },
+  take: (state, { periodMs }, now) => {
+    const window = turned(state, periodMs, now);
+    return { ...window, used: window.used + 1 };
+  },
+};
+
+/** A bucket that fills continuously. Reset is when it is full. */
+export const tokenBucket: Kind = {
+  look: (state, { limit, periodMs }, now) => {
+    const used = missing(state, { limit, periodMs }, now);
+    const perMs = limit / periodMs;
+    const remaining = Math.max(0, Math.floor(limit - used + epsilon));
+    return {
+      remaining,
+      resetMs: now + Math.ceil(used / perMs),
+      retryAfterMs: remaining > 0 ? 0 : Math.ceil((used - limit + 1) / perMs),
+    };
+  },
+  take: (state, size, now) => ({ ...fresh, at: now, used: missing(state, size, now) + 1 }),
+};
+
+/** The generic cell rate algorithm: the time at which the next request would arrive at an even pace, and no counter. */
+export const gcra: Kind = {
+  look: (state, { limit, periodMs }, now) => {
+    const interval = periodMs / limit;
+    const arrival = Math.max(state.at, now);
+    const remaining = Math.max(0, Math.floor((periodMs - (arrival - now)) / interval + epsilon));
+    return {
+      remaining,
+      resetMs: Math.ceil(arrival),
+      retryAfterMs: remaining > 0 ? 0 : Math.ceil(arrival + interval - periodMs - now),
+    };
+  },
+  take: (state, { limit, periodMs }, now) => ({ ...fresh, at: Math.max(state.at, now) + periodMs / limit }),
+};
+
+/** The same kind, with a Reset at which the next request is admitted if none is left. */
+export function withNextReset(kind: Kind): Kind {
+  return {
+    ...kind,
+    look: (state, size, now) => {
+      const seen = kind.look(state, size, now);
+      return seen.remaining > 0 ? seen : { ...seen, resetMs: now + seen.retryAfterMs };
+    },
+  };
+}
+
+const limiter = (
+  id: string,
+  text: string,
+  minute: Kind,
+  { day = fixedByClock, shows = 'fewer', readsAfterHits = false }: Partial<Limiter> = {},
+): Limiter => ({ id, text, minute, day, shows, readsAfterHits });
+
+/** Every kind of limiter, with ids that reports may name. */
+export const limiters: readonly Limiter[] = [
+  limiter('window by the clock', 'A window is a minute of the clock, and a day in UTC.', fixedByClock),
+  limiter('window from the first request', 'A window begins with a request and lasts 60 s.', fixedFromFirst),
+  limiter('rolling day', 'Both windows begin with a request.', fixedFromFirst, { day: fixedFromFirst }),
+  limiter('sliding log', 'The requests of the last 60 s; Reset is when all have left.', slidingLog, {
+    shows: 'minute',
+  }),
+  limiter(
+    'sliding log, next request',
+    'The requests of the last 60 s; Reset is when the next one is admitted if none is left.',
+    withNextReset(slidingLog),
+    { shows: 'minute' },
+  ),
+  limiter(
+    'sliding counter',
+    'The requests of this minute, and a share of those of the minute before; Reset is when none counts any more.',
+    slidingCounter,
+  ),
+  limiter(
+    'sliding counter, next request',
+    'The same shares; Reset is when the next request is admitted if none is left.',
+    withNextReset(slidingCounter),
+    { shows: 'minute' },
+  ),
+  limiter('token bucket', 'A bucket that fills within a minute; Reset is when it is full.', tokenBucket),
+  limiter(
+    'token bucket, next token',
+    'A bucket that fills within a minute; Reset is when it has a token if it has none.',
+    withNextReset(tokenBucket),
+    { shows: 'minute' },
+  ),
+  limiter('gcra', 'GCRA with a burst of the whole limit; Reset is when the burst is available again.', gcra),
+  limiter('gcra of a day', 'GCRA for the minute and for the day.', gcra, { day: gcra }),
+  limiter(
+    'concurrent remaining by the clock',
+    'A minute of the clock; Remaining is read after concurrent requests.',
+    fixedByClock,
+    { readsAfterHits: true },
+  ),
+  limiter(
+    'concurrent remaining from the first request',
+    'A window from the first request; Remaining is read after concurrent requests.',
+    fixedFromFirst,
+    { readsAfterHits: true },
+  ),
+  limiter(
+    'concurrent remaining of a bucket',
+    'A token bucket; Remaining is read after concurrent requests.',
+    tokenBucket,
+    { readsAfterHits: true },
+  ),
+];
+
+/** What the headers say between two requests, and whether the next one is admitted. */
+export function look(of: Limiter, state: State, limits: Limits, now: number): Decision {
+  const minute = of.minute.look(state.minute, { limit: limits.minute, periodMs: minuteMs }, now);
+  const day = of.day.look(state.day, { limit: limits.day, periodMs: dayMs }, now);
+  const showsDay = day.remaining === 0 || (of.shows === 'fewer' && day.remaining < minute.remaining);
+  return {
+    admitted: minute.remaining > 0 && day.remaining > 0,
+    limit: showsDay && !(of.shows === 'minute') ? limits.day : limits.minute,
+    remaining: Math.min(minute.remaining, showsDay ? day.remaining : minute.remaining),
+    resetMs: showsDay ? day.resetMs : minute.resetMs,
+    retryAfterMs: Math.max(minute.retryAfterMs, day.retryAfterMs),
+  };
+}
+
+/** The state after an admitted request. */
+export function take(of: Limiter, state: State, limits: Limits, now: number): State {
+  return {
+    minute: of.minute.take(state.minute, { limit: limits.minute, periodMs: minuteMs }, now),
+    day: of.day.take(state.day, { limit: limits.day, periodMs: dayMs }, now),
+  };
+}
+
+/** A request: the state after it, and what its response says. */
+export function hit(
+  of: Limiter,
+  state: State,
+  limits: Limits,
+  now: number,
+): { readonly state: State; readonly decision: Decision } {
+  if (!look(of, state, limits, now).admitted) return { state, decision: look(of, state, limits, now) };
+  const after = take(of, state, limits, now);
+  return { state: after, decision: { ...look(of, after, limits, now), admitted: true } };
+}
+
+/** Requests that arrive together: as `hit` for each of them, but Remaining may be read after all of them. */
+export function hits(
+  of: Limiter,
+  state: State,
+  limits: Limits,
+  now: number,
+  count: number,
+): { readonly state: State; readonly decisions: readonly Decision[] } {
+  const decisions: Decision[] = [];
+  for (let i = 0; i < count; i += 1) {
+    const one = hit(of, state, limits, now);
+    state = one.state;
+    decisions.push(one.decision);
+  }
+  const { remaining } = look(of, state, limits, now);
+  return { state, decisions: of.readsAfterHits ? decisions.map((one) => ({ ...one, remaining })) : decisions };
+}
+
+/** Hooks that count with a limiter. */
+export function limiterHooks(of: Limiter): Partial<Hooks> {
+  const states = new WeakMap<Usage, { state: State; limits: Limits }>();
+  return {
+    left: (usage, limits, { now }) => {
+      const { state } = states.get(usage) ?? { state: freshState };
+      states.set(usage, { state, limits });
+      return ratesOf(look(of, state, limits, now));
+    },
+    count: (usage, { now }) => {
+      const known = states.get(usage);
+      if (known !== undefined) states.set(usage, { ...known, state: take(of, known.state, known.limits, now) });
+    },
+    ...(of.readsAfterHits && { response: noteRemaining, write: writeLatestRemaining }),
+  };
+}
+
+/** The rates of a decision. A refusal has none left, whatever the headers describe. */
+export function ratesOf({ admitted, limit, remaining, resetMs, retryAfterMs }: Decision): Rates {
+  return { limit, remaining: admitted ? remaining : 0, resetMs, retryAfterMs };
+}
+
+/** Remembers the Remaining of a response, for `writeLatestRemaining`. */
+export const noteRemaining: Hooks['response'] = (response, { authorization, world: { notes } }) => {
+  const remaining = response.headers.find(([name]) => name === 'X-RateLimit-Remaining')?.[1];
+  if (response.status !== 401) notes.set(`remaining ${authorization}`, remaining ?? '');
+  return response;
+};
+
+/** Sends a response a little later, with the Remaining of that time. */
+export const writeLatestRemaining: Hooks['write'] = (to, status, headers, body, exchange: Exchange) => {
+  const { authorization, world: { notes } } = exchange;
+  // The server counts requests that have already arrived before the timer fires.
+  setTimeout(() => {
+    const latest = status === 401 ? undefined : notes.get(`remaining ${authorization}`);
+    const isRemaining = (i: number) => headers[i - 1] === 'X-RateLimit-Remaining';
+    const sent = headers.map((text, i) => (i % 2 === 1 && isRemaining(i) ? (latest ?? text) : text));
+    to.writeHead(status, sent).end(body);
+  }, 1);
+};
+
+function rest(remaining: number, resetMs: number, now: number): ReturnType<Kind['look']> {
+  return { remaining: Math.max(0, remaining), resetMs, retryAfterMs: remaining > 0 ? 0 : resetMs - now };
+}
+
+function recent({ times }: WindowState, periodMs: number, now: number): readonly number[] {
+  return times.filter((time) => time > now - periodMs);
+}
+
+/** The windows at a time: this one and the one before. */
+function turned(state: WindowState, periodMs: number, now: number): WindowState {
+  const at = Math.floor(now / periodMs) * periodMs;
+  if (state.at === at) return state;
+  return { ...fresh, at, before: state.at === at - periodMs ? state.used : 0 };
+}
+
+/** The tokens that a bucket lacks, with fractions. */
+function missing({ at, used }: WindowState, { limit, periodMs }: Size, now: number): number {
+  return Math.max(0, used - (Math.max(0, now - at) * limit) / periodMs);
+}
