@@ -39,11 +39,20 @@ describe('each limiter', () => {
     test(`${limiter.id} admits at most what its kind permits`, () => {
       for (const seed of [1, 2, 3]) {
         const arrivals = history(limiter, seed);
-        assert.ok(arrivals.some(({ decision }) => !decision.admitted), 'some requests are refused');
+        assert.ok(
+          arrivals.some(({ decision }) => !decision.admitted),
+          'some requests are refused',
+        );
         if (/log/.test(limiter.id)) {
-          assert.equal(most(arrivals, (now, begin) => now >= begin && now < begin + 60_000), 60);
+          assert.equal(
+            most(arrivals, (now, begin) => now >= begin && now < begin + 60_000),
+            60,
+          );
         } else if (/clock/.test(limiter.id)) {
-          assert.equal(most(arrivals, (now, begin) => minuteOf(now) === minuteOf(begin)), 60);
+          assert.equal(
+            most(arrivals, (now, begin) => minuteOf(now) === minuteOf(begin)),
+            60,
+          );
         } else if (/first|rolling/.test(limiter.id)) {
           for (let i = 0, begin = -60_000, used = 0; i < arrivals.length; i += 1) {
             const { now, decision } = arrivals[i]!;

@@ -32,9 +32,14 @@ export interface Size {
   readonly periodMs: number;
 }
 
+/** What one window says of the next request. A faulty one may admit something else than it says. */
+export interface Look extends Pick<Decision, 'remaining' | 'resetMs' | 'retryAfterMs'> {
+  readonly admitted?: boolean;
+}
+
 /** The arithmetic of a kind of limiter, for one limit. */
 export interface Kind {
-  look(state: WindowState, size: Size, now: number): Omit<Decision, 'admitted' | 'limit'>;
+  look(state: WindowState, size: Size, now: number): Look;
   /** The state after an admitted request. */
   take(state: WindowState, size: Size, now: number): WindowState;
 }
@@ -88,9 +93,7 @@ export const fixedFromFirst: Kind = {
     return rest(limit - (runs ? state.used : 0), (runs ? state.at : now) + periodMs, now);
   },
   take: (state, { periodMs }, now) =>
-    state.used > 0 && now < state.at + periodMs
-      ? { ...state, used: state.used + 1 }
-      : { ...fresh, at: now, used: 1 },
+    state.used > 0 && now < state.at + periodMs ? { ...state, used: state.used + 1 } : { ...fresh, at: now, used: 1 },
 };
 
 /** The requests of the last period. Reset is when all of them have left it. */
@@ -117,7 +120,11 @@ export const slidingCounter: Kind = {
     const weighs = (requests: number, most: number, from: number): number =>
       Math.ceil(from + periodMs * (1 - most / requests));
     const next =
-      remaining > 0 ? now : used < limit ? weighs(before, limit - 1 - used, at) : weighs(used, limit - 1, at + periodMs);
+      remaining > 0
+        ? now
+        : used < limit
+          ? weighs(before, limit - 1 - used, at)
+          : weighs(used, limit - 1, at + periodMs);
     return {
       remaining: Math.max(0, remaining),
       resetMs: used > 0 ? at + 2 * periodMs : before > 0 ? at + periodMs : now,
@@ -238,7 +245,7 @@ export function look(of: Limiter, state: State, limits: Limits, now: number): De
   const day = of.day.look(state.day, { limit: limits.day, periodMs: dayMs }, now);
   const showsDay = day.remaining === 0 || (of.shows === 'fewer' && day.remaining < minute.remaining);
   return {
-    admitted: minute.remaining > 0 && day.remaining > 0,
+    admitted: (minute.admitted ?? minute.remaining > 0) && (day.admitted ?? day.remaining > 0),
     limit: showsDay && !(of.shows === 'minute') ? limits.day : limits.minute,
     remaining: Math.min(minute.remaining, showsDay ? day.remaining : minute.remaining),
     resetMs: showsDay ? day.resetMs : minute.resetMs,
@@ -284,26 +291,36 @@ export function hits(
   return { state, decisions: of.readsAfterHits ? decisions.map((one) => ({ ...one, remaining })) : decisions };
 }
 
-/** Hooks that count with a limiter. */
-export function limiterHooks(of: Limiter): Partial<Hooks> {
-  const states = new WeakMap<Usage, { state: State; limits: Limits }>();
+/** Hooks that count with a limiter. `refuse` is the state after a refused request; usually it is the same. */
+export function limiterHooks(
+  of: Limiter,
+  refuse = (state: State, _limits: Limits, _now: number): State => state,
+): Partial<Hooks> {
+  interface Key {
+    readonly state: State;
+    readonly limits: Limits;
+  }
+  const keys = new WeakMap<Usage, Key>();
+  const keyOf = new WeakMap<Rates, Usage>();
+  const change = (usage: Usage | undefined, now: number, next: typeof refuse): void => {
+    const key = usage && keys.get(usage);
+    if (usage !== undefined && key !== undefined) keys.set(usage, { ...key, state: next(key.state, key.limits, now) });
+  };
   return {
     left: (usage, limits, { now }) => {
-      const { state } = states.get(usage) ?? { state: freshState };
-      states.set(usage, { state, limits });
-      return ratesOf(look(of, state, limits, now));
+      const { state } = keys.get(usage) ?? { state: freshState };
+      keys.set(usage, { state, limits });
+      const rates: Rates = look(of, state, limits, now);
+      keyOf.set(rates, usage);
+      return rates;
     },
-    count: (usage, { now }) => {
-      const known = states.get(usage);
-      if (known !== undefined) states.set(usage, { ...known, state: take(of, known.state, known.limits, now) });
+    admitted: (rates, { now }) => {
+      if (rates.admitted === false) change(keyOf.get(rates), now, refuse);
+      return rates.admitted === true;
     },
+    count: (usage, { now }) => change(usage, now, (state, limits) => take(of, state, limits, now)),
     ...(of.readsAfterHits && { response: noteRemaining, write: writeLatestRemaining }),
   };
-}
-
-/** The rates of a decision. A refusal has none left, whatever the headers describe. */
-export function ratesOf({ admitted, limit, remaining, resetMs, retryAfterMs }: Decision): Rates {
-  return { limit, remaining: admitted ? remaining : 0, resetMs, retryAfterMs };
 }
 
 /** Remembers the Remaining of a response, for `writeLatestRemaining`. */
@@ -315,7 +332,10 @@ export const noteRemaining: Hooks['response'] = (response, { authorization, worl
 
 /** Sends a response a little later, with the Remaining of that time. */
 export const writeLatestRemaining: Hooks['write'] = (to, status, headers, body, exchange: Exchange) => {
-  const { authorization, world: { notes } } = exchange;
+  const {
+    authorization,
+    world: { notes },
+  } = exchange;
   // The server counts requests that have already arrived before the timer fires.
   setTimeout(() => {
     const latest = status === 401 ? undefined : notes.get(`remaining ${authorization}`);
@@ -325,7 +345,7 @@ export const writeLatestRemaining: Hooks['write'] = (to, status, headers, body, 
   }, 1);
 };
 
-function rest(remaining: number, resetMs: number, now: number): ReturnType<Kind['look']> {
+function rest(remaining: number, resetMs: number, now: number): Look {
   return { remaining: Math.max(0, remaining), resetMs, retryAfterMs: remaining > 0 ? 0 : resetMs - now };
 }
 

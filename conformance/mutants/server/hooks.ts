@@ -42,11 +42,15 @@ export interface Exchange {
   /** The path as it was sent. */
   readonly fullPath: string;
   readonly query: URLSearchParams;
+  /** The query as it was sent, without the question mark. */
+  readonly search: string;
   /** '' if the header is missing. */
   readonly authorization: string;
   readonly contentType: string;
   /** Every header, by its name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Names and values, as they were sent. */
+  readonly rawHeaders: readonly string[];
   /** The text of the body. */
   readonly body: string;
   /** Identifies the connection on which it arrived. */
@@ -84,6 +88,8 @@ export interface Rates {
   resetMs: number;
   /** The milliseconds until a request is admitted, if that is not at the reset. */
   retryAfterMs?: number;
+  /** Whether the next request is admitted, if that is not whether some remain. */
+  admitted?: boolean;
 }
 
 export interface Hooks {
@@ -237,7 +243,7 @@ export const base: Hooks = {
     // If both are used up, the day decides when a request is admitted again.
     return ofDay.remaining <= 0 || ofDay.remaining < ofMinute.remaining ? ofDay : ofMinute;
   },
-  admitted: (rates) => rates.remaining > 0,
+  admitted: (rates) => rates.admitted ?? rates.remaining > 0,
   counts: () => true,
   count: (usage) => {
     usage.minuteUsed += 1;
