@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { temporaryFolder } from '../harness/owner.ts';
-import { reportIn, startKit, steppingClock } from './testing/kit.ts';
-import { quickServer } from './testing/servers.ts';
+import { temporaryFolder, thisProcess } from '../harness/owner.ts';
+import { Program } from '../harness/program.ts';
+import { loader, reportIn, startKit, steppingClock } from './testing/kit.ts';
+import { proxy, quickServer, smallServer } from './testing/servers.ts';
 
 describe("the system's clock is set every two seconds", { concurrency: 2 }, () => {
   for (const ms of [20_000, -600_000]) {
@@ -21,6 +22,37 @@ describe("the system's clock is set every two seconds", { concurrency: 2 }, () =
       assert.deepEqual([report.totals.passed, report.totals.inconclusive], [2, 0], stdout + stderr);
       assert.ok(report.seconds > 10 && report.seconds <= seconds, `${report.seconds} of ${seconds} s`);
       assert.doesNotMatch(readFileSync(join(folder, 'junit.xml'), 'utf8'), /time="-/);
+    });
+  }
+});
+
+describe('the process is stopped for 8 s while a request is in flight, whose time limit is 5 s', { concurrency: 3 }, () => {
+  /** Runs some checks, and prints what failed and why the run ended early. */
+  const script = (server: { readonly baseUrl: string; readonly apiKey: string }) => `
+    import { run, session } from './conformance/testing/sessions.ts';
+    const of = session(${JSON.stringify(server)}, { only: ['list.', 'create.name'], runs: 2, timeoutMs: 5_000 });
+    const failed = (await run(of)).filter(({ verdict }) => verdict === 'failed').map(({ id }) => id);
+    console.log(JSON.stringify([failed, of.lost?.message ?? null, of.halted ?? null]));`;
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  /** What happens to the request while the process is stopped. */
+  const ends: readonly (readonly [name: string, (stopped: Promise<unknown>) => 'cut' | undefined | Promise<void>])[] = [
+    ['it has a response at once', () => undefined],
+    ['it has a response after the stop', (stopped) => stopped.then(() => {})],
+    ['its connection breaks', () => 'cut'],
+  ];
+  for (const [name, end] of ends) {
+    test(name, async (t) => {
+      let program: Program | undefined;
+      const server = await proxy(t, await smallServer(t), () => {
+        if (![5, 25].includes(server.received.length)) return undefined;
+        program!.child.kill('SIGSTOP');
+        return end(pause(8_000).then(() => program!.child.kill('SIGCONT')));
+      });
+      const command = ['--import', loader, '--input-type=module', '--eval', script(server)];
+      program = new Program(thisProcess, [process.execPath, ...command]);
+      const { stdout, stderr } = await program.ended;
+      assert.equal(stdout, '[[],null,null]\n', stderr);
+      assert.ok(server.received.length > 30);
     });
   }
 });

@@ -1,6 +1,6 @@
 /** The client against servers that make it wait, on a clock on which waiting takes no time. */
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
+import { Agent, type ServerResponse } from 'node:http';
 import { describe, test, type TestContext } from 'node:test';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
 import { fakeClock, start } from '../testing/responses.ts';
@@ -8,6 +8,7 @@ import { response } from '../testing/responses.ts';
 import { apiKey, scripted, smallServer } from '../testing/servers.ts';
 import { send, session } from '../testing/sessions.ts';
 import { NoResponse, NoRequestsLeft, Client } from './client.ts';
+import { Stops, systemClock } from './clock.ts';
 import { bearer, nobody } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
 import { retryAfterMs } from './limit-readings.ts';
@@ -277,6 +278,72 @@ describe('slow responses', () => {
     for (let i = 0; i < 20; i++) await assert.rejects(send(client, list), /no complete response within 0.001 s/);
     await assert.rejects(send(client, list), NoRequestsLeft);
   });
+});
+
+describe('a stop of the process', () => {
+  /** A client that stops as often as the script calls `stop`. */
+  async function stoppable(
+    t: TestContext,
+    timeoutMs: number,
+    script: (nth: number, response: ServerResponse, stop: () => void) => void,
+  ) {
+    let now = 0;
+    const clock = fakeClock();
+    const server = await scripted(t, (_, response) =>
+      script(server.received.length, response, () => {
+        now += 60_000;
+        clock.move(60_000);
+      }));
+    const stops = new Stops(() => now);
+    const options = { baseUrl: server.baseUrl, clock, wait: systemClock.sleep, timeoutMs, stops };
+    const client = new Client(options);
+    t.after(() => client.close());
+    return { client, received: server.received };
+  }
+
+  test('makes no response slow', async (t) => {
+    const { client, received } = await stoppable(t, 60_000, (_, response, stop) => {
+      stop();
+      response.end('[]');
+    });
+    for (let i = 0; i < 25; i++) assert.equal((await send(client, list)).status, 200);
+    assert.equal(received.length, 25);
+  });
+
+  test('during a request that gets no response, or whose connection breaks: it is sent again', async (t) => {
+    for (const [timeoutMs, end] of [
+      [60_000, (response: ServerResponse) => void response.socket!.resetAndDestroy()],
+      [20, () => {}],
+    ] as const) {
+      const { client, received } = await stoppable(t, timeoutMs, (nth, response, stop) => {
+        stop();
+        if (nth > 2) response.end('[]');
+        else end(response);
+      });
+      assert.equal((await send(client, list)).status, 200);
+      // On a busy machine, the third one may take longer than 20 ms, too.
+      assert.ok(timeoutMs === 20 ? received.length >= 3 : received.length === 3, `${received.length}`);
+      assert.equal(client.sent.withKey, received.length);
+    }
+  });
+});
+
+test('only errors of the server and of the network are those of the server', async (t) => {
+  const failing = (error: Error) => {
+    const mocked = t.mock.method(Agent.prototype, 'createConnection', () => {
+      throw error;
+    });
+    const clock = fakeClock();
+    const client = new Client({ baseUrl: 'http://127.0.0.1:1/v1', clock, wait: clock.sleep });
+    return send(client, list).finally(() => mocked.mock.restore());
+  };
+  const withCode = (code: string) => Object.assign(new Error(code), { code });
+  for (const code of ['ECONNREFUSED', 'HPE_INVALID_CONSTANT', 'EAI_AGAIN', 'ERR_SSL_WRONG_VERSION_NUMBER'])
+    await assert.rejects(failing(withCode(code)), NoResponse);
+  for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'ERR_TLS_CERT_ALTNAME_INVALID'])
+    await assert.rejects(failing(withCode(code)), NoResponse);
+  for (const error of [withCode('EMFILE'), withCode('ERR_INVALID_ARG_VALUE'), new RangeError('a bug'), new Error('any')])
+    await assert.rejects(failing(error), (thrown) => thrown === error);
 });
 
 describe('--max-requests', () => {

@@ -2,8 +2,9 @@
  * The HTTP client of the kit. It stays within the rate limits of a key: it waits while the key has no requests left,
  * waits and retries after a 429, and never sends more requests than the run may send.
  */
-import type { Clock } from './clock.ts';
+import { processStops, type Clock, type Stops } from './clock.ts';
 import { exchangeHttp, StaleConnection, TooSlow } from './http.ts';
+import { isOfNetwork } from './network-errors.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { agentFor, type Proxy } from './proxy.ts';
 import { type Credential, type Request } from './request.ts';
@@ -55,10 +56,13 @@ export class NoRequestsLeft extends Error {
   override readonly name = 'NoRequestsLeft';
   /** Whether it applies to all requests, and not only to those without a valid key. */
   readonly forAll: boolean;
+  /** Whether the reason is that the server admits none. */
+  readonly isRefused: boolean;
 
-  constructor(message: string, forAll = true) {
+  constructor(message: string, forAll = true, isRefused = false) {
     super(message);
     this.forAll = forAll;
+    this.isRefused = isRefused;
   }
 }
 
@@ -90,9 +94,13 @@ interface ClientOptions {
   readonly perMinute?: number;
   /** The time limit for a complete response; 30 s if absent. */
   readonly timeoutMs?: number;
+  /** The stops of this process, except in tests. */
+  readonly stops?: Stops;
 }
 
 export class Client {
+  /** The most requests that may be sent without a valid key. */
+  maxKeyless = Infinity;
   readonly baseUrl: string;
   readonly serverClock = new ServerClock();
   readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, recovered503: 0, secondsWaited: 0 };
@@ -232,15 +240,22 @@ export class Client {
   /** Remembers that a key is not admitted in reasonable time, so that no other request waits for it. */
   #giveUp(key: Credential['key'], reason: string): NoRequestsLeft {
     this.#givenUp.set(key, reason);
-    return new NoRequestsLeft(reason, key === 'main');
+    return new NoRequestsLeft(reason, key === 'main', true);
   }
 
-  /** Sends a request, and once more if the server has closed the idle connection that it was sent on. */
+  /**
+   * Sends a request, and once more if the server has closed the idle connection that it was sent on. If this process
+   * stops meanwhile, the duration is not judged, and a request without a response is sent again: the server, a proxy or
+   * the network has perhaps ended the connection because of the stop.
+   */
   async #once(request: Request, isRetry = false): Promise<Response> {
     this.#count(request);
     const { credential, method, target, headers, body, firstPart } = request;
     const authorization = credential.header === undefined ? [] : [['Authorization', credential.header] as const];
     const sent = this.#moment();
+    const { stops = processStops } = this.#options;
+    const stopsBefore = stops.count;
+    const hasStopped = () => stops.count !== stopsBefore;
     try {
       const received = await exchangeHttp({
         url: this.baseUrl + target,
@@ -251,24 +266,24 @@ export class Client {
         agent: this.#agent,
         proxy: this.#options.proxy,
         timeoutMs: this.#options.timeoutMs ?? 30_000,
+        stops,
       });
       const { decodingError } = received;
       const end = this.#moment();
       const { status, headers: pairs } = received;
       const response = new Response(request, status, pairs, received.body, sent, end, decodingError);
-      if (response.receivedAt - response.sentAt > slowMs) this.#slow++;
+      if (response.receivedAt - response.sentAt > slowMs && !hasStopped()) this.#slow++;
       return response;
     } catch (error) {
       if (this.#interruption !== undefined) throw this.#interruption;
-      if (error instanceof TooSlow) this.#slow++;
-      if (error instanceof StaleConnection && !isRetry) {
+      if (!isOfNetwork(error)) throw error;
+      if (hasStopped() || (error instanceof StaleConnection && !isRetry)) {
         // What has ended one idle connection, such as a load balancer or NAT, has probably ended all of them.
         for (const idle of Object.values(this.#agent.freeSockets).flat()) idle?.destroy();
-        return this.#once(request, true);
+        return this.#once(request, !hasStopped());
       }
-      // An error in the kit is not the server's.
-      if (error instanceof TypeError || error instanceof ReferenceError) throw error;
-      throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : (error as Error));
+      if (error instanceof TooSlow) this.#slow++;
+      throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
     }
   }
 
@@ -280,7 +295,9 @@ export class Client {
     if (this.#slow >= maxSlow)
       throw new NoRequestsLeft(`the server is too slow: ${this.#slow} responses took more than ${slowMs / 1000} s`);
     const givenUp = this.#givenUp.get(key);
-    if (givenUp !== undefined) throw new NoRequestsLeft(givenUp, key === 'main');
+    if (givenUp !== undefined) throw new NoRequestsLeft(givenUp, key === 'main', true);
+    if (key === 'none' && this.sent.withoutKey >= this.maxKeyless)
+      throw new NoRequestsLeft(`a run sends at most ${this.maxKeyless} requests without a valid key`, false);
     if (key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
     this.#pacers[key].sending(clock.now());

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from './clock.ts';
+import { Stops, systemClock, timeLimit } from './clock.ts';
 
 test("setting the system's clock does not change the clock of the process", (t) => {
   const before = systemClock.now();
@@ -24,4 +24,55 @@ test("nothing in the kit or in the rate-limit bench reads the system's clock", (
     const found = /\bDate\.now\b|\bnew Date\(\)|(?<!new )\bDate\(/.exec(readFileSync(join(root, name), 'utf8'));
     assert.equal(found, null, `${name}: ${found?.[0]}; use a Clock`);
   }
+});
+
+describe('a process that does not run', () => {
+  /** Its stops, by a clock that the test moves. */
+  const stopsWith = () => {
+    let now = 0;
+    return { stops: new Stops(() => now), move: (ms: number) => void (now += ms) };
+  };
+
+  test('for two seconds or more has stopped; one that is busy for less has not', () => {
+    const { stops, move } = stopsWith();
+    const counts = [0, 1_999, 1_999, 60_000, 250, 2_000].map((ms) => {
+      move(ms);
+      return stops.count;
+    });
+    assert.deepEqual(counts, [0, 0, 0, 1, 1, 2]);
+  });
+
+  test('has its time again: a time limit begins again after each stop', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { stops, move } = stopsWith();
+    let isLate = false;
+    timeLimit(30_000, () => (isLate = true), stops);
+    const pass = (ms: number) => {
+      for (let left = ms; left > 0; left -= 1_000) {
+        move(1_000);
+        void stops.count; // as its interval does
+        t.mock.timers.tick(1_000);
+      }
+    };
+    for (let i = 0; i < 3; i++) {
+      pass(29_000);
+      move(60_000);
+      t.mock.timers.tick(60_000);
+      assert.equal(isLate, false, `after stop ${i + 1}`);
+    }
+    pass(29_000);
+    assert.equal(isLate, false);
+    pass(1_000);
+    assert.equal(isLate, true);
+  });
+
+  test('has no time limit that was cancelled, even after a stop', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { stops, move } = stopsWith();
+    const cancel = timeLimit(1_000, () => assert.fail('late'), stops);
+    move(60_000);
+    t.mock.timers.tick(1_000);
+    cancel();
+    t.mock.timers.tick(60_000);
+  });
 });

@@ -1,3 +1,5 @@
+import { uptime } from 'node:os';
+
 /**
  * The source of time. It never steps: the system's clock may be set while the kit waits. Tests use a clock on which
  * waiting takes no time.
@@ -17,3 +19,50 @@ export const systemClock: Clock = {
   now: () => Math.floor(performance.timeOrigin + performance.now()),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
+
+/** How often a process notices that it runs, and the shortest time without it that is a stop. */
+const beatMs = 250;
+const stopMs = 2_000;
+
+/**
+ * Notices that a process did not run for a while: it was stopped (Ctrl-Z), its container was frozen, the machine slept,
+ * or it computed for long. A time that contains a stop says nothing about the server.
+ */
+export class Stops {
+  readonly #now: () => number;
+  #ranAt: number;
+  #count = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#ranAt = now();
+  }
+
+  /** The number of stops so far. It must be read more often than every two seconds. */
+  get count(): number {
+    const now = this.#now();
+    if (now - this.#ranAt >= stopMs) this.#count++;
+    this.#ranAt = now;
+    return this.#count;
+  }
+}
+
+/** The stops of this process. Unlike other clocks that never step, `uptime` includes the time in which the machine slept. */
+export const processStops = new Stops(() => uptime() * 1000);
+setInterval(() => void processStops.count, beatMs).unref();
+
+/**
+ * Calls `late` after `ms` milliseconds. If the process has stopped meanwhile, what arrived during the stop is not read
+ * yet, so the time begins again.
+ *
+ * @returns a function that cancels it
+ */
+export function timeLimit(ms: number, late: () => void, stops = processStops): () => void {
+  let timer: NodeJS.Timeout;
+  const start = () => {
+    const before = stops.count;
+    timer = setTimeout(() => (stops.count === before ? late() : start()), ms);
+  };
+  start();
+  return () => clearTimeout(timer);
+}

@@ -2,7 +2,9 @@
 import { request as httpRequest, type ClientRequest, type Agent as HttpAgent } from 'node:http';
 import { request as httpsRequest, type Agent as HttpsAgent } from 'node:https';
 import { version } from '../../harness/bundle.ts';
+import { timeLimit, type Stops } from './clock.ts';
 import { decode, type Decoded } from './content-coding.ts';
+import { NoExchange } from './network-errors.ts';
 import type { Proxy } from './proxy.ts';
 
 export interface HttpRequest {
@@ -17,6 +19,7 @@ export interface HttpRequest {
   readonly proxy?: Proxy | undefined;
   /** The time limit for a complete response. */
   readonly timeoutMs: number;
+  readonly stops?: Stops | undefined;
 }
 
 export interface HttpResponse extends Decoded {
@@ -29,12 +32,12 @@ export interface HttpResponse extends Decoded {
  * The server closed the idle connection on which the request was sent, before it responded. The request can be
  * repeated.
  */
-export class StaleConnection extends Error {
+export class StaleConnection extends NoExchange {
   override readonly name = 'StaleConnection';
 }
 
 /** The response was not complete within the time limit. */
-export class TooSlow extends Error {
+export class TooSlow extends NoExchange {
   override readonly name = 'TooSlow';
 }
 
@@ -59,10 +62,11 @@ const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept',
  * @throws StaleConnection if the request can be repeated
  * @throws TooSlow if the response is not complete in time
  * @throws NotConnected if no connection is established in time
- * @throws Error if the connection breaks, or if the response is too large
+ * @throws NoExchange if the response is too large or cut off
+ * @throws Error if the connection breaks (see `isOfNetwork`), and for an error in the kit
  */
 export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
-  const { url, method, headers, body, firstPart, agent, proxy, timeoutMs } = request;
+  const { url, method, headers, body, firstPart, agent, proxy, timeoutMs, stops } = request;
   // To reach an https: server, the agent opens a tunnel through the proxy.
   const forwarder = url.startsWith('https:') ? undefined : proxy;
   const to = forwarder?.origin ?? url;
@@ -88,10 +92,10 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
-        if ((bytes += chunk.length) > maxBytes) fail(new Error(`a response of more than ${maxBytes} bytes`));
+        if ((bytes += chunk.length) > maxBytes) fail(new NoExchange(`a response of more than ${maxBytes} bytes`));
       });
       response.on('error', reject);
-      response.on('aborted', () => reject(new Error('the response was cut off')));
+      response.on('aborted', () => reject(new NoExchange('the response was cut off')));
       response.on('end', () => {
         const { rawHeaders: raw, statusCode } = response;
         const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
@@ -104,14 +108,14 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
       const isConnected = sending.socket?.connecting === false;
       fail(isConnected ? new TooSlow(message) : new NotConnected(`${message}, and no connection`));
     };
-    const timer = setTimeout(late, timeoutMs);
+    const cancel = timeLimit(timeoutMs, late, stops);
     sending.on('close', () => {
-      clearTimeout(timer);
+      cancel();
       // Node reports no error if the server switches to another protocol.
-      if (!responding) reject(new Error('the connection was closed without a response'));
+      if (!responding) reject(new NoExchange('the connection was closed without a response'));
     });
     sending.on('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer); // `close` is not emitted if the agent has not connected
+      cancel(); // `close` is not emitted if the agent has not connected
       const reset = ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       reject(
         reset && sending.reusedSocket && !responding ? new StaleConnection(error.message, { cause: error }) : error,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import { createServer as createSilentServer, type AddressInfo } from 'node:net';
+import { createServer as createSilentServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { makeCertificate } from '../../harness/certificates.ts';
 import { forwardProxy } from '../../harness/forward-proxy.ts';
@@ -67,10 +67,40 @@ test('NO_PROXY: hosts, domains, ports, and everything', () => {
 });
 
 test('an invalid proxy is named by its variable, without its value', () => {
-  for (const value of ['socks5://user:secret@proxy.example', 'http://user:secret@:', 'http://us%ZZ:secret@p.example'])
+  for (const value of ['socks5://user:secret@proxy.example', 'http://user:secret@:', 'http://us%FF:secret@p.example'])
     assert.throws(() => proxyFor('https://pets.example/v1', { HTTPS_PROXY: value }), {
       message: 'HTTPS_PROXY must be the URL of an HTTP proxy, such as http://user:password@proxy.example:3128',
     });
+});
+
+test('a user or password that must be escaped has a message of its own', () => {
+  for (const text of ['us%ZZ:secret', 'user:sec%ret', 'user:1/secret', 'user:secret#1', 'user:secret?', 'user:%'])
+    for (const scheme of ['http://', ''])
+      assert.throws(() => proxyFor('https://pets.example/v1', { HTTPS_PROXY: `${scheme}${text}@proxy.example:3128` }), {
+        message: 'HTTPS_PROXY has a /, ?, # or % in its user or password: write it as %2F, %3F, %23 or %25',
+      });
+});
+
+test('NO_PROXY: addresses, and subnets in CIDR notation', () => {
+  const cases: readonly (readonly [host: string, value: string, isDirect: boolean])[] = [
+    ['10.1.2.3', '10.0.0.0/8', true],
+    ['10.1.2.3', 'pets.example, 10.1.2.0/24', true],
+    ['10.1.2.3', '10.1.3.0/24', false],
+    ['10.1.2.3', '0.0.0.0/0', true],
+    ['10.1.2.3', '10.0.0.0/33', false],
+    ['10.1.2.3', '10.0.0.0/', false],
+    ['10.1.2.3', '10.0.0.0/x', false],
+    ['10.1.2.3', 'fd00::/8', false],
+    ['[fd00::2]', 'fd00::/8', true],
+    ['[fd00::2]', 'FD00:0:0::2', true],
+    ['[fd00::2]', 'fe80::/10', false],
+    ['pets.example', '10.0.0.0/8', false],
+    ['10.example', '10.0.0.0/8', false],
+  ];
+  for (const [host, NO_PROXY, isDirect] of cases) {
+    const proxy = proxyFor(`http://${host}/v1`, { HTTP_PROXY: 'http://s.example', NO_PROXY });
+    assert.equal(proxy === undefined, isDirect, `${host} ${NO_PROXY}`);
+  }
 });
 
 test('an http: server is tested through a proxy, and only the proxy receives its password', async (t) => {
@@ -143,6 +173,28 @@ describe('an https: server', () => {
     ] as const) {
       const proxy = proxyFor(url, { HTTPS_PROXY: at })!;
       await assert.rejects(run(session({ baseUrl: 'https://localhost:8443/v1', apiKey }, { proxy })), { message });
+    }
+  });
+
+  test('closing the agent closes its tunnels, also one that the proxy has not opened, or whose handshake hangs', async (t) => {
+    for (const respond of [() => {}, (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\n')]) {
+      const server = createSilentServer((socket) => {
+        socket.on('error', () => {});
+        socket.once('data', () => {
+          respond(socket);
+          setImmediate(() => agent.destroy());
+        });
+        t.after(() => socket.destroy());
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      t.after(() => server.close());
+      const proxy = proxyFor(url, { HTTPS_PROXY: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+      const agent = agentFor(url, proxy, { keepAlive: true });
+      const closed = new Promise((resolve) => server.once('connection', (socket) => socket.once('close', resolve)));
+      const request = { url, method: 'GET', headers: [], body: undefined, agent, proxy, timeoutMs: 60_000 };
+      await assert.rejects(exchangeHttp(request));
+      await closed;
     }
   });
 

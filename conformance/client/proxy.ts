@@ -2,10 +2,13 @@
  * Requests through the proxy that the environment names. Some versions of Node that the kit supports do not obey these
  * environment variables.
  */
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions, type RequestOptions } from 'node:https';
+import { BlockList, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, type ConnectionOptions } from 'node:tls';
+import { timeLimit } from './clock.ts';
+import { NoExchange } from './network-errors.ts';
 
 export interface Proxy {
   /** Without user and password. */
@@ -32,14 +35,19 @@ const tunnelTimeoutMs = 10_000;
  */
 export function proxyFor(url: string, environment: NodeJS.ProcessEnv): Proxy | undefined {
   const { protocol, hostname, port } = new URL(url);
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   const given = (name: string) => [name.toLowerCase(), name].find((one) => environment[one]) ?? name;
   const variable = given(protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
   const text = environment[variable];
   if (!text) return undefined;
   const names = (environment[given('NO_PROXY')] ?? '').toLowerCase().match(/[^\s,]+/g) ?? [];
-  const hosts = [hostname, hostname.replace(/^\[(.*)\]$/, '$1'), `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
+  const hosts = [hostname, bare, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
   const isIn = (domain: string) => hosts.some((host) => host === domain || host.endsWith(`.${domain}`));
-  if (names.some((name) => name === '*' || isIn(name.replace(/^\*?\./, '')))) return undefined;
+  const isDirect = (name: string) => name === '*' || isIn(name.replace(/^\*?\./, '')) || isInSubnet(bare, name);
+  if (names.some(isDirect)) return undefined;
+  // The characters that end the host of a URL, or begin an escape.
+  if (/[/?#].*@|%(?![\da-f]{2}).*@/i.test(text.replace(/^.*?:\/\//, '')))
+    throw new Error(`${variable} has a /, ?, # or % in its user or password: write it as %2F, %3F, %23 or %25`);
   try {
     const { protocol: scheme, origin, username, password } = new URL(text.includes('://') ? text : `http://${text}`);
     if (scheme === 'http:' || scheme === 'https:') {
@@ -55,6 +63,18 @@ export function proxyFor(url: string, environment: NodeJS.ProcessEnv): Proxy | u
   throw new Error(`${variable} must be the URL of an HTTP proxy, such as http://user:password@proxy.example:3128`);
 }
 
+/** Whether a host is an address in a subnet such as `10.0.0.0/8`, or is this address in another spelling. */
+function isInSubnet(host: string, subnet: string): boolean {
+  const [, address = '', digits] = /^([^/]+)(?:\/(\d+))?$/.exec(subnet) ?? [];
+  const [family, of] = [isIP(host), isIP(address)];
+  const bits = of === 4 ? 32 : 128;
+  const prefix = Number(digits ?? bits);
+  if (family === 0 || of === 0 || prefix > bits) return false;
+  const list = new BlockList();
+  list.addSubnet(address, prefix, of === 4 ? 'ipv4' : 'ipv6');
+  return list.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
+
 /** The agent for requests to a server. It reaches an https: server through a tunnel if there is a proxy. */
 export function agentFor(url: string, proxy: Proxy | undefined, options: AgentOptions): HttpAgent | HttpsAgent {
   if (url.startsWith('https:')) return proxy === undefined ? new HttpsAgent(options) : new TunnelAgent(proxy, options);
@@ -63,6 +83,8 @@ export function agentFor(url: string, proxy: Proxy | undefined, options: AgentOp
 
 class TunnelAgent extends HttpsAgent {
   readonly #proxy: Proxy;
+  /** What has been opened, which the agent itself knows only once the tunnel is open. */
+  readonly #opened = new Set<{ destroy(): unknown }>();
 
   constructor(proxy: Proxy, options: AgentOptions) {
     super(options);
@@ -77,21 +99,34 @@ class TunnelAgent extends HttpsAgent {
     const { origin, authorization, variable } = this.#proxy;
     const authority = `${options.host?.includes(':') ? `[${options.host}]` : options.host}:${options.port}`;
     const fail = (error: Error) => callback(error, undefined as never);
+    const keep = (opened: ClientRequest | Duplex) => {
+      this.#opened.add(opened);
+      opened.on('close', () => this.#opened.delete(opened));
+    };
     const connecting = (origin.startsWith('https:') ? httpsRequest : httpRequest)(origin, {
       method: 'CONNECT',
       path: authority,
       agent: false,
       headers: { Host: authority, ...(authorization !== undefined && { 'Proxy-Authorization': authorization }) },
     });
+    keep(connecting);
+    const cancel = timeLimit(tunnelTimeoutMs, () => connecting.destroy(new NoExchange('the proxy does not respond')));
+    connecting.on('close', cancel);
     connecting.on('connect', ({ statusCode = 0, statusMessage }, socket) => {
-      socket.setTimeout(0); // an open tunnel may be idle
+      cancel(); // an open tunnel may be idle
+      keep(socket);
       if (statusCode < 300) return callback(null, connect({ ...options, socket } as ConnectionOptions));
       socket.destroy();
       const advice = statusCode === 407 ? `; set ${variable} to http://user:password@…` : '';
-      fail(new Error(`the proxy refuses to connect to ${authority}: ${statusCode} ${statusMessage}${advice}`));
+      fail(new NoExchange(`the proxy refuses to connect to ${authority}: ${statusCode} ${statusMessage}${advice}`));
     });
     connecting.on('error', fail);
-    connecting.setTimeout(tunnelTimeoutMs, () => connecting.destroy(new Error('the proxy does not respond')));
     connecting.end();
+  }
+
+  /** Closes all connections, also those whose tunnel is not open yet. */
+  override destroy(): void {
+    for (const opened of this.#opened) opened.destroy();
+    super.destroy();
   }
 }

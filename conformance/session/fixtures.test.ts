@@ -65,6 +65,18 @@ test('a new animal may be missing from a replica for some seconds, and no longer
   }
 });
 
+test('a new animal that was missing before a stop of the process is looked for again after it', async (t) => {
+  let stops = 1;
+  const server = await proxy(t, await smallServer(t), ({ method, url }, response) => {
+    if (method !== 'GET' || !/\/pets\/\d+$/.test(url) || stops-- <= 0) return;
+    response.status = 404;
+    clock.move(60_000);
+  });
+  const { fixtures, clock } = sessionOf(t, server);
+  const pet = await fixtures.created();
+  assert.equal((await fixtures.getCreated(pet.id)).status, 200);
+});
+
 test('an unknown id is above every known one, and one that every JSON parser can read', async (t) => {
   const { of, fixtures } = sessionOf(t, await smallServer(t));
   await fixtures.animal();

@@ -123,7 +123,8 @@ export class Fixtures {
     const until = (history.seenAt(id) ?? clock.now()) + replicaLagMs;
     for (let ms = 100; ; ms *= 2) {
       const response = await this.#send(getPet(key, id));
-      const left = until - clock.now();
+      // The process may have stopped since then.
+      const left = until - response.sentAt;
       if (response.status !== 404 || left <= 0) return response;
       await wait(Math.min(ms, left), 'a replica may not show a new animal yet');
     }

@@ -8,7 +8,7 @@ import type { Report } from '../report/report.ts';
 import { apiKey, type Server } from './servers.ts';
 
 /** How the kit is loaded: as compiled for the tests, if that is how this process was, otherwise with tsx. */
-const loader = process.execArgv.includes('./scripts/compiled.mjs') ? './scripts/compiled.mjs' : 'tsx';
+export const loader = process.execArgv.includes('./scripts/compiled.mjs') ? './scripts/compiled.mjs' : 'tsx';
 
 /**
  * Starts `npm run conformance -- …` without the build, and with a fixed seed unless `args` has another. If `stdout` is
