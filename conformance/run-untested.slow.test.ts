@@ -115,7 +115,7 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
       t,
       (_, response) => void response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>'),
     );
-    assertUntested(await kit(target), /\/pets returns 404; is this the base URL\?/);
+    assertUntested(await kit(target), /\/pets returns 404 with Content-Type: text\/html; is this the base URL\?/);
   });
   test('an invalid option', async () =>
     assertUntested(await kit(undefined, '--runs', 'many'), /--runs must be an integer/));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { variants } from '../../conformance/mutants/variants.ts';
+import { Stops } from '../../conformance/client/clock.ts';
 import { fakeClock, start } from '../../conformance/testing/responses.ts';
 import { setHeader } from '../../conformance/mutants/table/changes.ts';
 import {
@@ -359,6 +360,15 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     const result = await resultOf(t, 'recovery', { fault: long });
     assert.equal(result.verdict, 'passed', textOf([result]));
     assert.match(result.seen ?? '', /^\d+\.\d+ s early: 429, .*after Retry-After: 200/);
+  });
+
+  test('recovery: a failure during which the process stopped is inconclusive', async (t) => {
+    let now = 0;
+    const stops = new Stops(() => (now += 60_000));
+    const result = await resultOf(t, 'recovery', { fault: 'retry-after-missing', stops });
+    assert.equal(result.verdict, 'inconclusive', textOf([result]));
+    assert.match(result.reason ?? '', /^this process did not run for some time during the scenario: /);
+    assert.deepEqual(result.failures, []);
   });
 
   test('recovery: a 429 without a Retry-After, and one whose Retry-After is not a time', async (t) => {

@@ -1,6 +1,7 @@
 /** Runs the scenarios in turn: estimates their cost, compares it with the key's day, and collects the results. */
 import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
-import { gatewayOf, gatewayText, noResponseText, refusalText } from '../../conformance/client/obstacles.ts';
+import { processStops, type Stops } from '../../conformance/client/clock.ts';
+import { gatewayText, isDoubtful, noResponseText, refusalText } from '../../conformance/client/obstacles.ts';
 import { longWindowMs, plans } from '../../conformance/client/pacing.ts';
 import { nameOf } from '../../conformance/client/request.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
@@ -33,6 +34,10 @@ export type Estimate = Awaited<ReturnType<Run['open']>>;
 
 export interface RunOptions extends ClientOptions, ContextOptions {
   readonly names: readonly ScenarioName[];
+  /** The flag or variable that the key comes from. */
+  readonly keySource?: string | undefined;
+  /** The stops of this process, except in tests. */
+  readonly stops?: Stops;
 }
 
 /** The request that shows the key's limits before the estimate. */
@@ -69,7 +74,7 @@ export class Run {
    * @throws Untestable if there is no response, or the key is rejected
    */
   async open() {
-    const { names, settings, keys, baseUrl } = this.#options;
+    const { names, settings, keys, baseUrl, keySource = 'API_KEY' } = this.#options;
     let first;
     try {
       first = await this.#context.probe(keys.main, 'listPets');
@@ -77,9 +82,9 @@ export class Run {
       if (error instanceof NoResponse) throw new Untestable(await noResponseText(error, this.#options));
       throw error;
     }
-    const refusal = await refusalText(first.message, this.#options, 'API_KEY');
+    const refusal = await refusalText(first.message, this.#options, keySource);
     if (refusal !== undefined) throw new Untestable(refusal);
-    if (gatewayOf(first.message, baseUrl) !== undefined)
+    if (isDoubtful(first.message, baseUrl))
       throw new Untestable(gatewayText(first.message, this.#options, nameOf(first.message.request)));
     if (!isAdmitted(first) && !isRefused(first)) {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);
@@ -150,7 +155,10 @@ export class Run {
     this.#current = name;
     const { seen: bans } = this.#context.bans;
     const [from, began, bansBefore] = [this.#log.length, clock.now(), bans.length];
-    const outcome = await this.#outcomeOf(scenario, cost);
+    const { stops = processStops } = this.#options;
+    const stopsBefore = stops.count;
+    const judged = await this.#outcomeOf(scenario, cost);
+    const outcome = stops.count === stopsBefore ? judged : afterStop(judged);
     const ban = name === 'ban' ? undefined : bans[bansBefore];
     const entries = this.#log.slice(from);
     const keyed = entries.filter(({ role }) => role !== 'none').map(({ response }) => response);
@@ -242,6 +250,14 @@ export class Run {
   #isLong({ reset }: Reading): boolean {
     return isTimestamp(reset) && reset * 1_000 - this.#client.serverTime(this.#options.clock.now()) > longWindowMs;
   }
+}
+
+/** An outcome of a scenario during which this process stopped: its failures say nothing about the server. */
+function afterStop(outcome: Outcome): Outcome {
+  const [failure] = outcome.failures;
+  if (failure === undefined) return outcome;
+  const reason = `this process did not run for some time during the scenario: ${failure}`;
+  return { ...outcome, verdict: 'inconclusive', reason, failures: [] };
 }
 
 /** A copy of a value in which every text is redacted. */

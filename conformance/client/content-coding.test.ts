@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { version } from '../../harness/bundle.ts';
 import { fakeClock } from '../testing/responses.ts';
-import { proxy, scripted, smallServer, type Server } from '../testing/servers.ts';
+import { proxy, smallServer, type Server } from '../testing/servers.ts';
 import { failuresText, run, session } from '../testing/sessions.ts';
 import type { Owner } from '../../harness/owner.ts';
 import { codingsIn, decode } from './content-coding.ts';
@@ -79,11 +79,36 @@ describe('a run of the kit', () => {
     }
   });
 
-  test('names a coding that the kit cannot decode', async (t) => {
-    const server = await scripted(t, (_, response) => {
-      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'zstd' }).end('\xff\xfe');
+  test('ends with the name of a coding that the kit cannot decode, and what to do; nothing fails', async (t) => {
+    const zstd = Buffer.from('28b52ffd0400110000', 'hex');
+    for (const [from, coding] of [[1, 'zstd'], [1, 'compress'], [20, 'zstd']] as const) {
+      const server = await proxy(t, await smallServer(t), (_, response) => {
+        if (server.received.length < from) return;
+        response.body = zstd;
+        response.headers.push(['Content-Encoding', coding]);
+      });
+      const of = session(server, { only: ['service.json', 'list.', 'get.'] }, fakeClock(Date.now()));
+      const message = new RegExp(
+        `^http.* returns \\d+ with Content-Type: application/json in the content coding ${coding}, which cannot be ` +
+          'decoded: the server, or a proxy or CDN in front of it, compresses although .*; turn off this compression for',
+      );
+      if (from === 1) {
+        await assert.rejects(run(of), { name: 'Untestable', message });
+        assert.equal(server.received.length, 1);
+      } else {
+        assert.deepEqual((await run(of)).filter(({ verdict }) => verdict === 'failed'), []);
+        assert.match(of.lost?.message ?? '', message);
+      }
+    }
+  });
+
+  test('continues if a text is labelled with a coding that does not exist', async (t) => {
+    const server = await proxy(t, await smallServer(t), (_, response) => {
+      response.headers.push(['Content-Encoding', 'utf-8']);
+      if (response.status === 404) response.body = Buffer.from('<p>Not found: Zo\u00eb</p>');
     });
-    const [result] = await run(session(server, { only: ['service.json'] }, fakeClock(Date.now())));
-    assert.match(result?.failures[0]?.received ?? '', /^a body that is not JSON: .* \(Content-Encoding: zstd\)$/);
+    const of = session(server, { only: ['list.', 'get.', 'error.object'] }, fakeClock(Date.now()));
+    const failed = (await run(of)).filter(({ verdict }) => verdict === 'failed').map(({ id }) => id);
+    assert.deepEqual([failed, of.lost], [['error.object'], undefined]);
   });
 });

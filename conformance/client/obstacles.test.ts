@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createSecureServer, createServer as createHttp2Server, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { describe, test } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { makeCertificate } from '../../harness/certificates.ts';
 import type { Owner } from '../../harness/owner.ts';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
@@ -12,6 +12,7 @@ import { fakeClock, response as responseWith } from '../testing/responses.ts';
 import { apiKey, proxy, scripted, smallServer } from '../testing/servers.ts';
 import { run, session, verdicts } from '../testing/sessions.ts';
 import { NoResponse } from './client.ts';
+import type { Clock } from './clock.ts';
 import { bearer } from './credentials.ts';
 import { NotConnected, TooSlow } from './http.ts';
 import { noResponseText, refusalText } from './obstacles.ts';
@@ -90,6 +91,26 @@ const everywhere: readonly (readonly [
     'a proxy that does not reach the service',
     (response) => response.writeHead(504, { ...html, Via: '1.1 edge\x9b2J' }).end(page),
     / returns 504 with .*, Via: 1\.1 edge\?2J to every request: the service is down, or a proxy in front of it cannot /,
+  ],
+  [
+    'a login page on a path of its own for each page',
+    (response, { url }) => response.writeHead(302, { Location: `/sso${url}` }).end(),
+    / returns 302 with Location: \/sso\/v1\/pets\?limit=100 to every request: .* or is there a login page /,
+  ],
+  [
+    'a firewall that refuses the media type',
+    (response) => response.writeHead(406, { ...html, Server: 'Mod_Security' }).end(page),
+    / returns 406 with .*, Server: Mod_Security to every request: a firewall or proxy in front of the service refuses /,
+  ],
+  [
+    'a text',
+    (response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end('OK'),
+    / returns 200 with Content-Type: text\/plain to every request: a page responds instead of the service, /,
+  ],
+  [
+    'a proxy that does not know the service',
+    (response) => response.writeHead(404, { ...html, Server: 'nginx' }).end(page),
+    /\/pets returns 404 with Content-Type: text\/html, Server: nginx; is this the base URL\?$/,
   ],
   [
     'a password for the staging environment',
@@ -197,18 +218,93 @@ describe('a run continues although', () => {
   });
 });
 
-test('a firewall that refuses everything from some request on ends the run, and nothing fails', async (t) => {
-  let isRefused = false;
-  const server = await proxy(t, await smallServer(t), ({ url }, response) => {
-    isRefused ||= url.includes('limit=abc');
-    if (isRefused) Object.assign(response, { status: 403, headers: Object.entries(html), body: Buffer.from(page) });
+describe('what responds instead of the service from some request on ends the run, and nothing fails', () => {
+  const text = { 'Content-Type': 'text/plain' };
+  const cases: readonly (readonly [status: number, headers: Record<string, string>, advice: RegExp])[] = [
+    [403, html, /a firewall or proxy in front of the service refuses the request/],
+    [406, html, /a firewall or proxy in front of the service refuses the request/],
+    [401, html, /a proxy in front of the service may demand a password, or the key is no longer valid/],
+    [404, html, /is the base URL wrong, or does a proxy in front of it not know the service\?/],
+    [429, html, /a firewall or proxy in front of the service limits requests, or the key has none left/],
+    [200, html, /a page responds instead of the service, /],
+    [200, text, /a page responds instead of the service, /],
+    [302, { Location: '/sso' }, /is the base URL wrong, or is there a login page in front of it\?/],
+    [502, html, /the service is down, or a proxy in front of it cannot reach it/],
+  ];
+  for (const [status, headers, advice] of cases) {
+    for (const from of [5, 30]) {
+      test(`${status} with ${Object.values(headers).join()}, from request ${from} on`, async (t) => {
+        const server = await proxy(t, await smallServer(t), ({ url }, response) => {
+          if (server.received.length < from) return;
+          const given = Object.entries(headers).map(([name, value]): [string, string] => [name, value]);
+          if (status === 302) given[0]![1] += url;
+          Object.assign(response, { status, headers: given, body: Buffer.from(status === 302 ? '' : page) });
+        });
+        const of = session(server, { only: ['auth.', 'list.', 'get.', 'limits.'] }, fakeClock(Date.now()));
+        const results = await run(of);
+        assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id), []);
+        assert.match(of.lost?.message ?? '', new RegExp(` returns ${status} with .* to every request, since (GET|POST) /`));
+        assert.match(of.lost!.message, advice);
+      });
+    }
+  }
+});
+
+describe('a service whose errors look like those of a firewall is judged to the end', () => {
+  /** Replaces error responses: those of many frameworks are HTML, or empty, and have no rate limit headers. */
+  const bare = async (
+    t: TestContext,
+    clock: Clock,
+    of: (status: number) => boolean,
+    body: string,
+    type: string | undefined,
+  ) =>
+    proxy(t, await smallServer(t, { plan: 'free', clock }), (_, response) => {
+      if (!of(response.status)) return;
+      const others = response.headers.filter(([name]) => !/^(x-ratelimit|content-type)/i.test(name));
+      const headers = [...others, ...(type === undefined ? [] : [['Content-Type', type]])];
+      Object.assign(response, { headers, body: Buffer.from(body) });
+    });
+  const cases: readonly (readonly [string, (status: number) => boolean, string, string | undefined, string])[] = [
+    ['every error is HTML', (status) => status >= 400, page, 'text/html', 'error.object'],
+    ['every error is empty', (status) => status >= 400, '', undefined, 'error.object'],
+    ['only 404 is HTML', (status) => status === 404, page, 'text/html', 'error.object'],
+    ['every response is XML', () => true, '<any/>', 'application/xml', 'service.json'],
+  ];
+  for (const [name, which, body, type, failing] of cases) {
+    test(name, async (t) => {
+      const clock = fakeClock(Date.now());
+      const server = await bare(t, clock, which, body, type);
+      const only = name === 'every error is HTML' ? [] : ['auth.', 'get.', 'error.', 'service.json'];
+      const of = session(server, { only }, clock);
+      const results = verdicts(await run(of));
+      assert.equal(of.lost?.message, undefined);
+      assert.equal(of.halted, undefined);
+      assert.equal(results[failing], 'failed');
+    });
+  }
+
+  test('the valid key is rejected from some request on', async (t) => {
+    const clock = fakeClock(Date.now());
+    const server = await bare(t, clock, (status) => status >= 400, page, 'text/html');
+    let requests = 0;
+    const poisoned = await proxy(t, server, (_, response) => {
+      if (++requests > 60) Object.assign(response, { status: 401, headers: Object.entries(html), body: Buffer.from(page) });
+    });
+    const of = session(poisoned, { only: ['auth.', 'list.'] }, clock);
+    assert.equal(verdicts(await run(of))['auth.valid'], 'failed');
+    assert.equal(of.lost, undefined);
   });
-  const of = session(server, { only: ['list.', 'service.status'] }, fakeClock(Date.now()));
-  assert.deepEqual((await run(of)).filter(({ verdict }) => verdict === 'failed'), []);
-  assert.match(
-    of.lost?.message ?? '',
-    / returns 403 with .* to every request, since GET \/pets\?limit=abc: a firewall or proxy in front /,
-  );
+
+  test('a list fails with the same page that an unknown path gets', async (t) => {
+    const server = await proxy(t, await smallServer(t), ({ url }, response) => {
+      if (!/orders|status=sold/.test(url) && response.status !== 404) return;
+      Object.assign(response, { status: 404, headers: Object.entries(html), body: Buffer.from(page) });
+    });
+    const of = session(server, { only: ['list.', 'get.', 'orders.'] }, fakeClock(Date.now()));
+    assert.equal(verdicts(await run(of))['list.status'], 'failed');
+    assert.equal(of.lost, undefined);
+  });
 });
 
 /** The port of a server, which the test closes with its connections. */

@@ -2,10 +2,13 @@
  * What stands between the kit and the service: another protocol, a proxy, a firewall, a login page. Its responses say
  * nothing about the service. The message for each obstacle is one line: what responds, where, and what to do.
  */
+import { isUtf8 } from 'node:buffer';
 import { connect as connectHttp2 } from 'node:http2';
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NoResponse } from './client.ts';
+import { timeLimit } from './clock.ts';
+import { codingsIn, isDecodable } from './content-coding.ts';
 import { NotConnected } from './http.ts';
 import { shortened } from './json.ts';
 import type { Proxy } from './proxy.ts';
@@ -68,7 +71,8 @@ export async function refusalText(response: Response, target: Target, source: st
   if (status === 401) return `${rejects} (401)`;
   if (status === 403)
     return `${where} returns ${senderOf(response)}: ${refusal}, or the key of ${source} has no access`;
-  return status === 404 ? `${where}/pets returns 404; is this the base URL?` : undefined;
+  if (status !== 404) return undefined;
+  return `${where}/pets returns ${isText ? senderOf(response) : 404}; is this the base URL?`;
 }
 
 /** A message that says what responds to these requests instead of the service, and what to do. */
@@ -77,12 +81,29 @@ export function gatewayText(response: Response, target: Target, requests: string
   return `${targetText(target)} returns ${senderOf(response)} to ${requests}: ${advice}`;
 }
 
+/**
+ * A message that says why the body of a response cannot be read, and what to do; undefined if it can. A body that is
+ * text is not compressed, whatever Content-Encoding says.
+ */
+export function undecodedText(response: Response, target: Target): string | undefined {
+  const unknown = codingsIn(response.all('content-encoding')).find((coding) => !isDecodable(coding));
+  if (unknown === undefined || isUtf8(response.body)) return undefined;
+  const coding = shortened(unknown.replace(/[^ -~]/g, '?'));
+  const advice = 'the server, or a proxy or CDN in front of it, compresses although the request says Accept-Encoding: ' +
+    'identity; turn off this compression for the base URL';
+  return `${targetText(target)} returns ${senderOf(response)} in the content coding ${coding}, which cannot be decoded: ` +
+    advice;
+}
+
 function adviceOn({ status }: Response, { proxy }: Target): string {
   const variable = proxy?.variable ?? 'HTTP_PROXY';
+  if (status === 401) return 'a proxy in front of the service may demand a password, or the key is no longer valid';
+  if (status === 404) return 'is the base URL wrong, or does a proxy in front of it not know the service?';
   if (status === 407) return `a proxy demands a password: set ${variable} to http://user:password@…`;
+  if (status === 429) return 'a firewall or proxy in front of the service limits requests, or the key has none left';
   if (status === 511) return 'the network demands a login; open any page in a browser on this machine';
-  if (status === 403) return refusal;
   if (status >= 500) return 'the service is down, or a proxy in front of it cannot reach it';
+  if (status >= 400) return refusal;
   if (status >= 300) return 'is the base URL wrong, or is there a login page in front of it?';
   return 'a page responds instead of the service, such as the login page of a network or of a proxy';
 }
@@ -97,27 +118,47 @@ function senderOf(response: Response): string {
   return headers.length === 0 ? `${response.status}` : `${response.status} with ${headers.join(', ')}`;
 }
 
+/** The statuses with which a proxy says that it does not reach the service. */
+const proxyStatuses = [407, 502, 503, 504, 511];
+
 /**
- * What may have responded instead of the service; undefined if the response looks like one of the service. If the
- * result is the same for two different requests, the service has not responded: a service may redirect one path, but
- * all requests are redirected only to a login page.
+ * Whether something else than the service may have sent a response. Many services have such errors, too; but a login
+ * page, a firewall or a proxy responds like this to every operation.
  */
-export function gatewayOf(response: Response, baseUrl: string): string | undefined {
-  const { status, request, body } = response;
-  if ([407, 502, 503, 504, 511].includes(status)) return 'a proxy';
-  const isText = response.json instanceof SyntaxError;
-  if (status === 403 && isText && request.credential.key !== 'none') return 'a firewall';
-  if (status < 300 && isText && /^\s*</.test(Buffer.from(body.subarray(0, 1_000)).toString())) return 'a page';
+export function isDoubtful(response: Response, baseUrl: string): boolean {
+  const { status } = response;
+  if (proxyStatuses.includes(status)) return true;
+  return status < 500 && status !== 429 && isForeign(response) && !redirectsToSlash(response, baseUrl);
+}
+
+/** Whether a firewall may have sent a 429. If it ends, it is one of the service. */
+export function isForeignRefusal(response: Response): boolean {
+  return response.status === 429 && isForeign(response);
+}
+
+/** Whether a response looks unlike one of the service: neither JSON nor a type that says so, and no rate limit header. */
+function isForeign(response: Response): boolean {
+  const hasLimits = response.headers.some(([name]) => /^x-ratelimit-/i.test(name));
+  return !hasLimits && mediaTypeOf(response) !== 'application/json' && response.json instanceof SyntaxError;
+}
+
+/** What all responses of one sender to different requests have in common: the status and the media type. */
+export function likenessOf(response: Response): string {
+  return `${response.status} ${mediaTypeOf(response)}`;
+}
+
+function mediaTypeOf(response: Response): string {
+  const [type = ''] = response.all('content-type');
+  return type.split(';')[0]!.trim().toLowerCase();
+}
+
+/** Whether a response redirects to its own path with a slash at the end, as some frameworks do. */
+function redirectsToSlash(response: Response, baseUrl: string): boolean {
   const [location] = response.all('location');
-  const url = baseUrl + request.target;
-  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
+  const url = baseUrl + response.request.target;
+  if (response.status < 300 || location === undefined || !URL.canParse(location, url)) return false;
   const [from, to] = [new URL(url), new URL(location, url)];
-  if (to.origin !== from.origin) return 'another server';
-  if (to.pathname === from.pathname) return 'a redirection to the same path';
-  const [path] = request.target.split('?') as [string];
-  // A service that has moved keeps the path of each operation. The path of a login page may contain an id of its own.
-  if (to.pathname.replace(/\/$/, '').endsWith(path)) return to.pathname;
-  return /^\/[^/;]*/.exec(to.pathname)![0];
+  return to.origin === from.origin && to.pathname === `${from.pathname}/`;
 }
 
 /**
@@ -151,10 +192,11 @@ function tlsProtocol(url: string): Promise<string | undefined> {
       rejectUnauthorized: false,
     });
     const end = (chosen: string | undefined) => {
+      cancel();
       socket.destroy();
       resolve(chosen);
     };
-    socket.setTimeout(probeTimeoutMs, () => end(undefined));
+    const cancel = timeLimit(probeTimeoutMs, () => end(undefined));
     socket.on('secureConnect', () => end(socket.alpnProtocol || ''));
     socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => end(/^ERR_SSL_.*_ALERT_/.test(code) ? '' : undefined));
   });
@@ -165,11 +207,11 @@ function speaksHttp2(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const session = connectHttp2(url, { rejectUnauthorized: false });
     const end = (answer: boolean) => {
-      clearTimeout(timer);
+      cancel();
       session.destroy();
       resolve(answer);
     };
-    const timer = setTimeout(() => end(false), probeTimeoutMs);
+    const cancel = timeLimit(probeTimeoutMs, () => end(false));
     session.on('remoteSettings', () => end(true));
     session.on('error', () => end(false));
     session.on('close', () => end(false));

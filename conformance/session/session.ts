@@ -2,11 +2,13 @@
 import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, redactor } from '../client/credentials.ts';
-import { gatewayOf, gatewayText, noResponseText, refusalText } from '../client/obstacles.ts';
+import {
+  gatewayText, isDoubtful, isForeignRefusal, likenessOf, noResponseText, refusalText, undecodedText,
+} from '../client/obstacles.ts';
 import { plans, type Plan } from '../client/pacing.ts';
 import type { Proxy } from '../client/proxy.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
-import { createPet, listOrders, listPets } from '../client/requests.ts';
+import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
 import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
 import { History } from '../verdicts/history.ts';
@@ -24,6 +26,8 @@ export interface SessionOptions {
   /** The proxy through which the server is reached. */
   readonly proxy?: Proxy;
   readonly apiKey: string;
+  /** The flags or variables that the keys come from. */
+  readonly keySources?: { readonly apiKey: string | undefined; readonly exhaustKey: string | undefined };
   /** Ids, or prefixes of ids, of the requirements to check; empty for all. */
   readonly only: readonly string[];
   readonly seed: number;
@@ -89,6 +93,8 @@ export class Session {
   #controls = 0;
   /** Whether the service itself has responded. */
   #isServed = false;
+  /** The likenesses of doubtful responses that the service itself has sent. */
+  readonly #ofService = new Set<string>();
 
   constructor(options: SessionOptions, clock: Clock, wait: Wait) {
     this.options = options;
@@ -130,8 +136,9 @@ export class Session {
    * @throws Untestable if the server does not respond, or rejects a key
    */
   async open(): Promise<void> {
-    await this.#tryKey(this.key, 'API_KEY');
-    if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, '--exhaust-key');
+    const { apiKey = 'API_KEY', exhaustKey = 'EXHAUST_KEY' } = this.options.keySources ?? {};
+    await this.#tryKey(this.key, apiKey);
+    if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, exhaustKey);
     this.fixtures.useListedCategories();
     if (this.history.ids().length === 0) await this.#tryFilter();
     if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
@@ -170,9 +177,24 @@ export class Session {
    */
   async send(request: Request): Promise<JudgedResponse> {
     const judged: JudgedResponse[] = [];
-    for await (const response of this.client.attempts(request)) {
-      await this.#assertService(response);
-      judged.push(this.#judge(response));
+    /** They are judged only if they end. */
+    const foreign: Response[] = [];
+    try {
+      for await (const response of this.client.attempts(request)) {
+        if (isForeignRefusal(response)) {
+          foreign.push(response);
+          continue;
+        }
+        await this.#assertService(response);
+        judged.push(...[...foreign.splice(0), response].map((one) => this.#judge(one)));
+      }
+    } catch (error) {
+      const last = foreign.at(-1);
+      const isRefused = error instanceof NoRequestsLeft && error.isRefused;
+      if (last !== undefined && isRefused && error.forAll)
+        this.#lose(gatewayText(last, this.options, `every request, since ${nameOf(request)}`));
+      if (!isRefused && !(error instanceof Untestable)) for (const response of foreign) this.#judge(response);
+      throw error;
     }
     const { response } = judged.at(-1)!;
     if (isServerError(response) && this.#repeats++ < maxRepeats)
@@ -186,7 +208,25 @@ export class Session {
    * @throws NoResponse if a connection breaks
    */
   async sendTogether(requests: readonly Request[]): Promise<readonly JudgedResponse[]> {
-    return allEnded(requests.map(async (request) => this.#judge(await this.client.available(request))));
+    const arrived: Response[] = [];
+    const judged = new Map<Response, JudgedResponse>();
+    const sending = requests.map(async (request) => {
+      const response = await this.client.available(request);
+      arrived.push(response);
+      return response;
+    });
+    try {
+      await allEnded(sending);
+    } finally {
+      for (const response of arrived) {
+        // A key that is brought to its limit is refused by the service, perhaps with a ban.
+        const isExhausting = this.options.exhaust && response.request.credential === this.exhaustKey;
+        if (!isExhausting) await this.#assertService(response);
+        const isUnclear = !isExhausting && isForeignRefusal(response);
+        judged.set(response, isUnclear ? { response, violations: [] } : this.#judge(response));
+      }
+    }
+    return (await allEnded(sending)).map((response) => judged.get(response)!);
   }
 
   /**
@@ -217,7 +257,7 @@ export class Session {
     return requirements.filter(({ id }) => this.wants(id)).map(({ id }) => this.ledger.result(id));
   }
 
-  async #tryKey(key: Credential, option: string): Promise<void> {
+  async #tryKey(key: Credential, source: string): Promise<void> {
     let response: Response;
     try {
       response = (await this.send(listPets(key, { limit: 100 }))).response;
@@ -227,30 +267,51 @@ export class Session {
       throw new Untestable(this.redact(await noResponseText(error, this.options)));
     }
     this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
-    const refusal = await refusalText(response, this.options, option);
+    const refusal = await refusalText(response, this.options, source);
     if (refusal !== undefined) throw new Untestable(this.redact(refusal));
   }
 
   /**
-   * @throws Untestable if something in front of the service responds to every operation. `response` is that of one
-   *   operation; the response to a control request shows whether the service responds to another one.
+   * @throws Untestable if something else than the service has sent this response. Then other operations, which the
+   *   service would answer otherwise, get a response of the same status and media type that is not JSON either.
    */
   async #assertService(response: Response): Promise<void> {
     const { baseUrl } = this.options;
-    if (response.status === 403 && !this.#isServed) return; // it may be due to the key or the protocol: see refusalText
-    const sender = gatewayOf(response, baseUrl);
-    if (sender === undefined) {
+    const undecoded = undecodedText(response, this.options);
+    if (undecoded !== undefined) this.#lose(undecoded);
+    if (!isDoubtful(response, baseUrl)) {
       this.#isServed = true;
       return;
     }
-    if (this.#controls++ >= maxRepeats) return;
-    const { request } = response;
-    const control = this.#isServed
-      ? await this.client.available(listPets(this.key, { limit: 1 }))
-      : await this.client.exchange(listOrders(request.credential.key === 'none' ? this.key : request.credential));
-    if (gatewayOf(control, baseUrl) !== sender) return;
-    const requests = this.#isServed ? `every request, since ${nameOf(request)}` : 'every request';
-    this.lost = new Untestable(this.redact(gatewayText(response, this.options, requests)));
+    const { status, request } = response;
+    // At first, these may be due to the key, the protocol or the base URL: see refusalText.
+    if (!this.#isServed && [401, 403, 404].includes(status)) return;
+    const likeness = likenessOf(response);
+    // The service has such errors, too. It may even reject the key from now on, which is a violation.
+    const isPossible = request.mustBe === undefined || request.mustBe === status || status === 401;
+    if ((this.#ofService.has(likeness) && isPossible && status < 500) || this.#controls >= maxRepeats) return;
+    for (const control of this.#controlsOf()) {
+      this.#controls++;
+      const other = await this.client.available(control);
+      if (isDoubtful(other, baseUrl) && likenessOf(other) === likeness) continue;
+      this.#isServed ||= !isDoubtful(other, baseUrl);
+      this.#ofService.add(likeness);
+      return;
+    }
+    const since = this.#isServed ? `, since ${nameOf(request)}` : '';
+    this.#lose(gatewayText(response, this.options, `every request${since}`));
+  }
+
+  /** Requests to which the service responds otherwise than to the one before; if it has not responded yet, only one. */
+  #controlsOf(): readonly Request[] {
+    const unknown = getPet(this.key, this.fixtures.unknownId());
+    if (!this.#isServed) return [{ ...unknown, repeats: true }];
+    const [known] = this.history.ids();
+    return [listPets(this.key), listOrders(this.key), known === undefined ? unknown : getPet(this.key, known)];
+  }
+
+  #lose(message: string): never {
+    this.lost = new Untestable(this.redact(message));
     throw this.lost;
   }
 

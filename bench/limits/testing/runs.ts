@@ -74,7 +74,7 @@ function readingHeaders({ limit, remaining, reset }: Reading): [string, string][
 /** Keys of a common form. None contains a third of another. */
 export const [mainSecret, quietSecret] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'demo-Yw5mQ1jGf6UuEo0iRx9BtCn7'];
 
-export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'watcher' | 'paced'>> {
+export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'watcher' | 'paced' | 'stops'>> {
   readonly fault?: string | Partial<Hooks>;
   readonly variant?: string | Variant;
   readonly plan?: Plan;
@@ -141,6 +141,7 @@ export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<R
     signal: options.signal ?? new AbortController().signal,
     watcher: options.watcher ?? silent,
     paced: options.paced ?? false,
+    ...(options.stops !== undefined && { stops: options.stops }),
   });
   return run;
 }
