@@ -6,7 +6,7 @@ import { nameOf } from '../client/request.ts';
 import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
 import type { Check } from '../session/check.ts';
 import { CheckContext } from '../session/context.ts';
-import { totalCost } from '../session/cost.ts';
+import { keylessOf, totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import { Untestable, type Session } from '../session/session.ts';
 import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
@@ -59,9 +59,7 @@ export interface Estimate {
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {
   const { maxRequests } = session.options;
-  const selected = groups
-    .flatMap(([, checks]) => checks)
-    .filter((check) => isSelected(session, check) && skipReason(session, check) === undefined);
+  const selected = plannedOf(session, groups);
   const costs = selected.map(({ cost }) => totalCost(cost, session.options));
   if (costs.length === 0) return { withKey: 0, withoutKey: 0, creates: 0, seconds: 0 };
   const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
@@ -136,6 +134,8 @@ export async function runChecks(
   register = quietly,
 ): Promise<void> {
   const reported = new Set<RequirementId>();
+  const keyless = plannedOf(session, suite).map(({ cost }) => keylessOf(cost, session.options));
+  session.client.maxKeyless = keyless.reduce((sum, cost) => sum + cost, 0);
   for (const [title, checks] of suite) {
     const selected = checks.filter((check) => isSelected(session, check));
     if (selected.length === 0) continue;
@@ -161,6 +161,12 @@ export async function runChecks(
     for (const result of late) progress?.result(result);
     if (late.length > 0) throw new TestFailed(late.map(failureText).join('\n\n'));
   });
+}
+
+/** The checks of a suite that are to run. */
+function plannedOf(session: Session, suite: typeof groups): readonly Check[] {
+  const checks = suite.flatMap(([, checks]) => checks);
+  return checks.filter((check) => isSelected(session, check) && skipReason(session, check) === undefined);
 }
 
 function isSelected(session: Session, { requirement }: Check): boolean {

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, test, type TestContext } from 'node:test';
+import { estimateOf, runChecks } from '../checks/suite.ts';
 import { NoResponse } from '../client/client.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
 import { fakeClock } from '../testing/responses.ts';
-import { proxy, scripted, smallServer, type Server } from '../testing/servers.ts';
+import { apiKey, proxy, scripted, smallServer, type Server } from '../testing/servers.ts';
 import { session } from '../testing/sessions.ts';
 import { Untestable, type Session, type SessionOptions } from './session.ts';
 
@@ -118,6 +119,27 @@ describe('a run begins', () => {
       if (!mayWrite) assert.equal(of.noCategory, 'no category is known: 1 gets 422; set --category-id');
     }
   });
+});
+
+test('no more requests without a valid key are sent than announced, even if each of them breaks', async (t) => {
+  for (const thoroughAuth of [false, true]) {
+    for (const fault of thoroughAuth ? (['cut'] as const) : (['cut', 503, 500, 429] as const)) {
+      const valid = `Bearer ${apiKey}`;
+      const server = await proxy(t, await smallServer(t), ({ headers }, response) => {
+        if (headers.authorization === valid) return undefined;
+        if (fault === 'cut') return fault;
+        response.status = fault;
+        return undefined;
+      });
+      const of = sessionOf(t, server, { thoroughAuth, only: ['auth.'] });
+      await of.open();
+      const { withoutKey } = estimateOf(of);
+      await runChecks(of);
+      const without = server.received.filter(({ headers }) => headers.authorization !== valid).length;
+      assert.ok(without <= withoutKey && without > 5, `${fault}: ${without} of ${withoutKey}`);
+      assert.equal(of.client.sent.withoutKey, without);
+    }
+  }
 });
 
 test('the results are those of the requirements that were selected', async (t) => {
