@@ -34,7 +34,7 @@ let redact = redactor(secretsIn(process.argv.slice(2), process.env));
 const print = (text: string): void => console.log(redact(text));
 
 async function main(options: Options): Promise<number> {
-  const { baseUrl, proxy, apiKey, neighbourKey, names, report: folder, compare, ...settings } = options;
+  const { baseUrl, proxy, apiKey, keySource, neighbourKey, names, report: folder, compare, ...settings } = options;
   const earlier = compare === undefined
     ? undefined
     : withFlag('--compare', () => readEarlier(readFileSync(compare, 'utf8'), compare));
@@ -47,7 +47,7 @@ async function main(options: Options): Promise<number> {
       : await madeKeys(() => makeLimitedKey(ownFolder, settings.promised!));
     redact = (text) => keys.redact(text);
     const target = baseUrl ?? `${own!.address}/v1`;
-    const about = { baseUrl: target, proxy, keys, settings, names, clock: systemClock };
+    const about = { baseUrl: target, proxy, keys, keySource, settings, names, clock: systemClock };
     const run = new Run({ ...about, signal: interruption, watcher: new Progress() });
     print(`One request to ${targetText(about)}, to see what remains of the key.`);
     const ownServer = own !== undefined;

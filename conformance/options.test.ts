@@ -147,6 +147,15 @@ test('the message for an invalid key or base URL names its source, and does not 
     [`${key}ü`, /, but contains other characters$/],
     [`${key}\0`, /, but contains other characters$/],
     ['short', /, not 5$/],
+    [`\ufeff${key}`, / must be the key alone, but begins with a byte order mark: /],
+    [`Bearer ${key}`, / must be the key alone, but begins with a scheme such as Bearer, /],
+    [`Authorization: bearer ${key}`, /, but begins with a scheme /],
+    [`API_KEY=${key}`, /, but begins with the name of a variable$/],
+    [`"${key}"`, /, but is in quotes$/],
+    [`'${key}'\n`, /, but is in quotes$/],
+    [`“${key}”`, /, but is in quotes$/],
+    ['${API_KEY}', /, but is a placeholder, /],
+    ['<your key>', /, but is a placeholder, /],
   ];
   for (const [value, why] of cases) {
     const sources: [args: string[], environment: NodeJS.ProcessEnv, source: string][] = [
@@ -159,7 +168,7 @@ test('the message for an invalid key or base URL names its source, and does not 
       assert.throws(
         () => readOptions(args, environment),
         ({ message }: Error) =>
-          message.startsWith(`${source} must be 6 or more`) && why.test(message) && !message.includes(value.trim()),
+          message.startsWith(`${source} must be `) && why.test(message) && !message.includes(value.trim()),
       );
     }
   }

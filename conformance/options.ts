@@ -120,8 +120,9 @@ export function readOptions(
 
   const baseUrlGiven = givenBy('--base-url', given['base-url'], 'BASE_URL', environment);
   const baseUrlText = baseUrlGiven?.text;
-  const apiKey = keyOf(givenBy('--api-key', given['api-key'], 'API_KEY', environment));
-  const exhaustKey = keyOf(givenBy('--exhaust-key', given['exhaust-key'], 'EXHAUST_KEY', environment));
+  const apiKeyGiven = givenBy('--api-key', given['api-key'], 'API_KEY', environment);
+  const exhaustKeyGiven = givenBy('--exhaust-key', given['exhaust-key'], 'EXHAUST_KEY', environment);
+  const [apiKey, exhaustKey] = [keyOf(apiKeyGiven), keyOf(exhaustKeyGiven)];
   if (baseUrlText !== undefined && apiKey === undefined)
     throw new UsageError('--base-url needs a key: set --api-key KEY, or API_KEY in the environment');
   if (baseUrlText === undefined && apiKey !== undefined)
@@ -145,6 +146,9 @@ export function readOptions(
     ...(proxy !== undefined && { proxy }),
     ...(apiKey !== undefined && { apiKey }),
     ...(exhaustKey !== undefined && { exhaustKey }),
+    ...((apiKeyGiven ?? exhaustKeyGiven) !== undefined && {
+      keySources: { apiKey: apiKeyGiven?.source, exhaustKey: exhaustKeyGiven?.source },
+    }),
     only,
     strict: given.strict ?? false,
     readOnly: given['read-only'] ?? false,
@@ -221,14 +225,26 @@ export function givenBy(
   return text === undefined || text === '' ? undefined : { text, source: variable };
 }
 
+/** What is copied together with a key, or instead of it. */
+const additions: readonly (readonly [pattern: RegExp, what: string])[] = [
+  [/^\ufeff/, 'begins with a byte order mark: save its file as UTF-8 without one'],
+  [/^(authorization:\s*)?(bearer|basic|token)(\s|$)/i, 'begins with a scheme such as Bearer, which is added to it'],
+  [/^(export\s+)?\w*_?KEY=/, 'begins with the name of a variable'],
+  [/^["'`“”‘’].*["'`“”‘’]\s*$/su, 'is in quotes'],
+  [/^\$(\w+|\{.*\})$|^<.*>$/s, 'is a placeholder, which has not been replaced'],
+];
+
 /**
  * Validates a key, if one is given. Errors name its source, and do not contain the key.
  *
  * @throws UsageError if the key is shorter than 6 characters, or not safe in a header
  */
 export function keyOf(given: Given | undefined): string | undefined {
-  if (given === undefined || /^[\x21-\x7e]{6,}$/.test(given.text)) return given?.text;
+  if (given === undefined) return undefined;
   const { text, source } = given;
+  const added = additions.find(([pattern]) => pattern.test(text));
+  if (added !== undefined) throw new UsageError(`${source} must be the key alone, but ${added[1]}`);
+  if (/^[\x21-\x7e]{6,}$/.test(text)) return text;
   const contents: readonly (readonly [pattern: RegExp, what: string])[] = [
     [/[\r\n]$/, ', but ends in a line break'],
     [/[\r\n]/, ', but contains a line break'],

@@ -16,6 +16,8 @@ export interface Options extends Settings {
   /** The proxy through which it is reached. */
   readonly proxy?: Proxy;
   readonly apiKey?: string;
+  /** The flag or variable that it comes from. */
+  readonly keySource?: string;
   readonly neighbourKey?: string;
   /** In the order in which they run. */
   readonly names: readonly ScenarioName[];
@@ -105,7 +107,8 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   if (given.help === true) return 'help';
   const baseUrlGiven = givenBy('--base-url', given['base-url'], 'BASE_URL', environment);
   const baseUrlText = baseUrlGiven?.text;
-  const apiKey = keyOf(givenBy('--api-key', given['api-key'], 'API_KEY', environment));
+  const apiKeyGiven = givenBy('--api-key', given['api-key'], 'API_KEY', environment);
+  const apiKey = keyOf(apiKeyGiven);
   const neighbourKey = keyOf(givenBy('--neighbour-key', given['neighbour-key'], 'NEIGHBOUR_KEY', environment));
   const words = [...(given.scenario ?? []).flatMap((list) => list.split(',')), ...positionals];
   const names = namesOf(words);
@@ -139,7 +142,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   return {
     ...(baseUrl !== undefined && { baseUrl }),
     ...(proxy !== undefined && { proxy }),
-    ...(apiKey !== undefined && { apiKey }),
+    ...(apiKey !== undefined && { apiKey, keySource: apiKeyGiven!.source }),
     ...(neighbourKey !== undefined && { neighbourKey }),
     ...(promised !== undefined && { promised }),
     operation: oneOf('--operation', given.operation, operations),
