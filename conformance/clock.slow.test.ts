@@ -26,7 +26,7 @@ describe("the system's clock is set every two seconds", { concurrency: 2 }, () =
   }
 });
 
-describe('the process is stopped for 8 s while a request is in flight, whose time limit is 5 s', { concurrency: 3 }, () => {
+describe('the process is stopped for 8 s during a request whose time limit is 5 s', { concurrency: 3 }, () => {
   /** Runs some checks, and prints what failed and why the run ended early. */
   const script = (server: { readonly baseUrl: string; readonly apiKey: string }) => `
     import { run, session } from './conformance/testing/sessions.ts';

@@ -90,7 +90,7 @@ describe('a run of the kit', () => {
       const of = session(server, { only: ['service.json', 'list.', 'get.'] }, fakeClock(Date.now()));
       const message = new RegExp(
         `^http.* returns \\d+ with Content-Type: application/json in the content coding ${coding}, which cannot be ` +
-          'decoded: the server, or a proxy or CDN in front of it, compresses although .*; turn off this compression for',
+          'decoded: the server, or a proxy or CDN in front of it, compresses although .*; turn off this compression',
       );
       if (from === 1) {
         await assert.rejects(run(of), { name: 'Untestable', message });

@@ -61,7 +61,13 @@ export function parseJson(bytes: Uint8Array): Json {
     throw new SyntaxError(`${what} at character ${at}`);
   };
   const skipSpace = () => {
-    while (/[ \t\n\r]/.test(text.charAt(at))) at++;
+    while (' \t\n\r'.includes(text[at] ?? 'none')) at++;
+  };
+  /** Consumes a character if it is the next one. */
+  const skip = (character: string): boolean => {
+    if (text[at] !== character) return false;
+    at++;
+    return true;
   };
   /** Consumes what a sticky pattern matches at the current position. */
   const take = (pattern: RegExp): string | undefined => {
@@ -76,7 +82,7 @@ export function parseJson(bytes: Uint8Array): Json {
     let value = '';
     for (;;) {
       value += take(/[^"\\\u0000-\u001f]*/y);
-      if (take(/"/y) !== undefined) return value;
+      if (skip('"')) return value;
       const escape =
         take(/\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/y) ??
         fail(at < text.length ? 'an invalid character in a string' : 'an unterminated string');
@@ -107,7 +113,7 @@ export function parseJson(bytes: Uint8Array): Json {
     skipSpace();
     contents.push(text[at] === '"' ? string() : fail('no name'));
     skipSpace();
-    take(/:/y) ?? fail('no colon');
+    if (!skip(':')) fail('no colon');
   };
   /** Closes the innermost container, and returns it. */
   const close = (): Json => {
@@ -120,12 +126,12 @@ export function parseJson(bytes: Uint8Array): Json {
 
   for (;;) {
     skipSpace();
-    const bracket = take(/[[{]/y);
-    if (bracket !== undefined) {
-      areObjects.push(bracket === '{');
+    const isObject = skip('{');
+    if (isObject || skip('[')) {
+      areObjects.push(isObject);
       starts.push(contents.length);
       skipSpace();
-      if (text[at] !== (bracket === '{' ? '}' : ']')) {
+      if (text[at] !== (isObject ? '}' : ']')) {
         begin();
         continue;
       }
@@ -137,10 +143,10 @@ export function parseJson(bytes: Uint8Array): Json {
         if (at < text.length) fail('text after the end');
         return contents[0]!;
       }
-      if (take(areObjects.at(-1) === true ? /\}/y : /\]/y) === undefined) break;
+      if (!skip(areObjects.at(-1) === true ? '}' : ']')) break;
       contents.push(close());
     }
-    take(/,/y) ?? fail('no comma and no closing bracket');
+    if (!skip(',')) fail('no comma and no closing bracket');
     begin();
   }
 }

@@ -89,10 +89,9 @@ export function undecodedText(response: Response, target: Target): string | unde
   const unknown = codingsIn(response.all('content-encoding')).find((coding) => !isDecodable(coding));
   if (unknown === undefined || isUtf8(response.body)) return undefined;
   const coding = shortened(unknown.replace(/[^ -~]/g, '?'));
-  const advice = 'the server, or a proxy or CDN in front of it, compresses although the request says Accept-Encoding: ' +
-    'identity; turn off this compression for the base URL';
-  return `${targetText(target)} returns ${senderOf(response)} in the content coding ${coding}, which cannot be decoded: ` +
-    advice;
+  const what = `${targetText(target)} returns ${senderOf(response)} in the content coding ${coding}`;
+  const cause = 'the server, or a proxy or CDN in front of it, compresses although the kit asks for identity';
+  return `${what}, which cannot be decoded: ${cause}; turn off this compression for the base URL`;
 }
 
 function adviceOn({ status }: Response, { proxy }: Target): string {
@@ -136,7 +135,7 @@ export function isForeignRefusal(response: Response): boolean {
   return response.status === 429 && isForeign(response);
 }
 
-/** Whether a response looks unlike one of the service: neither JSON nor a type that says so, and no rate limit header. */
+/** Whether a response looks unlike one of the service: not JSON, also by its type, and without a rate limit header. */
 function isForeign(response: Response): boolean {
   const hasLimits = response.headers.some(([name]) => /^x-ratelimit-/i.test(name));
   return !hasLimits && mediaTypeOf(response) !== 'application/json' && response.json instanceof SyntaxError;

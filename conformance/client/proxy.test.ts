@@ -176,7 +176,7 @@ describe('an https: server', () => {
     }
   });
 
-  test('closing the agent closes its tunnels, also one that the proxy has not opened, or whose handshake hangs', async (t) => {
+  test('closing the agent also closes a tunnel that is not open, and one whose handshake hangs', async (t) => {
     for (const respond of [() => {}, (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\n')]) {
       const server = createSilentServer((socket) => {
         socket.on('error', () => {});

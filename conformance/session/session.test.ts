@@ -45,6 +45,20 @@ describe('requests that are sent together', () => {
     await assert.rejects(of.sendTogether([getPet(of.key, 1n), getPet(of.key, 2n)]), RangeError);
   });
 
+  test('none is read as JSON while others are in flight: this may take long, and they have a time limit', async (t) => {
+    let ended = 0;
+    const server = await scripted(t, ({ url }, response) => {
+      const end = (turns: number): unknown =>
+        turns > 0 ? setImmediate(end, turns - 1) : response.on('finish', () => ended++).end('[]');
+      end(url.endsWith('/1') ? 0 : 500);
+    });
+    const of = sessionOf(t, server);
+    const atJudgement: number[] = [];
+    of.history.add = () => void atJudgement.push(ended);
+    await of.sendTogether([getPet(of.key, 1n), getPet(of.key, 2n)]);
+    assert.deepEqual(atJudgement, [2, 2]);
+  });
+
   test('the responses are in the order of the requests', async (t) => {
     const of = sessionOf(t, await smallServer(t));
     const judged = await of.sendTogether([3, 1, 2].map((limit) => listPets(of.key, { limit })));
