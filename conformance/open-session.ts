@@ -1,10 +1,12 @@
 /** Opens a session for the options of a command line. */
+import { readFileSync } from 'node:fs';
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { buildIfNeeded, startServer } from '../harness/server.ts';
 import type { Wait } from './client/client.ts';
 import type { Clock } from './client/clock.ts';
-import { isLoopback, type Options } from './options.ts';
+import { isLoopback, withFlag, type Options } from './options.ts';
 import { Session } from './session/session.ts';
+import { readKnown } from './verdicts/known.ts';
 
 export interface OpenSession {
   readonly session: Session;
@@ -13,16 +15,20 @@ export interface OpenSession {
 }
 
 /**
- * Starts this project's own server if the options name no other, and sends the first requests.
+ * Reads the known deviations, starts this project's own server if the options name no other, and sends the first
+ * requests.
  *
+ * @throws UsageError if the file of the known deviations is invalid
  * @throws NotStarted if this project's server does not start
  * @throws Untestable if the server does not respond, or rejects the key
  */
 export async function openSession(options: Options, clock: Clock, wait: Wait): Promise<OpenSession> {
+  const { knownFile: file } = options;
+  const known = file !== undefined && withFlag(`--known ${file}:`, () => readKnown(readFileSync(file, 'utf8'), file));
   const own = options.baseUrl === undefined ? await startOwnServer() : undefined;
   const { baseUrl, apiKey } = own ?? (options as { baseUrl: string; apiKey: string });
   const write = isLoopback(baseUrl) ? !options.readOnly : options.mayWriteElsewhere;
-  const session = new Session({ ...options, baseUrl, apiKey, write }, clock, wait);
+  const session = new Session({ ...options, ...(known && { known }), baseUrl, apiKey, write }, clock, wait);
   const close = async () => {
     session.client.close();
     await own?.server.stop();

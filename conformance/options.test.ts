@@ -37,6 +37,8 @@ test('every flag', () => {
     [['--base-url', 'http://[::1]:80/v1', '--api-key', key], { baseUrl: 'http://[::1]/v1' }],
     [['--only', 'list.,get.not-found'], { only: ['list.', 'get.not-found'] }],
     [['--only', 'list.limit,'], { only: ['list.limit'] }],
+    [['--exclude', 'list.,create.null'], { exclude: ['list.', 'create.null'] }],
+    [['--known', 'k.txt'], { knownFile: 'k.txt' }],
     [['--runs', '200'], { runs: 200 }],
     [['--seed', '-42'], { seed: -42 }],
     [['--seed=-42'], { seed: -42 }],
@@ -99,6 +101,8 @@ describe('mistakes', () => {
     [['--plan', 'enterprise'], /--plan must be free or pro or business, not enterprise/],
     [['--only', 'lists'], /--only lists: no requirement .*--list/],
     [['--only', 'list.,nothing'], /--only nothing/],
+    [['--exclude', 'lists'], /--exclude lists: no requirement .*--list/],
+    [['--only', 'list.limit', '--exclude', 'list.'], /--exclude leaves no requirement to check/],
     [['--runs', '0'], /--runs must be an integer from 1 to 100000, not 0/],
     [['--runs', '1.5'], /--runs must be an integer/],
     [['--runs', '1e3'], /--runs must be an integer/],
@@ -215,6 +219,8 @@ test('--help shows every flag, an example for each flag with a value, and the ex
     'base-url',
     'api-key',
     'only',
+    'exclude',
+    'known',
     'list',
     'runs',
     'thorough-auth',
@@ -238,6 +244,8 @@ test('--help shows every flag, an example for each flag with a value, and the ex
   for (const flag of [
     'base-url',
     'only',
+    'exclude',
+    'known',
     'runs',
     'seed',
     'path',
@@ -265,23 +273,30 @@ test('examples of --help are valid', () => {
   }
 });
 
-test('--list shows all requirements, or those of --only', () => {
+test('--list shows all requirements, or those of --only, without those of --exclude', () => {
   assert.ok(requirements.length > 50);
   assert.deepEqual(readOptions(['--list'], {}), { list: requirements.map(({ id }) => id) });
   assert.deepEqual(readOptions(['--list', '--only', 'orders.,list.limit'], {}), { list: ['list.limit', 'orders.exists'] });
+  assert.deepEqual(readOptions(['--list', '--only', 'orders.,list.limit', '--exclude', 'list.'], {}), {
+    list: ['orders.exists'],
+  });
 });
 
 test('files are relative to the folder where the user stands, which npm keeps in INIT_CWD', () => {
-  const args = ['--report', 'r', '--compare', '/c.json'];
+  const args = ['--report', 'r', '--compare', '/c.json', '--known', 'k.txt'];
   const files = (environment: NodeJS.ProcessEnv) => {
-    const { report, compare } = read(args, environment);
-    return [report, compare];
+    const { report, compare, knownFile } = read(args, environment);
+    return [report, compare, knownFile];
   };
   const folder = join('/', 'home', 'me');
-  assert.deepEqual(files({ INIT_CWD: folder, npm_lifecycle_event: 'conformance' }), [join(folder, 'r'), '/c.json']);
+  assert.deepEqual(files({ INIT_CWD: folder, npm_lifecycle_event: 'conformance' }), [
+    join(folder, 'r'),
+    '/c.json',
+    join(folder, 'k.txt'),
+  ]);
   // Another npm script has started the kit, perhaps in another folder.
-  assert.deepEqual(files({ INIT_CWD: folder, npm_lifecycle_event: 'ci' }), ['r', '/c.json']);
-  assert.deepEqual(files({}), ['r', '/c.json']);
+  assert.deepEqual(files({ INIT_CWD: folder, npm_lifecycle_event: 'ci' }), ['r', '/c.json', 'k.txt']);
+  assert.deepEqual(files({}), ['r', '/c.json', 'k.txt']);
 });
 
 test('the proxy of the environment is used only for servers on other machines', () => {

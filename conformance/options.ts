@@ -24,6 +24,10 @@ The server
 What is checked
   --only ID[,ID…]       requirements by id, or by the start of their ids
                           --only list.,get.not-found
+  --exclude ID[,ID…]    the opposite: these are not checked, and the run cannot show that the server conforms
+                          --exclude create.null,limits.
+  --known FILE          deviations that do not fail the run: lines with an id, a date until which it is known, a reason
+                          --known known-deviations.txt
   --list                print the requirements, or those of --only, and send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
@@ -34,7 +38,7 @@ What is checked
                           --only create.name --seed 42 --path 3:0:1
   --category-id N       a category that the server accepts (default: those of the listed animals)
                           --category-id 7
-  --strict              count requirements that are inconclusive or skipped as failures
+  --strict              count requirements as failures that were not judged, although a run with these options could
   --min-judged N        fail if fewer than N requirements are judged
                           --min-judged 55
 
@@ -66,7 +70,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export interface Options extends Omit<SessionOptions, 'baseUrl' | 'apiKey' | 'write'> {
+export interface Options extends Omit<SessionOptions, 'baseUrl' | 'apiKey' | 'write' | 'known'> {
   /** Absent for this project's own server. */
   readonly baseUrl?: string;
   readonly apiKey?: string;
@@ -74,12 +78,16 @@ export interface Options extends Omit<SessionOptions, 'baseUrl' | 'apiKey' | 'wr
   readonly mayWriteElsewhere: boolean;
   readonly report?: string;
   readonly compare?: string;
+  /** The file of the known deviations. */
+  readonly knownFile?: string;
 }
 
 const flags = {
   'base-url': { type: 'string' },
   'api-key': { type: 'string' },
   only: { type: 'string' },
+  exclude: { type: 'string' },
+  known: { type: 'string' },
   list: { type: 'boolean' },
   runs: { type: 'string' },
   'thorough-auth': { type: 'boolean' },
@@ -111,12 +119,11 @@ export function readOptions(
 ): Options | 'help' | { readonly list: readonly RequirementId[] } {
   const { values: given } = parseFlags({ args: [...args], options: flags });
   if (given.help === true) return 'help';
-  const only = (given.only ?? '').split(',').filter((id) => id !== '');
-  for (const prefix of only) {
-    if (requirementsNamed(prefix).length === 0)
-      throw new UsageError(`--only ${prefix}: no requirement has an id that starts with it; --list shows all`);
-  }
-  if (given.list === true) return { list: requirements.map(({ id }) => id).filter((id) => isNamed(id, only)) };
+  const [only, exclude] = [idsOf('--only', given.only), idsOf('--exclude', given.exclude)];
+  const isSelected = (id: RequirementId) => isNamed(id, only) && !(exclude.length > 0 && isNamed(id, exclude));
+  const list = requirements.map(({ id }) => id).filter(isSelected);
+  if (list.length === 0) throw new UsageError('--exclude leaves no requirement to check');
+  if (given.list === true) return { list };
 
   const baseUrlGiven = givenBy('--base-url', given['base-url'], 'BASE_URL', environment);
   const baseUrlText = baseUrlGiven?.text;
@@ -150,6 +157,7 @@ export function readOptions(
       keySources: { apiKey: apiKeyGiven?.source, exhaustKey: exhaustKeyGiven?.source },
     }),
     only,
+    ...(exclude.length > 0 && { exclude }),
     strict: given.strict ?? false,
     readOnly: given['read-only'] ?? false,
     mayWriteElsewhere: given.write ?? false,
@@ -168,7 +176,20 @@ export function readOptions(
     }),
     ...(given.report !== undefined && { report: fileOf(given.report) }),
     ...(given.compare !== undefined && { compare: fileOf(given.compare) }),
+    ...(given.known !== undefined && { knownFile: fileOf(given.known) }),
   };
+}
+
+/**
+ * The ids, or beginnings of ids, in the value of a flag.
+ *
+ * @throws UsageError if no requirement has such an id
+ */
+function idsOf(flag: string, text = ''): readonly string[] {
+  const ids = text.split(',').filter((id) => id !== '');
+  const unknown = ids.find((id) => requirementsNamed(id).length === 0);
+  if (unknown === undefined) return ids;
+  throw new UsageError(`${flag} ${unknown}: no requirement has an id that starts with it; --list shows all`);
 }
 
 /**

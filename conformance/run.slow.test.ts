@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
+import { requirements } from './requirements/requirements.ts';
 import { assertNoKey, kit, nodeTest, reportIn, startKit } from './testing/kit.ts';
 import { proxy, smallServer } from './testing/servers.ts';
 
@@ -16,7 +17,7 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     const folder = temporaryFolder(t);
     const { code, stdout, stderr } = await startKit(['--only', 'list.,limits.'], { TMPDIR: folder }).ended;
     assert.equal(code, 0, stdout + stderr);
-    assert.match(lastLine(stdout), /^CONFORMS/);
+    assert.match(lastLine(stdout), /^NO VIOLATION FOUND: /);
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('petstore-')),
       [],
@@ -25,8 +26,9 @@ describe('a server that conforms', { concurrency: 2 }, () => {
 
   test('--read-only sends no POST', async (t) => {
     const server = await proxy(t, await smallServer(t, { animals: 150 }));
-    const { code, stdout, stderr } = await kit(server, '--read-only');
+    const { code, stdout, stderr } = await kit(server, '--read-only', '--strict');
     assert.equal(code, 0, stdout + stderr);
+    assert.match(lastLine(stdout), /^NO VIOLATION FOUND: /);
     assert.match(stdout, /It creates nothing\./);
     assert.match(lastLine(stdout), /0 animals created/);
     assert.ok(server.received.length > 100);
@@ -58,13 +60,14 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     assert.match(stdout, /skipped: skipped by --max-requests 70/);
   });
 
-  test('--strict counts requirements that are inconclusive or skipped as failures', async (t) => {
+  test('--strict counts requirements as failures that a run with these options could judge', async (t) => {
     const server = await smallServer(t);
     const ended = async (only: string, ...args: string[]) => {
       const { code, stdout } = await kit(server, '--read-only', '--only', only, ...args);
       return [code, /^(.*?) \(/.exec(lastLine(stdout))![1]];
     };
-    const counts = '1 of 2 requirements judged: 1 passed, 0 failed';
+    const counts = `1 of ${requirements.length} requirements judged: 1 passed, 0 failed`;
+    const rest = `${requirements.length - 2} not selected`;
     const [inconclusive, skipped, untestable] = [
       'list.answers,list.default-limit',
       'list.answers,create.empty',
@@ -72,29 +75,26 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     ];
     assert.deepEqual(await ended(inconclusive), [
       0,
-      `CONFORMS AS FAR AS TESTED: ${counts}, 1 inconclusive, 0 skipped`,
+      `NO VIOLATION FOUND: ${counts}, 1 inconclusive, 0 skipped, ${rest}`,
     ]);
     assert.deepEqual(await ended(inconclusive, '--strict'), [
       1,
-      `NOT SHOWN TO CONFORM: ${counts}, 1 inconclusive, 0 skipped`,
+      `NOT SHOWN TO CONFORM: ${counts}, 1 inconclusive, 0 skipped, ${rest}`,
     ]);
-    assert.deepEqual(await ended(skipped, '--strict'), [
-      1,
-      `NOT SHOWN TO CONFORM: ${counts}, 0 inconclusive, 1 skipped`,
-    ]);
-    // No run can test it.
-    assert.deepEqual(await ended(untestable, '--strict'), [
-      0,
-      `CONFORMS AS FAR AS TESTED: ${counts}, 0 inconclusive, 1 skipped`,
-    ]);
+    // No run, or no run that is read-only, can judge it.
+    for (const only of [untestable, skipped])
+      assert.deepEqual(await ended(only, '--strict'), [
+        0,
+        `NO VIOLATION FOUND: ${counts}, 0 inconclusive, 1 skipped, ${rest}`,
+      ]);
   });
 
-  test('an empty store that is only read conforms as far as tested, and --min-judged fails', async (t) => {
+  test('an empty store that is only read does not show that the server conforms, and --min-judged fails', async (t) => {
     const folder = temporaryFolder(t);
     const server = await smallServer(t, { animals: 0 });
     const { code, stdout } = await kit(server, '--read-only', '--report', folder);
     assert.equal(code, 0, stdout);
-    const [, judged] = /^CONFORMS AS FAR AS TESTED: (\d+) of \d+ requirements judged/m.exec(stdout)!;
+    const [, judged] = /^NO VIOLATION FOUND: (\d+) of \d+ requirements judged/m.exec(stdout)!;
     assert.match(readFileSync(join(folder, 'junit.xml'), 'utf8'), / time="(?!0\.000)\d+\.\d{3}">\n<system-out>/);
     for (const [least, wanted] of [[Number(judged), 0], [Number(judged) + 1, 1]] as const) {
       const again = await kit(server, '--read-only', '--min-judged', `${least}`);
@@ -160,7 +160,7 @@ describe('mutants', { concurrency: 2 }, () => {
       const server = await start(t);
       const first = await kit(server, '--only', id, '--runs', '100', '--seed', '5');
       assert.equal(first.code, 1, first.stdout + first.stderr);
-      assert.match(lastLine(first.stdout), /^DOES NOT CONFORM: 1 of 1 requirement judged: 0 passed, 1 failed/);
+      assert.match(lastLine(first.stdout), /^DOES NOT CONFORM: 1 of \d+ requirements judged: 0 passed, 1 failed/);
       const field = shown(first.stdout, id);
       for (const name of ['required', 'received', 'smallest case', 'curl', 'replay'])
         assert.ok(field(name), `${name} in ${first.stdout}`);

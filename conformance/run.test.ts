@@ -1,11 +1,11 @@
 /** The kit as a process: output, reports and exit codes. run.slow.test.ts and run-untested.slow.test.ts have more. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { requirements } from './requirements/requirements.ts';
-import { kit, reportIn, startKit } from './testing/kit.ts';
+import { kit, nodeTest, reportIn, startKit } from './testing/kit.ts';
 import { ownServer, proxy, scripted, smallServer, type Server } from './testing/servers.ts';
 
 describe('npm run conformance', { concurrency: 2 }, () => {
@@ -69,6 +69,80 @@ describe('npm run conformance', { concurrency: 2 }, () => {
 });
 
 const environmentOf = ({ baseUrl, apiKey }: Server) => ({ BASE_URL: baseUrl, API_KEY: apiKey });
+
+describe('known deviations and GitHub', { concurrency: 2 }, () => {
+  const args = ['--only', 'list.answers,get.not-found', '--known'];
+  const knownFile = (t: TestContext, text: string) => {
+    const file = join(temporaryFolder(t), 'known.txt');
+    writeFileSync(file, text);
+    return file;
+  };
+  const far = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+
+  test('a known deviation does not fail the run; one that no longer occurs does', async (t) => {
+    const server = await smallServer(t, { mutant: 'list-201' });
+    const [known, gone] = [`list.answers ${far} PET-1\n`, `get.not-found ${far} PET-2\n`];
+    const first = await kit(server, ...args, knownFile(t, known));
+    assert.equal(first.code, 0, first.stdout + first.stderr);
+    assert.match(first.stdout, /\n {2}! list\.answers .* \(known: PET-1 \(until .*\)\)\n/);
+    assert.match(first.stdout, /\n\nKnown deviations\n {2}! list\.answers\n[^]*\n\nONLY KNOWN VIOLATIONS FOUND: 2 of /);
+    const file = knownFile(t, known + gone);
+    const second = await kit(server, ...args, file);
+    assert.equal(second.code, 1, second.stdout + second.stderr);
+    assert.ok(second.stdout.includes(`✗ get.not-found\n      it no longer occurs: remove line 2 of ${file}\n`));
+    assert.match(second.stdout, /\nKNOWN DEVIATIONS ARE OUT OF DATE: 2 of /);
+    const tap = await nodeTest(server, `${args.join(' ')} ${file}`);
+    assert.equal(tap.code, 1, tap.stdout);
+    assert.match(tap.stdout, /ok \d+ - list\.answers: .* # SKIP known: PET-1/);
+    assert.match(tap.stdout, /not ok \d+ - Every known deviation occurs[^]*get\.not-found: it no longer occurs/);
+  });
+
+  test('an invalid file, or none: one line, exit 2, and nothing is sent', async (t) => {
+    const server = await scripted(t, (_, response) => void response.end());
+    const file = knownFile(t, '\nlist.answers soon PET-1\n');
+    const { code, stderr } = await kit(server, ...args, file);
+    const rule = 'line 2: the expiry must be a date such as 2027-03-31, not "soon"';
+    assert.deepEqual([code, stderr], [2, `conformance: --known ${file}: ${rule}\n`]);
+    const missing = await kit(server, ...args, `${file}.missing`);
+    assert.equal(missing.code, 2);
+    assert.match(missing.stderr, /^conformance: --known [^\n]*ENOENT[^\n]*\n$/);
+    assert.equal(server.received.length, 0);
+  });
+
+  test('--exclude: not checked, listed as excluded, and the run does not show that the server conforms', async (t) => {
+    const server = await smallServer(t, { mutant: 'list-201' });
+    const { code, stdout, stderr } = await kit(server, '--only', 'list.answers,get.', '--exclude', 'list.');
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(stdout, /\n {2}– list\.answers .* \(skipped: excluded by --exclude\)\n/);
+    assert.match(stdout, /\nNO VIOLATION FOUND: \d of \d+ requirements judged: .*, 1 excluded, \d+ not selected \(/);
+  });
+
+  test('annotations and a job summary, in which the server can write no command, and without the key', async (t) => {
+    const server = await proxy(t, await smallServer(t, { mutant: 'list-201' }), ({ headers }, response) => {
+      const evil = `\n::error::pwned ::set-output name=x::y ${headers.authorization}`;
+      response.headers.push(['X-Evil', 'a'.repeat(110) + evil.replace('\n', ' ')]);
+      const error = { code: evil, message: evil, status: evil };
+      if (response.status === 404) response.body = Buffer.from(JSON.stringify(error));
+    });
+    const summary = join(temporaryFolder(t), 'summary.md');
+    const environment = { ...environmentOf(server), GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary };
+    const { code, stdout } = await startKit(['--only', 'list.answers,get.not-found,error.'], environment).ended;
+    assert.equal(code, 1, stdout);
+    const token = /^::stop-commands::(\S+)\n/.exec(stdout)![1];
+    const after = stdout.slice(stdout.indexOf(`\n::${token}::\n`)).trimEnd().split('\n').slice(2);
+    assert.deepEqual(
+      after.map((line) => /^::(.*?)::/.exec(line)?.[1]),
+      ['error title=list.answers', 'error title=error.status'],
+    );
+    assert.match(readFileSync(summary, 'utf8'), /^## ✗ Does not conform[^]*\n\| list\.answers \|/);
+    for (const text of [stdout, readFileSync(summary, 'utf8')]) assert.ok(!text.includes(server.apiKey));
+    const gone = { BASE_URL: 'http://127.0.0.1:1/v1', API_KEY: server.apiKey, GITHUB_ACTIONS: 'true' };
+    const untested = await startKit([], { ...gone, GITHUB_STEP_SUMMARY: summary }).ended;
+    assert.equal(untested.code, 2);
+    assert.match(untested.stdout, /\n::\S+::\n::error title=Conformance::.*ECONNREFUSED/);
+    assert.match(readFileSync(summary, 'utf8'), /\n## ✗ Not tested/);
+  });
+});
 
 describe('stdout', () => {
   const args = ['--only', 'list.answers,get.not-found', '--report'];

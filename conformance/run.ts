@@ -1,5 +1,6 @@
 /** `npm run conformance`: runs the checks, prints progress and results, and writes reports. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { surviveLostOutput } from '../harness/output.ts';
 import { abortOnSignals } from '../harness/owner.ts';
@@ -12,6 +13,7 @@ import { help, readOptions, UsageError, withFlag, type Options } from './options
 import { buildReport } from './report/build.ts';
 import { compare } from './report/compare.ts';
 import { makeWritable } from './report/folder.ts';
+import { annotation, annotations, jobSummary, untestedSummary } from './report/github.ts';
 import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
 import { readReport } from './report/read.ts';
@@ -94,8 +96,34 @@ function writeReports(folder: string, report: Report, earlier: Report | undefine
   writeFileSync(join(folder, 'junit.xml'), reportJunit(report));
 }
 
+let isOnGithub = (process.env['GITHUB_ACTIONS'] ?? '') !== '';
+/** The command that lets the runner of GitHub Actions read commands on stdout again. */
+let resume: string | undefined;
+
+/** The runner must not read commands in what is printed, because the server determines a part of it. */
+function stopGithubCommands(): void {
+  if (!isOnGithub) return;
+  const token = randomUUID();
+  console.log(`::stop-commands::${token}`);
+  resume = `::${token}::`;
+}
+
+/** On GitHub Actions: shows annotations and a job summary, once. */
+function tellGithub(lines: readonly string[], summary: string): void {
+  if (!isOnGithub) return;
+  isOnGithub = false;
+  console.log([resume ?? [], ...lines].flat().join('\n'));
+  const file = process.env['GITHUB_STEP_SUMMARY'] ?? '';
+  try {
+    if (file !== '') appendFileSync(file, summary);
+  } catch (error) {
+    process.stderr.write(`conformance: GITHUB_STEP_SUMMARY: ${(error as Error).message}\n`);
+  }
+}
+
 /** @returns the exit code */
 async function main(options: Options): Promise<number> {
+  stopGithubCommands();
   const { report: folder, compare: earlierFile } = options;
   const earlier =
     earlierFile && withFlag('--compare', () => readReport(readFileSync(earlierFile, 'utf8'), earlierFile));
@@ -115,6 +143,7 @@ async function main(options: Options): Promise<number> {
   const report = buildReport(session);
   console.log(`\n${summaryText(report, screen)}`);
   if (earlier) console.log(`\n${comparisonText(compare(earlier, report))}`);
+  tellGithub(annotations(report), jobSummary(report));
   if (folder !== undefined) {
     withFlag(`--report ${folder}:`, () => writeReports(folder, report, earlier || undefined));
     console.log(`\nReports: ${join(folder, 'report.html')}, report.json, junit.xml`);
@@ -128,7 +157,9 @@ async function main(options: Options): Promise<number> {
 /** Ends the run with one line, or with the stack of an error in the kit. */
 function fail(error: unknown): never {
   const expected = error instanceof UsageError || error instanceof Untestable || error instanceof NotStarted;
-  process.stderr.write(`conformance: ${expected ? error.message : `error in the kit: ${(error as Error).stack}`}\n`);
+  const message = expected ? error.message : `error in the kit: ${(error as Error).stack}`;
+  process.stderr.write(`conformance: ${message}\n`);
+  tellGithub([annotation('error', { title: 'Conformance' }, message)], untestedSummary(message));
   process.exit(error instanceof Interrupted ? error.exitCode : 2);
 }
 

@@ -3,7 +3,8 @@
  */
 import { attribute, html, type Markup } from '../../conformance/report/markup.ts';
 import { pageHtml } from '../../conformance/report/page.ts';
-import { dateText, duration, grouped, signs, verdicts } from '../../conformance/report/words.ts';
+import { countedVerdicts, dateText, duration, grouped, signs } from '../../conformance/report/words.ts';
+import type { Verdict } from '../../conformance/verdicts/results.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
 import { fieldsOf, headlines, loadText, promisedText } from './terminal.ts';
 import { countsText, timelineOf, timelineStyle } from './timeline.ts';
@@ -44,14 +45,14 @@ function summary(report: LimitsReport): Markup {
     'Requests sent': `${requests}, of at most ${grouped(sent.most)}`,
     Load: `${loadText(settings)}${settings.untilBan ? '; until banned' : ''}`,
   };
-  const total = (one: (typeof verdicts)[number]) =>
+  const total = (one: Verdict) =>
     html`<li class="${totals[one] > 0 ? one : 'none'}"><strong>${totals[one]}</strong> ${signs[one]} ${one}</li>`;
   const fact = ([name, value]: [string, string]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
   return html`<p class="eyebrow">Pet Store Service: rate limits under load</p>
 <h1><span class="${verdict}" aria-hidden="true">${signs[verdict]}</span> ${headlines[report.exitCode]}</h1>
 <p class="target"><code>${report.target}</code></p>
 <p>${report.aborted}</p>
-<ul class="counts">${verdicts.map(total)}</ul>
+<ul class="counts">${countedVerdicts(totals).map(total)}</ul>
 <dl class="facts">${Object.entries(facts).map(fact)}</dl>`;
 }
 

@@ -2,7 +2,7 @@
 import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { painter, wrapped, type Screen } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
-import { count, duration, grouped, signs, verdicts } from '../../conformance/report/words.ts';
+import { count, countedVerdicts, duration, grouped, signs } from '../../conformance/report/words.ts';
 import { wholeSeconds } from './progress.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles, type Latency } from './responses.ts';
@@ -76,7 +76,7 @@ export const headlines = { 0: 'All demands met', 1: 'Not all demands met', 2: 'N
 /** The last line of a run: the verdict on the server. */
 export function verdictText({ exitCode, totals, sent, seconds, aborted }: LimitsReport, { colour }: Screen): string {
   const style: Verdict = exitCode === 0 ? 'passed' : exitCode === 1 ? 'failed' : 'inconclusive';
-  const counts = verdicts.map((verdict) => `${totals[verdict]} ${verdict}`).join(', ');
+  const counts = countedVerdicts(totals).map((verdict) => `${totals[verdict]} ${verdict}`).join(', ');
   const requests = `${grouped(sent.withKey + sent.withoutKey)} of at most ${count(sent.most, 'request')}`;
   const why = aborted === undefined ? '' : `; ${visible(aborted)}`;
   const headline = painter(colour)(style, headlines[exitCode].toUpperCase());

@@ -9,8 +9,9 @@ import { CheckContext } from '../session/context.ts';
 import { keylessOf, totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import { Untestable, type Session } from '../session/session.ts';
+import { isOutdated, knownText } from '../verdicts/known.ts';
 import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import { isOpen, optionalReasons, type RequirementResult } from '../verdicts/results.ts';
+import { isOpen, restrictions, type RequirementResult, type Restriction } from '../verdicts/results.ts';
 import { animalChecks } from './animals.ts';
 import { authChecks } from './auth.ts';
 import { createGapChecks } from './create-gaps.ts';
@@ -161,6 +162,11 @@ export async function runChecks(
     for (const result of late) progress?.result(result);
     if (late.length > 0) throw new TestFailed(late.map(failureText).join('\n\n'));
   });
+  if (session.options.known === undefined) return;
+  await register('Every known deviation occurs, and has not expired', async () => {
+    const outdated = session.knownResults().filter(isOutdated);
+    if (outdated.length > 0) throw new TestFailed(outdated.map((known) => `${known.id}: ${knownText(known)}`).join('\n'));
+  });
 }
 
 /** The checks of a suite that are to run. */
@@ -178,14 +184,21 @@ function isAtLimit({ options }: Session, { cost }: Check): boolean {
   return cost.exhausts !== undefined && options.exhaust;
 }
 
+/** The option that keeps every run with the same options from running a check. */
+function restrictionOf(session: Session, { requirement, cost }: Check): Restriction | undefined {
+  const { write, exhaust, plan, readOnly } = session.options;
+  if (requirement !== undefined && session.excludes(requirement)) return 'exclude';
+  if (cost.writes === true && !write) return readOnly ? 'read-only' : 'write';
+  if (cost.exhausts === true && !exhaust) return 'exhaust';
+  return cost.needsPlan === true && plan === undefined ? 'plan' : undefined;
+}
+
 /** Why a check is skipped, or undefined. */
 function skipReason(session: Session, check: Check): string | undefined {
   const { cost } = check;
-  const { write, exhaust, plan, maxRequests, readOnly } = session.options;
-  if (cost.writes === true && !write)
-    return readOnly ? 'skipped by --read-only' : 'only with --write on a remote server';
-  if (cost.exhausts === true && !exhaust) return optionalReasons.exhaust;
-  if (cost.needsPlan === true && plan === undefined) return optionalReasons.plan;
+  const { maxRequests } = session.options;
+  const restriction = restrictionOf(session, check);
+  if (restriction !== undefined) return restrictions[restriction];
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, session.options);
@@ -198,8 +211,10 @@ function skipReason(session: Session, check: Check): string | undefined {
 
 /** Runs a check. The ledger records its result. */
 async function runCheck(session: Session, check: Check): Promise<void> {
-  const leave = (verdict: 'inconclusive' | 'skipped', reason: string, inapplicable = false) => {
-    if (check.requirement !== undefined) session.ledger.leave(check.requirement, verdict, reason, inapplicable);
+  const leave = (verdict: 'inconclusive' | 'skipped', reason: string, inapplicable?: true) => {
+    const restriction = restrictionOf(session, check);
+    const beyond = { ...(inapplicable && { inapplicable }), ...(restriction !== undefined && { restriction }) };
+    if (check.requirement !== undefined) session.ledger.leave(check.requirement, verdict, reason, beyond);
     for (const gap of check.gaps) session.ledger.notObserved(gap, reason);
   };
   const reason = skipReason(session, check);
@@ -246,7 +261,7 @@ function conclude(t: TestContext, session: Session, result: RequirementResult): 
   const { verdict, reason } = result;
   if (verdict === 'failed') throw new TestFailed(failureText(result));
   if (session.options.strict && isOpen(result)) throw new TestFailed(`${verdict}: ${reason}`);
-  if (verdict === 'inconclusive' || verdict === 'skipped') t.skip(`${verdict}: ${reason}`);
+  if (verdict !== 'passed') t.skip(`${verdict}: ${reason}`);
 }
 
 function failureText({ id, text, failures, failed }: RequirementResult): string {

@@ -1,6 +1,7 @@
 /** Makes the report of a session. */
 import { version } from '../../harness/bundle.ts';
 import type { Session } from '../session/session.ts';
+import { isOutdated } from '../verdicts/known.ts';
 import { isOpen, type RequirementResult, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
@@ -8,11 +9,13 @@ import type { Report } from './report.ts';
 export function buildReport(session: Session): Report {
   const { options, client, clock, startedAt } = session;
   const requirements = session.results();
-  const totals: Record<Verdict, number> = { passed: 0, failed: 0, inconclusive: 0, skipped: 0 };
+  const known = session.knownResults();
+  const totals: Record<Verdict, number> = { passed: 0, failed: 0, known: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
   const aborted = abortReason(session, requirements);
   const isTooLittle =
-    (options.strict && requirements.some(isOpen)) || totals.passed + totals.failed < (options.minJudged ?? 0);
+    (options.strict && requirements.some(isOpen)) ||
+    totals.passed + totals.failed + totals.known < (options.minJudged ?? 0);
   return {
     format: 1,
     kit: { name: 'petstore-conformance', version, node: process.version },
@@ -24,6 +27,8 @@ export function buildReport(session: Session): Report {
     mode: [
       options.write ? 'write' : 'read-only',
       ...(options.only.length > 0 ? [`only ${options.only.join(',')}`] : []),
+      ...(options.exclude !== undefined ? [`exclude ${options.exclude.join(',')}`] : []),
+      ...(known[0] !== undefined ? [`known ${known[0].file}`] : []),
       ...(options.path !== undefined ? [`path ${options.path}`] : []),
       ...(options.exhaust ? ['exhaust'] : []),
       ...(options.plan !== undefined ? [`plan ${options.plan}`] : []),
@@ -35,7 +40,8 @@ export function buildReport(session: Session): Report {
     sent: { ...client.sent, secondsWaited: Math.round(client.sent.secondsWaited) },
     totals,
     ...(aborted !== undefined && { aborted: session.redact(aborted) }),
-    conforms: aborted === undefined && totals.failed === 0 && !isTooLittle,
+    conforms: aborted === undefined && totals.failed === 0 && !isTooLittle && !known.some(isOutdated),
+    known,
     requirements,
     gaps: session.ledger.observations(),
   };
@@ -46,7 +52,7 @@ function abortReason(session: Session, requirements: readonly RequirementResult[
   const { lost, halted, options } = session;
   if (lost !== undefined) return lost.message;
   if (halted !== undefined && options.maxRequests === undefined) return halted;
-  const judging: readonly Verdict[] = options.strict ? ['passed', 'failed', 'inconclusive'] : ['passed', 'failed'];
-  if (requirements.some(({ verdict }) => judging.includes(verdict))) return undefined;
+  const unjudged: readonly Verdict[] = options.strict ? ['skipped'] : ['inconclusive', 'skipped'];
+  if (requirements.some(({ verdict }) => !unjudged.includes(verdict))) return undefined;
   return requirements.find(({ reason }) => reason !== undefined)?.reason ?? 'no requirement was checked';
 }

@@ -76,6 +76,7 @@ test('requirements of only one report, and gaps, are compared in both directions
     target: 'https://old.example/v1',
     startedAt: '2026-11-18T08:00:00Z',
     conforms: false,
+    headline: 'Does not conform',
   });
 });
 
@@ -126,6 +127,10 @@ test('text from a server is escaped', () => {
 test('a written report can be read', () => {
   assert.deepEqual(readReport(JSON.stringify(fixture), 'report.json'), fixture);
   assert.deepEqual(readReport(`\ufeff${JSON.stringify(earlier)}`, 'report.json'), earlier);
+  const { known: _, ...totals } = fixture.totals;
+  const written = JSON.stringify({ ...fixture, totals, known: undefined });
+  const read = readReport(written, 'report.json');
+  assert.deepEqual([read.totals.known, read.known], [0, []], 'of a version without --known');
 });
 
 test('an invalid report is rejected with one line that names the file and the error', () => {
@@ -149,7 +154,7 @@ test('an invalid report is rejected with one line that names the file and the er
     ],
     [
       JSON.stringify({ ...fixture, requirements: [{ ...first, verdict: 'ok' }] }),
-      /: requirements\[0\]\.verdict must be passed or failed or inconclusive or skipped, not "ok"$/,
+      /: requirements\[0\]\.verdict must be passed or failed or known or inconclusive or skipped, not "ok"$/,
     ],
     [
       JSON.stringify({ ...fixture, requirements: [first, first] }),
@@ -173,7 +178,7 @@ test('an invalid report is rejected with one line that names the file and the er
 
 test('every field must be present and of its type', () => {
   for (const name of Object.keys(fixture)) {
-    for (const wrong of [undefined, null]) {
+    for (const wrong of name === 'known' ? [null] : [undefined, null]) {
       assert.throws(
         () => readReport(JSON.stringify({ ...fixture, [name]: wrong }), 'r'),
         new RegExp(`\\b${name} (is missing|must be)`),

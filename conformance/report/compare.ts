@@ -1,12 +1,15 @@
 /** Compares two reports: of the same server at two times, or of two servers. */
 import type { Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
+import { headline } from './words.ts';
 
 /** One of the two runs. */
 export interface Side {
   readonly target: string;
   readonly startedAt: string;
   readonly conforms: boolean;
+  /** Its result in a few words. */
+  readonly headline: string;
 }
 
 /**
@@ -88,14 +91,15 @@ export function gapsByRuns({ gaps }: Comparison): {
   return { both: gaps.filter(isInBoth), one: gaps.filter((gap) => !isInBoth(gap)) };
 }
 
-function sideOf({ target, startedAt, conforms }: Report): Side {
-  return { target, startedAt, conforms };
+function sideOf(report: Report): Side {
+  const { target, startedAt, conforms } = report;
+  return { target, startedAt, conforms, headline: headline(report) };
 }
 
 /** How a verdict has changed. */
 export function directionOf(before: Verdict, now: Verdict): Direction {
   if (now === 'failed') return 'worse';
-  return before === 'failed' && now === 'passed' ? 'better' : 'other';
+  return (before === 'failed' || before === 'known') && now === 'passed' ? 'better' : 'other';
 }
 
 function gapChanges(before: readonly Observation[], now: readonly Observation[]): readonly GapChange[] {

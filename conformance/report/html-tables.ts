@@ -118,10 +118,8 @@ ${pairs('Gaps that only one of the two runs observed', ['Before', 'Now'], gaps.o
 </section>`;
 }
 
-function sideOf(name: string, { target, startedAt, conforms }: Side): Markup {
-  const verdict = conforms
-    ? html`<span class="passed">conforms</span>`
-    : html`<span class="failed">does not conform</span>`;
+function sideOf(name: string, { target, startedAt, conforms, headline }: Side): Markup {
+  const verdict = html`<span class="${conforms ? 'passed' : 'failed'}">${headline.toLowerCase()}</span>`;
   return html`<div><dt>${name}</dt><dd><code>${target}</code><br>${dateText(startedAt)}, ${verdict}</dd></div>`;
 }
 

@@ -14,8 +14,9 @@ import { verdicts } from './words.ts';
 const kept: Report = {
   ...fixture,
   requirements: fixture.requirements.map((result) => ({ ...result, verdict: 'passed', failures: [], failed: 0 })),
-  totals: { passed: fixture.requirements.length, failed: 0, inconclusive: 0, skipped: 0 },
+  totals: { passed: fixture.requirements.length, failed: 0, known: 0, inconclusive: 0, skipped: 0 },
   conforms: true,
+  known: [],
 };
 const page = reportHtml(fixture, compare(kept, fixture));
 const body = page.slice(page.indexOf('<body>'));
@@ -31,6 +32,15 @@ test('503 responses that were repeated are shown with their rate', () => {
   const sent = { ...fixture.sent, withKey: 618, withoutKey: 22, recovered503: 16 };
   assert.match(reportHtml({ ...fixture, sent }), /<dt>Recovered 503<\/dt><dd>16 of 640 requests \(1 in 40\) got 503/);
   assert.match(page, /<dt>Recovered 503<\/dt><dd>none<\/dd>/);
+});
+
+test('known deviations are a section of their own, with what must be changed', () => {
+  const section = /<section aria-labelledby="known">([^]*?)<\/section>/.exec(page)![1]!;
+  assert.match(section, /create\.null<\/a><br>null gets 400[^]*\(until 2027-03-31\)<\/p><dl class="case">/);
+  assert.match(section, /create\.fraction<\/a>[^]*it no longer occurs: remove line 3 of known\.txt<\/p><\/li>/);
+  assert.match(section, /list\.limit<\/a>[^]*it expired on 2026-10-31: /);
+  assert.match(section, /limits\.refuses<\/a>[^]*not judged in this run: PET-115/);
+  assert.match(page, /<a href="#known">Known deviations<\/a>/);
 });
 
 test('tags from a server are shown as text', () => {
@@ -130,8 +140,9 @@ test('long text is in a scrollable box that the keyboard can reach', () => {
 test('the conclusion of a conforming server, also under --strict', () => {
   assert.match(reportHtml(kept), /<h1>.*Conforms: nothing failed, (\d+) of \1 requirements judged\.<\/h1>\n/);
   assert.match(reportHtml(kept), /No requirement failed\./);
-  assert.doesNotMatch(reportHtml(kept), /id="(failure-|inconclusive|comparison)/);
-  const strict: Report = { ...fixture, mode: ['strict'], totals: { ...fixture.totals, failed: 0 } };
+  assert.doesNotMatch(reportHtml(kept), /id="(failure-|known|inconclusive|comparison)/);
+  const totals = { ...fixture.totals, failed: 0, known: 0 };
+  const strict: Report = { ...fixture, mode: ['strict'], totals, known: [] };
   assert.match(
     reportHtml(strict),
     /<h1>.*Not shown to conform: nothing failed, \d+ of \d+ requirements judged\./,
@@ -140,7 +151,7 @@ test('the conclusion of a conforming server, also under --strict', () => {
 
 test('every text colour is readable on every background (WCAG AA), light and dark', () => {
   for (const palette of Object.values(palettes)) {
-    for (const ink of ['ink', 'soft', 'link', 'passed', 'failed', 'inconclusive', 'skipped'] as const) {
+    for (const ink of ['ink', 'soft', 'link', 'passed', 'failed', 'known', 'inconclusive', 'skipped'] as const) {
       for (const ground of ['paper', 'sheet', 'code'] as const) {
         const [darker = 0, lighter = 0] = [luminance(palette[ink]), luminance(palette[ground])].sort((a, b) => a - b);
         const contrast = (lighter + 0.05) / (darker + 0.05);

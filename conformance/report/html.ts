@@ -1,4 +1,5 @@
 /** report.html, for readers who did not run the kit: all failures, then everything that was checked. */
+import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import { isUnchanged, type Comparison } from './compare.ts';
 import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
@@ -9,6 +10,7 @@ import type { Report } from './report.ts';
 import {
   conclusion,
   count,
+  countedVerdicts,
   dateText,
   duration,
   grouped,
@@ -18,7 +20,6 @@ import {
   sectionTitle,
   signs,
   unavailableText,
-  verdicts,
 } from './words.ts';
 
 /** The report, and the comparison with an earlier one if given, as one HTML file. */
@@ -29,6 +30,7 @@ export function reportHtml(report: Report, comparison?: Comparison): string {
     header: html`${summary(report)}
 ${navigation(report, comparison)}`,
     main: html`${failuresSection(report)}
+${knownSection(report)}
 ${inconclusiveSection(report)}
 ${requirementsSection(report)}
 ${gapsSection(report)}
@@ -55,10 +57,10 @@ function summary(report: Report): Markup {
     ['Unwanted 429', sent.unwanted429 > 0 ? grouped(sent.unwanted429) : 'none'],
     ['Recovered 503', unavailableText(report) ?? 'none'],
   ];
-  const bar = verdicts
+  const bar = countedVerdicts(totals)
     .filter((one) => totals[one] > 0)
     .map((one) => html`<span class="${one}" style="flex:${totals[one]}"></span>`);
-  const counts = verdicts.map((one) => {
+  const counts = countedVerdicts(totals).map((one) => {
     const kind = totals[one] > 0 ? one : 'none';
     return html`<li class="${kind}"><strong>${grouped(totals[one])}</strong> ${signOf(one)}${one}</li>`;
   });
@@ -71,11 +73,12 @@ ${links.length > 0 ? html`<p class="failing"><span class="hidden">Failed: </span
 <dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-function navigation({ totals, requirements, gaps }: Report, comparison: Comparison | undefined): Markup {
+function navigation({ totals, known, requirements, gaps }: Report, comparison: Comparison | undefined): Markup {
   const item = (anchor: string, title: string, note: string | number): Markup =>
     html`<li><a href="#${attribute(anchor)}">${title}</a> <span class="soft">${note}</span></li>`;
   return html`<nav aria-label="Contents"><ul>
 ${item('failures', 'Failures', totals.failed)}
+${known.length > 0 ? item('known', 'Known deviations', known.length) : undefined}
 ${totals.inconclusive > 0 ? item('inconclusive', 'Inconclusive', totals.inconclusive) : undefined}
 ${item('requirements', 'Requirements', requirements.length)}
 ${item('gaps', 'Gaps', gaps.length)}
@@ -144,6 +147,25 @@ function block(text: string, label: string, kind = ''): Markup {
   const isLong = text.length > 2500 || text.split('\n').length > 24;
   const region = isLong ? html` tabindex="0" role="region" aria-label="${attribute(label)}"` : undefined;
   return html`<pre class="${kind}${isLong ? ' long' : ''}"${region}>${lines(text)}</pre>`;
+}
+
+function knownSection({ known, requirements }: Report): Markup | undefined {
+  if (known.length === 0) return undefined;
+  const items = known.map((deviation) => {
+    const { id } = deviation;
+    const result = requirements.find((requirement) => requirement.id === id);
+    const verdict = verdictOn(deviation);
+    const name = result === undefined ? id : html`<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a>`;
+    // What is expired fails, and its cases are among the failures.
+    const cases = result?.verdict === 'known' ? examplesOf(result).map(failureCase) : undefined;
+    return html`<li><span class="verdict ${verdict}">${signOf(verdict)}</span>${name}<br>${result?.text}
+<p class="reason">${knownText(deviation)}</p>${cases}</li>`;
+  });
+  return html`<section aria-labelledby="known">
+<h2 id="known">Known deviations</h2>
+<p class="lead">They are in ${known[0]!.file} and do not fail the run, unless a line of this file is out of date.</p>
+<ul class="list">${items}</ul>
+</section>`;
 }
 
 function inconclusiveSection(report: Report): Markup | undefined {

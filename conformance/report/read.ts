@@ -1,4 +1,5 @@
 /** Reads report.json, and verifies its shape. */
+import type { KnownResult } from '../verdicts/known.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 import { clipped, visible } from './visible.ts';
@@ -29,6 +30,7 @@ const requirement = {
   verdict: oneOf(...verdicts),
   reason: optional(text),
   inapplicable: optional(boolean),
+  restriction: optional(text),
   seconds: optional(number),
   judged: natural,
   evidence: listOf(text),
@@ -54,9 +56,18 @@ const sent = {
 const totals = {
   passed: natural,
   failed: natural,
+  known: optional(natural),
   inconclusive: natural,
   skipped: natural,
 } satisfies Record<Verdict, Shape>;
+const known = {
+  id: text,
+  expires: text,
+  reason: text,
+  file: text,
+  line: natural,
+  state: text,
+} satisfies Record<keyof KnownResult, Shape>;
 const report = object({
   format: number,
   kit: object({ name: oneOf('petstore-conformance'), version: text, node: text }),
@@ -70,6 +81,7 @@ const report = object({
   totals: object(totals),
   aborted: optional(text),
   conforms: boolean,
+  known: optional(listOf(object(known))),
   requirements: listOf(object(requirement)),
   gaps: listOf(object(gap)),
 } satisfies Record<keyof Report, Shape>);
@@ -97,7 +109,9 @@ export function readReport(json: string, name: string): Report {
   const { requirements, gaps } = value as Report;
   const duplicate = duplicateId(requirements) ?? duplicateId(gaps);
   if (duplicate !== undefined) throw fail(`not a report of format 1: ${visible(duplicate)} is there twice`);
-  return value as Report;
+  // Versions without --known wrote neither of the two.
+  const { totals: counts, known: deviations = [] } = value as Report;
+  return { ...(value as Report), totals: { ...counts, known: counts.known ?? 0 }, known: deviations };
 }
 
 function duplicateId(items: readonly { readonly id: string }[]): string | undefined {

@@ -2,6 +2,7 @@
  * The report of a run: the content of report.json, from which all other forms are made. It contains no key. `format`
  * changes if a reader of the previous format would misread the new one.
  */
+import type { KnownResult } from '../verdicts/known.ts';
 import type { Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
 export interface Report {
@@ -15,8 +16,8 @@ export interface Report {
   readonly seed: number;
   readonly runs: number;
   /**
-   * The options of the run: `write` or `read-only`, and `only list.`, `path 3:0`, `exhaust`, `plan free`,
-   * `thorough-auth`, `strict`, `min-judged 60`, `max-requests 100`.
+   * The options of the run: `write` or `read-only`, and `only list.`, `exclude list.`, `known known.txt`, `path 3:0`,
+   * `exhaust`, `plan free`, `thorough-auth`, `strict`, `min-judged 60`, `max-requests 100`.
    */
   readonly mode: readonly string[];
   readonly sent: {
@@ -33,8 +34,13 @@ export interface Report {
   readonly totals: Readonly<Record<Verdict, number>>;
   /** Why the server could not be tested to the end. */
   readonly aborted?: string;
-  /** Whether nothing failed, and as much was judged as --strict and --min-judged require. */
+  /**
+   * Whether nothing failed, as much was judged as --strict and --min-judged require, and no known deviation is out of
+   * date: whether the exit code is 0.
+   */
   readonly conforms: boolean;
+  /** What the run has found of each known deviation. */
+  readonly known: readonly KnownResult[];
   readonly requirements: readonly RequirementResult[];
   readonly gaps: readonly Observation[];
 }

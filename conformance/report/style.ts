@@ -7,11 +7,13 @@
 export const palettes = {
   light: {
     paper: '#faf9f6', sheet: '#ffffff', code: '#f2f0eb', line: '#dedad2', ink: '#1e1d1b', soft: '#5d5951',
-    link: '#1d5a9e', passed: '#1a7042', failed: '#b02319', inconclusive: '#855200', skipped: '#625e57',
+    link: '#1d5a9e', passed: '#1a7042', failed: '#b02319', known: '#6b3fa0',
+    inconclusive: '#855200', skipped: '#625e57',
   },
   dark: {
     paper: '#151618', sheet: '#1c1e21', code: '#25282c', line: '#363a3f', ink: '#e7e5e1', soft: '#a9a69f',
-    link: '#8fbdf0', passed: '#6cc795', failed: '#ff9388', inconclusive: '#e3b45c', skipped: '#a5a29b',
+    link: '#8fbdf0', passed: '#6cc795', failed: '#ff9388', known: '#c3a3f0',
+    inconclusive: '#e3b45c', skipped: '#a5a29b',
   },
 } as const;
 
@@ -42,8 +44,8 @@ code,pre{white-space:pre-wrap;unicode-bidi:isolate}
 .unseen{font-family:var(--mono);font-size:.92em;color:var(--inconclusive);background:var(--code);border-radius:2px;
   outline:1px solid var(--line);
   display:inline-block;line-height:1.2}
-.passed{color:var(--passed)}.failed{color:var(--failed)}.inconclusive{color:var(--inconclusive)}.skipped{
-  color:var(--skipped)}
+.passed{color:var(--passed)}.failed{color:var(--failed)}.known{color:var(--known)}
+.inconclusive{color:var(--inconclusive)}.skipped{color:var(--skipped)}
 .verdict{font-weight:600;white-space:nowrap}
 .sign{display:inline-block;width:1.25em;font-weight:700}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}

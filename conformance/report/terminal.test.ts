@@ -6,6 +6,7 @@ import { rawCharacters } from '../testing/wellformed.ts';
 import { examplesOf } from './groups.ts';
 import { reportHtml } from './html.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
+import type { KnownResult } from '../verdicts/known.ts';
 import type { Report } from './report.ts';
 import { resultLine, sectionLine, summaryText } from './terminal.ts';
 
@@ -16,10 +17,11 @@ const lastLine = (report: Report): string => summaryText(report, plain).split('\
 const conforming: Report = {
   ...fixture,
   conforms: true,
+  known: [],
   requirements: fixture.requirements.map((result) =>
-    ['failed', 'inconclusive'].includes(result.verdict) ? { ...result, verdict: 'passed' } : result,
+    ['failed', 'known', 'inconclusive'].includes(result.verdict) ? { ...result, verdict: 'passed' } : result,
   ),
-  totals: { passed: 55, failed: 0, inconclusive: 0, skipped: fixture.totals.skipped },
+  totals: { passed: 55, failed: 0, known: 0, inconclusive: 0, skipped: fixture.totals.skipped },
   seed: 1234567,
   seconds: 75,
   sent: { ...fixture.sent, withKey: 1180, created: 1, unwanted429: 0 },
@@ -27,12 +29,12 @@ const conforming: Report = {
 };
 
 test('the last line has the verdict, how much was judged, and the totals', () => {
-  const { passed, failed, inconclusive, skipped } = fixture.totals;
+  const { passed, failed, known, inconclusive, skipped } = fixture.totals;
   const all = fixture.requirements.length;
   assert.equal(
     lastLine(fixture),
-    `DOES NOT CONFORM: ${passed + failed} of ${all} requirements judged: ` +
-      `${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped` +
+    `DOES NOT CONFORM: ${passed + failed + known} of ${all} requirements judged: ` +
+      `${passed} passed, ${failed} failed, ${known} known, ${inconclusive} inconclusive, ${skipped} skipped` +
       ' (312 requests, 41 animals created, 1 unwanted 429, seed 42, 8.1 s)',
   );
   assert.equal(
@@ -49,16 +51,28 @@ test('503 responses that were repeated are one finding with its rate', () => {
   assert.doesNotMatch(summary, /503/);
 });
 
-test('a run that judges less than a default run does not simply conform', () => {
+test('a run that judges less than a default run, or finds known deviations, does not conform', () => {
+  const known = (state: KnownResult['state']) => [{ ...fixture.known[0]!, state }];
   const withFirst = (changes: Partial<RequirementResult>) => ({
     requirements: conforming.requirements.with(0, { ...conforming.requirements[0]!, ...changes }),
   });
   for (const [changes, headline] of [
-    [{ mode: ['write', 'only list.'] }, 'CONFORMS AS FAR AS TESTED'],
-    [withFirst({ verdict: 'skipped', reason: 'skipped by --read-only' }), 'CONFORMS AS FAR AS TESTED'],
-    [withFirst({ verdict: 'skipped', reason: 'the server returned 429' }), 'CONFORMS AS FAR AS TESTED'],
-    [withFirst({ verdict: 'inconclusive', reason: 'no response' }), 'CONFORMS AS FAR AS TESTED'],
+    [{ mode: ['write', 'only list.'] }, 'NO VIOLATION FOUND'],
+    [withFirst({ verdict: 'skipped', restriction: 'read-only' }), 'NO VIOLATION FOUND'],
+    [withFirst({ verdict: 'skipped', restriction: 'write' }), 'NO VIOLATION FOUND'],
+    [withFirst({ verdict: 'skipped', restriction: 'exclude' }), 'NO VIOLATION FOUND'],
+    [withFirst({ verdict: 'skipped', reason: 'skipped by --max-requests 100' }), 'NO VIOLATION FOUND'],
+    [withFirst({ verdict: 'inconclusive', reason: 'no response' }), 'NO VIOLATION FOUND'],
+    [withFirst({ verdict: 'skipped', restriction: 'plan' }), 'CONFORMS'],
     [withFirst({ verdict: 'skipped', reason: 'the window is not fixed', inapplicable: true }), 'CONFORMS'],
+    [{ known: known('not judged') }, 'CONFORMS'],
+    [{ known: known('occurs'), totals: { ...conforming.totals, known: 1 } }, 'CONFORMS EXCEPT FOR KNOWN DEVIATIONS'],
+    [
+      { known: known('occurs'), totals: { ...conforming.totals, known: 1 }, mode: ['only create.'] },
+      'ONLY KNOWN VIOLATIONS FOUND',
+    ],
+    [{ conforms: false, known: known('gone') }, 'KNOWN DEVIATIONS ARE OUT OF DATE'],
+    [{ conforms: false, known: known('expired') }, 'KNOWN DEVIATIONS ARE OUT OF DATE'],
     [{ conforms: false, mode: ['strict'] }, 'NOT SHOWN TO CONFORM'],
     [{ conforms: false, mode: ['min-judged 60'] }, 'NOT SHOWN TO CONFORM'],
     [{ conforms: false, aborted: 'it is gone' }, 'NOT TESTED TO THE END'],
@@ -68,6 +82,33 @@ test('a run that judges less than a default run does not simply conform', () => 
     assert.equal(lastLine(report).split(':')[0], headline);
     assert.match(reportHtml(report), new RegExp(`<title>${headline}: `, 'i'));
   }
+});
+
+test('the last line counts what was excluded and what was not selected', () => {
+  const total = fixture.requirements.length;
+  const [first, ...others] = conforming.requirements.slice(0, 10);
+  const excluded = { ...first!, verdict: 'skipped', restriction: 'exclude' } as const;
+  const totals = { passed: 9, failed: 0, known: 0, inconclusive: 0, skipped: 1 };
+  const report: Report = { ...conforming, totals, mode: ['only x', 'exclude y'], requirements: [excluded, ...others] };
+  assert.match(
+    lastLine(report),
+    new RegExp(
+      `^NO VIOLATION FOUND: 9 of ${total} requirements judged: 9 passed, 0 failed, 0 inconclusive, 0 skipped, ` +
+        `1 excluded, ${total - 10} not selected \\(`,
+    ),
+  );
+});
+
+test('known deviations are a block of their own, with what must be changed', () => {
+  const block = /\nKnown deviations\n([^]*?)\n\n/.exec(summary)![1]!;
+  assert.match(block, /^ {2}! create\.null\n {6}PET-112,[^]*\(until 2027-03-31\)\n/);
+  assert.match(block, /\n {6}required 400, because name is null; received 201\n/);
+  assert.match(block, /\n {2}✗ create\.fraction\n {6}it no longer occurs: remove line 3 of known\.txt\n/);
+  assert.match(block, /\n {2}✗ list\.limit\n {6}it expired on 2026-10-31: correct the server, or renew line 4 of/);
+  assert.equal(block.match(/required/g)!.length, 1);
+  assert.match(block, /\n {2}– limits\.refuses\n {6}not judged in this run: PET-115 \(until 2027-03-31\)$/);
+  assert.doesNotMatch(summary, /FAILED create\.null/);
+  assert.doesNotMatch(summaryText(conforming, plain), /Known/);
 });
 
 test('failures are complete, and curl lines are not wrapped', () => {

@@ -2,6 +2,7 @@
  * What a run prints. All text passes through `visible`, so that no server can send an escape sequence to a terminal.
  * Colours are added after that, and never carry information alone.
  */
+import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import {
   changedTo,
@@ -19,6 +20,7 @@ import { clipped, visible, visibleLines } from './visible.ts';
 import {
   bySection,
   count,
+  countsText,
   dateText,
   duration,
   headline,
@@ -49,6 +51,7 @@ const styles = {
   soft: '2',
   passed: '32',
   failed: '31',
+  known: '35',
   inconclusive: '33',
   skipped: '2',
 } satisfies Record<Verdict | 'bold' | 'soft', string>;
@@ -90,6 +93,7 @@ export function summaryText(report: Report, options: Screen): string {
     ...failedGroups(report.requirements).flatMap((group) =>
       group.map((result) => failedText(result, group, columns, paint)),
     ),
+    knownBlock(report, columns, paint),
     inconclusiveText(report, columns, paint),
     gapsText(report, columns, paint),
     unavailableBlock(report, columns, paint),
@@ -141,6 +145,21 @@ function failureLines(
   ];
 }
 
+function knownBlock({ known, requirements }: Report, columns: number, paint: Paint): string {
+  const lines = known.flatMap((deviation) => {
+    const { id } = deviation;
+    const verdict = verdictOn(deviation);
+    const [failure] = requirements.find((result) => result.id === id && result.verdict === 'known')?.failures ?? [];
+    const seen = failure === undefined ? [] : [`required ${failure.required}; received ${failure.received}`];
+    const texts = [knownText(deviation), ...seen.map((text) => clipped(text, maxBehaviourLength))];
+    return [
+      `${indent}${paint(verdict, signs[verdict])} ${visible(id)}`,
+      ...texts.flatMap((text) => wrapped(visible(text), columns, '      ')),
+    ];
+  });
+  return lines.length === 0 ? '' : [paint('bold', 'Known deviations'), ...lines].join('\n');
+}
+
 function inconclusiveText({ requirements }: Report, columns: number, paint: Paint): string {
   const lines = requirements
     .filter(({ verdict }) => verdict === 'inconclusive')
@@ -173,9 +192,7 @@ function unavailableBlock(report: Report, columns: number, paint: Paint): string
 }
 
 function lastLine(report: Report, paint: Paint): string {
-  const { totals, sent, conforms, seed, seconds, aborted } = report;
-  const { passed, failed, inconclusive, skipped } = totals;
-  const counts = `${passed} passed, ${failed} failed, ${inconclusive} inconclusive, ${skipped} skipped`;
+  const { sent, conforms, seed, seconds, aborted } = report;
   const facts = [
     count(requestsSent(report), 'request'),
     `${count(sent.created, 'animal')} created`,
@@ -185,7 +202,7 @@ function lastLine(report: Report, paint: Paint): string {
     ...(aborted === undefined ? [] : [visible(aborted)]),
   ];
   const verdict = paint(conforms ? 'passed' : 'failed', headline(report).toUpperCase());
-  return `${verdict}: ${judgedText(report)}: ${counts} (${facts.join(', ')})`;
+  return `${verdict}: ${judgedText(report)}: ${countsText(report)} (${facts.join(', ')})`;
 }
 
 /** The comparison: what is worse, better and otherwise changed, then the gaps. */
@@ -218,8 +235,8 @@ export function block(title: string, lines: readonly string[]): readonly string[
   return lines.length === 0 ? [] : [title, ...lines];
 }
 
-function sideText({ target, startedAt, conforms }: Side): string {
-  return `${target}, ${dateText(startedAt)}: ${conforms ? 'conforms' : 'does not conform'}`;
+function sideText({ target, startedAt, headline }: Side): string {
+  return `${target}, ${dateText(startedAt)}: ${headline.toLowerCase()}`;
 }
 
 function changeLines({ id, section, text, before, now }: Change): readonly string[] {

@@ -1,13 +1,21 @@
 /** The words and signs that all forms of the report share. */
-import { sections } from '../requirements/requirements.ts';
+import { requirements as all, sections } from '../requirements/requirements.ts';
+import { isOutdated } from '../verdicts/known.ts';
 import { isLeftOut, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The verdicts in the order of all counts. */
-export const verdicts: readonly Verdict[] = ['passed', 'failed', 'inconclusive', 'skipped'];
+export const verdicts: readonly Verdict[] = ['passed', 'failed', 'known', 'inconclusive', 'skipped'];
+
+/** The same without `known`, if there are none: most runs have no file of known deviations. */
+export function countedVerdicts({ known }: Readonly<Record<Verdict, number>>): readonly Verdict[] {
+  return verdicts.filter((verdict) => verdict !== 'known' || known > 0);
+}
 
 /** Signs, so that a verdict can be recognized without colour. */
-export const signs: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗', inconclusive: '?', skipped: '–' };
+export const signs: Readonly<Record<Verdict, string>> = {
+  passed: '✓', failed: '✗', known: '!', inconclusive: '?', skipped: '–',
+};
 
 /** `1 animal`, `1,204 animals`. */
 export function count(number: number, one: string, many = `${one}s`): string {
@@ -51,9 +59,19 @@ export function isStrict(report: Report): boolean {
   return report.mode.includes('strict');
 }
 
-/** `56 of 71 requirements judged`. */
-export function judgedText({ totals, requirements }: Report): string {
-  return `${totals.passed + totals.failed} of ${count(requirements.length, 'requirement')} judged`;
+/** `56 of 75 requirements judged`: of all that the specification has, whether or not they were selected. */
+export function judgedText({ totals }: Report): string {
+  return `${totals.passed + totals.failed + totals.known} of ${count(all.length, 'requirement')} judged`;
+}
+
+/** `55 passed, 1 failed, 0 inconclusive, 6 skipped, 13 not selected`. */
+export function countsText({ totals, requirements }: Report): string {
+  const excluded = requirements.filter(({ restriction }) => restriction === 'exclude').length;
+  const counts = countedVerdicts(totals).map((verdict): readonly [number, string] => {
+    return [totals[verdict] - (verdict === 'skipped' ? excluded : 0), verdict];
+  });
+  const rest = ([[excluded, 'excluded'], [all.length - requirements.length, 'not selected']] as const);
+  return [...counts, ...rest.filter(([number]) => number > 0)].map((pair) => pair.join(' ')).join(', ');
 }
 
 /** Whether options or the server have kept requirements from being judged that a default run judges. */
@@ -65,8 +83,11 @@ function isPartial({ mode, requirements }: Report): boolean {
 export function headline(report: Report): string {
   if (report.totals.failed > 0) return 'Does not conform';
   if (report.aborted !== undefined) return 'Not tested to the end';
+  if (report.known.some(isOutdated)) return 'Known deviations are out of date';
   if (!report.conforms) return 'Not shown to conform';
-  return isPartial(report) ? 'Conforms as far as tested' : 'Conforms';
+  const isKnown = report.totals.known > 0;
+  if (isPartial(report)) return isKnown ? 'Only known violations found' : 'No violation found';
+  return isKnown ? 'Conforms except for known deviations' : 'Conforms';
 }
 
 /** The result of the run in one sentence. */
@@ -74,8 +95,9 @@ export function conclusion(report: Report): string {
   const { failed } = report.totals;
   if (failed === 0 && report.aborted !== undefined) return `${headline(report)}: ${report.aborted}.`;
   const failures = failed > 0 ? `${count(failed, 'requirement')} failed` : 'nothing failed';
+  const known = report.totals.known > 0 ? `, ${count(report.totals.known, 'known deviation')}` : '';
   const end = report.aborted === undefined ? '' : `, not tested to the end: ${report.aborted}`;
-  return `${headline(report)}: ${failures}, ${judgedText(report)}${end}.`;
+  return `${headline(report)}: ${failures}${known}, ${judgedText(report)}${end}.`;
 }
 
 /** `4.1 List animals`. */

@@ -12,6 +12,7 @@ import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
 import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
 import { History } from '../verdicts/history.ts';
+import { isExpired, knownResult, type Known, type KnownResult } from '../verdicts/known.ts';
 import { Ledger } from '../verdicts/ledger.ts';
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
 import { rules } from '../verdicts/rules/rules.ts';
@@ -30,6 +31,10 @@ export interface SessionOptions {
   readonly keySources?: { readonly apiKey: string | undefined; readonly exhaustKey: string | undefined };
   /** Ids, or prefixes of ids, of the requirements to check; empty for all. */
   readonly only: readonly string[];
+  /** The same, of requirements that are not checked. */
+  readonly exclude?: readonly string[];
+  /** The deviations that do not fail the run. */
+  readonly known?: readonly Known[];
   readonly seed: number;
   readonly path?: string;
   readonly runs: number;
@@ -116,13 +121,20 @@ export class Session {
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(isPlanOfMainKey && { perMinute: plans[options.plan!].perMinute }),
     });
-    this.ledger = new Ledger(options.baseUrl, this.redact);
+    const known = (options.known ?? []).filter((deviation) => !isExpired(deviation, this.startedAt));
+    this.ledger = new Ledger(options.baseUrl, this.redact, known);
     this.fixtures = new Fixtures(this);
   }
 
   /** Whether a requirement is to be checked. */
   wants(id: RequirementId): boolean {
     return isNamed(id, this.options.only);
+  }
+
+  /** Whether a requirement is excluded from the checks. */
+  excludes(id: RequirementId): boolean {
+    const { exclude = [] } = this.options;
+    return exclude.length > 0 && isNamed(id, exclude);
   }
 
   /** Whether animals may be created, and a category is known for them. */
@@ -255,6 +267,15 @@ export class Session {
   /** The results of all requirements of this run. */
   results(): readonly RequirementResult[] {
     return requirements.filter(({ id }) => this.wants(id)).map(({ id }) => this.ledger.result(id));
+  }
+
+  /** What the run has found of each known deviation. */
+  knownResults(): readonly KnownResult[] {
+    const results = this.results();
+    return (this.options.known ?? []).map((deviation) => {
+      const verdict = results.find(({ id }) => id === deviation.id)?.verdict ?? 'skipped';
+      return knownResult({ ...deviation, reason: this.redact(deviation.reason) }, verdict, this.startedAt);
+    });
   }
 
   async #tryKey(key: Credential, source: string): Promise<void> {

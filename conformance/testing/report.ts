@@ -25,6 +25,8 @@ const hostileName: Failure = {
   response: `HTTP/1.1 201 Created\r\nx-evil: ${hostile}\r\n\r\n{"name":"${hostile}"}`,
 };
 
+const notExhausted = { reason: 'only with --exhaust', restriction: 'exhaust' } as const;
+
 const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
   'list.limit': {
     verdict: 'failed',
@@ -37,6 +39,13 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
     failed: 7,
   },
   'create.name': { verdict: 'failed', judged: 84, failures: [hostileName], failed: 1 },
+  'create.null': {
+    verdict: 'known',
+    reason: `PET-112, ${hostile} (until 2027-03-31)`,
+    judged: 12,
+    failures: [{ ...listLimit, required: '400, because name is null', received: '201', smallestCase: '{"name":null}' }],
+    failed: 2,
+  },
   'limits.reset-time': {
     verdict: 'failed',
     judged: 301,
@@ -63,8 +72,8 @@ const ended: Partial<Record<RequirementId, Partial<RequirementResult>>> = {
     judged: 0,
     evidence: [],
   },
-  'limits.refuses': { verdict: 'skipped', reason: 'only with --exhaust', judged: 0, evidence: [] },
-  'limits.retry-after': { verdict: 'skipped', reason: 'only with --exhaust', judged: 0, evidence: [] },
+  'limits.refuses': { verdict: 'skipped', ...notExhausted, judged: 0, evidence: [] },
+  'limits.retry-after': { verdict: 'skipped', ...notExhausted, judged: 0, evidence: [] },
 };
 
 const results = requirements.map((requirement): RequirementResult => {
@@ -104,10 +113,19 @@ export const fixture: Report = {
   totals: {
     passed: total('passed'),
     failed: total('failed'),
+    known: total('known'),
     inconclusive: total('inconclusive'),
     skipped: total('skipped'),
   },
   conforms: false,
+  known: ([
+    { id: 'create.null', state: 'occurs', reason: `PET-112, ${hostile}`, line: 2 },
+    { id: 'create.fraction', state: 'gone', reason: 'PET-113', line: 3 },
+    { id: 'list.limit', state: 'expired', reason: 'PET-114', line: 4 },
+    { id: 'limits.refuses', state: 'not judged', reason: 'PET-115', line: 5 },
+  ] as const).map((known) => {
+    return { ...known, expires: known.state === 'expired' ? '2026-10-31' : '2027-03-31', file: 'known.txt' };
+  }),
   requirements: results,
   gaps: gaps.map((gap) => ({ ...gap, ...(answers[gap.id] ?? usual) })),
 };

@@ -7,6 +7,7 @@ import { nameOf, type Request } from '../client/request.ts';
 import { summary, transcript, type Response } from '../client/response.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
+import { knownReason, type Known } from './known.ts';
 import type { Failure, Observation, RequirementResult, Violation } from './results.ts';
 
 /** The number of different failures, and of pieces of evidence, that are recorded in full for each requirement. */
@@ -25,7 +26,10 @@ interface Findings {
 
 /** Why a check came to no verdict. */
 type Outcome = Readonly<Required<Pick<RequirementResult, 'reason'>>> &
-  Pick<RequirementResult, 'inapplicable'> & { readonly verdict: 'inconclusive' | 'skipped' };
+  Beyond & { readonly verdict: 'inconclusive' | 'skipped' };
+
+/** Why no run with the same options could come to a verdict. */
+type Beyond = Pick<RequirementResult, 'inapplicable' | 'restriction'>;
 
 /** The failures of a requirement at some moment. */
 export type Mark = Readonly<Pick<Findings, 'failures' | 'failed'>>;
@@ -35,11 +39,13 @@ export class Ledger {
   readonly #observed = new Map<GapId, Pick<Observation, 'behaviour' | 'example' | 'reason'>>();
   readonly #redact: (text: string) => string;
   readonly #baseUrl: string;
+  readonly #known: readonly Known[];
 
-  /** `redact` removes the keys from a text. */
-  constructor(baseUrl: string, redact: (text: string) => string) {
+  /** `redact` removes the keys from a text; `known` are the deviations that do not fail the run. */
+  constructor(baseUrl: string, redact: (text: string) => string, known: readonly Known[] = []) {
     this.#baseUrl = baseUrl;
     this.#redact = redact;
+    this.#known = known;
   }
 
   /** Records that a response could have violated the requirement, and did not. */
@@ -81,9 +87,9 @@ export class Ledger {
     Object.assign(this.#of(id), { failed: mark.failed + 1, failures });
   }
 
-  /** Records why the check of a requirement came to no verdict; `inapplicable` as in RequirementResult. */
-  leave(id: RequirementId, verdict: 'inconclusive' | 'skipped', reason: string, inapplicable = false): void {
-    this.#of(id).outcome = { verdict, reason: this.#redact(reason), ...(inapplicable && { inapplicable }) };
+  /** Records why the check of a requirement came to no verdict. */
+  leave(id: RequirementId, verdict: 'inconclusive' | 'skipped', reason: string, beyond: Beyond = {}): void {
+    this.#of(id).outcome = { verdict, reason: this.#redact(reason), ...beyond };
   }
 
   /** Records the duration of the check of a requirement. */
@@ -112,7 +118,7 @@ export class Ledger {
     const { judged, evidence, failures, failed, seconds } = findings;
     return {
       ...{ id, section, text },
-      ...verdictOf(findings, untested),
+      ...this.#verdictOf(id, findings, untested),
       ...(seconds !== undefined && { seconds }),
       ...{ judged, evidence: [...evidence], failures, failed },
     };
@@ -129,6 +135,26 @@ export class Ledger {
     this.#observed.set(id, observed);
   }
 
+  #verdictOf(
+    id: RequirementId,
+    { judged, failed, outcome }: Findings,
+    untested: string | undefined,
+  ): Pick<RequirementResult, 'verdict' | 'reason'> & Beyond {
+    if (untested !== undefined)
+      return { verdict: 'skipped', reason: `cannot be tested: ${untested}`, inapplicable: true };
+    // Rules judge every response, whether or not their requirements are excluded.
+    if (outcome?.restriction === 'exclude') return outcome;
+    if (failed > 0) {
+      const known = this.#known.find((deviation) => deviation.id === id);
+      if (known === undefined) return { verdict: 'failed' };
+      return { verdict: 'known', reason: this.#redact(knownReason(known)) };
+    }
+    if (outcome !== undefined) return outcome;
+    return judged > 0
+      ? { verdict: 'passed' }
+      : { verdict: 'inconclusive', reason: 'no response could have violated it' };
+  }
+
   #of(id: RequirementId): Findings {
     let findings = this.#findings.get(id);
     if (findings === undefined) {
@@ -138,19 +164,6 @@ export class Ledger {
     }
     return findings;
   }
-}
-
-function verdictOf(
-  { judged, failed, outcome }: Findings,
-  untested: string | undefined,
-): Pick<RequirementResult, 'verdict' | 'reason' | 'inapplicable'> {
-  if (untested !== undefined)
-    return { verdict: 'skipped', reason: `cannot be tested: ${untested}`, inapplicable: true };
-  if (failed > 0) return { verdict: 'failed' };
-  if (outcome !== undefined) return outcome;
-  return judged > 0
-    ? { verdict: 'passed' }
-    : { verdict: 'inconclusive', reason: 'no response could have violated it' };
 }
 
 /** The case that a request represents: its body, or its parameters. */

@@ -4,7 +4,8 @@
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 
-export type Verdict = 'passed' | 'failed' | 'inconclusive' | 'skipped';
+/** `known`: a response violated the requirement, and the file of --known lists it. */
+export type Verdict = 'passed' | 'failed' | 'known' | 'inconclusive' | 'skipped';
 
 /** What a response had to be, and what it was. */
 export interface Violation {
@@ -34,10 +35,12 @@ export interface RequirementResult {
   readonly section: string;
   readonly text: string;
   readonly verdict: Verdict;
-  /** Why it is inconclusive or skipped. */
+  /** Why it is inconclusive or skipped; or the reason in the file of --known. */
   readonly reason?: string;
   /** Whether no options would change that it is skipped: it cannot be tested, or does not apply to the server. */
   readonly inapplicable?: true;
+  /** The option that keeps every run with the same options from judging it. */
+  readonly restriction?: Restriction;
   /** The duration of its check. Absent if no check ran. */
   readonly seconds?: number;
   /** The number of responses that could have violated it. */
@@ -61,18 +64,24 @@ export interface Observation {
   readonly reason?: string;
 }
 
-/** Whether a requirement was not judged although another run could judge it. Under --strict it counts as a failure. */
-export function isOpen({ verdict, inapplicable }: RequirementResult): boolean {
-  return verdict === 'inconclusive' || (verdict === 'skipped' && inapplicable !== true);
-}
-
-/** Why a requirement is skipped that a run judges only with these options. */
-export const optionalReasons = {
+/** The options that keep a run from judging a requirement, and why it is then skipped. */
+export const restrictions = {
+  exclude: 'excluded by --exclude',
+  write: 'only with --write on a remote server',
+  'read-only': 'skipped by --read-only',
   exhaust: 'only with --exhaust',
   plan: 'the plan is unknown: set --plan free, pro or business',
 } as const;
 
+export type Restriction = keyof typeof restrictions;
+
+/** Whether a requirement was not judged although a run with the same options could judge it. --strict counts these. */
+export function isOpen({ verdict, inapplicable, restriction }: RequirementResult): boolean {
+  return ['inconclusive', 'skipped'].includes(verdict) && inapplicable !== true && restriction === undefined;
+}
+
 /** Whether a requirement was not judged although a run without options might have judged it. */
 export function isLeftOut(result: RequirementResult): boolean {
-  return isOpen(result) && !Object.values<string | undefined>(optionalReasons).includes(result.reason);
+  const { restriction } = result;
+  return isOpen(result) || (restriction !== undefined && restriction !== 'exhaust' && restriction !== 'plan');
 }

@@ -1,0 +1,104 @@
+/**
+ * What a run tells GitHub Actions: annotations, which are lines on stdout, and a job summary in Markdown. Both contain
+ * text of the server, which must be neither a command of the runner nor markup.
+ */
+import { isOutdated, knownText } from '../verdicts/known.ts';
+import { isOpen } from '../verdicts/results.ts';
+import { examplesOf, failedGroups } from './groups.ts';
+import type { Report } from './report.ts';
+import { clipped, visible, visibleLines } from './visible.ts';
+import { conclusion, count, countsText, duration, isStrict, requestsSent, signs } from './words.ts';
+
+/** GitHub shows the beginning of a message, and 10 errors and 10 warnings of a step. */
+const maxMessageLength = 1_000;
+const maxCellLength = 300;
+
+type Properties = Readonly<Partial<Record<'title' | 'file' | 'line', string | number>>>;
+
+/** A line that makes the runner show an annotation. */
+export function annotation(kind: 'error' | 'warning', properties: Properties, message: string): string {
+  const data = (text: string) => escaped(visibleLines(text), '%\r\n');
+  const list = Object.entries(properties).map(([name, value]) => {
+    return `${name}=${escaped(visible(String(value)), '%\r\n:,')}`;
+  });
+  return `::${kind} ${list.join(',')}::${data(clipped(message, maxMessageLength))}`;
+}
+
+/** As a workflow command requires it: `%0A` for a line feed. */
+function escaped(text: string, characters: string): string {
+  const code = (character: string) => character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
+  return text.replace(/./gs, (character) => (characters.includes(character) ? `%${code(character)}` : character));
+}
+
+/** The annotations of a run: an error for each cause of exit code 1, and a warning for what is inconclusive. */
+export function annotations(report: Report): readonly string[] {
+  const { requirements, known, conforms } = report;
+  const failed = failedGroups(requirements).map(([first, ...others]) => {
+    const { id, text } = first!;
+    const { required, received, smallestCase } = first!.failures[0]!;
+    const lines = [text, `required: ${required}`, `received: ${received}`, `smallest case: ${smallestCase}`];
+    const same = others.map((other) => other.id).join(', ');
+    return annotation('error', { title: id }, [...lines, same && `same cause: ${same}`].join('\n').trimEnd());
+  });
+  const outdated = known.filter(isOutdated).map((deviation) => {
+    const { id, file, line } = deviation;
+    return annotation('error', { file, line, title: `Known deviation ${id}` }, knownText(deviation));
+  });
+  const open = requirements.filter(isOpen).filter(({ verdict }) => isStrict(report) || verdict === 'inconclusive');
+  const notJudged = open.map(({ id, verdict, reason }) => {
+    return annotation(isStrict(report) ? 'error' : 'warning', { title: id }, `${verdict}: ${reason}`);
+  });
+  const lines = [...failed, ...outdated, ...notJudged];
+  const isExplained = conforms || lines.some((line) => line.startsWith('::error'));
+  return isExplained ? lines : [...lines, annotation('error', { title: 'Conformance' }, conclusion(report))];
+}
+
+/** The job summary of a run. */
+export function jobSummary(report: Report): string {
+  const { target, requirements, known, gaps, seconds, seed, conforms } = report;
+  const sent = count(requestsSent(report), 'request');
+  const failed = requirements.filter(({ verdict }) => verdict === 'failed');
+  const examples = failed.map((result) => {
+    const [{ required, received, smallestCase }] = examplesOf(result) as [(typeof result.failures)[number]];
+    return [result.id, result.text, required, received, smallestCase];
+  });
+  const open = requirements.filter(({ verdict }) => verdict === 'inconclusive');
+  const observed = gaps.filter(({ behaviour }) => behaviour !== undefined);
+  return [
+    `## ${conforms ? signs.passed : signs.failed} ${markdown(conclusion(report))}`,
+    markdown(`${target}: ${countsText(report)} (${sent}, seed ${seed}, ${duration(seconds)}).`),
+    table(['Failed', 'Requirement', 'Required', 'Received', 'Smallest case'], examples),
+    table(['Known deviation', 'Result'], known.map((deviation) => [deviation.id, knownText(deviation)])),
+    table(['Inconclusive', 'Reason'], open.map(({ id, reason = '' }) => [id, reason])),
+    folded(
+      'How the server fills the gaps of the specification (not judged)',
+      table(['Gap', 'This server'], observed.map(({ question, behaviour = '' }) => [question, behaviour])),
+    ),
+  ]
+    .filter((block) => block !== '')
+    .join('\n\n')
+    .concat('\n');
+}
+
+/** The job summary of a run that could not begin. */
+export function untestedSummary(message: string): string {
+  return `## ${signs.failed} ${markdown(`Not tested: ${message}`)}\n`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '';
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const cells = rows.map((row) => line(row.map((cell) => markdown(clipped(cell, maxCellLength)))));
+  return [line(head), line(head.map(() => '---')), ...cells].join('\n');
+}
+
+function folded(title: string, content: string): string {
+  return content === '' ? '' : `<details><summary>${title}</summary>\n\n${content}\n\n</details>`;
+}
+
+/** Text that is only text in Markdown: character references have no meaning there. */
+function markdown(text: string): string {
+  return visible(text).replace(/[!-~]/g, (character) => {
+    return /[\w ,;.()-]/.test(character) && character !== '_' ? character : `&#${character.charCodeAt(0)};`;
+  });
+}
