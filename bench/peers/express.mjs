@@ -1,7 +1,7 @@
-// express 5 with express-rate-limit and better-sqlite3, after express's "Production best practices" (performance,
-// security) and express-rate-limit's README. express validates nothing itself: the key is looked up in a Map, and Ajv
-// validates the query and the body with the same schemas as in fastify. What it lacks is listed in
-// ../speed/targets.ts.
+// express 5 with express-rate-limit, after express's "Production best practices" (performance, security) and
+// express-rate-limit's README. PEER_STORE selects where the animals are: `sqlite` (better-sqlite3) or `memory`. express
+// validates nothing itself: the key is looked up in a Map, and Ajv validates the query and the body with the same
+// schemas as in fastify. What it lacks is listed in ../speed/targets.ts.
 import { randomUUID } from 'node:crypto';
 import { Ajv } from 'ajv';
 import express from 'express';
@@ -10,9 +10,11 @@ import {
   announce, basePath, bodyAjvOptions, closeServer, dayMs, deprecationHeaders, errorBody, limits, listQuerySchema,
   maxBodyBytes, minuteMs, newPetSchema, nextLink, perMinuteWithoutKey, petIdOf, queryAjvOptions, validKey,
 } from './contract.mjs';
-import { openSqlitePets } from './sqlite.mjs';
+import { openMemoryPets } from './memory.mjs';
 
-const pets = openSqlitePets({ groupCommit: false });
+const pets = process.env.PEER_STORE === 'memory'
+  ? openMemoryPets()
+  : (await import('./sqlite.mjs')).openSqlitePets({ groupCommit: false });
 const app = express();
 app.disable('x-powered-by');
 app.set('trust proxy', 1); // the bench
@@ -88,6 +90,10 @@ app.get(`${basePath}/pets/:petId`, (request, response) => {
   const pet = pets.get(petIdOf(request.params.petId));
   if (pet === undefined) sendError(response, 404, 'pet_not_found', 'There is no such animal.');
   else response.json(pet);
+});
+
+app.get(`${basePath}/store/orders`, (request, response) => {
+  response.json([]);
 });
 
 // express recognizes an error handler by its four parameters.

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { requirements } from '../requirements/requirements.ts';
 import { differences, expectedFailures } from './expected.ts';
 
-test('README.md has requirements for each server', () => {
-  for (const server of ['fastapi', 'go', 'fastify']) {
+test('README.md has requirements for each server that fails one', () => {
+  for (const server of ['fastapi', 'go', 'fastify', 'php']) {
     const expected = expectedFailures(server);
     assert.ok(expected.length > 0, server);
     const unknown = expected.filter((expectedId) => !requirements.some(({ id }) => id === expectedId));

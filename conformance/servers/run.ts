@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { exitOnSignals, thisProcess } from '../../harness/owner.ts';
+import { exitOnSignals, temporaryFolder, thisProcess } from '../../harness/owner.ts';
 import { NotStarted, outputOf, Program } from '../../harness/program.ts';
 import type { Report } from '../report/report.ts';
 import { differences, expectedFailures } from './expected.ts';
@@ -22,16 +22,32 @@ const servers = [
       [`${built}/venv/bin/pip`, 'install', '--quiet', '-r', 'bench/peers/fastapi/requirements.txt'],
     ],
     start: [`${built}/venv/bin/python`, 'bench/peers/fastapi/server.py'],
+    prints: 'stderr',
   },
   {
     name: 'go',
     install: [['go', 'build', '-C', 'bench/peers/go', '-o', `../../../${built}/petstore-go`]],
     start: [`${built}/petstore-go`],
+    prints: 'stdout',
   },
   {
     name: 'fastify',
     install: [[process.execPath, '--import', 'tsx', 'bench/peers/install.ts']],
-    start: [process.execPath, 'bench/peers/fastify.mjs'],
+    start: ['env', 'PEER_VALIDATION=default', process.execPath, 'bench/peers/fastify.mjs'],
+    prints: 'stdout',
+  },
+  {
+    name: 'express',
+    install: [[process.execPath, '--import', 'tsx', 'bench/peers/install.ts']],
+    start: [process.execPath, 'bench/peers/express.mjs'],
+    prints: 'stdout',
+  },
+  {
+    name: 'php',
+    // Nothing is installed, but what is missing is named: see README.md.
+    install: [['php', '-d', 'display_errors=stderr', 'bench/peers/php/packages.php']],
+    start: ['php', '-S', '127.0.0.1:0', 'bench/peers/php/server.php'],
+    prints: 'stderr',
   },
 ] as const;
 
@@ -45,16 +61,14 @@ const environment = {
   ]),
   PEER_PETS: noPets,
   PEER_STORE: 'memory',
-  PEER_VALIDATION: 'default',
 };
 
 /** @returns how the failed requirements differ from the expected ones */
-async function test({ name, start }: (typeof servers)[number], options: readonly string[]): Promise<readonly string[]> {
-  const server = new Program(thisProcess, start, environment);
+async function test({ name, start, prints }: (typeof servers)[number], options: readonly string[]): Promise<readonly string[]> {
+  const server = new Program(thisProcess, start, { ...environment, PEER_DATA: temporaryFolder(thisProcess) });
   try {
-    // uvicorn reports its address on stderr.
-    const pattern = /(?:listening|running) on (http:\S+)/;
-    const [, address] = await server.printed(pattern, name === 'fastapi' ? 'stderr' : 'stdout');
+    const pattern = /(?:listening on |running on |Development Server \()(http:[^\s)]+)/;
+    const [, address] = await server.printed(pattern, prints);
     const report = `${built}/report-${name}`;
     const command = [process.execPath, '--import', 'tsx', 'conformance/run.ts', '--report', report, ...options];
     const target = { API_KEY: businessKey, EXHAUST_KEY: freeKey, BASE_URL: new URL('/v1', address).href };
