@@ -11,7 +11,7 @@ import { targetText } from './client/obstacles.ts';
 import { openSession } from './open-session.ts';
 import { help, readOptions, UsageError, withFlag, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
-import { compare } from './report/compare.ts';
+import { compare, type ComparedReport } from './report/compare.ts';
 import { makeWritable } from './report/folder.ts';
 import { annotation, annotations, jobSummary, untestedSummary } from './report/github.ts';
 import { reportHtml } from './report/html.ts';
@@ -90,7 +90,7 @@ function prefaceText(session: Session): string {
   return `${lines.join('\n')}\n`;
 }
 
-function writeReports(folder: string, report: Report, earlier: Report | undefined): void {
+function writeReports(folder: string, report: Report, earlier: ComparedReport | undefined): void {
   writeFileSync(join(folder, 'report.html'), reportHtml(report, earlier && compare(earlier, report)));
   writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
   writeFileSync(join(folder, 'junit.xml'), reportJunit(report));

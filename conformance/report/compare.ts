@@ -1,7 +1,15 @@
 /** Compares two reports: of the same server at two times, or of two servers. */
 import type { Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
-import { headline } from './words.ts';
+import { headline, type JudgedReport } from './words.ts';
+
+/** What a comparison reads of a report. */
+export interface ComparedReport
+  extends Pick<Report, 'target' | 'startedAt' | 'aborted' | 'conforms' | 'gaps'>, JudgedReport {
+  readonly requirements: readonly ComparedResult[];
+}
+
+export type ComparedResult = JudgedReport['requirements'][number] & Pick<RequirementResult, 'id' | 'section' | 'text'>;
 
 /** One of the two runs. */
 export interface Side {
@@ -42,8 +50,8 @@ export interface Comparison {
   readonly now: Side;
   readonly changed: readonly Change[];
   /** Requirements that only the earlier, or only the later report has. */
-  readonly onlyBefore: readonly RequirementResult[];
-  readonly onlyNow: readonly RequirementResult[];
+  readonly onlyBefore: readonly ComparedResult[];
+  readonly onlyNow: readonly ComparedResult[];
   readonly gaps: readonly GapChange[];
 }
 
@@ -55,8 +63,8 @@ export const directionTitles: Readonly<Record<Direction, string>> = {
 };
 
 /** What has changed from one report to another. */
-export function compare(before: Report, now: Report): Comparison {
-  const earlier = new Map<string, RequirementResult>(before.requirements.map((result) => [result.id, result]));
+export function compare(before: ComparedReport, now: ComparedReport): Comparison {
+  const earlier = new Map<string, ComparedResult>(before.requirements.map((result) => [result.id, result]));
   const later = new Set<string>(now.requirements.map(({ id }) => id));
   return {
     before: sideOf(before),
@@ -91,7 +99,7 @@ export function gapsByRuns({ gaps }: Comparison): {
   return { both: gaps.filter(isInBoth), one: gaps.filter((gap) => !isInBoth(gap)) };
 }
 
-function sideOf(report: Report): Side {
+function sideOf(report: ComparedReport): Side {
   const { target, startedAt, conforms } = report;
   return { target, startedAt, conforms, headline: headline(report) };
 }

@@ -8,6 +8,7 @@ import {
   directionTitles,
   gapsByRuns,
   isUnchanged,
+  type ComparedResult,
   type Comparison,
   type GapChange,
   type Side,
@@ -101,7 +102,7 @@ export function comparisonSection(comparison: Comparison): Markup {
     });
     return pairs(directionTitles[wanted], ['Before', 'Now'], rows);
   });
-  const only = (result: RequirementResult): readonly Text[] => [requirementName(result), verdictMark(result.verdict)];
+  const only = (result: ComparedResult): readonly Text[] => [requirementName(result), verdictMark(result.verdict)];
   const gap = ({ question, before: was, now: is }: GapChange): readonly Text[] => {
     return [question, was ?? 'not observed', is ?? 'not observed'];
   };

@@ -150,36 +150,39 @@ function block(text: string, label: string, kind = ''): Markup {
 }
 
 function knownSection({ known, requirements }: Report): Markup | undefined {
-  if (known.length === 0) return undefined;
   const items = known.map((deviation) => {
     const { id } = deviation;
     const result = requirements.find((requirement) => requirement.id === id);
-    const verdict = verdictOn(deviation);
-    const name = result === undefined ? id : html`<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a>`;
-    // What is expired fails, and its cases are among the failures.
-    const cases = result?.verdict === 'known' ? examplesOf(result).map(failureCase) : undefined;
-    return html`<li><span class="verdict ${verdict}">${signOf(verdict)}</span>${name}<br>${result?.text}
-<p class="reason">${knownText(deviation)}</p>${cases}</li>`;
+    // What has expired is among the failures, with its cases.
+    const cases = result?.verdict === 'known' ? examplesOf(result).map(failureCase) : [];
+    return listItem(id, verdictOn(deviation), result?.text, knownText(deviation), cases);
   });
-  return html`<section aria-labelledby="known">
-<h2 id="known">Known deviations</h2>
-<p class="lead">They are in ${known[0]!.file} and do not fail the run, unless a line of this file is out of date.</p>
-<ul class="list">${items}</ul>
-</section>`;
+  const lead = `They are in ${known[0]?.file} and do not fail the run, unless a line of this file is out of date.`;
+  return listSection('known', 'Known deviations', lead, items);
 }
 
 function inconclusiveSection(report: Report): Markup | undefined {
   const inconclusive = report.requirements.filter(({ verdict }) => verdict === 'inconclusive');
-  if (inconclusive.length === 0) return undefined;
   const strict = isStrict(report) ? ' The run was --strict, so they count as failures.' : '';
-  const items = inconclusive.map(({ id, text, reason }) => {
-    const link = html`<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a>`;
-    return html`<li><span class="verdict inconclusive">${signOf('inconclusive')}</span>${link}<br>${text}
-<p class="reason">${reason ?? 'No reason.'}</p></li>`;
-  });
-  return html`<section aria-labelledby="inconclusive">
-<h2 id="inconclusive">Inconclusive</h2>
-<p class="lead">No response could have violated these requirements.${strict}</p>
+  const lead = `No response could have violated these requirements.${strict}`;
+  const items = inconclusive.map(({ id, verdict, text, reason = 'No reason.' }) => listItem(id, verdict, text, reason));
+  return listSection('inconclusive', 'Inconclusive', lead, items);
+}
+
+/** `text` is that of the requirement; absent if it was not selected, so that it has no row to link to. */
+function listItem(
+  id: string, verdict: Verdict, text: string | undefined, reason: string, cases: readonly Markup[] = [],
+): Markup {
+  const name = text === undefined ? id : html`<a class="id" href="#${rowAnchor('requirement', id)}">${id}</a>`;
+  return html`<li><span class="verdict ${verdict}">${signOf(verdict)}</span>${name}<br>${text}
+<p class="reason">${reason}</p>${cases}</li>`;
+}
+
+function listSection(anchor: string, title: string, lead: string, items: readonly Markup[]): Markup | undefined {
+  if (items.length === 0) return undefined;
+  return html`<section aria-labelledby="${anchor}">
+<h2 id="${anchor}">${title}</h2>
+<p class="lead">${lead}</p>
 <ul class="list">${items}</ul>
 </section>`;
 }

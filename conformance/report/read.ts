@@ -1,7 +1,6 @@
-/** Reads report.json, and verifies its shape. */
-import type { KnownResult } from '../verdicts/known.ts';
-import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
-import type { Report } from './report.ts';
+/** Reads an earlier report.json, and verifies the shape of what a comparison reads. */
+import type { Observation } from '../verdicts/results.ts';
+import type { ComparedReport } from './compare.ts';
 import { clipped, visible } from './visible.ts';
 import { verdicts } from './words.ts';
 
@@ -9,34 +8,19 @@ import { verdicts } from './words.ts';
 type Shape = (value: unknown, path: string) => string | undefined;
 
 const text = rule('a string', (value) => typeof value === 'string');
-const number = rule('a number', Number.isFinite);
 const natural = rule('an integer, 0 or more', (value) => Number.isSafeInteger(value) && Number(value) >= 0);
 const boolean = rule('true or false', (value) => typeof value === 'boolean');
 
-// `satisfies` makes the shapes complete: a field of the type that the shape lacks does not compile. Ids are any text,
-// because the report may be of an older or newer version.
-const failure = {
-  required: text,
-  received: text,
-  smallestCase: text,
-  curl: text,
-  response: text,
-  replay: optional(text),
-} satisfies Record<keyof Failure, Shape>;
+// Only what a comparison reads. `satisfies` makes the shapes complete: a field of the type that the shape lacks does not
+// compile. Ids are any text, because the report may be of an older or newer version.
 const requirement = {
   id: text,
   section: text,
   text,
   verdict: oneOf(...verdicts),
-  reason: optional(text),
   inapplicable: optional(boolean),
   restriction: optional(text),
-  seconds: optional(number),
-  judged: natural,
-  evidence: listOf(text),
-  failures: listOf(object(failure)),
-  failed: natural,
-} satisfies Record<keyof RequirementResult, Shape>;
+} satisfies Record<keyof ComparedReport['requirements'][number], Shape>;
 const gap = {
   id: text,
   section: text,
@@ -45,46 +29,16 @@ const gap = {
   example: optional(text),
   reason: optional(text),
 } satisfies Record<keyof Observation, Shape>;
-const sent = {
-  withKey: natural,
-  withoutKey: natural,
-  created: natural,
-  unwanted429: natural,
-  recovered503: optional(natural),
-  secondsWaited: number,
-} satisfies Record<keyof Report['sent'], Shape>;
-const totals = {
-  passed: natural,
-  failed: natural,
-  known: optional(natural),
-  inconclusive: natural,
-  skipped: natural,
-} satisfies Record<Verdict, Shape>;
-const known = {
-  id: text,
-  expires: text,
-  reason: text,
-  file: text,
-  line: natural,
-  state: text,
-} satisfies Record<keyof KnownResult, Shape>;
 const report = object({
-  format: number,
-  kit: object({ name: oneOf('petstore-conformance'), version: text, node: text }),
   target: text,
   startedAt: text,
-  seconds: number,
-  seed: number,
-  runs: number,
-  mode: listOf(text),
-  sent: object(sent),
-  totals: object(totals),
+  totals: object({ failed: natural, known: optional(natural) }),
   aborted: optional(text),
   conforms: boolean,
-  known: optional(listOf(object(known))),
+  known: optional(listOf(object({ state: text }))),
   requirements: listOf(object(requirement)),
   gaps: listOf(object(gap)),
-} satisfies Record<keyof Report, Shape>);
+} satisfies Record<keyof ComparedReport, Shape>);
 
 /**
  * Reads a report.json.
@@ -92,7 +46,7 @@ const report = object({
  * @param name of the file, for error messages
  * @throws Error with one line if it is not a report of format 1
  */
-export function readReport(json: string, name: string): Report {
+export function readReport(json: string, name: string): ComparedReport {
   const fail = (problem: string): Error => new Error(`${visible(name)}: ${problem}`);
   let value: unknown;
   try {
@@ -100,18 +54,17 @@ export function readReport(json: string, name: string): Report {
   } catch (error) {
     throw fail(`not JSON: ${visible((error as Error).message)}`);
   }
-  const header = object({ format: number })(value, '');
+  const header = object({ format: rule('a number', Number.isFinite) })(value, '');
   if (header !== undefined) throw fail(`not a report of this kit: ${header}`);
-  const { format } = value as Report;
+  const { format } = value as { readonly format: number };
   if (format !== 1) throw fail(`a report of format ${String(format)}; this kit reads format 1`);
   const problem = report(value, '');
   if (problem !== undefined) throw fail(`not a report of format 1: ${problem}`);
-  const { requirements, gaps } = value as Report;
+  const { totals, known = [], requirements, gaps } = value as ComparedReport;
   const duplicate = duplicateId(requirements) ?? duplicateId(gaps);
   if (duplicate !== undefined) throw fail(`not a report of format 1: ${visible(duplicate)} is there twice`);
   // Versions without --known wrote neither of the two.
-  const { totals: counts, known: deviations = [] } = value as Report;
-  return { ...(value as Report), totals: { ...counts, known: counts.known ?? 0 }, known: deviations };
+  return { ...(value as ComparedReport), known, totals: { ...totals, known: totals.known ?? 0 } };
 }
 
 function duplicateId(items: readonly { readonly id: string }[]): string | undefined {

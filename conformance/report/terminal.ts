@@ -10,6 +10,7 @@ import {
   gapsByRuns,
   isUnchanged,
   type Change,
+  type ComparedResult,
   type Comparison,
   type GapChange,
   type Side,
@@ -93,8 +94,8 @@ export function summaryText(report: Report, options: Screen): string {
     ...failedGroups(report.requirements).flatMap((group) =>
       group.map((result) => failedText(result, group, columns, paint)),
     ),
-    knownBlock(report, columns, paint),
-    inconclusiveText(report, columns, paint),
+    listText('Known deviations', knownEntries(report), columns, paint),
+    listText('Inconclusive', inconclusiveEntries(report), columns, paint),
     gapsText(report, columns, paint),
     unavailableBlock(report, columns, paint),
     lastLine(report, paint),
@@ -145,29 +146,30 @@ function failureLines(
   ];
 }
 
-function knownBlock({ known, requirements }: Report, columns: number, paint: Paint): string {
-  const lines = known.flatMap((deviation) => {
-    const { id } = deviation;
-    const verdict = verdictOn(deviation);
-    const [failure] = requirements.find((result) => result.id === id && result.verdict === 'known')?.failures ?? [];
-    const seen = failure === undefined ? [] : [`required ${failure.required}; received ${failure.received}`];
-    const texts = [knownText(deviation), ...seen.map((text) => clipped(text, maxBehaviourLength))];
-    return [
-      `${indent}${paint(verdict, signs[verdict])} ${visible(id)}`,
-      ...texts.flatMap((text) => wrapped(visible(text), columns, '      ')),
-    ];
-  });
-  return lines.length === 0 ? '' : [paint('bold', 'Known deviations'), ...lines].join('\n');
+/** An entry of a list: its sign and id, and below them its texts. */
+type Entry = Pick<RequirementResult, 'id' | 'verdict'> & { readonly texts: readonly string[] };
+
+function listText(title: string, entries: readonly Entry[], columns: number, paint: Paint): string {
+  const lines = entries.flatMap(({ id, verdict, texts }) => [
+    `${indent}${paint(verdict, signs[verdict])} ${visible(id)}`,
+    ...texts.flatMap((text) => wrapped(visible(clipped(text, maxValueLength)), columns, '      ')),
+  ]);
+  return lines.length === 0 ? '' : [paint('bold', title), ...lines].join('\n');
 }
 
-function inconclusiveText({ requirements }: Report, columns: number, paint: Paint): string {
-  const lines = requirements
-    .filter(({ verdict }) => verdict === 'inconclusive')
-    .flatMap(({ id, reason }) => [
-      `${indent}${paint('inconclusive', signs.inconclusive)} ${visible(id)}`,
-      ...wrapped(visible(reason ?? 'no reason'), columns, '      '),
-    ]);
-  return lines.length === 0 ? '' : [paint('bold', 'Inconclusive'), ...lines].join('\n');
+function knownEntries({ known, requirements }: Report): readonly Entry[] {
+  return known.map((deviation) => {
+    const { id } = deviation;
+    const verdict = verdictOn(deviation);
+    const seen = requirements.find((result) => result.id === id && result.verdict === 'known')?.failures.slice(0, 1);
+    const examples = (seen ?? []).map(({ required, received }) => `required ${required}; received ${received}`);
+    return { id, verdict, texts: [knownText(deviation), ...examples] };
+  });
+}
+
+function inconclusiveEntries({ requirements }: Report): readonly Entry[] {
+  const inconclusive = requirements.filter(({ verdict }) => verdict === 'inconclusive');
+  return inconclusive.map(({ id, verdict, reason = 'no reason' }) => ({ id, verdict, texts: [reason] }));
 }
 
 function gapsText({ gaps }: Report, columns: number, paint: Paint): string {
@@ -243,7 +245,7 @@ function changeLines({ id, section, text, before, now }: Change): readonly strin
   return [`  ${id}: ${before} → ${now}`, `      ${text} (${sectionTitle(section)})`];
 }
 
-function onlyLine({ id, text, verdict }: RequirementResult): string {
+function onlyLine({ id, text, verdict }: ComparedResult): string {
   return `  ${id}: ${verdict}. ${text}`;
 }
 

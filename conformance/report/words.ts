@@ -1,7 +1,7 @@
 /** The words and signs that all forms of the report share. */
 import { requirements as all, sections } from '../requirements/requirements.ts';
-import { isOutdated } from '../verdicts/known.ts';
-import { isLeftOut, type Verdict } from '../verdicts/results.ts';
+import { isOutdated, type KnownResult } from '../verdicts/known.ts';
+import { isLeftOut, type Judgeable, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The verdicts in the order of all counts. */
@@ -74,13 +74,20 @@ export function countsText({ totals, requirements }: Report): string {
   return [...counts, ...rest.filter(([number]) => number > 0)].map((pair) => pair.join(' ')).join(', ');
 }
 
+/** What the headline is made of. */
+export interface JudgedReport extends Pick<Report, 'aborted' | 'conforms'> {
+  readonly totals: Pick<Report['totals'], 'failed' | 'known'>;
+  readonly known: readonly Pick<KnownResult, 'state'>[];
+  readonly requirements: readonly Judgeable[];
+}
+
 /** Whether options or the server have kept requirements from being judged that a default run judges. */
-function isPartial({ mode, requirements }: Report): boolean {
-  return mode.some((option) => option.startsWith('only ')) || requirements.some(isLeftOut);
+function isPartial({ requirements }: JudgedReport): boolean {
+  return requirements.length < all.length || requirements.some(isLeftOut);
 }
 
 /** The result of the run in a few words. */
-export function headline(report: Report): string {
+export function headline(report: JudgedReport): string {
   if (report.totals.failed > 0) return 'Does not conform';
   if (report.aborted !== undefined) return 'Not tested to the end';
   if (report.known.some(isOutdated)) return 'Known deviations are out of date';

@@ -69,12 +69,12 @@ export function knownResult(known: Known, verdict: Verdict, now: number): KnownR
 }
 
 /** The verdict on a line of the file. */
-export function verdictOn({ state }: KnownResult): Verdict {
+export function verdictOn({ state }: Pick<KnownResult, 'state'>): Verdict {
   return ({ occurs: 'known', gone: 'failed', expired: 'failed', 'not judged': 'skipped' } as const)[state];
 }
 
 /** Whether the file must be changed, which fails the run. */
-export function isOutdated(known: KnownResult): boolean {
+export function isOutdated(known: Pick<KnownResult, 'state'>): boolean {
   return verdictOn(known) === 'failed';
 }
 

@@ -75,13 +75,16 @@ export const restrictions = {
 
 export type Restriction = keyof typeof restrictions;
 
+/** Whether a requirement was judged, and why not. */
+export type Judgeable = Pick<RequirementResult, 'verdict' | 'inapplicable' | 'restriction'>;
+
 /** Whether a requirement was not judged although a run with the same options could judge it. --strict counts these. */
-export function isOpen({ verdict, inapplicable, restriction }: RequirementResult): boolean {
+export function isOpen({ verdict, inapplicable, restriction }: Judgeable): boolean {
   return ['inconclusive', 'skipped'].includes(verdict) && inapplicable !== true && restriction === undefined;
 }
 
 /** Whether a requirement was not judged although a run without options might have judged it. */
-export function isLeftOut(result: RequirementResult): boolean {
+export function isLeftOut(result: Judgeable): boolean {
   const { restriction } = result;
   return isOpen(result) || (restriction !== undefined && restriction !== 'exhaust' && restriction !== 'plan');
 }
