@@ -138,7 +138,7 @@ export function readOptions(
     throw new UsageError('--write and --read-only cannot be combined');
   const path = given.path;
   if (path !== undefined) {
-    if (!/^\d+(:\d+)*(@.+)?$/.test(path))
+    if (!/^\d+(:\d+)*$/.test(path))
       throw new UsageError(`--path ${path} is not a path; a failure prints one, such as 3:0:1`);
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');

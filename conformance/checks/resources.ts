@@ -52,7 +52,7 @@ export const resourceChecks: readonly Check[] = [
  */
 async function sendOwnId(t: CheckContext): Promise<void> {
   const { id, categoryId } = await t.fixtures.created();
-  const get = async () => ((await t.fixtures.getIsRemoved()) ? undefined : t.fixtures.getCreated(id));
+  const get = async () => ((await t.fixtures.getIsRemoved()) ? undefined : t.getCreated(id));
   const before = (await get())?.pets[0];
   for (const own of [id + 1n, id])
     await t.send(createPetOf(t.key, `{"id":${own},"name":"Own id","categoryId":${categoryId}}`));

@@ -6,6 +6,7 @@ import { nameOf, type Credential, type Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
+import { staleListMs } from '../verdicts/disputes.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Violated } from '../verdicts/outcome.ts';
 import type { Failure } from '../verdicts/results.ts';
@@ -15,9 +16,6 @@ import type { JudgedResponse, Session } from './session.ts';
 
 /** The number of cases that are tried to find a smaller counterexample. */
 const maxShrinks = 100;
-
-/** How outdated a list may be at the first comparison. */
-const staleListMs = 2_000;
 
 export class CheckContext {
   readonly #session: Session;
@@ -116,6 +114,12 @@ export class CheckContext {
     return response!;
   }
 
+  /** Sends getPet for an animal that a response has shown, and again after a 404 while a replica may lag. */
+  async getCreated(id: bigint): Promise<Response> {
+    const [response] = await this.#judged(async () => [await this.#session.getCreated(id)]);
+    return response!;
+  }
+
   /** Sends requests at the same time, regardless of the limits. A 429 is a response like any other. */
   async sendTogether(requests: readonly Request[]): Promise<Response[]> {
     return this.#judged(() => this.#session.sendTogether(requests));
@@ -192,17 +196,13 @@ export class CheckContext {
       numRuns: examples.length + this.cases,
       examples: examples.map((value) => [value] as [T]),
       // A replayed case is the smallest already.
-      ...(path !== undefined && { path: path.split('@')[0]!, endOnFailure: true }),
+      ...(path !== undefined && { path, endOnFailure: true }),
     });
     if (smallest !== undefined) {
-      const shown = show(smallest.value);
-      // A sequence has two paths: that of the case, and that of the commands which were run.
-      const commands = /replayPath="([^"]+)"/.exec(shown)?.[1];
-      const replayPath = `${details.counterexamplePath ?? ''}${commands === undefined ? '' : `@${commands}`}`;
       const failure: Failure = {
         ...smallest.failure,
-        smallestCase: this.#session.redact(shortened(shown, 4000)),
-        replay: `--only ${id} --seed ${seed} --path ${replayPath}`,
+        smallestCase: this.#session.redact(shortened(show(smallest.value), 4000)),
+        replay: `--only ${id} --seed ${seed} --path ${details.counterexamplePath ?? ''}`,
       };
       this.#session.ledger.keepOne(id, mark, failure);
       throw new Violated(failure);

@@ -56,11 +56,11 @@ test('a new animal may be missing from a replica for some seconds, and no longer
     const server = await proxy(t, await smallServer(t), ({ method, url }, response) => {
       if (method === 'GET' && /\/pets\/\d+$/.test(url) && clock.now() < until) response.status = 404;
     });
-    const { fixtures, clock } = sessionOf(t, server);
+    const { of, fixtures, clock } = sessionOf(t, server);
     const pet = await fixtures.created();
     const begun = clock.now();
     until = begun + lag;
-    assert.equal((await fixtures.getCreated(pet.id)).status, status);
+    assert.equal((await of.getCreated(pet.id)).response.status, status);
     assert.ok(clock.now() - begun <= 5_500, `${clock.now() - begun} ms`);
   }
 });
@@ -72,9 +72,9 @@ test('a new animal that was missing before a stop of the process is looked for a
     response.status = 404;
     clock.move(60_000);
   });
-  const { fixtures, clock } = sessionOf(t, server);
+  const { of, fixtures, clock } = sessionOf(t, server);
   const pet = await fixtures.created();
-  assert.equal((await fixtures.getCreated(pet.id)).status, 200);
+  assert.equal((await of.getCreated(pet.id)).response.status, 200);
 });
 
 test('an unknown id is above every known one, and one that every JSON parser can read', async (t) => {

@@ -1,5 +1,5 @@
 /** Responses and animals that several checks need, made once for a run. */
-import type { Client, Wait } from '../client/client.ts';
+import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { newPetText, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 import type { Credential, Request } from '../client/request.ts';
@@ -11,9 +11,6 @@ import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 /** The number of animals of each status that `needMany` creates: in all, more than the largest limit. */
 const ofEachStatus = 34;
 
-/** How long a replica may take to show a new animal. */
-const replicaLagMs = 5_000;
-
 /** From then on `GET /pets/{petId}` may be gone (docs/specification.md, section 4.3). */
 const removal = Date.UTC(2030, 11, 5);
 
@@ -23,7 +20,6 @@ interface FixtureSession {
   readonly history: History;
   readonly key: Credential;
   readonly clock: Clock;
-  readonly wait: Wait;
   readonly mayWrite: boolean;
   readonly options: { readonly categoryId?: bigint };
   send(request: Request): Promise<{ readonly response: Response }>;
@@ -115,19 +111,6 @@ export class Fixtures {
     const largest = this.#session.history.ids().at(-1) ?? 0n;
     const guess = largest + 1_000_003n;
     return guess < 2n ** 53n ? guess : 999_999_999_989n;
-  }
-
-  /** Sends getPet for an animal that a response has shown, and again after a 404 while a replica may lag. */
-  async getCreated(id: bigint): Promise<Response> {
-    const { history, clock, key, wait } = this.#session;
-    const until = (history.seenAt(id) ?? clock.now()) + replicaLagMs;
-    for (let ms = 100; ; ms *= 2) {
-      const response = await this.#send(getPet(key, id));
-      // The process may have stopped since then.
-      const left = until - response.sentAt;
-      if (response.status !== 404 || left <= 0) return response;
-      await wait(Math.min(ms, left), 'a replica may not show a new animal yet');
-    }
   }
 
   /** Whether the server has removed `GET /pets/{petId}`, as it may from 5 December 2030 on, by the server's clock. */

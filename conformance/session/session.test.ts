@@ -118,7 +118,7 @@ describe('a run begins', () => {
     const server = await proxy(t, await smallServer(t, { animals: 0 }));
     const of = sessionOf(t, server, { write: false, readOnly: true });
     await of.open();
-    assert.deepEqual(server.received.map(({ method }) => method), ['GET', 'GET']);
+    assert.ok(server.received.every(({ method }) => method === 'GET'));
     assert.equal(of.mayWrite, false);
   });
 

@@ -7,11 +7,13 @@ import {
 } from '../client/obstacles.ts';
 import { plans, type Plan } from '../client/pacing.ts';
 import type { Proxy } from '../client/proxy.ts';
+import { statuses } from '../client/pet.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
 import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
-import { History } from '../verdicts/history.ts';
+import { contradictionIn } from '../verdicts/disputes.ts';
+import { History, replicaLagMs } from '../verdicts/history.ts';
 import { isExpired, knownResult, type Known, type KnownResult } from '../verdicts/known.ts';
 import { Ledger } from '../verdicts/ledger.ts';
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
@@ -20,6 +22,10 @@ import { Fixtures } from './fixtures.ts';
 
 /** The most requests in a run that are repeated after a server error, and that are followed by a control. */
 const maxRepeats = 20;
+
+/** The most disputes in a run whose requests are repeated, and how many requests are sent before a wait. */
+const maxDisputes = 20;
+const roomToCompare = 3;
 
 export interface SessionOptions {
   /** Ends in /v1, without a trailing slash. */
@@ -96,6 +102,7 @@ export class Session {
   lost: Untestable | undefined;
   #repeats = 0;
   #controls = 0;
+  #disputes = 0;
   /** Whether the service itself has responded. */
   #isServed = false;
   /** The likenesses of doubtful responses that the service itself has sent. */
@@ -152,9 +159,11 @@ export class Session {
     await this.#tryKey(this.key, apiKey);
     if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, exhaustKey);
     this.fixtures.useListedCategories();
-    if (this.history.ids().length === 0) await this.#tryFilter();
-    if (this.mayWrite && this.options.categoryId === undefined && this.history.categories().length === 0)
+    await this.#tryFilters();
+    if (this.mayWrite && this.history.count() === 0) {
       await this.#tryCategory();
+      if (this.history.count() > 0) await this.#tryFilters();
+    }
   }
 
   /**
@@ -239,6 +248,41 @@ export class Session {
       }
     }
     return (await allEnded(sending)).map((response) => judged.get(response)!);
+  }
+
+  /** Sends getPet for an animal that a response has shown, and again after a 404 while a replica may lag. */
+  async getCreated(id: bigint): Promise<JudgedResponse> {
+    const until = (this.history.seenAt(id) ?? this.clock.now()) + replicaLagMs;
+    const violations = [];
+    for (let ms = 100; ; ms *= 2) {
+      const judged = await this.send(getPet(this.key, id));
+      violations.push(...judged.violations);
+      const { status, sentAt } = judged.response;
+      if (status !== 404 || sentAt >= until) return { response: judged.response, violations };
+      const left = until - this.clock.now();
+      if (left > 0) await this.wait(Math.min(ms, left), 'a replica may not show a new animal yet');
+    }
+  }
+
+  /** Repeats the requests whose responses seem to contradict each other, and records those that do. */
+  async settleDisputes(): Promise<void> {
+    for (const dispute of this.history.takeDisputes()) {
+      const { requirement, one, other } = dispute;
+      if (!this.wants(requirement) || this.ledger.result(requirement).verdict === 'failed') continue;
+      const isGet = [one, other].some(({ operation }) => operation === 'getPet');
+      if ((isGet && (await this.fixtures.getIsRemoved())) || this.#disputes++ >= maxDisputes) continue;
+      await this.client.room('main', roomToCompare);
+      const found = await contradictionIn(dispute, {
+        ask: async (request) => {
+          const isOfNew = request.operation === 'getPet' && one.operation === 'createPet';
+          return (await (isOfNew ? this.getCreated(request.petId!) : this.send(request))).response;
+        },
+        wait: (ms) => this.wait(ms, 'responses disagree; one may be cached'),
+        filled: this.history.filled,
+      });
+      if (found === undefined) continue;
+      this.ledger.violated(requirement, found.violation, found.response.request, found.response);
+    }
   }
 
   /**
@@ -336,22 +380,23 @@ export class Session {
     throw this.lost;
   }
 
-  /** If no animal is listed, a filter may select none, for the rules to judge. Later there may be animals. */
-  async #tryFilter(): Promise<void> {
+  /** Sends the filters that may select no animal, for the rules to judge. Later there may be animals. */
+  async #tryFilters(): Promise<void> {
     try {
-      await this.send(listPets(this.key, { status: 'sold' }));
+      for (const status of statuses)
+        if (this.history.count(status) === 0) await this.send(listPets(this.key, { status }));
     } catch (error) {
       if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
     }
   }
 
-  /** If no animal is listed, no category is known. Tries the default one, which the server may reject. */
+  /** Creates the first animal. If no category is known, tries the default one, which the server may reject. */
   async #tryCategory(): Promise<void> {
     const { mustBe: _, ...request } = createPet(this.key, this.fixtures.newPet());
     let gets: string;
     try {
       const { status } = (await this.send(request)).response;
-      if (!unknownCategory.includes(status)) return;
+      if (!unknownCategory.includes(status) || this.options.categoryId !== undefined) return;
       gets = `${status}`;
     } catch (error) {
       if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;

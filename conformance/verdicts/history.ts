@@ -4,18 +4,57 @@
  */
 import { JsonObject } from '../client/json.ts';
 import { mayBeSameName, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
+import type { Request } from '../client/request.ts';
+import { getPet } from '../client/requests.ts';
 import type { Moment, Response } from '../client/response.ts';
 import { limitReading, type LimitReading } from '../client/limit-readings.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+import {
+  disputed,
+  filterRequirement,
+  isComplete,
+  lengthOf,
+  statementsOf,
+  type Dispute,
+  type Statement,
+} from './disputes.ts';
 
 /** The number of objects that are kept for observations, and the size of a body above which none of it is kept. */
 const maxObjects = 300;
 const maxBodyBytes = 64 * 1024;
 
+/** How long a replica may take to show a new animal. */
+export const replicaLagMs = 5_000;
+
+/** Statuses are compared only if they are shown within this time, because they may change. */
+const recentMs = 10_000;
+
+/** An animal as a response has shown it. */
+export interface Shown {
+  readonly pet: Pet;
+  readonly request: Request;
+  readonly received: Moment;
+}
+
+/** What is known of an animal. */
+interface Known {
+  /** The first response with it. If this run created it, the 201. */
+  first: Shown;
+  /** The first list with it. */
+  listed?: Shown;
+  /** The animal in the latest list. */
+  latest?: Pet;
+  /** The latest status that was shown or sent. */
+  status: PetStatus | undefined;
+  /** The latest statement about its status of each kind of response. */
+  readonly statements: Map<string, Statement>;
+}
+
 export class History {
-  readonly #created = new Map<bigint, { readonly sent: NewPet; readonly returned: Pet }>();
-  readonly #listed = new Map<bigint, Pet>();
-  readonly #firstSeen = new Map<bigint, Moment>();
-  readonly #statuses = new Map<bigint, PetStatus | undefined>();
+  readonly #known = new Map<bigint, Known>();
+  readonly #disputes = new Map<string, Dispute>();
+  /** The largest limit of a page that was full. */
+  #filled = 0;
   readonly #petObjects: JsonObject[] = [];
   readonly #errors: JsonObject[] = [];
   readonly #refusals = new Map<string, Response>();
@@ -24,60 +63,85 @@ export class History {
 
   /** An animal that this run has created, as it was sent, or undefined. Its status may have changed since. */
   created(id: bigint): NewPet | undefined {
-    return this.#created.get(id)?.sent;
+    const first = this.#known.get(id)?.first;
+    const sent = first?.request.operation === 'createPet' ? first.request.sent : undefined;
+    return sent === undefined ? undefined : { ...first!.pet, ...sent };
   }
 
   /**
-   * Whether an animal differs from how this run created it. It does not if it is as the 201 returned it: damage in the
-   * create is one failure, not one in each later response.
+   * The response that contradicts how an animal is shown now, apart from its status: the first list with it, or the
+   * first response with it. An animal that this run has created may be as it was sent or as the 201 returned it: damage
+   * in the create is one failure, not one in each later response.
    */
-  differs(pet: Pet): boolean {
-    const created = this.#created.get(pet.id);
+  contradicting(pet: Pet, to: 'first' | 'listed'): Shown | undefined {
+    const shown = this.#known.get(pet.id)?.[to];
     const same = (other: NewPet) => mayBeSameName(other.name, pet.name) && other.categoryId === pet.categoryId;
-    return created !== undefined && !same(created.sent) && !same(created.returned);
+    const sent = to === 'first' ? this.created(pet.id) : undefined;
+    return shown === undefined || same(shown.pet) || (sent !== undefined && same(sent)) ? undefined : shown;
+  }
+
+  /** Whether a response, or a list, has shown an animal. */
+  has(id: bigint, by: 'first' | 'listed'): boolean {
+    return this.#known.get(id)?.[by] !== undefined;
   }
 
   /** The ids of the animals that this run has created, in order. */
   createdIds(): readonly bigint[] {
-    return [...this.#created.keys()];
+    return [...this.#known.keys()].filter((id) => this.created(id) !== undefined);
   }
 
   /** An animal as the latest list showed it, or undefined. */
   listed(id: bigint): Pet | undefined {
-    return this.#listed.get(id);
+    return this.#known.get(id)?.latest;
+  }
+
+  /** The latest known status of an animal. */
+  status(id: bigint): PetStatus | undefined {
+    return this.#known.get(id)?.status;
   }
 
   /** The number of known animals, with a status if given. */
   count(status?: PetStatus): number {
-    return status === undefined
-      ? this.#statuses.size
-      : [...this.#statuses.values()].filter((known) => known === status).length;
+    if (status === undefined) return this.#known.size;
+    return [...this.#known.values()].filter((known) => known.status === status).length;
   }
 
-  /** The number of statuses that known animals have. */
-  statuses(): number {
-    return statuses.filter((status) => this.count(status) > 0).length;
+  /** The statuses that known animals have. */
+  statuses(): readonly PetStatus[] {
+    return statuses.filter((status) => this.count(status) > 0);
   }
 
   /** The categories of the listed animals. */
   categories(): readonly bigint[] {
-    return [...new Set([...this.#listed.values()].map((pet) => pet.categoryId))];
+    return [...new Set([...this.#known.values()].flatMap(({ latest }) => latest?.categoryId ?? []))];
   }
 
   /** The known ids in ascending order. */
   ids(): readonly bigint[] {
-    return [...this.#firstSeen.keys()].sort((a, b) => (a < b ? -1 : 1));
+    return [...this.#known.keys()].sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  /** The first response with an animal, if it arrived before the request of another response was sent. */
+  shownBefore(id: bigint, response: Response): Shown | undefined {
+    const first = this.#known.get(id)?.first;
+    return first !== undefined && first.received.turn < response.sentTurn ? first : undefined;
   }
 
   /** When a response first showed an id, by the kit's clock in milliseconds, or undefined. */
   seenAt(id: bigint): number | undefined {
-    return this.#firstSeen.get(id)?.at;
+    return this.#known.get(id)?.first.received.at;
   }
 
-  /** Whether an id was known when the request of a response was sent. */
-  seenBefore(id: bigint, response: Response): boolean {
-    const seen = this.#firstSeen.get(id);
-    return seen !== undefined && seen.turn < response.sentTurn;
+  /** The largest limit of a page that was full. */
+  get filled(): number {
+    return this.#filled;
+  }
+
+  /** The disputes since the last call: one for each requirement and each two kinds of responses, the latest one. */
+  takeDisputes(): readonly Dispute[] {
+    const disputes = [...this.#disputes.values()];
+    this.#disputes.clear();
+    return disputes;
   }
 
   /** The first Pet objects of the run, unchanged. */
@@ -99,7 +163,8 @@ export class History {
   /** Adds a response, after it has been judged. */
   add(response: Response): void {
     const { request, status, json } = response;
-    for (const pet of response.pets) this.#addPet(pet, response);
+    // Whether two keys have the same animals is a gap (section 5).
+    if (request.credential.key === 'main') this.#addPets(response);
     const isKept = response.body.length <= maxBodyBytes;
     if (isKept) this.#petObjects.push(...response.petObjects.slice(0, maxObjects - this.#petObjects.length));
     if (request.operation === 'other') return;
@@ -112,12 +177,58 @@ export class History {
     if (reading !== undefined) this.readings.push(reading);
   }
 
-  #addPet(pet: Pet, { request, receivedAt, receivedTurn }: Response): void {
-    const { operation, sent } = request;
-    if (!this.#firstSeen.has(pet.id)) this.#firstSeen.set(pet.id, { at: receivedAt, turn: receivedTurn });
-    if (operation === 'listPets') this.#listed.set(pet.id, pet);
-    if (operation === 'createPet' && sent !== undefined)
-      this.#created.set(pet.id, { sent: { ...pet, ...sent }, returned: pet });
-    if (pet.status !== undefined || !this.#statuses.has(pet.id)) this.#statuses.set(pet.id, pet.status ?? sent?.status);
+  #addPets(response: Response): void {
+    const { request, sentAt } = response;
+    const { limit = 20, open } = request;
+    if (lengthOf(response) === limit && !open) this.#filled = Math.max(this.#filled, limit);
+    if (isComplete(response, this.#filled)) this.#addAbsent(response);
+    const statements = statementsOf(response);
+    for (const pet of response.pets) {
+      const known = this.#knownOf(pet, response);
+      const statement = statements.get(pet.id)!;
+      for (const other of known.statements.values())
+        if (sentAt - other.at <= recentMs) this.#dispute(disputed(other, statement), other.request, request);
+      known.statements.set(kindOf(request), statement);
+    }
   }
+
+  /** The record of an animal that a response shows. */
+  #knownOf(pet: Pet, { request, receivedAt, receivedTurn }: Response): Known {
+    const shown = { pet, request, received: { at: receivedAt, turn: receivedTurn } };
+    const isCreated = request.operation === 'createPet' && request.sent !== undefined;
+    let known = this.#known.get(pet.id);
+    if (known === undefined || isCreated) {
+      known = { first: shown, status: undefined, statements: new Map() };
+      this.#known.set(pet.id, known);
+    }
+    if (request.operation === 'listPets') {
+      known.listed ??= shown;
+      known.latest = pet;
+    }
+    known.status = pet.status ?? (isCreated ? request.sent?.status : undefined) ?? known.status;
+    return known;
+  }
+
+  /** A list that should have every animal with its status lacks some: the latest response with each may be outdated. */
+  #addAbsent({ request, pets, sentAt }: Response): void {
+    const present = new Set(pets.map(({ id }) => id));
+    const requirement = request.status === undefined ? 'animals.agree' : filterRequirement(request);
+    for (const [id, { status, statements }] of this.#known) {
+      const latest = [...statements.values()].reduce((one, other) => (one.at > other.at ? one : other));
+      const isWanted = request.status === undefined || status === request.status;
+      if (!isWanted || present.has(id) || latest.at > sentAt) continue;
+      const isCreate = latest.request.operation === 'createPet';
+      this.#dispute(requirement, isCreate ? getPet(request.credential, id) : latest.request, request);
+    }
+  }
+
+  #dispute(requirement: RequirementId | undefined, one: Request, other: Request): void {
+    if (requirement !== undefined)
+      this.#disputes.set(`${requirement} ${kindOf(one)} ${kindOf(other)}`, { requirement, one, other });
+  }
+}
+
+/** Statements of one kind are compared only with the latest one. */
+function kindOf({ operation, status }: Request): string {
+  return operation === 'listPets' && status !== undefined ? 'a filter' : operation;
 }

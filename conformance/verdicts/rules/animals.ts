@@ -1,8 +1,11 @@
 /** Lists, and animals that several responses show: sections 2 and 4. */
-import { hasLoneSurrogate, mayBeSameName, type NewPet } from '../../client/pet.ts';
-import type { Response } from '../../client/response.ts';
+import { hasLoneSurrogate, type NewPet } from '../../client/pet.ts';
+import { nameOf } from '../../client/request.ts';
+import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
-import type { History } from '../history.ts';
+import { lengthOf, timeOf } from '../disputes.ts';
+import { replicaLagMs, type History, type Shown } from '../history.ts';
+import type { Violation } from '../results.ts';
 import { inJson, must, type Judgement, type Rule } from './rule.ts';
 
 /** The day of the removal, 5 December 2030, in any time zone. */
@@ -50,34 +53,47 @@ export const animalRules: readonly Rule[] = [
       if (duplicate !== undefined) return { required: 'each id once', received: `id ${duplicate} twice in one list` };
       if (operation === 'listPets') return ids.length > 1 ? true : undefined;
       const [id] = ids;
-      if (operation !== 'createPet' || id === undefined) return undefined;
-      return must(!history.seenBefore(id, response), 'a new id', `id ${id}, which another animal has`);
+      if (operation !== 'createPet' || id === undefined || !isComparable(response)) return undefined;
+      const other = history.shownBefore(id, response);
+      return must(other === undefined, 'a new id', `id ${id}, which another animal has in ${other && sourceOf(other)}`);
     },
   },
   echo('create.name', 'name'),
   echo('create.category', 'categoryId'),
-  echo('create.status', 'status'),
+  {
+    id: 'create.status',
+    judge: (response, history) => {
+      const { request, pets } = response;
+      if (request.operation === 'createPet') return echoes(response, 'status');
+      // Another status may be a change: see disputes.ts.
+      const isStored = pets.some(({ id, status }) => history.created(id)?.status === (status ?? ''));
+      return request.operation === 'getPet' && isStored ? true : undefined;
+    },
+  },
   {
     id: 'create.stored',
-    judge: (response, history) =>
-      response.request.operation === 'getPet' ? sameAsCreated(response, history) : undefined,
+    judge: (response, history) => {
+      const { operation, petId } = response.request;
+      if (operation !== 'getPet' || petId === undefined || history.created(petId) === undefined) return undefined;
+      return mustExist(response, history) ?? asShown(response, history, 'first');
+    },
   },
   {
     id: 'animals.agree',
     judge: (response, history) =>
-      response.request.operation === 'listPets' ? sameAsCreated(response, history) : undefined,
+      response.request.operation === 'createPet'
+        ? undefined
+        : (mustExist(response, history) ?? asShown(response, history, 'first')),
   },
   {
     id: 'get.answers',
     judge: (response, history) => {
       const { operation, petId } = response.request;
       const [pet] = response.pets;
-      if (operation !== 'getPet' || petId === undefined || pet === undefined) return undefined;
+      if (operation !== 'getPet' || petId === undefined) return undefined;
+      if (pet === undefined) return mustExist(response, history);
       if (pet.id !== petId) return { required: `the animal with id ${petId}`, received: `the one with id ${pet.id}` };
-      const listed = history.listed(pet.id);
-      if (listed === undefined) return true;
-      const same = mayBeSameName(listed.name, pet.name) && listed.categoryId === pet.categoryId;
-      return must(same, `the animal as it is in lists: ${inJson(listed)}`, inJson(pet));
+      return asShown(response, history, 'listed') ?? true;
     },
   },
   {
@@ -92,45 +108,68 @@ export const animalRules: readonly Rule[] = [
 ];
 
 function isWithinLimit(response: Response, limit: number | undefined, history: History): Judgement {
-  const { request, status, json } = response;
-  if (request.operation !== 'listPets' || status !== 200 || limit === undefined || !Array.isArray(json))
-    return undefined;
-  if (json.length > limit) return { required: `at most ${limit} animals`, received: `${json.length}` };
+  const length = lengthOf(response);
+  if (length === undefined || limit === undefined) return undefined;
+  if (length > limit) return { required: `at most ${limit} animals`, received: `${length}` };
   // Only a list that could have been longer proves anything.
-  return history.count(request.status) > limit ? true : undefined;
+  return history.count(response.request.status) > limit ? true : undefined;
 }
 
+/** A list may show no status: then `history` knows it from other responses. */
 function fitsFilter(response: Response, history: History): Judgement {
   const { request, pets } = response;
-  const { operation, status } = request;
-  if (operation !== 'listPets' || response.status !== 200 || status === undefined) return undefined;
-  const misfit = pets.find((pet) => pet.status !== undefined && pet.status !== status);
-  if (misfit !== undefined) return { required: `only ${status} animals`, received: inJson(misfit) };
-  return pets.some((pet) => pet.status === status) && history.statuses() > 1 ? true : undefined;
+  const length = lengthOf(response);
+  if (length === undefined || request.status === undefined) return undefined;
+  const misfit = pets.find(({ status }) => status !== undefined && status !== request.status);
+  if (misfit !== undefined) return { required: `only ${request.status} animals`, received: inJson(misfit) };
+  const isKnown = length === 0 || pets.some(({ id, status }) => (status ?? history.status(id)) === request.status);
+  // Only if there are others, it could have returned them.
+  return isKnown && history.statuses().some((status) => status !== request.status) ? true : undefined;
 }
 
-/** A rule that a 201 returns a field as it was sent. A server need not show the status. */
+/** A rule that a 201 returns a field as it was sent. */
 function echo(id: RequirementId, field: keyof NewPet): Rule {
-  return {
-    id,
-    judge: ({ request, pets: [created] }) => {
-      if (request.operation !== 'createPet') return undefined;
-      const [sent, returned] = [request.sent?.[field], created?.[field]];
-      if (sent === undefined || returned === undefined) return undefined;
-      if (typeof sent === 'string' && hasLoneSurrogate(sent)) return undefined;
-      return must(sent === returned, `${field} ${inJson(sent)}, as it was sent`, inJson(returned));
-    },
-  };
+  return { id, judge: (response) => echoes(response, field) };
 }
 
-function sameAsCreated(response: Response, history: History): Judgement {
-  let judgement: Judgement;
+/** A server need not show the status. */
+function echoes({ request, pets: [created] }: Response, field: keyof NewPet): Judgement {
+  const [sent, returned] = [request.sent?.[field], created?.[field]];
+  if (request.operation !== 'createPet' || sent === undefined || returned === undefined) return undefined;
+  if (typeof sent === 'string' && hasLoneSurrogate(sent)) return undefined;
+  return must(sent === returned, `${field} ${inJson(sent)}, as it was sent`, inJson(returned));
+}
+
+/** Another key may have other animals (section 5, gaps). */
+const isComparable = ({ request }: Response) => request.credential.key === 'main';
+
+/** The violation if getPet does not return an animal that an earlier response has shown. */
+function mustExist(response: Response, history: History): Violation | undefined {
+  const { request, status, sentAt } = response;
+  const { operation, petId } = request;
+  if (operation !== 'getPet' || petId === undefined || [200, 429].includes(status)) return undefined;
+  const first = history.shownBefore(petId, response);
+  if (first === undefined || !isComparable(response) || (isServerError(response) && !request.repeats)) return undefined;
+  const ageMs = sentAt - first.received.at;
+  if (status === 404 && ageMs < replicaLagMs) return undefined;
+  const required = `200, because ${sourceOf(first)} showed animal ${petId}, ${ageMs / 1000} s before this request`;
+  return { required, received: `${status}` };
+}
+
+/** Whether the names and categories of animals are as another response has shown them: no operation changes them. */
+function asShown(response: Response, history: History, to: 'first' | 'listed'): Judgement {
+  if (!isComparable(response)) return undefined;
   for (const pet of response.pets) {
-    const created = history.created(pet.id);
-    if (created === undefined) continue;
-    if (history.differs(pet))
-      return { required: `the animal as it was created: ${inJson(created)}`, received: inJson(pet) };
-    judgement = true;
+    const shown = history.contradicting(pet, to);
+    if (shown === undefined) continue;
+    const known = (to === 'first' ? history.created(pet.id) : undefined) ?? shown.pet;
+    const required = `animal ${pet.id} as in ${sourceOf(shown)}: ${inJson(known)}`;
+    return { required, received: `${inJson(pet)}, at ${timeOf(response.receivedAt)}` };
   }
-  return judgement;
+  return response.pets.some(({ id }) => history.has(id, to)) || undefined;
+}
+
+/** Where and when an animal was shown: `POST /pets at 12:00:05.300Z`. */
+function sourceOf({ request, received }: Shown): string {
+  return `${nameOf(request)} at ${timeOf(received.at)}`;
 }

@@ -111,13 +111,20 @@ function acceptingRequirement({ operation, limit, status }: Request): Requiremen
 }
 
 function isJson(response: Response): Judgement {
-  const { status, body, json } = response;
+  const { status, body } = response;
   if (!isOfOperation(response) || body.length === 0 || ![200, 201, ...errorStatuses].includes(status)) return undefined;
-  const required = 'JSON in UTF-8, with one Content-Type: application/json';
+  const problem = jsonProblem(response);
+  return must(problem === undefined, 'JSON in UTF-8, with one Content-Type: application/json', problem!);
+}
+
+/** Why a body is not JSON, with its media type; undefined if it is, or if there is none. */
+export function jsonProblem(response: Response): string | undefined {
+  const { body, json } = response;
   const types = response.all('content-type');
+  if (body.length === 0) return undefined;
   if (types.length !== 1 || !/^application\/json[ \t]*(;|$)/i.test(types[0]!))
-    return { required, received: `Content-Type: ${types.join(' and ') || 'missing'}` };
-  return json instanceof SyntaxError ? { required, received: `a body that is not JSON: ${json.message}` } : true;
+    return `Content-Type: ${types.join(' and ') || 'missing'}`;
+  return json instanceof SyntaxError ? `a body that is not JSON: ${json.message}` : undefined;
 }
 
 /** Whether the body must be a single Pet. */

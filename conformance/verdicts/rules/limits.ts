@@ -4,7 +4,8 @@ import type { RequirementId } from '../../requirements/requirements.ts';
 import { dayMs, explainedMs, retryAfterMs, toleranceMs } from '../../client/limit-readings.ts';
 import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
-const headers = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+/** The headers that every response carries. */
+export const headers = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 /** An HTTP date in its preferred format (RFC 9110, section 5.6.7). */
 const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
