@@ -1,13 +1,14 @@
-/** Announcements of the removal of getPet. */
+/** Announcements of the removal of getPet, and the gaps of unknown paths and methods. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearer } from '../client/credentials.ts';
 import { getPet } from '../client/requests.ts';
 import { response } from '../testing/responses.ts';
-import { apiKey, smallServer } from '../testing/servers.ts';
+import { apiKey, proxy, smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
 import { History } from '../verdicts/history.ts';
 import { rules } from '../verdicts/rules/rules.ts';
+import { getChecks } from './get.ts';
 
 const only = ['get.removal'];
 
@@ -41,4 +42,26 @@ test('Sunset is any time of the day, in any time zone; other forms than a date a
     assert.equal(typeof judged(['Sunset', sunset]), 'object', sunset);
   for (const headers of [[], [['Sunset', 'in winter']]] as [string, string][][])
     assert.equal(judged(...headers), undefined);
+});
+
+test('the gaps say what responses to unknown paths and methods lack', async (t) => {
+  const suite = [['one', getChecks.filter(({ gaps }) => gaps.includes('paths.unknown'))]] as const;
+  const seen = async (change?: Parameters<typeof proxy>[2]) => {
+    const of = session(await proxy(t, await smallServer(t), change));
+    await run(of, suite);
+    const observed = of.ledger.observations().filter(({ id }) => /^(paths|methods)\./.test(id));
+    return Object.fromEntries(observed.map(({ id, behaviour }) => [id, behaviour]));
+  };
+  assert.deepEqual(await seen(), { 'paths.unknown': '404', 'methods.unknown': '405', 'methods.head': '405' });
+  const bare = await seen(({ method, url }, response) => {
+    response.headers = response.headers.filter(([name]) => name.toLowerCase() !== 'x-ratelimit-reset');
+    if (url.endsWith('/no-such-path')) response.body = Buffer.from('<p>Not found</p>');
+    if (method === 'PROPFIND') response.headers = [['content-type', 'text/html']];
+  });
+  assert.deepEqual(bare, {
+    'paths.unknown': '404, without X-RateLimit-Reset, with a body that is not JSON',
+    'methods.unknown':
+      '405, without X-RateLimit-Limit and X-RateLimit-Remaining and X-RateLimit-Reset, with a body that is not JSON',
+    'methods.head': '405, without X-RateLimit-Reset',
+  });
 });

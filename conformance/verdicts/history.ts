@@ -42,8 +42,6 @@ interface Known {
   first: Shown;
   /** The first list with it. */
   listed?: Shown;
-  /** The animal in the latest list. */
-  latest?: Pet;
   /** The latest status that was shown or sent. */
   status: PetStatus | undefined;
   /** The latest statement about its status of each kind of response. */
@@ -90,9 +88,9 @@ export class History {
     return [...this.#known.keys()].filter((id) => this.created(id) !== undefined);
   }
 
-  /** An animal as the latest list showed it, or undefined. */
+  /** An animal as the first list with it showed it, or undefined. */
   listed(id: bigint): Pet | undefined {
-    return this.#known.get(id)?.latest;
+    return this.#known.get(id)?.listed?.pet;
   }
 
   /** The latest known status of an animal. */
@@ -113,7 +111,7 @@ export class History {
 
   /** The categories of the listed animals. */
   categories(): readonly bigint[] {
-    return [...new Set([...this.#known.values()].flatMap(({ latest }) => latest?.categoryId ?? []))];
+    return [...new Set([...this.#known.values()].flatMap(({ listed }) => listed?.pet.categoryId ?? []))];
   }
 
   /** The known ids in ascending order. */
@@ -201,10 +199,7 @@ export class History {
       known = { first: shown, status: undefined, statements: new Map() };
       this.#known.set(pet.id, known);
     }
-    if (request.operation === 'listPets') {
-      known.listed ??= shown;
-      known.latest = pet;
-    }
+    if (request.operation === 'listPets') known.listed ??= shown;
     known.status = pet.status ?? (isCreated ? request.sent?.status : undefined) ?? known.status;
     return known;
   }
