@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder, type Owner } from './owner.ts';
+import { freePort } from './ports.ts';
 import { NotStarted, Program } from './program.ts';
 import { distFolder, makeKey, startServer, type RunningServer } from './server.ts';
 
@@ -118,15 +119,6 @@ class Nginx {
     const [response] = await once(sent, 'response');
     return { status: response.statusCode, headers: response.headers, body: await text(response) };
   }
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const authorized = (key: string) => ({ Authorization: `Bearer ${key}` });

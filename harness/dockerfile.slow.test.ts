@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './owner.ts';
 import { outputOf, Program } from './program.ts';
@@ -121,4 +122,20 @@ test('the image serves as its user, keeps its data in the volume, reports its he
     assert.equal((await run(health, { ...variables, PORT: started[1] ?? '1' }).ended).code, 0, started[0]);
     await again.stop();
   }
+});
+
+test('a container engine builds the image, and starts the server with Prometheus and Grafana', async (t) => {
+  const docker = (...words: string[]) => new Program(t, ['docker', ...words], { HOME: process.env['HOME'] }).ended;
+  if ((await docker('info')).code !== 0) return t.skip('no container engine runs here');
+  const compose = ['compose', '--file', 'deploy/compose.yaml', '--project-name', `petstore-test-${process.pid}`];
+  t.after(() => docker(...compose, 'down', '--volumes', '--rmi', 'local'));
+  await outputOf(docker(...compose, 'up', '--build', '--detach', '--wait'));
+  assert.match(await outputOf(docker(...compose, 'exec', 'petstore', 'petstore', 'status')), /ready/);
+  // Prometheus has read the alerts and the metrics, and Grafana the dashboard.
+  const found = async (url: string, text: RegExp) => {
+    while (!text.test(await (await fetch(url)).text())) await sleep(500);
+  };
+  await found('http://127.0.0.1:9090/api/v1/rules', /PetstoreDown/);
+  await found('http://127.0.0.1:9090/api/v1/query?query=petstore_ready', /"1"/);
+  await found('http://127.0.0.1:3000/api/dashboards/uid/petstore', /Requests by operation/);
 });

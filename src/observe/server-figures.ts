@@ -1,5 +1,6 @@
 /** The metrics of everything but requests: each is read when it is asked for. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Figures } from '../engine.ts';
 import type { Exposition } from './exposition.ts';
@@ -78,6 +79,7 @@ export class ProcessFigures {
       [[{ version, node: process.version }, 1]]);
     exposition.add('counter', 'process_cpu_seconds_total', 'User and system CPU time.', (user + system) / 1e6);
     exposition.add('gauge', 'process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss());
+    exposition.add('gauge', 'petstore_memory_limit_bytes', 'Memory of the container, or of the machine.', memoryLimit());
     exposition.add('gauge', 'process_start_time_seconds', 'Start of the process, since the epoch.',
       performance.timeOrigin / 1000);
     const descriptors = fileDescriptors();
@@ -85,6 +87,12 @@ export class ProcessFigures {
     exposition.add('gauge', 'process_open_fds', 'Open file descriptors.', descriptors.open);
     exposition.add('gauge', 'process_max_fds', 'Maximum number of open file descriptors.', descriptors.max);
   }
+}
+
+/** The bytes of memory of the container or, if that has no limit, of the machine. */
+function memoryLimit(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
 /** The file descriptors of this process; null where the system does not show them. Neither read touches a disk. */
