@@ -5,9 +5,10 @@ import {
   existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test, type TestContext } from 'node:test';
+import { commands } from './cli/commands.ts';
 import type { KeyReport } from './control/commands.ts';
 import { FolderLock } from './file-engine/lock/folder-lock.ts';
 import { hashSecret } from './keys/secret.ts';
@@ -138,14 +139,14 @@ for (const running of [false, true]) {
     const before = readFileSync(join(folder, 'keys.json'), 'utf8');
     const create = ['create', '--name', 'a', '--plan'];
     const wrong: [code: number, message: RegExp, ...args: string[]][] = [
-      [1, /there is no key k9; "petstore keys list" shows all keys/, 'revoke', 'k9'],
+      [1, /there is no key k9; "node \S+ keys list" shows all keys/, 'revoke', 'k9'],
       [1, /there is no key K1; /, 'rotate', 'K1'],
       [1, /there is no key __proto__; /, 'set-plan', '__proto__', 'pro'],
       [2, /an argument must be a text [^\n]+, not "\\u001b\[2J\\nx"/, 'revoke', '\u001b[2J\nx'],
-      [1, /key k2 is revoked; create a new one with "petstore keys create"/, 'revoke', 'k2'],
-      [1, /key k2 is revoked; create a new one with "petstore keys create"/, 'rotate', 'k2'],
-      [2, /the plan must be one of free, pro, business, enterprise/, ...create, 'gold'],
-      [2, /the plan must be one of/, 'set-plan', 'k1', 'Free'],
+      [1, /key k2 is revoked; create a new one with "node \S+ keys create"/, 'revoke', 'k2'],
+      [1, /key k2 is revoked; create a new one with "node \S+ keys create"/, 'rotate', 'k2'],
+      [2, /the plan must be free \(60 requests a minute, 1,000 a day\), pro .* or enterprise/, ...create, 'gold'],
+      [2, /the plan must be free /, 'set-plan', 'k1', 'Free'],
       [
         2,
         /the enterprise plan needs its requests per minute and per day/,
@@ -297,7 +298,7 @@ test('commands that run while servers start and stop are either complete or have
         stderr,
         new RegExp(
           '^petstore: the server \\(process \\d+\\) did not respond; '
-            + 'check with "petstore keys list" or "petstore usage" whether the change was made\\n$',
+            + 'check with "node \\S+ keys list" or "node \\S+ usage" whether the change was made\\n$',
         ),
       );
     }
@@ -326,13 +327,16 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
   const create = ['keys', 'create', '--name', 'a', '--plan', 'enterprise'];
   const wrong: [message: RegExp, ...args: string[]][] = [
     [/there is no command ""/],
-    [/there is no command "keys"/, 'keys'],
-    [/there is no command "keys make"/, 'keys', 'make'],
+    [/there is no command "keys make"; see --help/, 'keys', 'make'],
+    [/there is no command "keys crate" \(did you mean keys create\?\); see --help/, 'keys', 'crate'],
+    [/there is no command "sevre" \(did you mean serve\?\)/, 'sevre'],
+    [/Unknown option '--pln' \(did you mean --plan\?\); see --help/, 'keys', 'create', '--pln', 'pro'],
+    [/Unknown option '--prot' \(did you mean --port\?\); see --help/, 'serve', '--prot', '1'],
     [/there is no command "keys toString"/, 'keys', 'toString'],
     [/there is no command "key list"/, 'key', 'list'],
     [/there is no command "list"/, 'list'],
-    [/keys create needs --name and --plan/, 'keys', 'create', '--name', 'a'],
-    [/keys create needs --name and --plan/, 'keys', 'create', '--plan', 'pro'],
+    [/keys create needs --plan: free \(60 requests a minute, 1,000 a day\), pro .* or ent/, 'keys', 'create', '--name', 'a'],
+    [/keys create needs --name: a name by which people/, 'keys', 'create', '--plan', 'pro'],
     [/keys create expects no arguments, received 1/, ...create, 'more'],
     [/keys list expects no arguments, received 1/, 'keys', 'list', 'k1'],
     [/keys revoke expects ID, received 0/, 'keys', 'revoke'],
@@ -368,7 +372,7 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
     [/--grace must be a duration/, 'keys', 'rotate', 'k1', '--grace', '999999999d'],
     [/--expires must be a date like 2027-01-31, .* not "tomorrow"/, ...create, '--expires', 'tomorrow'],
     [/--expires must be a date .* not "2027-02-30"/, ...create, '--expires', '2027-02-30'],
-    [/the plan must be one of/, 'keys', 'create', '--name', 'a', '--plan', 'gold'],
+    [/the plan must be free \(60 .* or enterprise/, 'keys', 'create', '--name', 'a', '--plan', 'gold'],
     [/the enterprise plan needs its requests/, ...create],
     [/the free plan has fixed limits/, 'keys', 'set-plan', 'k1', 'free', '--per-day', '5'],
   ];
@@ -384,23 +388,73 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
 
 test('--help, --version and no arguments', async (t) => {
   const run = (...args: string[]): Promise<Ended> => new Program(t, [process.execPath, cliPath, ...args]).ended;
-  const [bare, help, late, version] = await Promise.all([
-    run(),
-    run('--help'),
-    run('keys', 'create', '-h'),
-    run('--version'),
-  ]);
-  for (const ended of [bare, help, late]) {
-    assert.deepEqual([ended.code, ended.stderr], [0, '']);
-    assert.match(ended.stdout, /^Usage: petstore COMMAND/);
+  const printed = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(...args);
+    assert.deepEqual([code, stderr], [0, ''], args.join(' '));
+    return stdout;
+  };
+  const help = await printed('--help');
+  assert.equal(await printed(), help);
+  assert.match(await printed('--version'), /^\d+\.\d+\.\d+\n$/);
+  assert.match(await printed('serve', '--help'), /^Usage: petstore serve /);
+  const names = [...help.matchAll(/^ {2}(\S+(?: \S+)?) {2,}\S/gm)].map(([, name]) => name!);
+  assert.deepEqual(names, ['serve', ...Object.keys(commands)]);
+  const group = await printed('keys');
+  assert.equal(await printed('keys', '--help'), group);
+  for (const name of ['create', 'list', 'rotate', 'revoke', 'set-plan', 'unban']) assert.ok(group.includes(`  ${name} `));
+  // The hints name the command as it was called.
+  const called = `node ${relative('', cliPath)}`;
+  assert.ok(help.includes(`\n${called} COMMAND --help `), help);
+  for (const [name, command] of Object.entries(commands)) {
+    const text = await printed(...name.split(' '), '--help');
+    assert.ok(text.startsWith(`Usage: ${called} ${name} `), text);
+    for (const flag of command.flags) assert.match(text, new RegExp(`^  --${flag} .+`, 'm'));
+    if (command.example !== undefined) assert.ok(text.includes(`  ${called} ${name} ${command.example}\n`), text);
   }
-  for (const word of [
-    'create', 'list', 'rotate', 'revoke', 'set-plan', 'unban', 'usage', '--name', '--plan', '--per-minute', '--per-day',
-    '--expires', '--json', '--grace', '--data', 'DATA_DIR', '--help', '--version',
-  ]) {
-    assert.ok(help.stdout.includes(word), word);
+  assert.match(await printed('keys', 'create', '-h'), /^ {2}pro +300 requests a minute, 10,000 a day$/m);
+});
+
+test('a pipe that is closed early ends a command without a word', async (t) => {
+  const folder = temporaryFolder(t);
+  await succeeded(petstore(t, folder, 'keys', 'create', '--name', 'a', '--plan', 'free'));
+  for (const args of ['keys list', 'usage --json', 'export']) {
+    const command = `"$0" "$1" ${args} --data "$2" | true; echo "$PIPESTATUS"`;
+    const ended = await new Program(t, ['bash', '--norc', '-c', command, process.execPath, cliPath, folder]).ended;
+    assert.deepEqual([ended.stdout, ended.stderr.replace(/^exported 0 animals\n/, '')], ['0\n', ''], args);
   }
-  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test('a second key with the same name is reported, and usage takes a name that only one key has', async (t) => {
+  const folder = temporaryFolder(t);
+  const create = (name: string) => succeeded(petstore(t, folder, 'keys', 'create', '--name', name, '--plan', 'free'));
+  assert.doesNotMatch((await create('till')).stderr, /same name/);
+  await create('shop');
+  assert.match((await create('till')).stderr, /^petstore: k1 and k3 have the same name$/m);
+  assert.match((await succeeded(petstore(t, folder, 'usage', 'shop'))).stdout, /^k2 /m);
+  const { code, stderr } = await petstore(t, folder, 'usage', 'till');
+  assert.deepEqual([code, stderr], [1, 'petstore: k1 and k3 have this name: give one of these ids\n']);
+  await succeeded(petstore(t, folder, 'keys', 'revoke', 'k1'));
+  assert.doesNotMatch((await create('shop 2')).stderr, /same name/);
+});
+
+test('on a terminal, keys revoke asks', async (t) => {
+  const folder = temporaryFolder(t);
+  await succeeded(petstore(t, folder, 'keys', 'create', '--name', 'a', '--plan', 'free'));
+  const onTerminal = (...args: string[]): Program => {
+    const words = [process.execPath, cliPath, ...args, '--data', folder].map((word) => `'${word}'`).join(' ');
+    return new Program(t, ['script', '--quiet', '--return', '--command', words, '/dev/null']);
+  };
+  if ((await new Program(t, ['script', '--version']).ended).code !== 0) return t.skip('script is not installed');
+  const isRevoked = async () => (await succeeded(petstore(t, folder, 'keys', 'list'))).stdout.includes('revoked');
+  for (const [typed, code] of [['no', 1], ['yes', 0]] as const) {
+    const asking = onTerminal('keys', 'revoke', 'k1');
+    await asking.printed(/Key k1 can never be used again\. Type yes to revoke it: /);
+    asking.child.stdin.write(`${typed}\r`);
+    assert.equal((await asking.ended).code, code);
+    assert.equal(await isRevoked(), code === 0);
+  }
+  await succeeded(petstore(t, folder, 'keys', 'create', '--name', 'b', '--plan', 'free'));
+  assert.equal((await onTerminal('keys', 'revoke', 'k2', '--yes').ended).code, 0);
 });
 
 test('the data folder is --data or DATA_DIR, an empty --data is an error; only create makes it', async (t) => {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { UsageReport } from './control/commands.ts';
 import { temporaryFolder } from '../harness/owner.ts';
-import { makeKey, petstore, startServer, type RunningServer } from '../harness/server.ts';
+import { cliPath, makeKey, petstore, startServer, type RunningServer } from '../harness/server.ts';
 import type { HttpResponse } from './testing/http-response.ts';
 import { send } from './testing/service.ts';
 
@@ -231,12 +231,13 @@ test('an unban that cannot be saved is an error', async (t) => {
 });
 
 test('wrong arguments of usage and unban are one line', async (t) => {
+  const called = `node ${relative('', cliPath)}`;
   const { folder } = await bannedFolder(t);
   for (const [args, code, message] of [
-    [['usage', 'k9'], 1, 'there is no key k9; "petstore keys list" shows all keys'],
-    [['keys', 'unban', 'k9'], 1, 'there is no key k9; "petstore keys list" shows all keys'],
+    [['usage', 'k9'], 1, `there is no key k9; "${called} keys list" shows all keys`],
+    [['keys', 'unban', 'k9'], 1, `there is no key k9; "${called} keys list" shows all keys`],
     [['keys', 'unban'], 2, 'keys unban expects ID, received 0; see --help'],
-    [['usage', 'k1', 'k2'], 2, 'usage expects [ID], received 2; see --help'],
+    [['usage', 'k1', 'k2'], 2, 'usage expects [KEY], received 2; see --help'],
     [['usage', '--plan', 'pro'], 2, 'usage does not accept --plan; see --help'],
     [['keys', 'usage'], 2, 'there is no command "keys usage"; see --help'],
   ] as const) {

@@ -1,5 +1,6 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import { runCommand } from '../file-engine/run-command.ts';
 import { importOrders as importOrdersTo, importPets as importPetsTo } from '../postgres-engine/import.ts';
 import { readRecords } from '../postgres-engine/export.ts';
@@ -11,7 +12,7 @@ import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { isStdout } from '../file-engine/files/output.ts';
 import {
-  invalidValue, parseDuration, parseTime, placeOf, usageError, wholeNumber, type parseFlags,
+  invalidValue, parseDuration, parseTime, placeOf, suggestion, usageError, wholeNumber, type parseFlags,
 } from '../program/flags.ts';
 import { permissionWarning } from '../file-engine/files/permissions.ts';
 import { newSecret } from '../keys/secret.ts';
@@ -29,6 +30,7 @@ import { salvage } from '../file-engine/tools/salvage.ts';
 import { verify } from '../file-engine/tools/verify.ts';
 import type { Outcome } from './outcome.ts';
 import { databaseStatusLines, statusLines } from './status-text.ts';
+import { flagTexts } from './flag-texts.ts';
 import { describeKey, keysTable, usageTable } from './text.ts';
 
 /** The flags of all commands. */
@@ -42,6 +44,7 @@ export const options = {
   'per-day': { type: 'string' },
   expires: { type: 'string' },
   grace: { type: 'string' },
+  yes: { type: 'boolean' },
   orders: { type: 'boolean' },
   format: { type: 'string' },
   force: { type: 'boolean' },
@@ -51,51 +54,136 @@ export const options = {
 } as const;
 
 export type Flags = ReturnType<typeof parseFlags<{ readonly options: typeof options }>>['values'];
+export type Flag = keyof Flags;
 
 /** One command. */
 export interface CliCommand {
   /** The names of its arguments. One in brackets is optional, and one with … may be repeated. */
   readonly args: readonly string[];
-  /** The flags that it accepts besides --data, --database and --json. */
-  readonly flags: readonly (keyof Flags)[];
+  /** The flags that it accepts besides --json and those of `place`, and those of them that it needs. */
+  readonly flags: readonly Flag[];
+  readonly required?: readonly Flag[];
+  /** With which flags the store is named: in a folder or a database, only in a folder, or by arguments. */
+  readonly place: 'any' | 'folder' | 'arguments';
+  /** What it does, in one sentence without a subject and a full stop. */
+  readonly summary: string;
+  /** What else its help says. */
+  readonly details?: string;
+  /** The arguments and flags of an example. */
+  readonly example?: string;
   readonly run: (flags: Flags, ...args: string[]) => Promise<Outcome>;
 }
 
 /** All commands by their names. */
 export const commands: Readonly<Record<string, CliCommand>> = {
-  status: { args: [], flags: [], run: showStatus },
-  'keys create': { args: [], flags: ['name', 'plan', 'per-minute', 'per-day', 'expires'], run: create },
-  'keys list': { args: [], flags: [], run: list },
-  'keys rotate': { args: ['ID'], flags: ['grace'], run: rotate },
-  'keys revoke': { args: ['ID'], flags: [], run: revoke },
-  'keys set-plan': { args: ['ID', 'PLAN'], flags: ['per-minute', 'per-day'], run: setPlan },
-  'keys unban': { args: ['ID'], flags: [], run: unban },
-  usage: { args: ['[ID]'], flags: [], run: showUsage },
-  backup: { args: ['TO'], flags: [], run: makeBackup },
-  restore: { args: ['FROM'], flags: [], run: restoreBackup },
-  verify: { args: [], flags: [], run: verifyFolder },
-  salvage: { args: ['TO'], flags: [], run: salvageFolder },
-  export: { args: ['[FILE]'], flags: ['orders', 'format', 'force'], run: exportAll },
-  import: { args: ['FILE…'], flags: ['orders', 'keep-ids'], run: importFiles },
-  copy: { args: ['FROM', 'TO'], flags: [], run: copyStore },
+  status: {
+    ...{ args: [], flags: [], place: 'any', run: showStatus },
+    summary: 'show the state of the running server, or what a database contains',
+    details: 'Shows animals, disk, connections and the busiest keys. The exit code is 1 if no server uses the data folder.',
+  },
+  'keys create': {
+    ...{ args: [], flags: ['name', 'plan', 'per-minute', 'per-day', 'expires'], required: ['name', 'plan'] },
+    ...{ place: 'any', run: create },
+    summary: 'create a key, and print its secret to stdout, only once',
+    example: '--name till --plan pro',
+  },
+  'keys list': { args: [], flags: [], place: 'any', run: list, summary: 'show all keys' },
+  'keys rotate': {
+    ...{ args: ['ID'], flags: ['grace'], place: 'any', run: rotate },
+    summary: 'add a new secret to a key, and print it to stdout',
+    details: 'The old secrets work for the grace period.',
+    example: 'k1 --grace 1h',
+  },
+  'keys revoke': {
+    ...{ args: ['ID'], flags: ['yes'], place: 'any', run: revoke },
+    summary: 'revoke a key permanently',
+    details: 'A revoked key can never be used again. On a terminal, the command asks before it revokes.',
+    example: 'k1',
+  },
+  'keys set-plan': {
+    ...{ args: ['ID', 'PLAN'], flags: ['per-minute', 'per-day'], place: 'any', run: setPlan },
+    summary: 'move a key to another plan',
+    example: 'k1 enterprise --per-minute 5000 --per-day 1000000',
+  },
+  'keys unban': {
+    ...{ args: ['ID'], flags: [], place: 'any', run: unban },
+    summary: 'lift the ban of a key, and forget it',
+    example: 'k1',
+  },
+  usage: {
+    ...{ args: ['[KEY]'], flags: [], place: 'any', run: showUsage },
+    summary: 'show what each key has used of its minute and its day, and its ban',
+    details: 'KEY is the id of a key, or its name if no other key has it.',
+    example: 'till',
+  },
+  backup: {
+    ...{ args: ['TO'], flags: [], place: 'folder', run: makeBackup },
+    summary: 'write a backup to TO, a new folder',
+    example: '/var/backups/petstore-monday',
+  },
+  restore: {
+    ...{ args: ['FROM'], flags: [], place: 'folder', run: restoreBackup },
+    summary: 'make a new data folder from a backup',
+    example: '/var/backups/petstore-monday',
+  },
+  verify: {
+    ...{ args: [], flags: [], place: 'folder', run: verifyFolder },
+    summary: 'check all files of a data folder or a backup, and change nothing',
+    details: 'The exit code is 1 if something is damaged, and 2 if it cannot be read.',
+    example: '--data /var/backups/petstore-monday',
+  },
+  salvage: {
+    ...{ args: ['TO'], flags: [], place: 'folder', run: salvageFolder },
+    summary: 'copy everything intact in a damaged folder to a new one, and name what was lost',
+    example: 'data/salvaged',
+  },
+  export: {
+    ...{ args: ['[FILE]'], flags: ['orders', 'format', 'force'], place: 'any', run: exportAll },
+    summary: 'write all animals, or all orders, to FILE or stdout',
+    example: 'animals.ndjson',
+  },
+  import: {
+    ...{ args: ['FILE…'], flags: ['orders', 'keep-ids'], place: 'any', run: importFiles },
+    summary: 'add animals, or orders, from files: all or none',
+    details: 'The format of a file is recognized. A server on the data folder must be stopped; one on a database need not be.',
+    example: 'animals.ndjson',
+  },
+  copy: {
+    ...{ args: ['FROM', 'TO'], flags: [], place: 'arguments', run: copyStore },
+    summary: 'copy a store to an empty one: animals, orders, keys and usage',
+    details: 'FROM and TO are each a data folder or the URL of a database.',
+    example: 'data/store postgres://petstore@db.example/petstore',
+  },
 };
+
+/** Returns the command that the first arguments name, and the others. Throws an OperatorError if there is none. */
+export function commandNamed(positionals: readonly string[]) {
+  const words = positionals[0] === 'keys' ? 2 : 1;
+  const name = positionals.slice(0, words).join(' ');
+  if (name === 'serve') throw usageError('serve must come before its flags');
+  if (Object.hasOwn(commands, name)) return { name, command: commands[name]!, args: positionals.slice(words) };
+  const near = suggestion(name, ['serve', ...Object.keys(commands)]);
+  throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}${near}`);
+}
+
+/** The flags that a command accepts. */
+export function flagsOf({ flags, place }: CliCommand): readonly Flag[] {
+  return [...flags, ...(place === 'arguments' ? [] : ['data', 'database'] as const), 'json'];
+}
 
 /** Runs the command with this name and these arguments. Throws an OperatorError if it is invalid or fails. */
 export async function outcomeOf(flags: Flags, positionals: readonly string[]): Promise<Outcome> {
-  const words = positionals[0] === 'keys' ? 2 : 1;
-  const name = positionals.slice(0, words).join(' ');
-  const args = positionals.slice(words);
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (name === 'serve') throw usageError('serve must come before its flags');
-  if (command === undefined) throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}`);
-  for (const flag of Object.keys(flags) as (keyof Flags)[]) {
-    const isAccepted = ['data', 'database', 'json'].includes(flag) || command.flags.includes(flag);
-    if (!isAccepted) throw usageError(`${name} does not accept --${flag}`);
+  const { name, command, args } = commandNamed(positionals);
+  for (const flag of Object.keys(flags) as Flag[]) {
+    if (!flagsOf(command).includes(flag)) throw usageError(`${name} does not accept --${flag}`);
   }
   const required = command.args.filter((arg) => !arg.startsWith('['));
   const most = command.args.at(-1)?.endsWith('…') ? Infinity : command.args.length;
   if (args.length < required.length || args.length > most) {
     throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}`);
+  }
+  for (const flag of command.required ?? []) {
+    if (flags[flag] === undefined) throw usageError(`${name} needs --${flag}: ${flagTexts[flag]![1]}`);
   }
   return command.run(flags, ...args);
 }
@@ -115,11 +203,14 @@ async function showStatus(flags: Flags): Promise<Outcome> {
 }
 
 async function create(flags: Flags): Promise<Outcome> {
-  const { name, plan, expires } = flags;
-  if (name === undefined || plan === undefined) throw usageError('keys create needs --name and --plan');
+  const { name = '', plan = '', expires } = flags; // both are required
   const expiresAt = expires === undefined ? null : parseTime('--expires', expires, Date.now());
   const request = planRequest(flags, plan);
-  return withSecret('created', (secret) => run(flags, { op: 'create', name, expiresAt, secret, ...request }));
+  const made = await withSecret('created', (secret) => run(flags, { op: 'create', name, expiresAt, secret, ...request }));
+  if (made.problems !== undefined) return made;
+  const { items } = await run(flags, { op: 'list' }).catch(() => ({ items: [] })); // the secret must be printed
+  const others = items.filter((key) => key.name === name && key.state === 'active').map(({ id }) => id);
+  return others.length < 2 ? made : { ...made, warning: `${others.join(' and ')} have the same name` };
 }
 
 async function rotate(flags: Flags, id: string): Promise<Outcome> {
@@ -128,6 +219,7 @@ async function rotate(flags: Flags, id: string): Promise<Outcome> {
 }
 
 async function revoke(flags: Flags, id: string): Promise<Outcome> {
+  await confirmed(flags, `Key ${id} can never be used again.`);
   return changeOf('revoked', await run(flags, { op: 'revoke', id }));
 }
 
@@ -146,9 +238,26 @@ async function unban(flags: Flags, id: string): Promise<Outcome> {
   return { report: { key, unbanned }, note };
 }
 
-async function showUsage(flags: Flags, id?: string): Promise<Outcome> {
-  const { items } = await run(flags, { op: 'usage', id: id ?? null });
+async function showUsage(flags: Flags, key?: string): Promise<Outcome> {
+  const { items } = await run(flags, { op: 'usage', id: key === undefined ? null : await idOf(flags, key) });
   return { report: items, text: usageTable(items) };
+}
+
+/** Returns the id of the key with this id or, if there is none, with this name. */
+async function idOf(flags: Flags, key: string): Promise<string> {
+  const { items } = await run(flags, { op: 'list' });
+  if (items.some(({ id }) => id === key)) return key;
+  const ids = items.filter(({ name }) => name === key).map(({ id }) => id);
+  if (ids.length > 1) throw new OperatorError(`${ids.join(' and ')} have this name: give one of these ids`);
+  return ids[0] ?? key;
+}
+
+/** Asks on a terminal whether to go on. Throws an OperatorError if not. */
+async function confirmed({ yes }: Flags, effect: string): Promise<void> {
+  if (yes || !process.stdin.isTTY || !process.stderr.isTTY) return;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const response = await terminal.question(`${effect} Type yes to revoke it: `).finally(() => terminal.close());
+  if (response.trim() !== 'yes') throw new OperatorError('nothing was changed');
 }
 
 async function makeBackup(flags: Flags, to: string): Promise<Outcome> {

@@ -1,46 +1,48 @@
-import { defaultFolder } from '../program/flags.ts';
+/** What --help prints. */
+import { planTexts } from '../limits/plans.ts';
+import { calledAs } from '../program/program.ts';
+import { commands, flagsOf, type CliCommand } from './commands.ts';
+import { flagTexts } from './flag-texts.ts';
 
-/** What `petstore --help` prints. */
-export const help = `Usage: petstore COMMAND [options]
+/** Returns the help of the program. */
+export function help(): string {
+  return `Usage: ${calledAs()} COMMAND [options]
 
 Runs the pet store server, and manages its data folder or database, whether the server runs or not.
 
-  serve [options]                      run the server; petstore serve --help lists its options
-  status                               show the state of the running server: animals, disk,
-                                         connections, busiest keys; exit code 1 without one;
-                                         or what a database contains, and its busiest keys
-  keys create --name N --plan PLAN     create a key and print its secret to stdout, only once
-       [--per-minute N --per-day N]      the limits, required for enterprise
-       [--expires WHEN]                  a date, a time (RFC 3339) or a duration like 90d
-  keys list                            show all keys
-  keys rotate ID [--grace 24h]         add a new secret and print it to stdout; the old
-                                         ones work for the grace period
-  keys revoke ID                       revoke a key permanently
-  keys set-plan ID PLAN                move a key to another plan
-       [--per-minute N --per-day N]
-  keys unban ID                        lift the ban of a key and forget it
-  usage [ID]                           show what each key has used of its minute and its
-                                         day, and its ban
-  backup TO                            write a backup to TO, a new folder
-  restore FROM                         make a new data folder from a backup
-  verify                               check all files, and change nothing; exit code 1 if
-                                         something is damaged, 2 if it cannot be read
-  salvage TO                           copy everything intact in a damaged folder to a new
-                                         one, and name what was lost
-  export [FILE] [--orders]             write all animals, or all orders, to FILE or stdout
-       [--format ndjson|json]            one on each line (the default), or a JSON array
-       [--force]                         replace FILE if it exists
-  import FILE… [--orders]              add animals, or orders, from files in either format;
-       [--keep-ids]                      all or none; new ids unless --keep-ids is given;
-                                         a server on a data folder must be stopped
-  copy FROM TO                         copy a store to an empty one: animals with their ids,
-                                         orders, keys and usage; FROM and TO are each a data
-                                         folder or the URL of a database
+${table([['serve', 'run the server'], ...Object.entries(commands).map(([name, { summary }]) => [name, summary] as const)])}
 
-PLAN is free, pro, business or enterprise.
+${calledAs()} COMMAND --help describes a command, with its options and an example.
+--version prints the version.`;
+}
 
-  --data DIR           data folder (variable DATA_DIR, default ${defaultFolder})
-  --database URL       PostgreSQL, instead of a data folder (variable DATABASE_URL), for status,
-                         keys, usage, export and import
-  --json               print the result as JSON to stdout; errors stay one line on stderr
-  --help, --version`;
+/** Returns the help of the commands whose names begin with a word. */
+export function groupHelp(group: string): string {
+  const inGroup = Object.entries(commands).filter(([name]) => name.startsWith(`${group} `));
+  return `Usage: ${calledAs()} ${group} COMMAND [options]
+
+${table(inGroup.map(([name, { summary }]) => [name.slice(group.length + 1), summary]))}
+
+${calledAs()} ${group} COMMAND --help describes a command, with its options and an example.`;
+}
+
+/** Returns the help of one command. */
+export function commandHelp(name: string, command: CliCommand): string {
+  const { args, required = [], place, summary, details, example } = command;
+  const shown = flagsOf(command).filter((flag) => flag !== 'database' || place !== 'folder');
+  const flagOf = (flag: string) => `--${flag}${flagTexts[flag]![0] === '' ? '' : ` ${flagTexts[flag]![0]}`}`;
+  const usage = [calledAs(), name, ...required.map(flagOf), ...args, '[options]'].join(' ');
+  const takesPlan = shown.includes('plan') || args.includes('PLAN');
+  return [
+    `Usage: ${usage}`,
+    `${summary[0]!.toUpperCase()}${summary.slice(1)}.${details === undefined ? '' : ` ${details}`}`,
+    table(shown.map((flag) => [flagOf(flag), flag === 'plan' ? 'one of the plans below' : flagTexts[flag]![1]])),
+    ...(takesPlan ? [`Plans:\n\n${table(planTexts)}`] : []),
+    ...(example === undefined ? [] : [`Example:\n\n  ${calledAs()} ${name} ${example}`]),
+  ].join('\n\n');
+}
+
+function table(rows: readonly (readonly [name: string, meaning: string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  return rows.map(([name, meaning]) => `  ${name.padEnd(width)}${meaning}`).join('\n');
+}

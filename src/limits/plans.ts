@@ -17,6 +17,18 @@ type FixedName = keyof typeof fixedLimits;
 /** A key's plan. An enterprise plan contains its own limits; the specification sets those of the others. */
 export type Plan = { readonly name: FixedName } | ({ readonly name: 'enterprise' } & PlanLimits);
 
+/** The limits of each plan, for people. */
+export const planTexts: readonly (readonly [plan: string, limits: string])[] = [
+  ...Object.entries(fixedLimits).map(([name, { perMinute, perDay }]) => {
+    return [name, `${inGroups(perMinute)} requests a minute, ${inGroups(perDay)} a day`] as const;
+  }),
+  ['enterprise', 'limits of its own'],
+];
+
+function inGroups(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
 /** Returns the limits of a plan. */
 export function limitsOf(plan: Plan): PlanLimits {
   return plan.name === 'enterprise' ? plan : fixedLimits[plan.name];
@@ -32,11 +44,17 @@ export function planOf(name: unknown, perMinute: unknown, perDay: unknown): Plan
     throw new OperatorError('the enterprise plan needs its requests per minute and per day, whole numbers from 1', 2);
   }
   if (typeof name !== 'string' || !Object.hasOwn(fixedLimits, name)) {
-    throw new OperatorError(`the plan must be one of ${Object.keys(fixedLimits).join(', ')}, enterprise`, 2);
+    throw new OperatorError(`the plan must be ${planList()}`, 2);
   }
   if (perMinute === undefined && perDay === undefined) return { name: name as FixedName };
   const rule = 'only enterprise takes requests per minute and per day';
   throw new OperatorError(`the ${name} plan has fixed limits; ${rule}`, 2);
+}
+
+/** Returns the plans with their limits, for a sentence. */
+export function planList(): string {
+  const plans = planTexts.map(([name, limits]) => `${name} (${limits})`);
+  return `${plans.slice(0, -1).join(', ')} or ${plans.at(-1)}`;
 }
 
 function isCount(value: unknown): value is number {

@@ -14,6 +14,29 @@ export function usageError(what: string): OperatorError {
   return new OperatorError(`${withoutPassword(what)}; see --help`, 2);
 }
 
+/** Returns the end of a message about an unknown word: ` (did you mean …?)` if a known one is at most two typos away. */
+export function suggestion(unknown: string, known: readonly string[]): string {
+  const near = known.map((word) => ({ word, typos: typosBetween(unknown, word) })).filter(({ typos }) => typos <= 2);
+  const [nearest] = near.sort((one, other) => one.typos - other.typos);
+  return nearest === undefined ? '' : ` (did you mean ${nearest.word}?)`;
+}
+
+/** How many letters must be inserted, removed, replaced or exchanged with the next one to make `two` of `one`. */
+function typosBetween(one: string, two: string): number {
+  const rows = [Array.from({ length: two.length + 1 }, (_, column) => column)];
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= two.length; j++) {
+      const replaced = rows[i - 1]![j - 1]! + (one[i - 1] === two[j - 1] ? 0 : 1);
+      row[j] = Math.min(replaced, rows[i - 1]![j]! + 1, row[j - 1]! + 1);
+      const isExchange = i > 1 && j > 1 && one[i - 1] === two[j - 2] && one[i - 2] === two[j - 1];
+      if (isExchange) row[j] = Math.min(row[j]!, rows[i - 2]![j - 2]! + 1);
+    }
+    rows.push(row);
+  }
+  return rows[one.length]![two.length]!;
+}
+
 function withoutPassword(text: string): string {
   return text.replace(/:\/\/\S*@/g, '://…@');
 }
@@ -51,7 +74,10 @@ export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
   try {
     parsed = parseArgs(config);
   } catch (error) {
-    throw usageError((error as Error).message.split(/\.\s/)[0]!);
+    const message = (error as Error).message.split(/\.\s/)[0]!;
+    const [, unknown] = /^Unknown option '(--[^']+)'/.exec(message) ?? [];
+    const flags = Object.keys(config.options ?? {}).map((name) => `--${name}`);
+    throw usageError(message + (unknown === undefined ? '' : suggestion(unknown, flags)));
   }
   for (const [name, value] of Object.entries(parsed.values)) {
     if (typeof value === 'string') checkedValue(`--${name}`, value);

@@ -1,5 +1,6 @@
 /** What both programs share: the log, the version, and how errors end the process. */
 import { readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Log } from '../observe/log.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, systemError } from '../files/errors.ts';
@@ -21,6 +22,22 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** Returns the command with which this program was called: `petstore`, or `node` with the path of `cli.js`. */
+export function calledAs(): string {
+  const path = process.argv[1] ?? 'petstore';
+  return path.endsWith('.js') ? `node ${shellWord(shortPath(join(dirname(path), 'cli.js')))}` : basename(path);
+}
+
+/** Returns a path as seen from the current folder, if it is in it. */
+function shortPath(path: string): string {
+  try {
+    const short = relative('', path);
+    return short.startsWith('..') ? path : short;
+  } catch {
+    return path; // the current folder was removed
+  }
+}
+
 /** Returns the version of this program, from the package.json that the build writes beside it. */
 export function version(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
@@ -29,10 +46,10 @@ export function version(): string {
 
 /**
  * Runs a program. An error that the operator can correct becomes one line of its log and an exit code; any other is a
- * bug. `end` ends the process when the log is written.
+ * bug. `end` ends the process when the log is written. `usageLog` has the errors of the command line.
  */
 export async function runProgram(
-  main: () => Promise<void>, logError = log, end: (exitCode: number) => unknown = process.exit,
+  main: () => Promise<void>, logError = log, end: (exitCode: number) => unknown = process.exit, usageLog = log,
 ): Promise<void> {
   process.stdout.on('error', (error) => {
     const { message, remedy } = describeError(error);
@@ -46,7 +63,9 @@ export async function runProgram(
     const isSystem = error instanceof Error && 'syscall' in error;
     if (!(error instanceof OperatorError) && !isSystem) throw error;
     const { message, exitCode } = systemError(error);
-    logError(message, 'error');
+    const shown = message.replace(/"petstore (?=[a-z])/g, () => `"${calledAs()} `);
+    // Whoever typed a wrong command line reads text, whatever the format of the log is.
+    (exitCode === 2 ? usageLog : logError)(shown, 'error');
     end(exitCode);
   }
 }

@@ -299,15 +299,13 @@ test('the built server prints requested texts to stdout and errors in one line t
     run('--base-path', '/shop'),
     run('--log-format', 'xml'),
   ]);
-  const text = await run('--log-format', 'text', '--port', 'x');
-  assert.equal(text.stderr, 'petstore: --port must be a whole number from 0 to 65535, not "x"\n');
+  const json = await run('--log-format', 'json', '--port', 'x');
+  assert.deepEqual(Object.keys(JSON.parse(json.stderr) as object), ['time', 'level', 'message']);
   assert.deepEqual(help, { code: 0, stdout: serverHelp, stderr: '' });
   assert.equal(version.code, 0);
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
   for (const { code, stdout, stderr } of bad) {
     assert.deepEqual([code, stdout], [2, '']);
-    const [line, ...more] = stderr.split('\n');
-    assert.deepEqual(more, ['']);
-    assert.deepEqual(Object.keys(JSON.parse(line!) as object), ['time', 'level', 'message']);
+    assert.match(stderr, /^petstore: [^\n]+\n$/); // text, although stderr is no terminal
   }
 });

@@ -18,7 +18,8 @@ import { clearLine, runProgram, shellWord, version } from '../program/program.ts
 import { RunningServer, stopGraceMs } from './running-server.ts';
 
 const args = process.argv.slice(2);
-const format = requestedLogFormat(args, process.env) ?? (process.stderr.isTTY ? 'text' : 'json');
+const requested = requestedLogFormat(args, process.env);
+const format = requested ?? (process.stderr.isTTY ? 'text' : 'json');
 const serverLog = new ServerLog(stderrSink(format === 'json' ? 'latin1' : 'utf8'), format, clearLine, Date.now);
 const log = serverLog.event;
 const ending = new Ending(serverLog, stopGraceMs + 500);
@@ -29,7 +30,7 @@ await runProgram(async () => {
   if (config === 'help') process.stdout.write(serverHelp);
   else if (config === 'version') process.stdout.write(`${version()}\n`);
   else await serve(config);
-}, log, (exitCode) => ending.exit(exitCode));
+}, log, (exitCode) => ending.exit(exitCode), requested === 'json' ? log : undefined);
 
 async function serve(config: Config): Promise<void> {
   const page = config.docs ? readFileSync(new URL('../page.html', import.meta.url), 'utf8') : null;
