@@ -5,12 +5,20 @@
  *
  * `--only ID[,ID…]` selects mutants and variants, `--seeds N` sets the number of seeds, and `--real-time` repeats a
  * sample on the system clock instead.
+ *
+ * `--families seen|unseen|all` measures faults that the families draw instead, with everything allowed: `--draws N` of
+ * each family (2). A fault is caught if a requirement of the section that it violates has failed. It exits with 1 if
+ * less than 97 % of a half are caught. Which faults of the unseen half were missed is only printed with `--reveal`.
+ * `--only TEXT` selects faults whose id contains it.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
+import { faultsOf } from './families/family.ts';
+import { familiesOf, halfNames } from './families/split.ts';
 import { families, mutants } from './mutants.ts';
 import type { Mutant } from './table/changes.ts';
 import { variants } from './variants.ts';
@@ -27,8 +35,12 @@ const { values } = parseArgs({
     only: { type: 'string' },
     seeds: { type: 'string', default: '3' },
     'real-time': { type: 'boolean', default: false },
+    families: { type: 'string' },
+    draws: { type: 'string', default: '2' },
+    reveal: { type: 'boolean', default: false },
   },
 });
+if (values.families !== undefined) process.exit((await measureFaults(values.families)) ? 0 : 1);
 const realTime = values['real-time'];
 const only = values.only?.split(',');
 const unknown = only?.find((id) => ![...mutants, ...variants].some((known) => known.id === id));
@@ -94,6 +106,50 @@ function printTable(): void {
   const missed = chosen.filter((mutant) => isCaught(mutant, 'full') && !isCaught(mutant, 'free'));
   if (!realTime && missed.length > 0)
     console.log(`\nNot caught by the default run: ${missed.map(({ id }) => id).join(', ')}\n`);
+}
+
+/** Prints how many faults of each half are caught. Returns whether they are enough. */
+async function measureFaults(halves: string): Promise<boolean> {
+  const chosenHalves = halfNames.filter((half) => halves === half || halves === 'all');
+  if (chosenHalves.length === 0) {
+    console.error(`test:mutants: --families ${halves}: give seen, unseen or all`);
+    process.exit(2);
+  }
+  const faults = chosenHalves.flatMap((half) =>
+    familiesOf(half)
+      .flatMap((family) => faultsOf(family, Number(values.draws)))
+      .filter(({ id }) => id.includes(values.only ?? ''))
+      .map((fault) => ({ ...fault, half })),
+  );
+  const done = await runAll(
+    faults.map(({ id }) => ({ fault: id, seed: 1, mode: 'full' as const, realTime: false })),
+    availableParallelism(),
+  );
+  const results = faults.map((fault) => {
+    const { failed = [], untestable } = done.find(({ job }) => job.fault === fault.id) ?? {};
+    const sections = failed.map((id) => requirementOf(id as RequirementId).section);
+    const caught = fault.sections.some((section) => sections.includes(section));
+    return { ...fault, failed, untestable, caught };
+  });
+  console.log('| half | faults | caught | percent | only by another section | no requirement failed |');
+  console.log('|---|--:|--:|--:|--:|--:|');
+  const shares = chosenHalves.map((half) => {
+    const ofHalf = results.filter((result) => result.half === half);
+    const caught = ofHalf.filter((result) => result.caught).length;
+    const silent = ofHalf.filter(({ failed }) => failed.length === 0).length;
+    const share = ofHalf.length === 0 ? 1 : caught / ofHalf.length;
+    const others = ofHalf.length - caught - silent;
+    const percent = (100 * share).toFixed(1);
+    console.log(`| ${half} | ${ofHalf.length} | ${caught} | ${percent} | ${others} | ${silent} |`);
+    return share;
+  });
+  for (const { half, id, text, sections, failed, untestable, caught } of results) {
+    if (caught || (half === 'unseen' && !values.reveal)) continue;
+    const known = failed.length === 0 ? '' : `, but ${failed.join(', ')} failed`;
+    const lost = untestable === undefined ? '' : `; ${untestable}`;
+    console.log(`${id} (section ${sections.join(' or ')}): ${text} Missed${known}${lost}`);
+  }
+  return shares.every((share) => share >= 0.97);
 }
 
 /** Executes the jobs in a number of concurrent processes. */

@@ -5,6 +5,7 @@
 import { runChecks } from '../checks/suite.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
 import { Session } from '../session/session.ts';
+import { faultOf } from './families/families.ts';
 import { mutants } from './mutants.ts';
 import { startSmallServer } from './server/small-server.ts';
 import { variants } from './variants.ts';
@@ -13,6 +14,8 @@ import { variants } from './variants.ts';
 export interface Job {
   readonly mutant?: string;
   readonly variant?: string;
+  /** A fault of a family. */
+  readonly fault?: string;
   readonly seed: number;
   /** `full`: everything is allowed, with a separate key for --exhaust. `free`: a default run with a Free key. */
   readonly mode: 'full' | 'free';
@@ -46,7 +49,10 @@ const exhaustKey = 'other_Xg5uJ8eRy1WfMk6tBv0DnSq9';
 
 async function run(job: Job): Promise<Outcome> {
   const clock = job.realTime ? systemClock : movingClock();
-  const server = mutants.find(({ id }) => id === job.mutant) ?? variants.find(({ id }) => id === job.variant);
+  const server =
+    mutants.find(({ id }) => id === job.mutant) ??
+    variants.find(({ id }) => id === job.variant) ??
+    faultOf(job.fault ?? '');
   const full = job.mode === 'full';
   const keys = [
     { secret: key, plan: full ? ('business' as const) : ('free' as const) },
