@@ -5,6 +5,7 @@ import { base } from '../server/hooks.ts';
 import { startSmallServer } from '../server/small-server.ts';
 import { faultFamilies, faultOf } from './families.ts';
 import { faultsOf } from './family.ts';
+import { familiesOf } from './split.ts';
 
 const draws = 3;
 const key = 'test_Qm7rT2xVb9KdLw4sHc8NpZa3';
@@ -19,6 +20,12 @@ describe('the families of faults', () => {
       assert.match(family.name, /^[^×#]+ × [^×#]+ × [^×#]+$/);
       assert.equal(new Set(faultsOf(family, 8).map(({ text }) => text)).size, 8, family.name);
     }
+  });
+
+  test('each is in one half', () => {
+    const halves = [familiesOf('seen'), familiesOf('unseen')];
+    assert.deepEqual(new Set(halves.flat()), new Set(faultFamilies));
+    assert.deepEqual(halves.map(({ length }) => length), [32, 31]);
   });
 
   test('a draw depends only on the family and its number', () => {
