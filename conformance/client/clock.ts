@@ -47,7 +47,7 @@ export class Stops {
   }
 }
 
-/** The stops of this process. Of the clocks that never step, only `uptime` includes the time in which the machine slept. */
+/** The stops of this process. `uptime` never steps, and includes the time in which the machine slept. */
 export const processStops = new Stops(() => uptime() * 1000);
 setInterval(() => void processStops.count, beatMs).unref();
 
