@@ -45,7 +45,7 @@ test('all options', () => {
     ...['--max-p50-ratio', '3', '--max-p99-ratio', '2.5', '--max-p99-ms', '400'],
   ];
   assert.deepEqual(options([...flags, '--scenario', 'ban,exact', 'recovery']), {
-    ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, neighbourKey: 'other_Yw5mQ1jG' },
+    ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
     promised: { plan: 'pro', perMinute: 300, perDay: 10_000 },
     ...{ operation: 'getPet', connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
     ...{ report: 'x', compare: 'y' },

@@ -2,7 +2,7 @@
  * Requests through the proxy that the environment names. Some versions of Node that the kit supports do not obey these
  * environment variables.
  */
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions, type RequestOptions } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -83,8 +83,8 @@ export function agentFor(url: string, proxy: Proxy | undefined, options: AgentOp
 
 class TunnelAgent extends HttpsAgent {
   readonly #proxy: Proxy;
-  /** What has been opened, which the agent itself knows only once the tunnel is open. */
-  readonly #opened = new Set<{ destroy(): unknown }>();
+  /** Ends the requests for tunnels: the agent itself knows a tunnel only once it is open. */
+  readonly #closing = new AbortController();
 
   constructor(proxy: Proxy, options: AgentOptions) {
     super(options);
@@ -99,22 +99,17 @@ class TunnelAgent extends HttpsAgent {
     const { origin, authorization, variable } = this.#proxy;
     const authority = `${options.host?.includes(':') ? `[${options.host}]` : options.host}:${options.port}`;
     const fail = (error: Error) => callback(error, undefined as never);
-    const keep = (opened: ClientRequest | Duplex) => {
-      this.#opened.add(opened);
-      opened.on('close', () => this.#opened.delete(opened));
-    };
     const connecting = (origin.startsWith('https:') ? httpsRequest : httpRequest)(origin, {
       method: 'CONNECT',
       path: authority,
       agent: false,
+      signal: this.#closing.signal,
       headers: { Host: authority, ...(authorization !== undefined && { 'Proxy-Authorization': authorization }) },
     });
-    keep(connecting);
     const cancel = timeLimit(tunnelTimeoutMs, () => connecting.destroy(new NoExchange('the proxy does not respond')));
     connecting.on('close', cancel);
     connecting.on('connect', ({ statusCode = 0, statusMessage }, socket) => {
       cancel(); // an open tunnel may be idle
-      keep(socket);
       if (statusCode < 300) return callback(null, connect({ ...options, socket } as ConnectionOptions));
       socket.destroy();
       const advice = statusCode === 407 ? `; set ${variable} to http://user:password@…` : '';
@@ -126,7 +121,7 @@ class TunnelAgent extends HttpsAgent {
 
   /** Closes all connections, also those whose tunnel is not open yet. */
   override destroy(): void {
-    for (const opened of this.#opened) opened.destroy();
+    this.#closing.abort();
     super.destroy();
   }
 }

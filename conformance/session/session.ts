@@ -211,10 +211,8 @@ export class Session {
       }
     } catch (error) {
       const last = foreign.at(-1);
-      const isRefused = error instanceof NoRequestsLeft && error.isRefused;
-      if (last !== undefined && isRefused && error.forAll)
+      if (last !== undefined && error instanceof NoRequestsLeft && error.isRefused && error.forAll)
         this.#lose(gatewayText(last, this.options, `every request, since ${nameOf(request)}`));
-      if (!isRefused && !(error instanceof Untestable)) for (const response of foreign) this.#judge(response);
       throw error;
     }
     const { response } = judged.at(-1)!;
