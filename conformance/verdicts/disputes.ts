@@ -64,9 +64,9 @@ export function disputed(one: Statement, other: Statement): RequirementId | unde
   return filtered === undefined ? 'animals.agree' : filterRequirement(filtered.request);
 }
 
-/** The requirement that the filter of a list selects the right animals. */
-export function filterRequirement({ limit }: Request): RequirementId {
-  return limit === undefined ? 'list.status' : 'list.status-and-limit';
+/** The requirement that the filter of a list selects the right animals. The largest limit does not restrict it. */
+export function filterRequirement({ limit = 100 }: Request): RequirementId {
+  return limit === 100 ? 'list.status' : 'list.status-and-limit';
 }
 
 /** The number of elements of a list, or undefined if the response is not a list. */

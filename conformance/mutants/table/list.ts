@@ -110,6 +110,12 @@ export const listMutants = table([
       page: (rows, limit, exchange) =>
         base.page(rows, limit, exchange).filter((pet) => base.fits(pet, exchange.query.get('status') ?? '', exchange)),
     }],
+  ['list-filter-none-ignored', 'list.status', 'A filter that selects nothing is ignored; there are none at the start.',
+    {
+      animals: () => 0,
+      ...filtering((pet, status, { world }) =>
+        pet.status === status || ![...world.pets.values()].some((other) => other.status === status)),
+    }],
   ['list-filter-none-404', 'list.status', 'A filter that selects no animal gets 404; the server has none at the start.',
     {
       animals: () => 0,

@@ -122,6 +122,12 @@ export const stateMutants = table([
     shown('list', (fields, pet, { query }) => {
       if (pet.status === 'sold' && !query.has('status')) fields.set('status', 'pending');
     })],
+  ['list-name-of-previous-filtered', 'animals.agree', 'A filter shows the name of the row before, from row 5 on.',
+    pages((page, { query }) =>
+      page.map((pet, at) =>
+        query.has('status') && at >= 4 ? { ...pet, name: page[at - 1]?.name ?? pet.name } : pet))],
+  ['list-empty-limit-3', 'animals.agree', 'A list with limit=3 is empty.',
+    pages((page, _exchange, limit) => (limit === 3 ? [] : page))],
   ['list-category-of-previous', 'animals.agree', 'From row 20 on, a list shows the category of the row before.',
     pages((page) =>
       page.map((pet, at) => (at < 19 ? pet : { ...pet, categoryId: page[at - 1]?.categoryId ?? pet.categoryId })))],
