@@ -131,13 +131,13 @@ export const createChecks: readonly Check[] = [
     for (const name of fragileNames.slice(0, Math.max(0, 12 - t.history.createdIds().length)))
       await t.send(create(t, { name, categoryId: category }, false));
     const isFragile = (id: bigint) => {
-      const { name, categoryId } = t.history.created(id)!;
+      const { name, categoryId } = t.history.known(id)!.sent!;
       return Number(names.includes(name) || boundaryCategories.includes(categoryId));
     };
     const ids = [...t.history.createdIds()].sort((a, b) => isFragile(b) - isFragile(a)).slice(0, maxGets);
     await t.each(ids, async (id) => {
       const response = await t.getCreated(id);
-      const [created, got] = [t.history.created(id), response.pets[0]];
+      const [created, got] = [t.history.known(id)?.sent, response.pets[0]];
       if (created?.status !== undefined)
         t.observe('pet.status-moves', got?.status === created.status ? 'not seen' : 'yes', response);
     });

@@ -92,7 +92,7 @@ export class Fixtures {
     return this.once('animal', async () => {
       const { history } = this.#session;
       const known = history.ids()[0];
-      return (known === undefined ? undefined : history.listed(known)) ?? (await this.created());
+      return (known === undefined ? undefined : history.known(known)?.listed?.pet) ?? (await this.created());
     });
   }
 

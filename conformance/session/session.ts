@@ -250,7 +250,7 @@ export class Session {
 
   /** Sends getPet for an animal that a response has shown, and again after a 404 while a replica may lag. */
   async getCreated(id: bigint): Promise<JudgedResponse> {
-    const until = (this.history.seenAt(id) ?? this.clock.now()) + replicaLagMs;
+    const until = (this.history.known(id)?.first.received.at ?? this.clock.now()) + replicaLagMs;
     const violations = [];
     for (let ms = 100; ; ms *= 2) {
       const judged = await this.send(getPet(this.key, id));
@@ -270,16 +270,14 @@ export class Session {
       const isGet = [one, other].some(({ operation }) => operation === 'getPet');
       if ((isGet && (await this.fixtures.getIsRemoved())) || this.#disputes++ >= maxDisputes) continue;
       await this.client.room('main', roomToCompare);
-      const found = await contradictionIn(dispute, {
-        ask: async (request) => {
-          const isOfNew = request.operation === 'getPet' && one.operation === 'createPet';
-          return (await (isOfNew ? this.getCreated(request.petId!) : this.send(request))).response;
-        },
-        wait: (ms) => this.wait(ms, 'responses disagree; one may be cached'),
-        filled: this.history.filled,
-      });
-      if (found === undefined) continue;
-      this.ledger.violated(requirement, found.violation, found.response.request, found.response);
+      const ask = async (request: Request) => {
+        const isOfNew = request.operation === 'getPet' && one.operation === 'createPet';
+        return (await (isOfNew ? this.getCreated(request.petId!) : this.send(request))).response;
+      };
+      const wait = (ms: number) => this.wait(ms, 'responses disagree; one may be cached');
+      const found = await contradictionIn(dispute, ask, wait, this.history.filled);
+      if (found !== undefined)
+        this.ledger.violated(requirement, found.violation, found.response.request, found.response);
     }
   }
 

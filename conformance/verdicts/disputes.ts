@@ -3,10 +3,10 @@
  * outdated. A status may change by itself, and a server may cache lists for some seconds, so both requests are
  * repeated. They contradict each other only if they do so in every attempt.
  */
-import type { PetStatus } from '../client/pet.ts';
+import type { Pet, PetStatus } from '../client/pet.ts';
 import { nameOf, type Request } from '../client/request.ts';
 import { getPet } from '../client/requests.ts';
-import type { Response } from '../client/response.ts';
+import type { Moment, Response } from '../client/response.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import type { Violation } from './results.ts';
 
@@ -16,15 +16,13 @@ export const staleListMs = 2_000;
 /** How often the requests of a dispute are repeated. */
 const attempts = 3;
 
-/** What a response says about the status of an animal. */
+/** What a response says about an animal. */
 export interface Statement {
-  readonly request: Request;
-  /** undefined if the response shows no status. */
+  readonly pet: Pet;
+  /** The status that it shows, or that the filter or the body of the request contains. */
   readonly status: PetStatus | undefined;
-  /** Whether it shows the status. Otherwise the filter or the body of the request contains it. */
-  readonly isShown: boolean;
-  /** The kit's clock when the response arrived. */
-  readonly at: number;
+  readonly request: Request;
+  readonly received: Moment;
 }
 
 export interface Dispute {
@@ -39,16 +37,16 @@ export function timeOf(ms: number): string {
   return new Date(ms).toISOString().slice(11);
 }
 
-/** What a response says about the status of each animal in it. */
-export function statementsOf(response: Response): ReadonlyMap<bigint, Statement> {
-  const { request, receivedAt: at } = response;
+/** Where and when something was received: `POST /pets at 12:00:05.300Z`. */
+export function sourceOf({ request, received }: Statement): string {
+  return `${nameOf(request)} at ${timeOf(received.at)}`;
+}
+
+/** What a response says about each animal in it. */
+export function statementsOf({ request, pets, receivedAt, receivedTurn }: Response): ReadonlyMap<bigint, Statement> {
   const implied = request.operation === 'createPet' ? request.sent?.status : request.status;
-  return new Map(
-    response.pets.map(({ id, status }) => [
-      id,
-      { request, status: status ?? implied, isShown: status !== undefined, at },
-    ]),
-  );
+  const received = { at: receivedAt, turn: receivedTurn };
+  return new Map(pets.map((pet) => [pet.id, { pet, status: pet.status ?? implied, request, received }]));
 }
 
 /** The requirement that two statements violate if they contradict each other; undefined if they do not. */
@@ -60,7 +58,7 @@ export function disputed(one: Statement, other: Statement): RequirementId | unde
   const operations = [one, other].map(({ request }) => request.operation);
   if (operations.includes('createPet')) return operations.includes('getPet') ? 'create.status' : undefined;
   const isList = !operations.includes('getPet');
-  const filtered = [one, other].find(({ request, isShown }) => request.status !== undefined && (isList || !isShown));
+  const filtered = [one, other].find(({ request, pet }) => request.status !== undefined && (isList || !pet.status));
   return filtered === undefined ? 'animals.agree' : filterRequirement(filtered.request);
 }
 
@@ -86,20 +84,18 @@ export function isComplete(response: Response, filled: number): boolean {
   return length === 0 || (status !== undefined && length < limit && limit <= filled);
 }
 
-/** How to confirm a dispute. */
-interface Asking {
-  /** Sends a request. */
-  readonly ask: (request: Request) => Promise<Response>;
-  /** Waits before the requests are repeated. */
-  readonly wait: (ms: number) => Promise<void>;
-  /** As for `isComplete`. */
-  readonly filled: number;
-}
-
-/** Repeats the requests of a dispute. Returns the last response, and what it violates, or undefined if nothing. */
+/**
+ * Repeats the requests of a dispute. Returns the last response, and what it violates, or undefined if nothing.
+ *
+ * @param ask - sends a request
+ * @param wait - waits before the requests are repeated
+ * @param filled - as for `isComplete`
+ */
 export async function contradictionIn(
   { one, other }: Dispute,
-  { ask, wait, filled }: Asking,
+  ask: (request: Request) => Promise<Response>,
+  wait: (ms: number) => Promise<void>,
+  filled: number,
 ): Promise<{ readonly response: Response; readonly violation: Violation } | undefined> {
   for (let attempt = 1; ; attempt++) {
     const before = await ask(one);
@@ -108,7 +104,7 @@ export async function contradictionIn(
     const [created] = before.pets;
     if (isCreate && created === undefined) return undefined;
     const response = await ask(isCreate ? getPet(other.credential, created!.id) : other);
-    const violation = compare(before, response, isCreate ? undefined : await ask(one), filled);
+    const violation = compare(before, response, isCreate ? before : await ask(one), filled);
     if (violation === undefined) return undefined;
     if (attempt === attempts) return { response, violation };
     await wait(attempt * staleListMs);
@@ -116,36 +112,19 @@ export async function contradictionIn(
 }
 
 /** A contradiction of a response to those before and after it, which agree with each other. */
-function compare(
-  before: Response,
-  response: Response,
-  after: Response | undefined,
-  filled: number,
-): Violation | undefined {
-  const said = statementsOf(response);
-  const later = after && statementsOf(after);
+function compare(before: Response, response: Response, after: Response, filled: number): Violation | undefined {
+  const [said, later] = [statementsOf(response), statementsOf(after)];
+  const filter = response.request.status;
   for (const [id, known] of statementsOf(before)) {
-    const again = later?.get(id);
-    if (later !== undefined && (again === undefined || again.status !== known.status)) continue;
-    const other = said.get(id);
-    const received = other === undefined ? absence(id, response, known, filled) : difference(known, other);
-    if (received === undefined) continue;
-    const status = known.status === undefined ? 'without a status' : `as ${known.status}`;
-    const times = [known, ...(again === undefined ? [] : [again])].map(({ at }) => timeOf(at)).join(' and ');
+    const [other, again] = [said.get(id), later.get(id)];
+    const isLacking = other === undefined && isComplete(response, filled) && [undefined, known.status].includes(filter);
+    const isOther = other !== undefined && disputed(known, other) !== undefined;
+    if (again?.status !== known.status || again === undefined || !(isLacking || isOther)) continue;
+    const received = isLacking ? `${lengthOf(response)} animals without animal ${id}` : (other?.status ?? 'no status');
     return {
-      required: `animal ${id} ${status}, as in ${nameOf(known.request)} at ${times}`,
+      required: `animal ${id} as ${known.status ?? 'one without a status'}, as in ${sourceOf(known)}`,
       received: `${received}, at ${timeOf(response.receivedAt)}, in each of ${attempts} attempts`,
     };
   }
   return undefined;
-}
-
-function difference(known: Statement, other: Statement): string | undefined {
-  return disputed(known, other) && (other.status ?? 'no status');
-}
-
-function absence(id: bigint, response: Response, { status }: Statement, filled: number): string | undefined {
-  const filter = response.request.status;
-  if (!isComplete(response, filled) || (filter !== undefined && filter !== status)) return undefined;
-  return `${lengthOf(response)} animals without animal ${id}`;
 }

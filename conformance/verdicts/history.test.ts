@@ -7,6 +7,7 @@ import { createPet, getPet, listPets } from '../client/requests.ts';
 import { response, start, type ResponseFields } from '../testing/responses.ts';
 import { apiKey } from '../testing/servers.ts';
 import { History } from './history.ts';
+import { animalRules } from './rules/animals.ts';
 
 const key = bearer(apiKey);
 const bello: NewPet = { name: 'Bello', categoryId: 3n };
@@ -20,7 +21,9 @@ const got = (pet: Pet, fields: ResponseFields = {}) =>
 const made = (sent: NewPet, shown: Pet, fields: ResponseFields = {}) =>
   response({ request: createPet(key, sent), status: 201, body: text(shown), ...fields });
 
-const differs = (history: History, pet: Pet) => history.contradicting(pet, 'first') !== undefined;
+const violates = (id: string, history: History, one: ReturnType<typeof response>) =>
+  typeof animalRules.find((rule) => rule.id === id)!.judge(one, history) === 'object';
+const differs = (history: History, pet: Pet) => violates('animals.agree', history, list([pet]));
 
 /** A history with these responses. */
 function after(...responses: readonly ReturnType<typeof response>[]): History {
@@ -113,8 +116,8 @@ describe('the number of animals', () => {
       got({ id: 7n, ...bello }),
       list([{ id: 8n, ...bello, categoryId: 5n }]),
     );
-    assert.equal(history.listed(7n), undefined);
-    assert.equal(history.listed(8n)?.categoryId, 5n);
+    assert.equal(history.known(7n)?.listed, undefined);
+    assert.equal(history.known(8n)?.listed?.pet.categoryId, 5n);
     assert.deepEqual(history.categories(), [5n]);
   });
 });
@@ -145,8 +148,8 @@ describe('an animal differs', () => {
     const pet = { id: 8n, ...bello };
     const history = after(got(pet), list([{ ...pet, name: 'Luna' }]), list([{ ...pet, name: 'Rex' }]));
     for (const [name, first, listed] of [['Bello', false, true], ['Luna', true, false], ['Rex', true, true]] as const) {
-      assert.equal(history.contradicting({ ...pet, name }, 'first') !== undefined, first, name);
-      assert.equal(history.contradicting({ ...pet, name }, 'listed') !== undefined, listed, name);
+      assert.equal(differs(history, { ...pet, name }), first, name);
+      assert.equal(violates('get.answers', history, got({ ...pet, name })), listed, name);
     }
     assert.equal(differs(history, { id: 9n, name: 'Luna', categoryId: 1n }), false, 'an unknown one');
   });
@@ -156,10 +159,10 @@ describe('an animal differs', () => {
     assert.equal(after(list([{ id: 8n, ...bello }], other)).count(), 0);
   });
 
-  test('created() returns what was sent, completed by the 201', () => {
+  test('what was sent is completed by the 201', () => {
     const history = after(made(bello, returned));
-    assert.deepEqual(history.created(7n), { ...returned, ...bello });
-    assert.equal(history.created(8n), undefined);
+    assert.deepEqual(history.known(7n)?.sent, { ...returned, ...bello });
+    assert.equal(history.known(8n), undefined);
   });
 });
 

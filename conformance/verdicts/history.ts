@@ -3,10 +3,10 @@
  * time.
  */
 import { JsonObject } from '../client/json.ts';
-import { mayBeSameName, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
+import { statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import type { Request } from '../client/request.ts';
 import { getPet } from '../client/requests.ts';
-import type { Moment, Response } from '../client/response.ts';
+import type { Response } from '../client/response.ts';
 import { limitReading, type LimitReading } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import {
@@ -29,22 +29,17 @@ export const replicaLagMs = 5_000;
 /** Statuses are compared only if they are shown within this time, because they may change. */
 const recentMs = 10_000;
 
-/** An animal as a response has shown it. */
-export interface Shown {
-  readonly pet: Pet;
-  readonly request: Request;
-  readonly received: Moment;
-}
-
 /** What is known of an animal. */
 interface Known {
   /** The first response with it. If this run created it, the 201. */
-  first: Shown;
+  readonly first: Statement;
   /** The first list with it. */
-  listed?: Shown;
+  listed?: Statement;
+  /** The animal as it was sent, if this run created it. Its status may have changed since. */
+  readonly sent?: NewPet | undefined;
   /** The latest status that was shown or sent. */
   status: PetStatus | undefined;
-  /** The latest statement about its status of each kind of response. */
+  /** The latest statement of each kind of response. */
   readonly statements: Map<string, Statement>;
 }
 
@@ -59,43 +54,14 @@ export class History {
   /** The rate limit headers of all responses, in the order in which they arrived. */
   readonly readings: LimitReading[] = [];
 
-  /** An animal that this run has created, as it was sent, or undefined. Its status may have changed since. */
-  created(id: bigint): NewPet | undefined {
-    const first = this.#known.get(id)?.first;
-    const sent = first?.request.operation === 'createPet' ? first.request.sent : undefined;
-    return sent === undefined ? undefined : { ...first!.pet, ...sent };
-  }
-
-  /**
-   * The response that contradicts how an animal is shown now, apart from its status: the first list with it, or the
-   * first response with it. An animal that this run has created may be as it was sent or as the 201 returned it: damage
-   * in the create is one failure, not one in each later response.
-   */
-  contradicting(pet: Pet, to: 'first' | 'listed'): Shown | undefined {
-    const shown = this.#known.get(pet.id)?.[to];
-    const same = (other: NewPet) => mayBeSameName(other.name, pet.name) && other.categoryId === pet.categoryId;
-    const sent = to === 'first' ? this.created(pet.id) : undefined;
-    return shown === undefined || same(shown.pet) || (sent !== undefined && same(sent)) ? undefined : shown;
-  }
-
-  /** Whether a response, or a list, has shown an animal. */
-  has(id: bigint, by: 'first' | 'listed'): boolean {
-    return this.#known.get(id)?.[by] !== undefined;
+  /** What is known of an animal, if anything. */
+  known(id: bigint): Known | undefined {
+    return this.#known.get(id);
   }
 
   /** The ids of the animals that this run has created, in order. */
   createdIds(): readonly bigint[] {
-    return [...this.#known.keys()].filter((id) => this.created(id) !== undefined);
-  }
-
-  /** An animal as the first list with it showed it, or undefined. */
-  listed(id: bigint): Pet | undefined {
-    return this.#known.get(id)?.listed?.pet;
-  }
-
-  /** The latest known status of an animal. */
-  status(id: bigint): PetStatus | undefined {
-    return this.#known.get(id)?.status;
+    return [...this.#known].flatMap(([id, { sent }]) => (sent === undefined ? [] : [id]));
   }
 
   /** The number of known animals, with a status if given. */
@@ -120,14 +86,9 @@ export class History {
   }
 
   /** The first response with an animal, if it arrived before the request of another response was sent. */
-  shownBefore(id: bigint, response: Response): Shown | undefined {
+  shownBefore(id: bigint, response: Response): Statement | undefined {
     const first = this.#known.get(id)?.first;
     return first !== undefined && first.received.turn < response.sentTurn ? first : undefined;
-  }
-
-  /** When a response first showed an id, by the kit's clock in milliseconds, or undefined. */
-  seenAt(id: bigint): number | undefined {
-    return this.#known.get(id)?.first.received.at;
   }
 
   /** The largest limit of a page that was full. */
@@ -180,38 +141,37 @@ export class History {
     const { limit = 20, open } = request;
     if (lengthOf(response) === limit && !open) this.#filled = Math.max(this.#filled, limit);
     if (isComplete(response, this.#filled)) this.#addAbsent(response);
-    const statements = statementsOf(response);
-    for (const pet of response.pets) {
-      const known = this.#knownOf(pet, response);
-      const statement = statements.get(pet.id)!;
+    for (const [id, statement] of statementsOf(response)) {
+      const known = this.#knownOf(id, statement);
       for (const other of known.statements.values())
-        if (sentAt - other.at <= recentMs) this.#dispute(disputed(other, statement), other.request, request);
+        if (sentAt - other.received.at <= recentMs) this.#dispute(disputed(other, statement), other.request, request);
       known.statements.set(kindOf(request), statement);
     }
   }
 
   /** The record of an animal that a response shows. */
-  #knownOf(pet: Pet, { request, receivedAt, receivedTurn }: Response): Known {
-    const shown = { pet, request, received: { at: receivedAt, turn: receivedTurn } };
-    const isCreated = request.operation === 'createPet' && request.sent !== undefined;
-    let known = this.#known.get(pet.id);
-    if (known === undefined || isCreated) {
-      known = { first: shown, status: undefined, statements: new Map() };
-      this.#known.set(pet.id, known);
+  #knownOf(id: bigint, statement: Statement): Known {
+    const { pet, request } = statement;
+    const sent = request.operation === 'createPet' && request.sent ? { ...pet, ...request.sent } : undefined;
+    let known = this.#known.get(id);
+    if (known === undefined || sent !== undefined) {
+      known = { first: statement, sent, status: undefined, statements: new Map() };
+      this.#known.set(id, known);
     }
-    if (request.operation === 'listPets') known.listed ??= shown;
-    known.status = pet.status ?? (isCreated ? request.sent?.status : undefined) ?? known.status;
+    if (request.operation === 'listPets') known.listed ??= statement;
+    known.status = pet.status ?? sent?.status ?? known.status;
     return known;
   }
 
   /** A list that should have every animal with its status lacks some: the latest response with each may be outdated. */
-  #addAbsent({ request, pets, sentAt }: Response): void {
+  #addAbsent({ request, pets, sentTurn }: Response): void {
     const present = new Set(pets.map(({ id }) => id));
     const requirement = request.status === undefined ? 'animals.agree' : filterRequirement(request);
     for (const [id, { status, statements }] of this.#known) {
-      const latest = [...statements.values()].reduce((one, other) => (one.at > other.at ? one : other));
+      const all = [...statements.values()];
+      const latest = all.reduce((one, other) => (one.received.turn > other.received.turn ? one : other));
       const isWanted = request.status === undefined || status === request.status;
-      if (!isWanted || present.has(id) || latest.at > sentAt) continue;
+      if (!isWanted || present.has(id) || latest.received.turn > sentTurn) continue;
       const isCreate = latest.request.operation === 'createPet';
       this.#dispute(requirement, isCreate ? getPet(request.credential, id) : latest.request, request);
     }

@@ -86,19 +86,17 @@ class Run {
 
   async #settle(): Promise<void> {
     for (const dispute of this.history.takeDisputes()) {
-      const found = await contradictionIn(dispute, {
-        ask: async (request) => {
-          this.#now += 3;
-          let response = this.#judge(request);
-          for (let waited = 0; response.status === 404 && waited < 5_000; waited += 500) {
-            this.#now += 500;
-            response = this.#judge(request);
-          }
-          return response;
-        },
-        wait: async (ms) => void (this.#now += ms),
-        filled: this.history.filled,
-      });
+      const ask = async (request: Request) => {
+        this.#now += 3;
+        let response = this.#judge(request);
+        for (let waited = 0; response.status === 404 && waited < 5_000; waited += 500) {
+          this.#now += 500;
+          response = this.#judge(request);
+        }
+        return response;
+      };
+      const wait = async (ms: number) => void (this.#now += ms);
+      const found = await contradictionIn(dispute, ask, wait, this.history.filled);
       if (found !== undefined)
         this.violated.set(dispute.requirement, `${found.violation.required}; ${found.violation.received}`);
     }

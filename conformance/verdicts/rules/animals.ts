@@ -1,10 +1,9 @@
 /** Lists, and animals that several responses show: sections 2 and 4. */
-import { hasLoneSurrogate, type NewPet } from '../../client/pet.ts';
-import { nameOf } from '../../client/request.ts';
+import { hasLoneSurrogate, mayBeSameName, type NewPet } from '../../client/pet.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
-import { lengthOf, timeOf } from '../disputes.ts';
-import { replicaLagMs, type History, type Shown } from '../history.ts';
+import { lengthOf, sourceOf, timeOf } from '../disputes.ts';
+import { replicaLagMs, type History } from '../history.ts';
 import type { Violation } from '../results.ts';
 import { inJson, must, type Judgement, type Rule } from './rule.ts';
 
@@ -66,7 +65,7 @@ export const animalRules: readonly Rule[] = [
       const { request, pets } = response;
       if (request.operation === 'createPet') return echoes(response, 'status');
       // Another status may be a change: see disputes.ts.
-      const isStored = pets.some(({ id, status }) => history.created(id)?.status === (status ?? ''));
+      const isStored = pets.some(({ id, status }) => history.known(id)?.sent?.status === (status ?? ''));
       return request.operation === 'getPet' && isStored ? true : undefined;
     },
   },
@@ -74,7 +73,7 @@ export const animalRules: readonly Rule[] = [
     id: 'create.stored',
     judge: (response, history) => {
       const { operation, petId } = response.request;
-      if (operation !== 'getPet' || petId === undefined || history.created(petId) === undefined) return undefined;
+      if (operation !== 'getPet' || petId === undefined || history.known(petId)?.sent === undefined) return undefined;
       return mustExist(response, history) ?? asShown(response, history, 'first');
     },
   },
@@ -122,7 +121,7 @@ function fitsFilter(response: Response, history: History): Judgement {
   if (length === undefined || request.status === undefined) return undefined;
   const misfit = pets.find(({ status }) => status !== undefined && status !== request.status);
   if (misfit !== undefined) return { required: `only ${request.status} animals`, received: inJson(misfit) };
-  const isKnown = length === 0 || pets.some(({ id, status }) => (status ?? history.status(id)) === request.status);
+  const isKnown = length === 0 || pets.some(({ id, status }) => (status ?? history.known(id)?.status) === request.status);
   // Only if there are others, it could have returned them.
   return isKnown && history.statuses().some((status) => status !== request.status) ? true : undefined;
 }
@@ -149,27 +148,33 @@ function mustExist(response: Response, history: History): Violation | undefined 
   const { operation, petId } = request;
   if (operation !== 'getPet' || petId === undefined || [200, 429].includes(status)) return undefined;
   const first = history.shownBefore(petId, response);
-  if (first === undefined || !isComparable(response) || (isServerError(response) && !request.repeats)) return undefined;
+  const isAccident = isServerError(response) && !request.repeats;
+  if (first === undefined || !isComparable(response) || isAccident) return undefined;
   const ageMs = sentAt - first.received.at;
   if (status === 404 && ageMs < replicaLagMs) return undefined;
   const required = `200, because ${sourceOf(first)} showed animal ${petId}, ${ageMs / 1000} s before this request`;
   return { required, received: `${status}` };
 }
 
-/** Whether the names and categories of animals are as another response has shown them: no operation changes them. */
-function asShown(response: Response, history: History, to: 'first' | 'listed'): Judgement {
+/**
+ * Whether the names and categories of animals are as in the first response, or the first list, with each: no operation
+ * changes them. An animal that this run has created may be as it was sent or as the 201 returned it: damage in the
+ * create is one failure, not one in each later response.
+ */
+function asShown(response: Response, history: History, by: 'first' | 'listed'): Judgement {
   if (!isComparable(response)) return undefined;
+  let judgement: Judgement;
   for (const pet of response.pets) {
-    const shown = history.contradicting(pet, to);
+    const known = history.known(pet.id);
+    const shown = known?.[by];
     if (shown === undefined) continue;
-    const known = (to === 'first' ? history.created(pet.id) : undefined) ?? shown.pet;
-    const required = `animal ${pet.id} as in ${sourceOf(shown)}: ${inJson(known)}`;
-    return { required, received: `${inJson(pet)}, at ${timeOf(response.receivedAt)}` };
+    const sent = by === 'first' ? known?.sent : undefined;
+    const same = (other: NewPet) => mayBeSameName(other.name, pet.name) && other.categoryId === pet.categoryId;
+    if (!same(shown.pet) && !(sent && same(sent))) {
+      const required = `animal ${pet.id} as in ${sourceOf(shown)}: ${inJson(sent ?? shown.pet)}`;
+      return { required, received: `${inJson(pet)}, at ${timeOf(response.receivedAt)}` };
+    }
+    judgement = true;
   }
-  return response.pets.some(({ id }) => history.has(id, to)) || undefined;
-}
-
-/** Where and when an animal was shown: `POST /pets at 12:00:05.300Z`. */
-function sourceOf({ request, received }: Shown): string {
-  return `${nameOf(request)} at ${timeOf(received.at)}`;
+  return judgement;
 }
