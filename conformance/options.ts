@@ -5,8 +5,11 @@ import { isBundle } from '../harness/bundle.ts';
 import { plans, type Plan } from './client/pacing.ts';
 import { proxyFor, type Proxy } from './client/proxy.ts';
 import { isNamed, requirements, requirementsNamed, type RequirementId } from './requirements/requirements.ts';
-import { defaultRuns } from './session/cost.ts';
+import { defaultRuns, type CostOptions } from './session/cost.ts';
 import type { SessionOptions } from './session/session.ts';
+
+/** Always the same, so that two runs against the same server have the same verdicts. */
+const defaultSeed = 1;
 
 const command = isBundle ? 'petstore-conformance' : 'npm run conformance --';
 
@@ -31,9 +34,9 @@ What is checked
   --list                print the requirements, or those of --only, and send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
-  --thorough-auth       send each kind of invalid key to each operation, and change each character of the key: up to
-                        99 requests without a valid key instead of 25, or more with --runs above 20
-  --seed N              seed of the generated cases (default: a random one, which is printed)
+  --thorough-auth       send each kind of invalid key, and change each character of the key: up to 170 requests without
+                        a valid key instead of 25, or more with --runs above 20
+  --seed N              seed of the combinations and of the generated cases (default 1)
   --path PATH           replay one generated case, with --only and --seed; each failure prints its own
                           --only create.name --seed 42 --path 3:0:1
   --category-id N       a category that the server accepts (default: those of the listed animals)
@@ -116,14 +119,19 @@ const flags = {
 export function readOptions(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): Options | 'help' | { readonly list: readonly RequirementId[] } {
+): Options | 'help' | (CostOptions & { readonly list: readonly RequirementId[] }) {
   const { values: given } = parseFlags({ args: [...args], options: flags });
   if (given.help === true) return 'help';
   const [only, exclude] = [idsOf('--only', given.only), idsOf('--exclude', given.exclude)];
   const isSelected = (id: RequirementId) => isNamed(id, only) && !(exclude.length > 0 && isNamed(id, exclude));
   const list = requirements.map(({ id }) => id).filter(isSelected);
   if (list.length === 0) throw new UsageError('--exclude leaves no requirement to check');
-  if (given.list === true) return { list };
+  const planned = {
+    thoroughAuth: given['thorough-auth'] ?? false,
+    runs: integer('--runs', given.runs ?? String(defaultRuns), 1, 100_000),
+    seed: integer('--seed', given.seed ?? String(defaultSeed), -(2 ** 31), 2 ** 31 - 1),
+  };
+  if (given.list === true) return { ...planned, write: given['read-only'] !== true, list };
 
   const baseUrlGiven = givenBy('--base-url', given['base-url'], 'BASE_URL', environment);
   const baseUrlText = baseUrlGiven?.text;
@@ -162,9 +170,7 @@ export function readOptions(
     readOnly: given['read-only'] ?? false,
     mayWriteElsewhere: given.write ?? false,
     exhaust: given.exhaust ?? false,
-    thoroughAuth: given['thorough-auth'] ?? false,
-    runs: integer('--runs', given.runs ?? String(defaultRuns), 1, 100_000),
-    seed: integer('--seed', given.seed ?? String(Math.floor(Math.random() * 2 ** 31)), -(2 ** 31), 2 ** 31 - 1),
+    ...planned,
     ...(path !== undefined && { path }),
     ...(given['max-requests'] !== undefined && {
       maxRequests: integer('--max-requests', given['max-requests'], 1, Number.MAX_SAFE_INTEGER),

@@ -9,6 +9,7 @@ import { estimateOf, groups, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { targetText } from './client/obstacles.ts';
 import { openSession } from './open-session.ts';
+import { combinedBy, plansOf } from './model/plan.ts';
 import { help, readOptions, UsageError, withFlag, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
 import { compare, type ComparedReport } from './report/compare.ts';
@@ -19,8 +20,9 @@ import { reportJunit } from './report/junit.ts';
 import { readReport } from './report/read.ts';
 import type { Report } from './report/report.ts';
 import { comparisonText, resultLine, screen, sectionLine, summaryText } from './report/terminal.ts';
-import { count, duration } from './report/words.ts';
+import { combinedLines, count, duration } from './report/words.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
+import { totalCost, type CostOptions } from './session/cost.ts';
 import { Untestable, type Session } from './session/session.ts';
 
 /** A signal has ended the run. */
@@ -53,22 +55,27 @@ async function wait(ms: number, reason: string): Promise<void> {
 }
 
 /** How many requests without a valid key a check sends; empty if --thorough-auth does not change that. */
-function keylessNote(id: RequirementId): string {
+function keylessNote(id: RequirementId, options: CostOptions): string {
   const check = groups.flatMap(([, checks]) => checks).find(({ requirement }) => requirement === id);
-  const { keyless = 0, thorough } = check?.cost ?? {};
-  if (thorough === undefined) return '';
-  return ` (${count(keyless, 'request')} without a valid key; --thorough-auth: ${thorough.keyless}.)`;
+  if (check === undefined) return '';
+  const keyless = (thoroughAuth: boolean) => totalCost(check.cost, { ...options, thoroughAuth }).keyless;
+  const [usual, thorough] = [keyless(false), keyless(true)];
+  if (usual === thorough) return '';
+  return ` (${count(usual, 'request')} without a valid key; --thorough-auth: ${thorough}.)`;
 }
 
 /** The text of --list. */
-function listText(list: readonly RequirementId[]): string {
+function listText({ list, ...options }: CostOptions & { readonly list: readonly RequirementId[] }): string {
   const width = Math.max(...list.map((id) => id.length));
   const listed = requirements.filter(({ id }) => list.includes(id));
   const lines = listed.map(({ id, section, text, untested }) => {
-    const note = untested === undefined ? keylessNote(id) : ` (Not tested: ${untested}.)`;
+    const note = untested === undefined ? keylessNote(id, options) : ` (Not tested: ${untested}.)`;
     return `${id.padEnd(width)}  ${`§${section}`.padEnd(4)}  ${text}${note}`;
   });
-  return `${lines.join('\n')}\n`;
+  if (list.length < requirements.length) return `${lines.join('\n')}\n`;
+  const plans = plansOf(options);
+  const combined = combinedBy(plans, new Set(plans.flatMap(({ cases }) => cases)));
+  return [...lines, '', 'What a run combines:', ...combined.flatMap(combinedLines), ''].join('\n');
 }
 
 /** What the run will do. */
@@ -171,7 +178,7 @@ process.on('uncaughtException', fail); // Node would exit with 1, the code for a
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options === 'help') process.stdout.write(help);
-  else if ('list' in options) process.stdout.write(listText(options.list));
+  else if ('list' in options) process.stdout.write(listText(options));
   else process.exit(await main(options));
 } catch (error) {
   fail(error);

@@ -7,10 +7,10 @@ import * as fc from 'fast-check';
 import { int64Max, newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import { createPet, createPetOf, getPet, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
+import { anyName } from '../model/names.ts';
 import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { inJson } from '../verdicts/rules/rule.ts';
-import { anyName } from './names.ts';
 
 /** A request of a generated sequence. A get is that of an animal of the sequence, by its index. */
 type Step =

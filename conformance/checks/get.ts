@@ -2,18 +2,21 @@
 import * as fc from 'fast-check';
 import { getPet, getPetWithId, other } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
+import { costOf } from '../model/plan.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import { Skipped } from '../verdicts/outcome.ts';
 import { jsonProblem } from '../verdicts/rules/bodies.ts';
 import { headers } from '../verdicts/rules/limits.ts';
+import { observeCases } from './cases.ts';
 
 /** The maximum number of animals of the list that get.answers gets. */
 const maxGets = 12;
 
 export const getChecks: readonly Check[] = [
-  check('get.answers', { requests: maxGets + 1 }, async (t) => {
+  check('get.answers', { requests: maxGets + 1, planned: costOf('get.answers') }, async (t) => {
     await t.fixtures.needGet();
     await t.fixtures.animal();
+    await t.sendCases('get.answers');
     const ids = t.history.ids();
     const firstAndLast = ids.filter((_, i) => i < maxGets / 2 || i >= ids.length - maxGets / 2);
     await t.each(firstAndLast, async (id) => void (await t.getCreated(id)));
@@ -53,20 +56,11 @@ export const getChecks: readonly Check[] = [
     if (response.all('sunset').length === 0) throw new Skipped('no response has a Sunset header');
   }),
 
-  observe(['get.not-integer', 'get.large-id', 'get.negative-id', 'get.deprecation'], { requests: 5 }, async (t) => {
+  observeCases(['get.not-integer', 'get.large-id', 'get.negative-id'], ({ status }) => `${status}`),
+  observe(['get.deprecation'], { requests: 1 }, async (t) => {
     const operation = (await t.fixtures.getIsRemoved()) ? 'other' : 'getPet';
-    const getAny = (petId: string) => t.send({ ...getPetWithId(t.key, petId), operation });
-    const cases = [
-      ['get.not-integer', 'cat'],
-      ['get.large-id', '9007199254740993'],
-      ['get.large-id', '9223372036854775807'],
-      ['get.negative-id', '-1'],
-    ] as const;
-    for (const [gap, petId] of cases) {
-      const response = await getAny(petId);
-      t.observe(gap, `${response.status}`, response);
-    }
-    const response = await getAny(String((await t.fixtures.animal()).id));
+    const { id } = await t.fixtures.animal();
+    const response = await t.send({ ...getPetWithId(t.key, String(id)), operation });
     t.observe('get.deprecation', presentHeaders(response, ['Deprecation', 'Sunset']), response);
   }),
   observe(['methods.head', 'methods.unknown', 'paths.unknown'], { requests: 3 }, async (t) => {

@@ -1,39 +1,35 @@
 /** Section 4.1: the list, its limit and its filter. */
-import * as fc from 'fast-check';
 import { statuses } from '../client/pet.ts';
-import { listPets, listPetsWithQuery } from '../client/requests.ts';
+import { listPets } from '../client/requests.ts';
+import { costOf } from '../model/plan.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { lengthOf } from '../verdicts/disputes.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
+import { checkCases, observeCases } from './cases.ts';
 
-/** The ends of the range, the default, and their neighbours. */
-const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
+/** Lists whose limit the server must obey, or whose limit is invalid: none may have more than 100 animals. */
+const limited = ['list.limit-accepted', 'list.limit', 'list.limit-0', 'list.limit-negative', 'list.limit-101'] as const;
 
-/** Limits that the specification does not allow, but that must not return more than 100 animals. */
-const otherLimits = [101, 1000, 0, -1];
+const everyLimit = { requests: 1, most: 100 };
+const filtered = costOf('list.status-and-limit');
 
 /** The number of attempts at a comparison that other clients can disturb by writing. */
 const attempts = 3;
 
 export const listChecks: readonly Check[] = [
-  check('list.answers', { requests: 1 }, async (t) => {
-    await t.send(listPets(t.key));
-  }),
-  check('list.limit-accepted', { requests: limits.length, perCase: { requests: 1, most: 100 } }, async (t) => {
-    await sendLimits(t, limits);
+  checkCases('list.answers'),
+  check('list.limit-accepted', { planned: costOf('list.limit-accepted'), perCase: everyLimit }, async (t) => {
+    await t.sendCases('list.limit-accepted');
     // Evenly distributed, so that no range of refused limits is missed.
     const step = 100 / t.cases;
     const offset = Math.abs(t.options.seed) % Math.ceil(step);
     const distributed = Array.from({ length: t.cases }, (_, i) => Math.min(100, 1 + offset + Math.floor(i * step)));
-    await sendLimits(t, distributed);
+    await t.each(distributed, async (limit) => void (await t.send(listPets(t.key, { limit }))));
   }),
-  check('list.limit', { requests: limits.length + otherLimits.length, many: true }, async (t) => {
+  check('list.limit', { many: true, planned: costOf(...limited) }, async (t) => {
     await t.needMany();
-    await sendLimits(t, limits);
-    await t.each(otherLimits, async (limit) => {
-      await t.send(listPetsWithQuery(t.key, `limit=${limit}`));
-    });
+    await t.sendCases(...limited);
     const known = t.history.count();
     if (known <= 100)
       throw new Inconclusive(`only ${known} animals are known: a list with limit=100 could not be too long`);
@@ -63,33 +59,21 @@ export const listChecks: readonly Check[] = [
       return;
     }
   }),
-  check('list.status', { requests: 7, many: true }, async (t) => {
+  check('list.status', { requests: 4, many: true, planned: costOf('list.status') }, async (t) => {
     await t.needMany();
     await t.send(listPets(t.key, { limit: 100 }));
-    for (const limit of [undefined, 100]) {
-      for (const status of statuses) await t.send(listPets(t.key, { ...(limit !== undefined && { limit }), status }));
-    }
+    await t.sendCases('list.status');
+    for (const status of statuses) await t.send(listPets(t.key, { limit: 100, status }));
     needStatus(t);
   }),
-  check('list.status-and-limit', { requests: 22, perCase: { requests: 1 }, many: true }, async (t) => {
+  check('list.status-and-limit', { requests: 1, many: true, planned: filtered }, async (t) => {
     await t.needMany();
     await t.send(listPets(t.key, { limit: 100 }));
-    for (const status of statuses) {
-      for (const [i, limit] of [1, 2, 10, 19, 20, 30, 100].entries())
-        await t.send(listPets(t.key, i % 2 === 0 ? { limit, status } : { status, limit }));
-    }
-    const queries = fc.record({ limit: fc.integer({ min: 1, max: 100 }), status: fc.constantFrom(...statuses) });
-    await t.forAll(
-      queries,
-      ({ limit, status }) => `limit=${limit}, status=${status}`,
-      async (query) => {
-        await t.send(listPets(t.key, query));
-      },
-    );
+    await t.sendCases('list.status-and-limit');
     needStatus(t);
   }),
 
-  observe(
+  observeCases(
     [
       'list.limit-0',
       'list.limit-negative',
@@ -98,21 +82,7 @@ export const listChecks: readonly Check[] = [
       'list.unknown-status',
       'list.unknown-parameter',
     ],
-    { requests: 6 },
-    async (t) => {
-      const cases = [
-        ['list.limit-0', 'limit=0'],
-        ['list.limit-negative', 'limit=-1'],
-        ['list.limit-101', 'limit=101'],
-        ['list.limit-not-integer', 'limit=ten'],
-        ['list.unknown-status', 'status=asleep'],
-        ['list.unknown-parameter', 'colour=red'],
-      ] as const;
-      for (const [gap, query] of cases) {
-        const response = await t.send(listPetsWithQuery(t.key, query));
-        t.observe(gap, response.status === 200 ? '200, a list' : `${response.status}`, response);
-      }
-    },
+    ({ status }) => (status === 200 ? '200, a list' : `${status}`),
   ),
   observe(
     ['list.order', 'list.short-pages', 'list.paging', 'list.new-animal'],
@@ -135,12 +105,6 @@ export const listChecks: readonly Check[] = [
     },
   ),
 ];
-
-async function sendLimits(t: CheckContext, values: readonly number[]): Promise<void> {
-  await t.each(values, async (limit) => {
-    await t.send(listPets(t.key, { limit }));
-  });
-}
 
 /** If no response shows a status, nothing can be compared. */
 function needStatus({ history }: CheckContext): void {

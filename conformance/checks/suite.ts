@@ -6,7 +6,7 @@ import { nameOf } from '../client/request.ts';
 import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
 import type { Check } from '../session/check.ts';
 import { CheckContext } from '../session/context.ts';
-import { keylessOf, totalCost } from '../session/cost.ts';
+import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import { Untestable, type Session } from '../session/session.ts';
 import { isOutdated, knownText } from '../verdicts/known.ts';
@@ -14,8 +14,6 @@ import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
 import { isOpen, restrictions, type RequirementResult, type Restriction } from '../verdicts/results.ts';
 import { animalChecks } from './animals.ts';
 import { authChecks } from './auth.ts';
-import { createGapChecks } from './create-gaps.ts';
-import { refusalChecks } from './create-refusals.ts';
 import { createChecks } from './create.ts';
 import { errorChecks } from './errors.ts';
 import { getChecks } from './get.ts';
@@ -34,7 +32,7 @@ import { versionChecks } from './versioning.ts';
  */
 export const groups: readonly (readonly [title: string, checks: readonly Check[]])[] = [
   ['Authentication', authChecks],
-  ['Add an animal', [...createChecks, ...refusalChecks, ...createGapChecks]],
+  ['Add an animal', createChecks],
   ['Get an animal', getChecks],
   ['List animals', listChecks],
   ['Creates, lists and gets together', [...animalChecks, ...statusChecks]],
@@ -135,7 +133,7 @@ export async function runChecks(
   register = quietly,
 ): Promise<void> {
   const reported = new Set<RequirementId>();
-  const keyless = plannedOf(session, suite).map(({ cost }) => keylessOf(cost, session.options));
+  const keyless = plannedOf(session, suite).map(({ cost }) => totalCost(cost, session.options).keyless);
   session.client.maxKeyless = keyless.reduce((sum, cost) => sum + cost, 0);
   for (const [title, checks] of suite) {
     const selected = checks.filter((check) => isSelected(session, check));

@@ -7,7 +7,7 @@ import { exchangeHttp, StaleConnection, TooSlow } from './http.ts';
 import { isOfNetwork } from './network-errors.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { agentFor, type Proxy } from './proxy.ts';
-import { type Credential, type Request } from './request.ts';
+import { spelled, type Connection, type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
 import { explainedMs, retryAfterMs } from './limit-readings.ts';
 import { ServerClock } from './server-clock.ts';
@@ -199,6 +199,11 @@ export class Client {
     this.close();
   }
 
+  /** A connection of its own, for `Request.connection`. */
+  connect(): Connection {
+    return agentFor(this.baseUrl, this.#options.proxy, { keepAlive: true, maxSockets: 1 });
+  }
+
   /** Closes its connections. */
   close(): void {
     this.#agent.destroy();
@@ -252,6 +257,7 @@ export class Client {
     this.#count(request);
     const { credential, method, target, headers, body, firstPart } = request;
     const authorization = credential.header === undefined ? [] : [['Authorization', credential.header] as const];
+    const all = [...headers, ...authorization].map(([name, value]) => [spelled(name, request), value] as const);
     const sent = this.#moment();
     const { stops = processStops } = this.#options;
     const stopsBefore = stops.count;
@@ -260,10 +266,10 @@ export class Client {
       const received = await exchangeHttp({
         url: this.baseUrl + target,
         method,
-        headers: [...headers, ...authorization],
+        headers: all,
         body,
         firstPart,
-        agent: this.#agent,
+        agent: request.connection ?? this.#agent,
         proxy: this.#options.proxy,
         timeoutMs: this.#options.timeoutMs ?? 30_000,
         stops,

@@ -9,7 +9,9 @@ import {
   inQuery,
   lengthened,
   otherCaseAt,
+  percentEncoded,
   redactor,
+  replacedAt,
   swappedAt,
   token,
   withoutAt,
@@ -92,6 +94,13 @@ test('no shell expression contains a part of the key', () => {
     assert.ok(longestPiece(credential!.shell!, apiKey) <= 3, credential!.shell);
   }
   assert.ok(longestPiece(inQuery(apiKey).shell, apiKey) <= 3);
+});
+
+test('a character may be replaced by any text, which is sent in UTF-8', () => {
+  const { header, shell } = replacedAt('abcdef', 2, 'Ａ&');
+  assert.equal(Buffer.from(header!, 'latin1').toString(), 'Bearer abＡ&def');
+  assert.match(shell!, /\\1Ａ\\&/);
+  assert.equal(percentEncoded('a_').text, '%61%5f');
 });
 
 test('a key in a query is unchanged, or every byte of it is encoded', () => {

@@ -16,14 +16,22 @@ export function invalid(header: string, shell: string): Credential {
 
 /** The key with one character replaced by another of the same class, as a bearer token. */
 export function changedAt(key: string, index: number): Credential {
-  return changed(key, index, successor(key[index]!));
+  return replacedAt(key, index, successor(key[index]!));
+}
+
+/** The key with one character replaced by a text, in UTF-8. */
+export function replacedAt(key: string, index: number, text: string): Credential {
+  return token(
+    key.slice(0, index) + Buffer.from(text).toString('latin1') + key.slice(index + 1),
+    `$(printf %s "$API_KEY" | sed 's/^\\(${'.'.repeat(index)}\\)./\\1${text.replace(/[\\&/]/g, '\\$&')}/')`,
+  );
 }
 
 /** The key with the case of one letter changed, or undefined if the character is not a letter. */
 export function otherCaseAt(key: string, index: number): Credential | undefined {
   const was = key[index]!;
   const now = was === was.toLowerCase() ? was.toUpperCase() : was.toLowerCase();
-  return now === was ? undefined : changed(key, index, now);
+  return now === was ? undefined : replacedAt(key, index, now);
 }
 
 /** The key with two neighbouring characters swapped, or undefined if they are equal. */
@@ -55,24 +63,21 @@ export function token(value: string, shell: string): Credential {
   return invalid(`Bearer ${value}`, `Bearer ${shell}`);
 }
 
-function changed(key: string, index: number, now: string): Credential {
-  return token(
-    key.slice(0, index) + now + key.slice(index + 1),
-    `$(printf %s "$API_KEY" | sed 's/^\\(${'.'.repeat(index)}\\)./\\1${now}/')`,
-  );
-}
-
 /** Another character of the same class, so that a server which checks only the form of a key accepts it. */
 function successor(c: string): string {
   if (/[0-8a-yA-Y]/.test(c)) return String.fromCharCode(c.charCodeAt(0) + 1);
   return { '9': '0', z: 'a', Z: 'A', '-': '_', _: '-' }[c] ?? 'x';
 }
 
-/** The key for a query: unchanged if it is safe there, otherwise with every byte as %xx. */
-export function inQuery(key: string): { readonly text: string; readonly shell: string } {
-  if (/^[A-Za-z0-9_.~-]*$/.test(key)) return { text: key, shell: '$API_KEY' };
+/** The key with every byte as %xx. */
+export function percentEncoded(key: string): { readonly text: string; readonly shell: string } {
   const text = Buffer.from(key).toString('hex').replace(/../g, '%$&');
   return { text, shell: `$(printf %s "$API_KEY" | od -An -v -tx1 | tr -d ' \\n' | sed 's/../%&/g')` };
+}
+
+/** The key for a query: unchanged if it is safe there, otherwise percent-encoded. */
+export function inQuery(key: string): { readonly text: string; readonly shell: string } {
+  return /^[A-Za-z0-9_.~-]*$/.test(key) ? { text: key, shell: '$API_KEY' } : percentEncoded(key);
 }
 
 /**

@@ -156,6 +156,33 @@ test('descriptions of requests do not contain the key', () => {
   assert.equal(curlLine(request, 'https://x/$a/v1'), 'curl -i "https://x/\\$a/v1/pets?key=$API_KEY"');
 });
 
+test('a curl line spells header names as the kit does', { skip: withoutCurl }, async (t) => {
+  const send = await bothWays(t);
+  for (const headerCase of ['lower', 'upper'] as const) {
+    const { rawHeaders } = await send({ ...createPetOf(key, '{}'), headerCase });
+    for (const name of ['Authorization', 'Content-Type']) {
+      const spelling = headerCase === 'lower' ? name.toLowerCase() : name.toUpperCase();
+      assert.ok(rawHeaders.includes(spelling), `${rawHeaders}`);
+    }
+  }
+});
+
+test('a curl line sends what came before on the same connection', { skip: withoutCurl }, async (t) => {
+  const ports: (number | undefined)[] = [];
+  const echo = await scripted(t, (_, response) => {
+    ports.push(response.socket!.remotePort);
+    response.writeHead(200, { 'Content-Length': '0' }).end();
+  });
+  for (const body of ['{"name":"Rex"}', '{\n}']) {
+    const request = { ...createPetOf(key, body), before: [listPets(key, { limit: 1 })] };
+    await sh(curlLine(request, echo.baseUrl), { API_KEY: apiKey });
+    const [list, create] = echo.received.splice(0);
+    assert.deepEqual([list!.url, create!.body.toString()], ['/v1/pets?limit=1', body]);
+    const [one, other] = ports.splice(0);
+    assert.equal(one, other);
+  }
+});
+
 test('summary and transcript of a response', () => {
   const list = answerOf(listPets(key, { limit: 2 }), 200, '[{"id":1,"name":"Rex","categoryId":1}]', [['X-A', '1']]);
   assert.equal(summary(list), 'GET /pets?limit=2 → 200, 1 animal');

@@ -1,18 +1,30 @@
 /** Command lines that repeat a request. */
-import type { Request } from './request.ts';
+import { spelled, type Request } from './request.ts';
 
-/** A line for a POSIX shell that sends the request again, with the key as `$API_KEY`. */
+/**
+ * A line for a POSIX shell that sends the request again, with the key as `$API_KEY`, after those that came before it on
+ * its connection.
+ */
 export function curlLine(request: Request, baseUrl: string): string {
-  const { method, credential, body } = request;
+  const { before = [], method, credential, body } = request;
+  if (before.length > 0) {
+    // With --next, curl sends both on one connection. The body of the last one may come from its standard input.
+    const earlier = before.map((one) => curlLine(one, baseUrl));
+    const last = curlLine({ ...request, before: [] }, baseUrl);
+    const [, printed = '', own = ''] = /^(printf '[^']*' \| )?curl (.*)$/s.exec(last)!;
+    return `${printed}${earlier.join(' --next ').replaceAll(' --next curl ', ' --next ')} --next ${own}`;
+  }
   // With -X HEAD, curl would wait for a body.
   const parts = [method === 'HEAD' ? 'curl -I' : 'curl -i'];
   if (method !== 'HEAD' && method !== (body === undefined ? 'GET' : 'POST')) parts.push(`-X ${method}`);
   // curl removes a header that ends with a colon, and sends it empty if it ends with a semicolon.
+  const authorization = spelled('Authorization', request);
   if (credential.shell !== undefined)
-    parts.push(credential.shell === '' ? "-H 'Authorization;'" : `-H "Authorization: ${credential.shell}"`);
+    parts.push(credential.shell === '' ? `-H '${authorization};'` : `-H "${authorization}: ${credential.shell}"`);
   const { headers, shellHeaders } = request;
-  if (shellHeaders === undefined) for (const [name, value] of headers) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
-  else for (const [name, value] of shellHeaders) parts.push(`-H "${name}: ${value}"`);
+  if (shellHeaders === undefined)
+    for (const [name, value] of headers) parts.push(`-H ${quoted(`${spelled(name, request)}: ${value}`)}`);
+  else for (const [name, value] of shellHeaders) parts.push(`-H "${spelled(name, request)}: ${value}"`);
   const url =
     request.shellTarget === undefined
       ? quoted(baseUrl + request.target)

@@ -1,4 +1,6 @@
 /** A request as the kit sends it, with what the specification says about its response. */
+import type { Agent as HttpAgent } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
 import type { NewPet, PetStatus } from './pet.ts';
 
 export type Operation = 'listPets' | 'createPet' | 'getPet' | 'listOrders' | 'other';
@@ -13,6 +15,9 @@ export interface Credential {
   readonly key: 'main' | 'exhaust' | 'none';
 }
 
+/** Sends requests one after the other on one connection, while the server keeps it open. */
+export type Connection = HttpAgent | HttpsAgent;
+
 export interface Request {
   readonly operation: Operation;
   readonly method: string;
@@ -25,6 +30,16 @@ export interface Request {
   /** `headers` for a shell between double quotes, if they contain the key. */
   readonly shellHeaders?: Request['headers'];
   readonly body?: Uint8Array;
+  /** How the names of its headers are spelled; as usual if absent. */
+  readonly headerCase?: 'lower' | 'upper';
+  /** The requests that are sent before it on the same new connection. */
+  readonly before?: readonly Request[];
+  /** The connection on which it is sent; any idle one if absent. */
+  readonly connection?: Connection;
+  /** The requests that are sent at the same time. */
+  readonly beside?: readonly Request[];
+  /** What is unusual about it, in words. */
+  readonly combines?: string;
   /** Sends the body in two parts, the first of this many bytes, with a pause between them. */
   readonly firstPart?: number;
   /** The limit asked for, if the specification allows it. */
@@ -41,6 +56,12 @@ export interface Request {
   readonly open?: true;
   /** Whether it repeats a request that got a server error. */
   readonly repeats?: true;
+}
+
+/** The name of a header as the request spells it. */
+export function spelled(name: string, { headerCase }: Request): string {
+  if (headerCase === undefined) return name;
+  return headerCase === 'lower' ? name.toLowerCase() : name.toUpperCase();
 }
 
 /** The request as `GET /pets?limit=1`, without a key. */

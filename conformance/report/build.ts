@@ -1,5 +1,6 @@
 /** Makes the report of a session. */
 import { version } from '../../harness/bundle.ts';
+import { combinedBy } from '../model/plan.ts';
 import type { Session } from '../session/session.ts';
 import { isOutdated } from '../verdicts/known.ts';
 import { isOpen, type RequirementResult, type Verdict } from '../verdicts/results.ts';
@@ -44,6 +45,7 @@ export function buildReport(session: Session): Report {
     known,
     requirements,
     gaps: session.ledger.observations(),
+    combined: combinedBy(session.plans, session.sentCases),
   };
 }
 

@@ -8,6 +8,7 @@ import { attribute, html, lines, type Markup } from './markup.ts';
 import { pageHtml } from './page.ts';
 import type { Report } from './report.ts';
 import {
+  combinedLines,
   conclusion,
   count,
   countedVerdicts,
@@ -54,6 +55,7 @@ function summary(report: Report): Markup {
     ['Requests sent', `${grouped(requestsSent(report))}, including ${grouped(sent.withoutKey)} without a valid key`],
     ['Animals created', sent.created > 0 ? `${grouped(sent.created)}, which remain` : 'none'],
     ['Seed', `${report.seed}, ${count(report.runs, 'generated case')} for each property`],
+    ...(report.combined ?? []).flatMap(combinedLines).map((line) => ['Combined', line] as const),
     ['Unwanted 429', sent.unwanted429 > 0 ? grouped(sent.unwanted429) : 'none'],
     ['Recovered 503', unavailableText(report) ?? 'none'],
   ];

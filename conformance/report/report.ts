@@ -2,6 +2,7 @@
  * The report of a run: the content of report.json, from which all other forms are made. It contains no key. `format`
  * changes if a reader of the previous format would misread the new one.
  */
+import type { Combined } from '../model/plan.ts';
 import type { KnownResult } from '../verdicts/known.ts';
 import type { Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
@@ -43,4 +44,6 @@ export interface Report {
   readonly known: readonly KnownResult[];
   readonly requirements: readonly RequirementResult[];
   readonly gaps: readonly Observation[];
+  /** What was combined. Earlier versions did not report it. */
+  readonly combined?: readonly Combined[];
 }

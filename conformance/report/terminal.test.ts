@@ -51,6 +51,30 @@ test('503 responses that were repeated are one finding with its rate', () => {
   assert.doesNotMatch(summary, /503/);
 });
 
+test('what was combined, and what never was, has one line each', () => {
+  const combined = [
+    {
+      operation: 'getPet',
+      dimensions: ['petId', 'connection'],
+      values: 12,
+      pairs: 19,
+      possible: 1_020,
+      requests: 9,
+      unused: [{ reason: 'more than the run may send', values: ['petId 0', 'petId \u001b[31m'] }],
+    },
+  ];
+  const text = summaryText({ ...fixture, combined }, { ...plain, columns: 200 });
+  assert.ok(
+    text.includes(
+      '\n\nWhat was combined\n' +
+        '  getPet: 12 values of petId, connection: 19 of 1,020 pairs in 9 requests\n' +
+        '  getPet: never used (more than the run may send): petId 0; petId \\u001b[31m\n\n',
+    ),
+    text,
+  );
+  assert.doesNotMatch(summary, /combined/);
+});
+
 test('a run that judges less than a default run, or finds known deviations, does not conform', () => {
   const known = (state: KnownResult['state']) => [{ ...fixture.known[0]!, state }];
   const withFirst = (changes: Partial<RequirementResult>) => ({

@@ -20,6 +20,7 @@ import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import {
   bySection,
+  combinedLines,
   count,
   countsText,
   dateText,
@@ -97,6 +98,7 @@ export function summaryText(report: Report, options: Screen): string {
     listText('Known deviations', knownEntries(report), columns, paint),
     listText('Inconclusive', inconclusiveEntries(report), columns, paint),
     gapsText(report, columns, paint),
+    combinedText(report, columns, paint),
     unavailableBlock(report, columns, paint),
     lastLine(report, paint),
   ];
@@ -185,6 +187,12 @@ function gapsText({ gaps }: Report, columns: number, paint: Paint): string {
     );
   });
   return [paint('bold', 'How the server fills the gaps of the specification (not judged)'), ...lines].join('\n');
+}
+
+function combinedText({ combined = [] }: Report, columns: number, paint: Paint): string {
+  const lines = combined.flatMap(combinedLines).map((line) => visible(clipped(line, maxBehaviourLength)));
+  if (lines.length === 0) return '';
+  return [paint('bold', 'What was combined'), ...lines.flatMap((line) => wrapped(line, columns, indent))].join('\n');
 }
 
 function unavailableBlock(report: Report, columns: number, paint: Paint): string {

@@ -1,4 +1,5 @@
 /** The words and signs that all forms of the report share. */
+import type { Combined } from '../model/plan.ts';
 import { requirements as all, sections } from '../requirements/requirements.ts';
 import { isOutdated, type KnownResult } from '../verdicts/known.ts';
 import { isLeftOut, type Judgeable, type Verdict } from '../verdicts/results.ts';
@@ -52,6 +53,16 @@ export function unavailableText(report: Report): string | undefined {
   const oneIn = grouped(Math.round(sent / recovered503));
   const rate = `${grouped(recovered503)} of ${count(sent, 'request')} (1 in ${oneIn})`;
   return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
+}
+
+/** What a run has combined of one operation, and what it never used. */
+export function combinedLines(combined: Combined): readonly string[] {
+  const { operation, dimensions, values, pairs, possible, requests, unused } = combined;
+  const covered = `${grouped(pairs)} of ${count(possible, 'pair')} in ${count(requests, 'request')}`;
+  return [
+    `${operation}: ${count(values, 'value')} of ${dimensions.join(', ')}: ${covered}`,
+    ...unused.map(({ reason, values }) => `${operation}: never used (${reason}): ${values.join('; ')}`),
+  ];
 }
 
 /** Whether requirements that were not judged count as failures. */

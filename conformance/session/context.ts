@@ -5,17 +5,25 @@ import { shortened } from '../client/json.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import type { GapId } from '../requirements/gaps.ts';
-import type { RequirementId } from '../requirements/requirements.ts';
+import type { World } from '../model/model.ts';
+import { casesOf, plansOf, type Case } from '../model/plan.ts';
+import { requirements, type RequirementId } from '../requirements/requirements.ts';
 import { staleListMs } from '../verdicts/disputes.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Violated } from '../verdicts/outcome.ts';
 import type { Failure } from '../verdicts/results.ts';
-import { casesOf, keylessOf, type Cost } from './cost.ts';
+import { casesOf as generatedCasesOf, type Cost } from './cost.ts';
 import type { Fixtures } from './fixtures.ts';
 import type { JudgedResponse, Session } from './session.ts';
 
 /** The number of cases that are tried to find a smaller counterexample. */
 const maxShrinks = 100;
+
+/** The response to a combination of the model, and what the combination proves or shows. */
+export interface CaseResponse {
+  readonly of: Case['of'];
+  readonly response: Response;
+}
 
 export class CheckContext {
   readonly #session: Session;
@@ -76,12 +84,7 @@ export class CheckContext {
 
   /** The number of generated cases of this check. */
   get cases(): number {
-    return casesOf(this.#check.cost, this.#session.options.runs);
-  }
-
-  /** The number of requests without a valid key that this check may send. */
-  get keyless(): number {
-    return keylessOf(this.#check.cost, this.#session.options);
+    return generatedCasesOf(this.#check.cost, this.#session.options.runs);
   }
 
   /** Waits; the reason is printed. */
@@ -163,6 +166,91 @@ export class CheckContext {
   }
 
   /**
+   * Sends the combinations of the model that prove these requirements or show these gaps. The first one that fails is
+   * reduced to the smallest that fails: its other values are replaced by the plain ones.
+   *
+   * @throws Violated if a response violates this check's requirement, after the last combination
+   */
+  async sendCases(...of: readonly Case['of'][]): Promise<readonly CaseResponse[]> {
+    const responses: CaseResponse[] = [];
+    const getIsRemoved = await this.fixtures.getIsRemoved();
+    this.#session.plans = plansOf({ ...this.options, write: this.mayWrite, getIsRemoved });
+    await this.each(casesOf(this.#session.plans, ...of), async (one) => {
+      this.#session.sentCases.add(one);
+      const { response, violations } = await this.#try(one);
+      if (response !== undefined) responses.push({ of: one.of, response });
+      const own = violations.findLast(({ id }) => id === this.#check.requirement);
+      const violation = own ?? violations[0];
+      if (violation === undefined) return;
+      const failure = await this.#smallest(one, violation, violations);
+      if (violation === own) throw new Violated(failure);
+    });
+    return responses;
+  }
+
+  /** Sends a combination, and returns what its response violates. There is no response if the connection broke. */
+  async #try(one: Case): Promise<{ readonly response?: Response; readonly violations: JudgedResponse['violations'] }> {
+    const { ledger } = this.#session;
+    const request = one.request(this.#world);
+    let judged: JudgedResponse;
+    try {
+      judged = await this.#sendOne(request);
+    } catch (error) {
+      if (!(error instanceof NoResponse)) throw error;
+      const failure = await this.#withoutResponse(error);
+      return { violations: [{ id: this.#check.requirement!, failure }] };
+    }
+    const { response, violations } = judged;
+    const id = requirements.find((requirement) => requirement.id === one.of)?.id;
+    const judgement = one.judge(response);
+    if (id === undefined || judgement === undefined) return judged;
+    if (judgement === true) {
+      ledger.met(id, response);
+      return judged;
+    }
+    const failure = ledger.violated(id, judgement, request, response);
+    return { response, violations: [...violations, { id, failure }] };
+  }
+
+  async #sendOne(request: Request): Promise<JudgedResponse> {
+    const { beside } = request;
+    if (beside === undefined) return this.#session.send(request);
+    await this.room(beside.length + 1);
+    return (await this.#session.sendTogether([...beside, request])).at(-1)!;
+  }
+
+  /** Replaces one value after the other by the plain one while the requirement is still violated. */
+  async #smallest(
+    one: Case,
+    { id, failure }: JudgedResponse['violations'][number],
+    all: JudgedResponse['violations'],
+  ): Promise<Failure> {
+    const { ledger, reduced } = this.#session;
+    if (reduced.has(id)) return failure;
+    reduced.add(id);
+    const mark = ledger.mark(id, all.filter((violation) => violation.id === id).map((violation) => violation.failure));
+    let [smallest, found] = [one, failure];
+    try {
+      for (const dimension of one.combination.keys()) {
+        const plainer = smallest.plainer(dimension);
+        if (plainer === undefined) continue;
+        const again = (await this.#try(plainer)).violations.find((violation) => violation.id === id);
+        if (again !== undefined) [smallest, found] = [plainer, again.failure];
+      }
+    } finally {
+      ledger.keepOne(id, mark, found);
+    }
+    return found;
+  }
+
+  get #world(): World {
+    const { fixtures, history, key, secret } = this;
+    const unknownId = fixtures.unknownId();
+    const id = history.ids()[0] ?? unknownId;
+    return { key, secret, category: fixtures.category, id, unknownId, newPet: () => fixtures.newPet() };
+  }
+
+  /**
    * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails. A
    * check calls it once, because `--path` refers to it. `show` formats a case.
    */
@@ -221,7 +309,7 @@ export class CheckContext {
     try {
       judged = await send();
     } catch (error) {
-      if (error instanceof NoResponse) return this.#noResponse(error);
+      if (error instanceof NoResponse) throw new Violated(await this.#withoutResponse(error));
       throw error;
     }
     const own = judged.flatMap(({ violations }) => violations).findLast(({ id }) => id === this.#check.requirement);
@@ -229,13 +317,17 @@ export class CheckContext {
     return judged.map(({ response }) => response);
   }
 
-  /** A request that breaks its connection is a failure, unless the server is gone. */
-  async #noResponse(error: NoResponse): Promise<never> {
+  /**
+   * A request that breaks its connection is a failure of this check's requirement, unless the server is gone.
+   *
+   * @throws Inconclusive if the check only observes gaps
+   */
+  async #withoutResponse(error: NoResponse): Promise<Failure> {
     await this.#session.assertAlive(error);
     const { request, message } = error;
     const id = this.#check.requirement;
     if (id === undefined) throw new Inconclusive(`no response to ${nameOf(request)}: ${message}`);
     const violation = { required: 'a response', received: `none: ${message}` };
-    throw new Violated(this.#session.ledger.violated(id, violation, request, undefined));
+    return this.#session.ledger.violated(id, violation, request, undefined);
   }
 }

@@ -8,8 +8,6 @@ export interface Cost {
   readonly requests?: number;
   /** Requests without a valid key, not included in `requests`. */
   readonly keyless?: number;
-  /** Replaces `keyless` with --thorough-auth. If `most` is set, it is proportional to --runs, at most `most`. */
-  readonly thorough?: { readonly keyless: number; readonly most?: number };
   /** The number of animals that a conforming server creates. */
   readonly creates?: number;
   /** Skip the check in read-only runs: it sends requests that a server might respond to by creating an animal. */
@@ -21,6 +19,8 @@ export interface Cost {
     readonly share?: number;
     readonly most?: number;
   };
+  /** In addition, for the combinations of the model that it sends. */
+  readonly planned?: (options: CostOptions) => Required<Pick<Cost, 'requests' | 'keyless' | 'creates'>>;
   /** The check needs a key at its limit. With `if allowed`, it also runs without --exhaust, but checks less. */
   readonly exhausts?: true | 'if allowed';
   /** The check needs many animals (`needMany` of fixtures.ts). */
@@ -37,17 +37,12 @@ export function casesOf(cost: Cost, runs: number): number {
 }
 
 /** The options that determine what checks send. */
-interface CostOptions {
+export interface CostOptions {
+  readonly seed: number;
   readonly runs: number;
   readonly thoroughAuth: boolean;
-}
-
-/** The number of requests without a valid key that a check sends at most. */
-export function keylessOf({ keyless = 0, thorough }: Cost, { runs, thoroughAuth }: CostOptions): number {
-  if (!thoroughAuth || thorough === undefined) return keyless;
-  const { most } = thorough;
-  if (most === undefined) return thorough.keyless;
-  return Math.max(keyless, Math.min(most, Math.ceil((thorough.keyless * runs) / defaultRuns)));
+  /** Whether animals may be created. */
+  readonly write: boolean;
 }
 
 /** What a check sends at most under the options of a run. */
@@ -56,9 +51,10 @@ export function totalCost(
   options: CostOptions,
 ): { readonly requests: number; readonly keyless: number; readonly creates: number } {
   const cases = casesOf(cost, options.runs);
+  const planned = cost.planned?.(options) ?? { requests: 0, keyless: 0, creates: 0 };
   return {
-    requests: Math.ceil((cost.requests ?? 0) + cases * (cost.perCase?.requests ?? 0)),
-    keyless: keylessOf(cost, options),
-    creates: (cost.creates ?? 0) + cases * (cost.perCase?.creates ?? 0),
+    requests: Math.ceil((cost.requests ?? 0) + cases * (cost.perCase?.requests ?? 0)) + planned.requests,
+    keyless: (cost.keyless ?? 0) + planned.keyless,
+    creates: (cost.creates ?? 0) + cases * (cost.perCase?.creates ?? 0) + planned.creates,
   };
 }

@@ -17,6 +17,25 @@ function sessionOf(t: TestContext, server: Server, options: Partial<SessionOptio
   return made;
 }
 
+test('requests that come before another are sent on the same new connection, which then closes', async (t) => {
+  const ports: (number | undefined)[] = [];
+  const server = await scripted(t, (_, response) => {
+    ports.push(response.socket!.remotePort);
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end('[]');
+  });
+  const of = sessionOf(t, server);
+  const list = listPets(of.key);
+  await of.send(list);
+  await of.send({ ...list, before: [list, list] });
+  await of.send({ ...list, before: [] });
+  await of.send(list);
+  const [shared, ...others] = ports;
+  const [first, second, third, fresh, last] = others;
+  assert.ok(first === second && second === third && last === shared, `${ports}`);
+  assert.equal(new Set([shared, third, fresh]).size, 3, `${ports}`);
+  assert.equal(of.client.sent.withKey, 6);
+});
+
 describe('requests that are sent together', () => {
   const respond = (response: ServerResponse) => void response.writeHead(404, { 'Content-Type': 'text/plain' }).end();
 

@@ -1,7 +1,7 @@
 /** One run against one server: its client, its results so far, and whether it can continue. */
 import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
-import { bearer, inQuery, redactor } from '../client/credentials.ts';
+import { bearer, inQuery, percentEncoded, redactor } from '../client/credentials.ts';
 import {
   gatewayText, isDoubtful, isForeignRefusal, likenessOf, noResponseText, refusalText, undecodedText,
 } from '../client/obstacles.ts';
@@ -11,6 +11,7 @@ import { statuses } from '../client/pet.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
+import { plansOf, type Case, type Plan as CasePlan } from '../model/plan.ts';
 import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
 import { contradictionIn } from '../verdicts/disputes.ts';
 import { History, replicaLagMs } from '../verdicts/history.ts';
@@ -98,6 +99,12 @@ export class Session {
   noCategory: string | undefined;
   /** Why no more requests are sent. */
   halted: string | undefined;
+  /** The combinations of the model that the run may send. */
+  plans: readonly CasePlan[];
+  /** The combinations of the model that were sent. */
+  readonly sentCases = new Set<Case>();
+  /** The requirements of which one failing combination was reduced. */
+  readonly reduced = new Set<RequirementId>();
   /** Why the server could not be tested to the end. */
   lost: Untestable | undefined;
   #repeats = 0;
@@ -131,6 +138,7 @@ export class Session {
     const known = (options.known ?? []).filter((deviation) => !isExpired(deviation, this.startedAt));
     this.ledger = new Ledger(options.baseUrl, this.redact, known);
     this.fixtures = new Fixtures(this);
+    this.plans = plansOf(options);
   }
 
   /** Whether a requirement is to be checked. */
@@ -189,7 +197,8 @@ export class Session {
    * Sends a request within the limits of its key, and again after each 429. All responses are judged, except for a 503
    * after which the repeated request was served.
    *
-   * A request that gets a server error is sent once more, because one error may be an accident.
+   * A request that gets a server error is sent once more, because one error may be an accident. If others must be sent
+   * before it, all of them are sent on a new connection.
    *
    * @returns the last response to the first attempt, and the violations of all
    * @throws NoResponse if the connection breaks
@@ -197,6 +206,18 @@ export class Session {
    * @throws Untestable if the service is unavailable
    */
   async send(request: Request): Promise<JudgedResponse> {
+    const { before } = request;
+    if (before === undefined) return this.#send(request);
+    const connection = this.client.connect();
+    try {
+      for (const earlier of before) await this.#send({ ...earlier, connection });
+      return await this.#send({ ...request, connection });
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  async #send(request: Request): Promise<JudgedResponse> {
     const judged: JudgedResponse[] = [];
     /** They are judged only if they end. */
     const foreign: Response[] = [];
@@ -423,6 +444,9 @@ function formsOf(keys: readonly string[]): readonly string[] {
     JSON.stringify(key).slice(1, -1),
     encodeURIComponent(key),
     inQuery(key).text,
+    percentEncoded(key).text,
+    Buffer.from(key).toString('hex'),
+    ...(['base64', 'base64url'] as const).map((form) => Buffer.from(key).toString(form)),
     ...[`${key}:`, `:${key}`].map((pair) => Buffer.from(pair).toString('base64')),
   ]);
   return [...new Set(forms)];

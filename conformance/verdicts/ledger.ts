@@ -75,13 +75,13 @@ export class Ledger {
     return failure;
   }
 
-  /** The failures of a requirement so far, for `keepOne`. */
-  mark(id: RequirementId): Mark {
+  /** The failures of a requirement so far, without these, for `keepOne`. */
+  mark(id: RequirementId, without: readonly Failure[] = []): Mark {
     const { failed, failures } = this.#of(id);
-    return { failed, failures: [...failures] };
+    return { failed: failed - without.length, failures: failures.filter((failure) => !without.includes(failure)) };
   }
 
-  /** Replaces the failures since a mark by one: the smallest case of a generated check. */
+  /** Replaces the failures since a mark by one: the smallest case. */
   keepOne(id: RequirementId, mark: Mark, smallest: Failure): void {
     const failures = [...mark.failures, smallest].slice(0, maxFailures);
     Object.assign(this.#of(id), { failed: mark.failed + 1, failures });
@@ -168,9 +168,10 @@ export class Ledger {
 
 /** The case that a request represents: its body, or its parameters. */
 function caseOf(request: Request): string {
-  const { body, credential } = request;
+  const { body, credential, combines } = request;
   const shown = credential.shell === undefined ? 'no Authorization' : `Authorization: ${credential.shell}`;
   const authorization = credential.key === 'none' ? `, ${shown}` : '';
   const isEmpty = body === undefined || body.length === 0;
-  return `${isEmpty ? nameOf(request) : shortened(Buffer.from(body).toString(), 1000)}${authorization}`;
+  const unusual = combines === undefined ? '' : ` (${combines})`;
+  return `${isEmpty ? nameOf(request) : shortened(Buffer.from(body).toString(), 1000)}${authorization}${unusual}`;
 }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
-import { createGapChecks } from './create-gaps.ts';
 import { createChecks } from './create.ts';
 
 const wanted = {
@@ -42,7 +41,7 @@ const wanted = {
 for (const [variant, gaps] of Object.entries(wanted)) {
   test(variant, async (t) => {
     const tested = session(await smallServer(t, variant === 'the small server' ? {} : { variant }));
-    const results = await run(tested, [['create', [...createChecks, ...createGapChecks]]]);
+    const results = await run(tested, [['create', createChecks]]);
     assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), []);
     const observations = tested.ledger.observations();
     const observed = new Map(observations.map(({ id, behaviour }): [string, unknown] => [id, behaviour]));

@@ -1,0 +1,352 @@
+/** What a client may vary in createPet: section 4.2. */
+import * as fc from 'fast-check';
+import { shortened } from '../client/json.ts';
+import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
+import { createPetOf } from '../client/requests.ts';
+import { connections, headerNames } from './exchange.ts';
+import { accepted, named, open, refused, type Change, type Dimension, type Draft, type World } from './model.ts';
+import {
+  controlName,
+  fragileNames,
+  invisibleName,
+  linesName,
+  loneSurrogateName,
+  nulName,
+  unusualName,
+} from './names.ts';
+
+type Field = keyof NewPet;
+
+const unchanged: Change = (draft) => draft;
+
+/** Gives a field a value in JSON; undefined leaves it out. `sent` is what a 201 must return. */
+function set(field: Field, value: string | undefined, sent?: NewPet[Field]): Change {
+  return (draft) => {
+    const others = draft.fields.filter(([name]) => name !== field);
+    const found = draft.fields.findIndex(([name]) => name === field);
+    const at = found < 0 ? others.length : found;
+    const { [field]: _, ...rest } = draft.sent ?? {};
+    return {
+      ...draft,
+      fields: value === undefined ? others : others.toSpliced(at, 0, [field, value]),
+      sent: sent === undefined ? rest : { ...rest, [field]: sent },
+    };
+  };
+}
+
+const valueOf = (field: Field) => (text: string) => set(field, text);
+const nameOf = (name: string) => set('name', JSON.stringify(name), name);
+/** `#` is a category that the server accepts. */
+const categoryText = (text: string): Change => (draft, world) =>
+  set('categoryId', text.replaceAll('#', String(world.category)))(draft, world);
+const numberOf = (category: bigint) => set('categoryId', String(category), category);
+const statusOf = (status: string) => set('status', JSON.stringify(status));
+const leaveOut = (field: Field) => set(field, undefined);
+
+/** Gives a field another name. */
+function rename(field: Field, to: string): Change {
+  return (draft, world) => {
+    const text = draft.fields.find(([name]) => name === field)![1];
+    return more(to, text)(leaveOut(field)(draft, world), world);
+  };
+}
+
+/** Adds a field, whose name may be taken. */
+function more(name: string, text: string): Change {
+  return (draft) => ({ ...draft, fields: [...draft.fields, [name, text]] });
+}
+
+/** Texts by a short form of their JSON. */
+function texts(...all: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(all.map((text) => [shortened(JSON.stringify(text), 40), text]));
+}
+
+/** Some generated texts. */
+function sampled(arbitrary: fc.Arbitrary<string>, seed: number, count: number): readonly string[] {
+  return [...new Set(fc.sample(arbitrary, { seed, numRuns: count }))];
+}
+
+const nameRows: Dimension['rows'] = [
+  ...accepted({ ordinary: undefined }, () => unchanged),
+  ...accepted(named('Rex'), nameOf),
+  ...open('create.name', texts(...fragileNames, 'x', invisibleName, unusualName, linesName, nulName), nameOf),
+  ...open('create.empty-name', { empty: '' }, nameOf),
+  ...open('create.blank-name', { blank: '   ' }, nameOf),
+  ...open('create.control-characters', { 'control characters': controlName }, nameOf),
+  ...open('create.nul', { 'U+0000': nulName }, nameOf),
+  ...open(
+    'create.lone-surrogate',
+    { 'a lone surrogate': loneSurrogateName, 'a reversed pair': '\udc08\ud83d' },
+    nameOf,
+  ),
+  ...[256, 1_000, 10_000, 50_000].flatMap((length) =>
+    open('create.long-name', { [`${length} characters`]: `${'Rex'.padEnd(length - 3, ' the dog')}🐕.` }, nameOf),
+  ),
+  ...refused('create.required', { absent: undefined }, () => leaveOut('name')),
+  ...refused('create.required', named('Name', ''), (to) => rename('name', to)),
+  ...refused('create.null', named('null'), valueOf('name')),
+  ...refused(
+    'create.wrong-type',
+    named('1', '0', 'true', 'false', '[]', '["Rex"]', '{}', '{"name":"Rex"}'),
+    valueOf('name'),
+  ),
+  ...refused('create.not-json', texts('"Rex\nMax"', '"Rex\\x41"', '"Rex\\u12"', '"Rex'), valueOf('name'), '4xx'),
+];
+
+/** The limits of integers: zero, signs, 32 bits, the precision of a double, 64 bits. */
+const categories: readonly bigint[] = [
+  ...[0n, -1n, 123_456_789n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 53n - 1n],
+  ...[2n ** 53n + 1n, -(2n ** 53n) - 1n, 1234567890123456789n, int64Max, int64Max - 1n, int64Min, int64Min + 1n],
+];
+
+const beyond64Bits = fc
+  .oneof(
+    fc.bigInt({ min: int64Max + 1n, max: 2n ** 65n }),
+    fc.bigInt({ min: -(2n ** 65n), max: int64Min - 1n }),
+    fc.bigInt({ min: 2n ** 65n, max: 2n ** 300n }),
+  )
+  .map(String);
+
+// A parser may read numbers as doubles (RFC 8259, section 6), which turns 1.0000000000000001 into 1.
+const fractions = fc
+  .tuple(fc.bigInt({ min: -(2n ** 52n), max: 2n ** 52n }), fc.stringMatching(/^[0-9]{0,20}[1-9]$/))
+  .map(([whole, fraction]) => `${whole}.${fraction}`)
+  .filter((text) => !Number.isInteger(Number(text)));
+
+const categoryRows = (seed: number, count: number): Dimension['rows'] => [
+  ...accepted({ known: undefined }, () => unchanged),
+  ...open('create.category', Object.fromEntries(categories.map((category) => [`${category}`, category])), numberOf),
+  ...open('create.whole-fraction', named('#.0', '#e0', '#0e-1'), (text) => (draft, world) => ({
+    ...categoryText(text)(draft, world),
+    sent: draft.sent!,
+  })),
+  ...open('create.tiny-fraction', named('#.00000000000000000001'), categoryText),
+  ...refused('create.required', { absent: undefined }, () => leaveOut('categoryId')),
+  ...refused('create.required', named('categoryid', 'category_id'), (to) => rename('categoryId', to)),
+  ...refused('create.null', named('null'), categoryText),
+  ...refused(
+    'create.wrong-type',
+    named('"#"', '""', '"one"', 'true', 'false', '[]', '[#]', '{}', '{"id":#}'),
+    categoryText,
+  ),
+  ...refused(
+    'create.int64-range',
+    named(
+      ...[`${int64Max + 1n}`, `${int64Min - 1n}`, `${2n ** 64n}`, `${2n ** 64n + 1n}`, `${-(2n ** 64n)}`],
+      ...[`${int64Max + 1n}.0`, '1e19', '-1E+19', '1e400', '92233720368547758070'],
+      ...sampled(beyond64Bits, seed, count),
+    ),
+    categoryText,
+  ),
+  ...refused(
+    'create.fraction',
+    named(
+      ...['1.5', '0.5', '-0.5', '0.1', '1.000000000000001', '2251799813685247.5', '15e-1', '1e-1', '1.5e0'],
+      ...sampled(fractions, seed, count),
+    ),
+    categoryText,
+  ),
+  // A parser may accept NaN and Infinity (RFC 8259, section 9), but they are not integers.
+  ...refused('create.fraction', named('NaN', 'Infinity'), categoryText, '4xx'),
+  ...refused('create.not-json', named('01', '+1', '1.', '0x1'), categoryText, '4xx'),
+];
+
+const otherStatuses = fc
+  .oneof(
+    fc
+      .tuple(fc.constantFrom(...statuses), fc.nat(9), fc.constantFrom('', 'x', ' ', '-', '\u0000', 'ſ'))
+      .map(([status, at, put]) => status.slice(0, at) + put + status.slice(at + 1)),
+    fc.string({ unit: 'grapheme', maxLength: 12 }),
+  )
+  .filter((text) => !statuses.some((status) => status === text));
+
+const statusRows = (seed: number, count: number): Dimension['rows'] => [
+  ...accepted({ absent: undefined }, () => unchanged),
+  ...accepted(named(...statuses), (status) => set('status', JSON.stringify(status), status as NewPet['status'])),
+  ...refused('create.null', named('null'), valueOf('status')),
+  ...refused('create.wrong-type', named('0', '1', 'true', 'false', '[]', '["sold"]', '{}'), valueOf('status')),
+  ...refused(
+    'create.unknown-status',
+    texts(
+      ...['', 'Available', 'SOLD', ' sold', 'sold ', 'sold\n', 'sold\u0000', 'sol', 'solds', 'availablepending'],
+      ...['available,sold', 'unknown', 'null', 'availableavailableavailable', 'x'.repeat(300)],
+      ...sampled(otherStatuses, seed, 2 * count),
+    ),
+    statusOf,
+  ),
+  ...refused('create.not-json', { 'sold without quotes': 'sold' }, valueOf('status'), '4xx'),
+];
+
+/** A name before the one that a 201 must not return. */
+const duplicateName: Change = (draft) => {
+  const { name: _, ...sent } = draft.sent ?? {};
+  return { ...draft, sent, fields: [['name', '"First"'], ...draft.fields] };
+};
+
+const otherRows: Dimension['rows'] = [
+  ...accepted({ none: undefined }, () => unchanged),
+  ...open('create.unknown-field', { 'an unknown one': '"red"' }, (text) => more('colour', text)),
+  ...open('create.own-id', { 'an id': '4611686018427387904' }, (text) => more('id', text)),
+  ...open('create.duplicate-name', { 'a second name': undefined }, () => duplicateName),
+  ...open('create.nan', { NaN: 'NaN' }, (text) => more('weight', text)),
+  // For a field that the server fills, a parser that calls itself, and a language whose objects have a prototype.
+  ...open('service.status', { 'an id that is no number': '"x"' }, (text) => more('id', text)),
+  ...open('service.status', { 'a deeply nested one': '['.repeat(2_000) + ']'.repeat(2_000) }, (text) =>
+    more('more', text),
+  ),
+  ...open('service.status', named('__proto__', 'constructor'), (name) => more(name, '{"status":"sold"}')),
+];
+
+const escaped = (text: string) =>
+  Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
+
+/** The text of a value, with all characters of a string as escapes. */
+function escapedValue(text: string): string {
+  return /^"[^"\\\u0000-\u001f]*"$/.test(text) ? `"${escaped(text.slice(1, -1))}"` : text;
+}
+
+type Fields = Draft['fields'];
+const compact = (fields: Fields) => `{${fields.map(([name, text]) => `"${name}":${text}`).join(',')}}`;
+
+const formRows: Dimension['rows'] = accepted<(fields: Fields) => string>(
+  {
+    compact,
+    'fields in another order': (fields) => compact(fields.toReversed()),
+    'white space': (fields) => {
+      const members = fields.map(([name, text]) => `"${name}" :\n${text}`);
+      return `\r\n\t { ${members.join(' ,\t')}\r } \n`;
+    },
+    'values with escapes': (fields) => compact(fields.map(([name, text]) => [name, escapedValue(text)])),
+    'names with escapes': (fields) => compact(fields.map(([name, text]) => [escaped(name), text])),
+  },
+  (form) => (draft) => ({ ...draft, text: form(draft.fields) }),
+);
+
+/** Replaces the text of the body. `#` is a category. */
+const bodyOf = (text: string): Change => (draft, { category }) => ({
+  ...draft,
+  text: text.replaceAll('#', String(category)),
+});
+
+const repaired = (change: (text: string) => string): Change => (draft) => ({ ...draft, text: change(draft.text) });
+
+/** A body that a repair makes JSON: lenient parsers accept it. Comments are a gap: create.comments. */
+const notJson: Readonly<Record<string, (text: string) => string>> = {
+  'not closed': (text) => text.trimEnd().slice(0, -1),
+  'closed twice': (text) => `${text}}`,
+  'text after it': (text) => `${text}x`,
+  'an object after it': (text) => `${text}{}`,
+  'a comma at the end': (text) => `${text.trimEnd().slice(0, -1)},}`,
+  'a comma at the start': (text) => text.replace('{', '{,'),
+  'two commas': (text) => text.replace(',', ',,'),
+  'no comma': (text) => text.replace(',', ' '),
+  'single quotes': (text) => text.replaceAll('"', "'"),
+  'names without quotes': (text) => text.replace(/"([^"]*)"(\s*:)/g, '$1$2'),
+};
+
+const bodyRows: Dimension['rows'] = [
+  ...accepted({ 'an object': undefined }, () => unchanged),
+  ...refused('create.not-json', notJson, repaired, '4xx'),
+  ...refused('create.not-json', named('{', 'name=Rex&categoryId=#', '<pet><name>Rex</name></pet>'), bodyOf, '4xx'),
+  ...refused(
+    'create.not-object',
+    {
+      'an array': (text: string) => `[${text}]`,
+      'an array in an array': (text: string) => `[[${text}]]`,
+      'a string with JSON': (text: string) => JSON.stringify(text),
+    },
+    repaired,
+  ),
+  ...refused('create.not-object', named('[]', '"Rex"', '1', 'true', 'null'), bodyOf),
+  ...refused('create.empty', { empty: '', 'only white space': ' \n' }, bodyOf, '4xx'),
+  ...refused('create.required', named('{}', '{"status":"sold"}', '{"name":"Rex","status":"sold"}'), bodyOf),
+  ...refused('create.required', named('{"categoryId":#,"status":"pending"}'), bodyOf),
+  ...open('create.malformed', { 'cut off': notJson['not closed']! }, repaired),
+  ...open('create.byte-order-mark', { 'a byte order mark': (text: string) => `\ufeff${text}` }, repaired),
+  ...open('create.comments', { 'a comment': (text: string) => text.replace('{', '{/* a dog */') }, repaired),
+  ...open('create.utf-16', { 'UTF-16': undefined }, () => (draft) => ({
+    ...draft,
+    body: Buffer.from(`\ufeff${draft.text}`, 'utf16le'),
+    sent: {},
+  })),
+  ...open('create.invalid-utf-8', { 'Latin-1': undefined }, () => (draft, { category }) => ({
+    ...draft,
+    body: Buffer.from(`{"name":"R\u00e9x","categoryId":${category}}`, 'latin1'),
+    sent: { categoryId: category },
+  })),
+];
+
+/** Sends the body in two parts. The first one ends in the middle, or within a 🐈 if there is one. */
+const inParts: Change = (draft) => {
+  const bytes = bytesOf(draft);
+  const within = bytes.indexOf(Buffer.from('🐈')) + 2;
+  return { ...draft, firstPart: within > 1 ? within : bytes.length >> 1 };
+};
+
+const transferRows: Dimension['rows'] = [
+  ...accepted({ whole: undefined }, () => unchanged),
+  ...accepted({ 'in two parts': undefined }, () => inParts).map((row) => ({ ...row, most: 3 })),
+  ...open('create.name', { 'in two parts, which divide a character': undefined }, () => (draft, world) => {
+    const named = nameOf('Größe 🐈')(draft, world);
+    return inParts({ ...named, text: compact(named.fields) }, world);
+  }).map((row) => ({ ...row, most: 2 })),
+];
+
+const withType = (type: string | undefined): Change => (draft) => ({
+  ...draft,
+  headers: type === undefined ? [] : [['Content-Type', type]],
+});
+
+const typeRows: Dimension['rows'] = [
+  // The parameter changes nothing, because JSON is always UTF-8 (RFC 8259, section 11).
+  ...accepted(
+    named(
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/json;charset=UTF-8',
+      'Application/JSON',
+    ),
+    withType,
+  ),
+  ...open('create.content-type', { 'text/plain': 'text/plain', none: undefined }, withType),
+];
+
+const timingRows: Dimension['rows'] = [
+  ...accepted({ alone: undefined }, () => unchanged),
+  ...accepted({ 'with another create': undefined }, () => (draft, world) => {
+    const { name, categoryId } = world.newPet();
+    const sent = { name, categoryId };
+    const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}}`;
+    return { ...draft, beside: [{ ...createPetOf(world.key, body), sent, mustBe: 201 }] };
+  }).map((row) => ({ ...row, most: 3, extra: { requests: 1, creates: 1 } })),
+];
+
+/** The bytes of the body. */
+export function bytesOf({ body, text }: Draft): Buffer {
+  return Buffer.from(body ?? Buffer.from(text));
+}
+
+/** The dimensions of createPet, with `count` generated values of each kind. */
+export function createDimensions(seed: number, count: number): readonly Dimension[] {
+  return [
+    { name: 'name', rows: nameRows },
+    { name: 'categoryId', rows: categoryRows(seed, count) },
+    { name: 'status', rows: statusRows(seed, count) },
+    { name: 'other fields', rows: otherRows },
+    { name: 'form', rows: formRows },
+    { name: 'body', rows: bodyRows },
+    { name: 'transfer', rows: transferRows },
+    { name: 'Content-Type', rows: typeRows },
+    headerNames,
+    connections(({ key }) => createPetOf(key, '{}')),
+    { name: 'timing', rows: timingRows },
+  ];
+}
+
+/** A valid create, which the rows change. */
+export function createDraft(world: World): Draft {
+  const pet = world.newPet();
+  const { body: _, ...request } = createPetOf(world.key, '');
+  const fields = [['name', JSON.stringify(pet.name)], ['categoryId', String(pet.categoryId)]] as const;
+  return { ...request, sent: pet, mustBe: 201, fields, text: '', parameters: [] };
+}

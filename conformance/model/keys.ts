@@ -1,0 +1,309 @@
+/** What a client may vary in its credentials, for every operation: section 5. */
+import {
+  changedAt,
+  inQuery,
+  invalid,
+  lengthened,
+  nobody,
+  otherCaseAt,
+  percentEncoded,
+  replacedAt,
+  swappedAt,
+  token,
+  withoutAt,
+} from '../client/credentials.ts';
+import type { Credential, Request } from '../client/request.ts';
+import {
+  createPet,
+  createPetOf,
+  getPet,
+  getPetWithId,
+  listOrders,
+  listPets,
+  listPetsWithQuery,
+} from '../client/requests.ts';
+import { randomOf } from './cover.ts';
+import { headerNames, keyedConnections } from './exchange.ts';
+import { accepted, named, open, refused } from './model.ts';
+import type { Change, Dimension, Draft, Refusal, Row, World } from './model.ts';
+
+type RequestOf = (world: World) => Request;
+
+/** Makes credentials of the key; undefined if that is not possible with this key. */
+type Make = (key: string) => Credential | undefined;
+
+/** Names under which servers look for a key in the query, a header or a cookie. */
+const queryNames = ['access_token', 'api_key', 'apiKey', 'apikey', 'api-key', 'key', 'token', 'auth', 'authorization'];
+const headerKeyNames = ['X-API-Key', 'X-API-Token', 'X-Auth-Token', 'X-Access-Token', 'API-Key', 'ApiKey', 'Token'];
+const cookieNames = ['api_key', 'apiKey', 'api-key', 'X-API-Key', 'access_token', 'token', 'key', 'auth', 'session'];
+
+/** The number of positions at which a character of the key is changed. Most keys have fewer characters. */
+const changes = 40;
+
+/** Replaces the request of a draft. */
+function drafted(request: Request, { fields, parameters }: Draft): Draft {
+  return { ...request, fields, parameters, text: '' };
+}
+
+const operation = (request: RequestOf): Change => (draft, world) => drafted(request(world), draft);
+
+/** Rows with other credentials that must get 401. */
+const rejected = (of: Refusal, values: Readonly<Record<string, Make>>): Row[] => refused(of, values, credentialOf);
+
+/** Replaces the credential. If it cannot be made of this key, or is the key itself, another key is sent. */
+function credentialOf(make: Make): Change {
+  return (draft, { secret, key }) => {
+    const made = make(secret);
+    const isOther = made !== undefined && made.header !== key.header;
+    return { ...draft, credential: isOther ? made : changedAt(secret, 0) };
+  };
+}
+
+/** The last character of a JSON Web Token (RFC 7519) may have bits without a meaning. */
+const significantEnd = (key: string) => (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(key) ? key.length - 2 : key.length);
+
+/** A change of one character: at the first position where it is possible, from a part of the key on. */
+function somewhere(from: number, make: (key: string, at: number) => Credential | undefined): Make {
+  return (key) => {
+    const end = significantEnd(key);
+    const start = Math.floor(from * end);
+    for (let i = 0; i < end; i++) {
+      const made = make(key, (start + i) % end);
+      if (made !== undefined) return made;
+    }
+    return undefined;
+  };
+}
+
+/** The positions of a key's characters: first those that a faulty server most likely ignores, then in any order. */
+function positionsOf(key: string, seed: number): readonly number[] {
+  const end = significantEnd(key);
+  const random = randomOf(seed);
+  const others = Array.from({ length: end }, (_, at) => [random(), at] as const).sort(([one], [other]) => one - other);
+  return [...new Set([end - 1, end >> 1, 0, Math.floor((end * 5) / 6), ...others.map(([, at]) => at)])];
+}
+
+function changedRows(seed: number): Row[] {
+  const changedAs = (i: number): Make => (key) => {
+    const positions = positionsOf(key, seed);
+    return changedAt(key, positions[i % positions.length]!);
+  };
+  const rows = Array.from({ length: changes }, (_, i) => [`character changed, ${i + 1}`, changedAs(i)] as const);
+  return rejected('auth.changed', Object.fromEntries(rows));
+}
+
+const more = (text: string): Make => (key) => lengthened(key, text);
+const around = (before: string, after: string): Make => (key) =>
+  token(`${before}${key}${after}`, `${before}$API_KEY${after}`);
+const piped = (value: (key: string) => string, filter: string): Make => (key) =>
+  token(value(key), `$(printf %s "$API_KEY" | ${filter})`);
+const hexOf = (key: string) => Buffer.from(key).toString('hex');
+const codeOf = (key: string, at: number) => key.charCodeAt(at).toString(16).padStart(2, '0');
+const swappedCase = (text: string) =>
+  text.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()));
+const half = (key: string) => Math.ceil(key.length / 2);
+
+/** Near misses that a faulty server most likely accepts, and others: what some server undoes before it compares. */
+function nearMisses(random: () => number): Row[] {
+  const likely: Readonly<Record<string, Make>> = {
+    'followed by a word': more(' foo'),
+    'one letter in the other case': somewhere(random(), otherCaseAt),
+    'followed by a comma and a word': more(',foo'),
+    'percent-encoded': (key) => token(percentEncoded(key).text, percentEncoded(key).shell),
+    'in base64': piped((key) => Buffer.from(key).toString('base64'), "base64 | tr -d '\\n'"),
+    'one full-width character': somewhere(random(), (key, at) =>
+      replacedAt(key, at, String.fromCharCode(key.charCodeAt(at) + 0xfee0)),
+    ),
+    'in quotation marks': (key) => token(`"${key}"`, '\\"$API_KEY\\"'),
+    doubled: (key) => token(key + key, '$API_KEY$API_KEY'),
+    'followed by a no-break space': (key) => token(`${key}\u00a0`, "${API_KEY}$(printf '\\240')"),
+    'in lower case': piped((key) => key.toLowerCase(), 'tr A-Z a-z'),
+    'in upper case': piped((key) => key.toUpperCase(), 'tr a-z A-Z'),
+  };
+  const others: Readonly<Record<string, Make>> = {
+    'in the other case': piped(swappedCase, 'tr a-zA-Z A-Za-z'),
+    'in hexadecimal': piped(hexOf, "od -An -v -tx1 | tr -d ' \\n'"),
+    'in base64url': piped((key) => Buffer.from(key).toString('base64url'), "base64 | tr -d '=\\n' | tr '+/' '-_'"),
+    'one character percent-encoded': somewhere(random(), (key, at) => replacedAt(key, at, `%${codeOf(key, at)}`)),
+    'one character as a JSON escape': somewhere(random(), (key, at) => replacedAt(key, at, `\\u00${codeOf(key, at)}`)),
+    'one character as an HTML entity': somewhere(random(), (key, at) => replacedAt(key, at, `&#x${codeOf(key, at)};`)),
+    'one character as a wildcard of SQL': somewhere(random(), (key, at) => replacedAt(key, at, '_')),
+    'one character as a wildcard': somewhere(random(), (key, at) => replacedAt(key, at, '.')),
+    'a wildcard of SQL only': () => token('%', '%'),
+    'a wildcard only': () => token('*', '*'),
+    'two characters swapped': somewhere(random(), swappedAt),
+    'one character missing': somewhere(random(), withoutAt),
+    'the first character missing': (key) => withoutAt(key, 0),
+    'the first half': (key) => token(key.slice(0, half(key)), `$(printf %s "$API_KEY" | cut -c1-${half(key)})`),
+    'the second half': (key) => token(key.slice(half(key)), `$(printf %s "$API_KEY" | cut -c${half(key) + 1}-)`),
+    'in apostrophes': around("'", "'"),
+    'in angle brackets': around('<', '>'),
+    'with a name': around('token=', ''),
+    ...Object.fromEntries(['foo,', 'foo ', 'foo:', 'Bearer ', 'x'].map((text) => [`after ${text}`, around(text, '')])),
+    ...Object.fromEntries(
+      [
+        ...[';foo', ', foo', ':foo', ':', '/', '#x', '?x', '&x', '|', '+'],
+        ...['%20', '%00', '%0A', '\\', '0', '=', '.', '-', '_A'],
+      ].map((text) => [`before ${text}`, more(text)]),
+    ),
+    'before 32 zeros': more('0'.repeat(32)),
+  };
+  const unlikely = Object.entries(others)
+    .map((entry) => [random(), entry] as const)
+    .sort(([one], [other]) => one - other)
+    .map(([, entry]) => entry);
+  return [
+    ...rejected('auth.near-miss', { ...likely, ...Object.fromEntries(unlikely) }),
+    ...rejected('auth.near-miss', { 'before U+0000': more('\0'), 'before a line break': more('\n') }).map((row) => ({
+      ...row,
+      unusable: "Node's client sends no control characters",
+    })),
+  ];
+}
+
+const basic = (pair: (key: string) => string): Make => (key) =>
+  invalid(
+    `Basic ${Buffer.from(pair(key)).toString('base64')}`,
+    `Basic $(printf %s "${pair('$API_KEY')}" | base64 | tr -d '\\n')`,
+  );
+const scheme = (name: string): Make => (key) => invalid(`${name} ${key}`, `${name} $API_KEY`);
+
+const schemes: Readonly<Record<string, Make>> = {
+  'Basic, the key as user': basic((key) => `${key}:`),
+  Token: scheme('Token'),
+  'Basic, the key as password': basic((key) => `:${key}`),
+  ...Object.fromEntries(
+    ['Basic', 'ApiKey', 'Key', 'OAuth', 'Digest', 'Bearers', 'Bearer:'].map((name) => [name, scheme(name)]),
+  ),
+};
+
+/** The key in the query only. */
+const inTheQuery: Change = (draft, { secret }) => {
+  const { text, shell } = inQuery(secret);
+  const separator = draft.target.includes('?') ? '&' : '?';
+  const withKey = (key: string) => draft.target + separator + queryNames.map((name) => `${name}=${key}`).join('&');
+  return { ...draft, credential: nobody, target: withKey(text), shellTarget: withKey(shell) };
+};
+
+/** The key in other headers and in cookies only. */
+const inOtherHeaders: Change = (draft, { secret }) => {
+  const { text, shell } = inQuery(secret);
+  const headersWith = (key: string, cookie: string) => [
+    ...draft.headers,
+    ...headerKeyNames.map((name) => [name, key] as const),
+    ['X-Authorization', `Bearer ${key}`] as const,
+    ['Cookie', cookieNames.map((name) => `${name}=${cookie}`).join('; ')] as const,
+  ];
+  const [headers, shellHeaders] = [headersWith(secret, text), headersWith('$API_KEY', shell)];
+  return { ...draft, credential: nobody, headers, shellHeaders };
+};
+
+/** A list whose response the specification does not define. A server may take the credential for an invalid one. */
+const openList = (make: Make): Change => (draft, world) => ({
+  ...drafted(listPets(make(world.secret)!), draft),
+  operation: 'other',
+  open: true,
+});
+
+function credentialRows(seed: number): Row[] {
+  const random = randomOf(seed);
+  return [
+    ...accepted({ 'the key': undefined }, () => (draft) => draft),
+    ...rejected('auth.missing', { none: () => nobody }),
+    ...rejected('auth.empty', { 'no token': () => invalid('Bearer', 'Bearer'), 'no value': () => invalid('', '') }),
+    ...rejected('auth.other-scheme', schemes),
+    ...rejected('auth.no-scheme', {
+      'no scheme': (key) => invalid(key, '$API_KEY'),
+      'no space after the scheme': (key) => invalid(`Bearer${key}`, 'Bearer$API_KEY'),
+    }),
+    ...rejected('auth.cut', { cut: (key) => token(key.slice(0, -1), '${API_KEY%?}') }),
+    ...rejected('auth.lengthened', { lengthened: more('x') }),
+    ...refused('auth.query', { 'in the query': inTheQuery }, (change) => change),
+    ...refused('auth.elsewhere', { elsewhere: inOtherHeaders }, (change) => change),
+    ...nearMisses(random),
+    ...changedRows(seed),
+    ...open('auth.lower-case', named('bearer', 'BEARER', 'Bearer '), (name) => openList(scheme(name))),
+  ];
+}
+
+const wrong = token('wrong', 'wrong');
+const asText = (request: Request): Request => ({ ...request, headers: [['Content-Type', 'text/plain']] });
+
+/** Requests that are invalid in another way, too. Invalid keys come first: a server may check only if there is one. */
+const invalidRequests: readonly Row[] = [
+  ...refused<RequestOf>(
+    'auth.invalid-request',
+    {
+      'an invalid list': () => listPetsWithQuery(wrong, 'limit=abc&status=asleep'),
+      'a create without JSON': () => createPetOf(wrong, '['),
+      'a create of text': () => asText(createPetOf(wrong, 'no JSON')),
+      'a get of an unknown animal': ({ unknownId }) => getPet(wrong, unknownId),
+      'an invalid list without a key': () => listPetsWithQuery(nobody, 'limit=abc'),
+      'an empty create without a key': () => createPetOf(nobody, '{}'),
+      'an invalid create': () => createPetOf(wrong, '{"name":1}'),
+    },
+    operation,
+  ),
+  // A router may treat a petId that is not an integer as an unknown path. The response to either is a gap.
+  ...refused(
+    'auth.invalid-request',
+    { 'a get of a word': wrong, 'a get of a word without a key': nobody },
+    (credential) => operation(() => getPetWithId(credential, 'cat')),
+    [401, 404],
+  ),
+  // Without a key, a client must not learn whether an animal exists.
+  ...refused<RequestOf>(
+    'auth.missing',
+    { 'a get of an unknown animal without any key': ({ unknownId }) => getPet(nobody, unknownId) },
+    operation,
+  ),
+];
+
+const operations: readonly Row[] = [
+  ...accepted<RequestOf>(
+    {
+      listPets: ({ key }) => listPets(key),
+      createPet: ({ key, newPet }) => createPet(key, newPet()),
+      getPet: ({ key, id }) => getPet(key, id),
+      listOrders: ({ key }) => listOrders(key),
+      'listPets with parameters': ({ key }) => listPets(key, { limit: 1, status: 'available' }),
+    },
+    operation,
+  ),
+  ...invalidRequests,
+];
+
+/** The dimensions of requests with any key, of the operations that a run may use. */
+export function keyDimensions(seed: number, create: boolean, get: boolean): readonly Dimension[] {
+  const withReason = (row: Row): Row => {
+    if (!create && /create/.test(row.name)) return { ...row, unusable: 'nothing may be created' };
+    return !get && /get/.test(row.name) ? { ...row, unusable: 'the server has removed getPet' } : row;
+  };
+  return [
+    { name: 'operation', rows: operations.map(withReason) },
+    { name: 'credential', rows: credentialRows(seed) },
+    headerNames,
+    keyedConnections,
+  ];
+}
+
+/** A list, which the rows change. */
+export function keyDraft({ key }: World): Draft {
+  return { ...listPets(key), fields: [], text: '', parameters: [] };
+}
+
+/** How many requests a default run sends for each requirement; one with --thorough-auth; its bound under --runs. */
+export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
+  'auth.missing': [1, 5],
+  'auth.invalid-request': [4, 9],
+  'auth.empty': [1, 10],
+  'auth.other-scheme': [2, 20, 5 * 10],
+  'auth.no-scheme': [1, 10],
+  'auth.cut': [1, 5],
+  'auth.lengthened': [1, 5],
+  'auth.query': [1, 5],
+  'auth.elsewhere': [1, 5],
+  'auth.near-miss': [4, 48, 5 * 48],
+  'auth.changed': [2, changes, 5 * changes],
+  'auth.lower-case': [1, 3],
+};

@@ -1,0 +1,128 @@
+/**
+ * The model of what a client may vary. A dimension is something that varies, such as the status of a NewPet; a row is
+ * one of its values, and says what the specification says about a request with it. A new idea is one row.
+ */
+import type { NewPet } from '../client/pet.ts';
+import type { Credential, Request } from '../client/request.ts';
+import type { GapId } from '../requirements/gaps.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+
+/** What a request needs of the server and of the run. */
+export interface World {
+  readonly key: Credential;
+  /** The text of the key. */
+  readonly secret: string;
+  /** A category that the server accepts. */
+  readonly category: bigint;
+  /** The id of an animal. If none is known, an unknown id. */
+  readonly id: bigint;
+  readonly unknownId: bigint;
+  /** A valid NewPet with a unique name. */
+  newPet(): NewPet;
+}
+
+/** A request in the making. The rows of a combination change it in the order of the dimensions. */
+export interface Draft extends Request {
+  /** The fields of the body, with their values as JSON. */
+  readonly fields: readonly (readonly [name: string, text: string])[];
+  /** The body as text. */
+  readonly text: string;
+  /** The query, such as `limit=1`. */
+  readonly parameters: readonly string[];
+}
+
+export type Change = (draft: Draft, world: World) => Draft;
+
+/**
+ * What the specification says about the response: the request must succeed, must be refused with one of these statuses,
+ * or is left open. The status of an open one is not judged, but the rules of every response are.
+ */
+export type Expectation =
+  | 'accepted'
+  | 'open'
+  | { readonly refused: readonly number[] | '4xx'; readonly because: string };
+
+/** Why the rows of a requirement must be refused. */
+const reasons = {
+  'auth.missing': 'there is no Authorization header',
+  'auth.invalid-request': 'there is no valid key',
+  'auth.empty': 'the token is empty',
+  'auth.other-scheme': 'the scheme is not Bearer',
+  'auth.no-scheme': 'there is no scheme',
+  'auth.changed': 'one character of the key is changed',
+  'auth.cut': 'the last character of the key is missing',
+  'auth.lengthened': 'a character follows the key',
+  'auth.query': 'the key is in the query only',
+  'auth.elsewhere': 'there is no Authorization header',
+  'auth.near-miss': 'the key is wrong',
+  'create.required': 'a required field is missing',
+  'create.null': 'null is not a valid value',
+  'create.wrong-type': 'a value has the wrong type',
+  'create.unknown-status': 'the status is unknown',
+  'create.int64-range': 'the categoryId is beyond 64 bits',
+  'create.fraction': 'the categoryId is not an integer',
+  'create.not-json': 'the body is not JSON',
+  'create.not-object': 'the body is not an object',
+  'create.empty': 'the body is empty',
+} as const satisfies Partial<Record<RequirementId, string>>;
+
+/** The requirements that a request is refused, in the order of the checks. */
+export type Refusal = keyof typeof reasons;
+export const refusals = Object.keys(reasons) as readonly Refusal[];
+
+/** One value of a dimension. */
+export interface Row {
+  /** Unique in its dimension. */
+  readonly name: string;
+  readonly expect: Expectation;
+  /** The requirement whose sentence it proves, or the gap that it shows. A row that is accepted needs none. */
+  readonly of?: RequirementId | GapId;
+  readonly change: Change;
+  /** How often a run uses it at most, because it is slow or needs more requests. */
+  readonly most?: number;
+  /** The requests that precede or accompany it. */
+  readonly extra?: { readonly requests?: number; readonly keyless?: number; readonly creates?: number };
+  /** Why no run can use it. */
+  readonly unusable?: string;
+}
+
+/** The first row is the plain one, by which the others are replaced to find the smallest combination that fails. */
+export interface Dimension {
+  readonly name: string;
+  readonly rows: readonly Row[];
+}
+
+/** Rows that must succeed, one for each value. */
+export function accepted<T>(values: Readonly<Record<string, T>>, change: (value: T) => Change): Row[] {
+  return Object.entries(values).map(([name, value]) => ({ name, expect: 'accepted', change: change(value) }));
+}
+
+/** Rows whose status the specification leaves open. */
+export function open<T>(
+  of: RequirementId | GapId,
+  values: Readonly<Record<string, T>>,
+  change: (value: T) => Change,
+): Row[] {
+  return Object.entries(values).map(([name, value]) => ({ name, expect: 'open', of, change: change(value) }));
+}
+
+/** Rows that must be refused: with 401 or 400, unless they may be refused with others. */
+export function refused<T>(
+  of: Refusal,
+  values: Readonly<Record<string, T>>,
+  change: (value: T) => Change,
+  statuses: readonly number[] | '4xx' = [of.startsWith('auth.') ? 401 : 400],
+): Row[] {
+  const expect = { refused: statuses, because: reasons[of] };
+  return Object.entries(values).map(([name, value]) => ({ name, expect, of, change: change(value) }));
+}
+
+/** Values that are their own names. */
+export function named(...texts: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(texts.map((text) => [text, text]));
+}
+
+/** Whether a combination has at most one such row, because its effect would hide that of others. */
+export function isAlone({ expect }: Pick<Row, 'expect'>): boolean {
+  return expect !== 'accepted';
+}

@@ -1,0 +1,230 @@
+/** Which combinations of the model a run sends: a pairwise covering set for each operation, as far as it is allowed. */
+import type { Request } from '../client/request.ts';
+import type { Response } from '../client/response.ts';
+import { defaultRuns, type CostOptions } from '../session/cost.ts';
+import type { Violation } from '../verdicts/results.ts';
+import { cover, coverage, type Combination } from './cover.ts';
+import { bytesOf, createDimensions, createDraft } from './create.ts';
+import { keyDimensions, keyDraft, keyQuotas } from './keys.ts';
+import { isAlone, type Dimension, type Draft, type Row, type World } from './model.ts';
+import { getDimensions, getDraft, listDimensions, listDraft } from './reads.ts';
+
+/** What determines the plan of a run. */
+export interface PlanOptions extends CostOptions {
+  /** Whether the server has removed getPet. */
+  readonly getIsRemoved?: boolean;
+}
+
+type Of = NonNullable<Row['of']>;
+
+interface Model {
+  readonly name: string;
+  readonly dimensions: readonly Dimension[];
+  readonly draft: (world: World) => Draft;
+  /** The status that an accepted request must have, if no rule judges it. */
+  readonly success?: number;
+  /** The requirement that a combination of accepted rows proves. */
+  readonly provedBy: (combination: Combination) => Of;
+  /** Whether the rows that are not accepted replace the valid key. */
+  readonly isKeyless?: true;
+  readonly most: number;
+  readonly quota?: (of: Of | undefined) => number;
+}
+
+/** One combination: a request, and what the specification says about its response. */
+export class Case {
+  readonly of: Of;
+  readonly model: Model;
+  readonly combination: Combination;
+  readonly #rows: readonly Row[];
+
+  constructor(model: Model, combination: Combination) {
+    this.model = model;
+    this.combination = combination;
+    this.#rows = combination.map((index, dimension) => model.dimensions[dimension]!.rows[index]!);
+    this.of = this.#rows.find(isAlone)?.of ?? model.provedBy(combination);
+  }
+
+  /** What it sends at most. */
+  get cost(): { readonly requests: number; readonly keyless: number; readonly creates: number } {
+    const isKeyless = this.model.isKeyless === true && this.#rows.some(isAlone);
+    const isCreate = this.model.name === 'createPet' || this.#rows[0]!.name === 'createPet';
+    const mayCreate = isCreate && !isKeyless && this.#rows.every(({ expect }) => typeof expect !== 'object');
+    const extra = (what: 'requests' | 'keyless' | 'creates') =>
+      this.#rows.reduce((sum, row) => sum + (row.extra?.[what] ?? 0), 0);
+    return {
+      requests: extra('requests') + Number(!isKeyless),
+      keyless: extra('keyless') + Number(isKeyless),
+      creates: extra('creates') + Number(mayCreate),
+    };
+  }
+
+  /** What is unusual about it: `status null, header names in lower case`. */
+  get text(): string {
+    const { dimensions } = this.model;
+    return this.combination
+      .flatMap((index, i) => (index === 0 ? [] : [`${dimensions[i]!.name} ${dimensions[i]!.rows[index]!.name}`]))
+      .join(', ');
+  }
+
+  /** The same with the plain row of a dimension; undefined if it has that. */
+  plainer(dimension: number): Case | undefined {
+    if (this.combination[dimension] === 0) return undefined;
+    return new Case(this.model, this.combination.with(dimension, 0));
+  }
+
+  request(world: World): Request {
+    const made = this.#rows.reduce((draft, row) => row.change(draft, world), this.model.draft(world));
+    const { fields: _, text, parameters, mustBe, limit, status, ...request } = made;
+    const isAccepted = this.#rows.every((row) => !isAlone(row));
+    const body = made.fields.length > 0 ? bytesOf(made) : request.body;
+    return {
+      ...request,
+      ...(body !== undefined && { body }),
+      ...(parameters.length > 0 && { target: `${request.target}?${parameters.join('&')}` }),
+      // An open parameter may change what the others mean.
+      ...(made.open !== true && { ...(limit !== undefined && { limit }), ...(status !== undefined && { status }) }),
+      ...(isAccepted && mustBe !== undefined && { mustBe }),
+      ...(this.text !== '' && { combines: this.text }),
+    };
+  }
+
+  /** Whether a response has a status that the specification allows; undefined if it is open, or if a rule judges it. */
+  judge({ status }: Response): true | undefined | Violation {
+    const { expect } = this.#rows.find(isAlone) ?? { expect: 'accepted' };
+    const { success } = this.model;
+    if (expect === 'accepted' && success !== undefined)
+      return status === success || { required: `${success}`, received: `${status}` };
+    if (typeof expect !== 'object') return undefined;
+    const { refused, because } = expect;
+    const isAny = refused === '4xx';
+    const isMet = isAny ? status >= 400 && status < 500 && status !== 401 && status !== 429 : refused.includes(status);
+    const required = `${isAny ? '400 or another 4xx' : refused[0]}, because ${because}`;
+    return isMet || { required, received: `${status}` };
+  }
+}
+
+/** The combinations of a run for one operation. */
+export interface Plan {
+  readonly model: Model;
+  readonly cases: readonly Case[];
+}
+
+const plans = new Map<string, readonly Plan[]>();
+
+/** The plans of a run, in the order of its checks. */
+export function plansOf(options: PlanOptions): readonly Plan[] {
+  const { seed, runs, thoroughAuth, write, getIsRemoved = false } = options;
+  const id = JSON.stringify([seed, runs, thoroughAuth, write, getIsRemoved]);
+  let made = plans.get(id);
+  if (made === undefined) {
+    made = modelsOf(options).map((model) => planOf(model, seed));
+    plans.set(id, made);
+  }
+  return made;
+}
+
+/** The combinations that prove a requirement or show a gap. */
+export function casesOf(plans: readonly Plan[], ...of: readonly Of[]): readonly Case[] {
+  return plans.flatMap(({ cases }) => cases.filter((one) => of.includes(one.of)));
+}
+
+/** What these combinations cost. */
+export function costOf(...of: readonly Of[]) {
+  return (options: PlanOptions): Case['cost'] => {
+    const costs = casesOf(plansOf(options), ...of).map(({ cost }) => cost);
+    const sum = (what: keyof Case['cost']) => costs.reduce((total, cost) => total + cost[what], 0);
+    return { requests: sum('requests'), keyless: sum('keyless'), creates: sum('creates') };
+  };
+}
+
+/** What of a model some combinations have used. */
+export interface Combined {
+  readonly operation: string;
+  readonly dimensions: readonly string[];
+  readonly values: number;
+  readonly pairs: number;
+  readonly possible: number;
+  readonly requests: number;
+  /** The values that were never used, by the reason. */
+  readonly unused: readonly { readonly reason: string; readonly values: readonly string[] }[];
+}
+
+/** What of the models some cases have used. */
+export function combinedBy(plans: readonly Plan[], cases: ReadonlySet<Case>): readonly Combined[] {
+  return plans.map(({ model, cases: planned }) => {
+    const { name, dimensions } = model;
+    const sent = planned.filter((one) => cases.has(one));
+    const rows = dimensions.map((dimension) => dimension.rows);
+    const isUsed = (at: number, index: number, by: readonly Case[]) => by.some((one) => one.combination[at] === index);
+    const reasons = new Map<string, string[]>();
+    rows.forEach((ofDimension, at) =>
+      ofDimension.forEach((row, index) => {
+        if (isUsed(at, index, sent)) return;
+        const left = isUsed(at, index, planned) ? 'its check did not send it' : 'more than the run may send';
+        const reason = row.unusable ?? left;
+        reasons.set(reason, [...(reasons.get(reason) ?? []), `${dimensions[at]!.name} ${row.name}`]);
+      }),
+    );
+    return {
+      operation: name,
+      dimensions: dimensions.map((dimension) => dimension.name),
+      values: rows.flat().length,
+      ...coverage(rows, sent.map(({ combination }) => combination)),
+      requests: sent.length,
+      unused: [...reasons].map(([reason, values]) => ({ reason, values })),
+    };
+  });
+}
+
+function planOf(model: Model, seed: number): Plan {
+  const { dimensions, most, quota } = model;
+  const rows = dimensions.map((dimension) => dimension.rows);
+  const combinations = cover(rows, { seed, most, ...(quota !== undefined && { quota }) });
+  return { model, cases: combinations.map((combination) => new Case(model, combination)) };
+}
+
+function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: PlanOptions): readonly Model[] {
+  const share = Math.max(1, runs / defaultRuns);
+  const generated = Math.ceil(runs / 4);
+  const quota = (of: Of | undefined) => {
+    const [usual, thorough, most] = keyQuotas[of ?? ''] ?? [Infinity, Infinity];
+    if (!thoroughAuth) return usual;
+    return most === undefined ? thorough : Math.min(most, Math.ceil(thorough * share));
+  };
+  const keys: Model = {
+    name: 'keys',
+    dimensions: keyDimensions(seed, write, !getIsRemoved),
+    draft: keyDraft,
+    provedBy: () => 'auth.valid',
+    isKeyless: true,
+    most: Infinity,
+    quota,
+  };
+  const createPet: Model = {
+    name: 'createPet',
+    dimensions: createDimensions(seed, generated),
+    draft: createDraft,
+    provedBy: () => 'create.answers',
+    most: Math.ceil(240 * share),
+  };
+  const listPets: Model = {
+    name: 'listPets',
+    dimensions: listDimensions(),
+    draft: listDraft,
+    provedBy: ([limit, status]) => {
+      if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
+      return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
+    },
+    most: Math.ceil(90 * share),
+  };
+  const getPet: Model = {
+    name: 'getPet',
+    dimensions: getDimensions(),
+    draft: getDraft,
+    success: 200,
+    provedBy: () => 'get.answers',
+    most: Math.ceil(20 * share),
+  };
+  return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];
+}

@@ -1,0 +1,124 @@
+/** What a client may vary in listPets and getPet: sections 4.1 and 4.3. */
+import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
+import { getPet, listPets } from '../client/requests.ts';
+import { connections, headerNames } from './exchange.ts';
+import { accepted, named, open, type Change, type Dimension, type Draft, type World } from './model.ts';
+
+/** The ends of the range, the default, and their neighbours. */
+const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
+
+const unchanged: Change = (draft) => draft;
+const limitOf = (limit: number): Change => (draft) => ({
+  ...draft,
+  limit,
+  parameters: [...draft.parameters, `limit=${limit}`],
+});
+const statusOf = (status: PetStatus): Change => (draft) => ({
+  ...draft,
+  status,
+  parameters: [...draft.parameters, `status=${status}`],
+});
+/** A parameter whose effect the specification does not define. */
+const other = (parameter: string): Change => (draft) => ({
+  ...draft,
+  open: true,
+  parameters: [...draft.parameters, parameter],
+});
+
+/** The dimensions of listPets. */
+export function listDimensions(): readonly Dimension[] {
+  return [
+    {
+      name: 'limit',
+      rows: [
+        ...accepted({ absent: undefined }, () => unchanged),
+        ...accepted(Object.fromEntries(limits.map((limit) => [`${limit}`, limit])), limitOf),
+        ...open('list.limit-0', { '0': 'limit=0' }, other),
+        ...open('list.limit-negative', { '-1': 'limit=-1' }, other),
+        ...open('list.limit-101', { '101': 'limit=101' }, other),
+        ...open('list.limit-not-integer', { ten: 'limit=ten' }, other),
+        ...open('list.limit', { '1000': 'limit=1000' }, other),
+        ...open(
+          'service.status',
+          named('abc', '1.5', '', '+5', '05', '1e1', '%00', `${2n ** 31n}`, `${2n ** 64n}`, '1&limit=2'),
+          (text) => other(`limit=${text}`),
+        ),
+      ],
+    },
+    {
+      name: 'status',
+      rows: [
+        ...accepted({ absent: undefined }, () => unchanged),
+        ...accepted(Object.fromEntries(statuses.map((status) => [status, status])), statusOf),
+        ...open('list.unknown-status', { asleep: 'status=asleep' }, other),
+        ...open('service.status', named('', '%00', 'SOLD', 'sold,pending', 'sold&status=pending'), (text) =>
+          other(`status=${text}`),
+        ),
+      ],
+    },
+    {
+      name: 'other parameters',
+      rows: [
+        ...accepted({ none: undefined }, () => unchanged),
+        // If the server ignores it, the others have the same effect as without it.
+        ...open('list.unknown-parameter', named('colour=red'), (parameter) => (draft) => ({
+          ...draft,
+          parameters: [...draft.parameters, parameter],
+        })),
+      ],
+    },
+    {
+      name: 'order',
+      rows: accepted({ 'limit first': false, 'status first': true }, (isReversed) => (draft) => ({
+        ...draft,
+        parameters: isReversed ? draft.parameters.toReversed() : draft.parameters,
+      })),
+    },
+    headerNames,
+    connections(({ key, unknownId }) => getPet(key, unknownId)),
+    {
+      name: 'store',
+      rows: [
+        ...accepted({ 'as it is': undefined }, () => unchanged),
+        { ...{ name: 'no animal', expect: 'accepted', change: unchanged }, unusable: 'no operation deletes animals' },
+      ],
+    },
+  ];
+}
+
+/** A valid list, which the rows change. */
+export function listDraft({ key }: World): Draft {
+  return { ...listPets(key), fields: [], text: '', parameters: [] };
+}
+
+const idOf = (text: string): Change => (draft) => {
+  const { petId: _, ...rest } = draft;
+  return { ...rest, target: `/pets/${text}`, open: true };
+};
+
+/** The dimensions of getPet. */
+export function getDimensions(): readonly Dimension[] {
+  return [
+    {
+      name: 'petId',
+      rows: [
+        ...accepted({ known: undefined }, () => unchanged),
+        ...open('get.not-integer', named('cat'), idOf),
+        ...open('get.large-id', named('9007199254740993', `${int64Max}`), idOf),
+        ...open('get.negative-id', named('-1'), idOf),
+        ...open(
+          'service.status',
+          named('0', '1.5', `${int64Max + 1n}`, `${2n ** 64n}`, `${int64Min - 1n}`, '9'.repeat(400)),
+          idOf,
+        ),
+      ],
+    },
+    headerNames,
+    connections(({ key, unknownId }) => getPet(key, unknownId)),
+  ];
+}
+
+/** A get of a known animal, which the rows change. */
+export function getDraft({ key, id }: World): Draft {
+  return { ...getPet(key, id), fields: [], text: '', parameters: [] };
+}
