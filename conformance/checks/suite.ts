@@ -219,7 +219,9 @@ async function runCheck(session: Session, check: Check): Promise<void> {
   if (reason !== undefined) return leave('skipped', reason);
   if (check.cost.writes === true && session.noCategory !== undefined) return leave('inconclusive', session.noCategory);
   try {
-    await check.run(new CheckContext(session, check)).finally(() => settle(session, check));
+    const running = check.run(new CheckContext(session, check));
+    // Before later checks change what lists show.
+    await (isAtLimit(session, check) ? running : running.finally(() => session.settleDisputes()));
     for (const gap of check.gaps) session.ledger.notObserved(gap, 'no response shows it');
   } catch (thrown) {
     if (thrown instanceof Violated) return;
@@ -236,16 +238,6 @@ async function runCheck(session: Session, check: Check): Promise<void> {
     const name = check.requirement ?? check.gaps.join(', ');
     session.lost ??= new Untestable(session.redact(`error in the kit, in ${name}: ${message.split('\n')[0]}`));
     throw new TestFailed(session.redact(stack ?? message));
-  }
-}
-
-/** Finds out whether responses contradict each other, before later checks change what lists show. */
-async function settle(session: Session, check: Check): Promise<void> {
-  try {
-    if (!isAtLimit(session, check)) await session.settleDisputes();
-  } catch (error) {
-    // If the server is gone, the next check notices it.
-    if (!(error instanceof NoResponse || error instanceof NoRequestsLeft || error instanceof Untestable)) throw error;
   }
 }
 

@@ -182,13 +182,9 @@ export class Session {
     if (this.options.maxRequests !== undefined) return;
     const seconds: number[] = [];
     while (seconds.length < measurements && this.client.pacer('main').wait(this.clock.now()) === 0) {
-      try {
-        const { sentAt, receivedAt } = (await this.send(listPets(this.key, { limit: 1 }))).response;
-        seconds.push((receivedAt - sentAt) / 1000);
-      } catch (error) {
-        if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
-        return;
-      }
+      const judged = await this.#tried(() => this.send(listPets(this.key, { limit: 1 })));
+      if (judged === undefined) return;
+      seconds.push((judged.response.receivedAt - judged.response.sentAt) / 1000);
     }
     this.secondsPerRequest = seconds.sort((a, b) => a - b)[seconds.length >> 1] ?? this.secondsPerRequest;
   }
@@ -290,13 +286,15 @@ export class Session {
       if (!this.wants(requirement) || this.ledger.result(requirement).verdict === 'failed') continue;
       const isGet = [one, other].some(({ operation }) => operation === 'getPet');
       if ((isGet && (await this.fixtures.getIsRemoved())) || this.#disputes++ >= maxDisputes) continue;
-      await this.client.room('main', roomToCompare);
       const ask = async (request: Request) => {
         const isOfNew = request.operation === 'getPet' && one.operation === 'createPet';
         return (await (isOfNew ? this.getCreated(request.petId!) : this.send(request))).response;
       };
       const wait = (ms: number) => this.wait(ms, 'responses disagree; one may be cached');
-      const found = await contradictionIn(dispute, ask, wait, this.history.filled);
+      const found = await this.#tried(async () => {
+        await this.client.room('main', roomToCompare);
+        return contradictionIn(dispute, ask, wait, this.history.filled);
+      });
       if (found !== undefined)
         this.ledger.violated(requirement, found.violation, found.response.request, found.response);
     }
@@ -397,14 +395,20 @@ export class Session {
     throw this.lost;
   }
 
+  /** The result of requests that are not necessary: undefined if there is no response, or no more may be sent. */
+  async #tried<T>(send: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await send();
+    } catch (error) {
+      if (error instanceof NoResponse || error instanceof NoRequestsLeft) return undefined;
+      throw error;
+    }
+  }
+
   /** Sends the filters that may select no animal, for the rules to judge. Later there may be animals. */
   async #tryFilters(): Promise<void> {
-    try {
-      for (const status of statuses)
-        if (this.history.count(status) === 0) await this.send(listPets(this.key, { status }));
-    } catch (error) {
-      if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
-    }
+    for (const status of statuses.filter((status) => this.history.count(status) === 0))
+      await this.#tried(() => this.send(listPets(this.key, { status })));
   }
 
   /** Creates the first animal. If no category is known, tries the default one, which the server may reject. */

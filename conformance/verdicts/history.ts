@@ -47,7 +47,7 @@ export class History {
   readonly #known = new Map<bigint, Known>();
   readonly #disputes = new Map<string, Dispute>();
   /** The largest limit of a page that was full. */
-  #filled = 0;
+  filled = 0;
   readonly #petObjects: JsonObject[] = [];
   readonly #errors: JsonObject[] = [];
   readonly #refusals = new Map<string, Response>();
@@ -89,11 +89,6 @@ export class History {
   shownBefore(id: bigint, response: Response): Statement | undefined {
     const first = this.#known.get(id)?.first;
     return first !== undefined && first.received.turn < response.sentTurn ? first : undefined;
-  }
-
-  /** The largest limit of a page that was full. */
-  get filled(): number {
-    return this.#filled;
   }
 
   /** The disputes since the last call: one for each requirement and each two kinds of responses, the latest one. */
@@ -139,8 +134,8 @@ export class History {
   #addPets(response: Response): void {
     const { request, sentAt } = response;
     const { limit = 20, open } = request;
-    if (lengthOf(response) === limit && !open) this.#filled = Math.max(this.#filled, limit);
-    if (isComplete(response, this.#filled)) this.#addAbsent(response);
+    if (lengthOf(response) === limit && !open) this.filled = Math.max(this.filled, limit);
+    if (isComplete(response, this.filled)) this.#addAbsent(response);
     for (const [id, statement] of statementsOf(response)) {
       const known = this.#knownOf(id, statement);
       for (const other of known.statements.values())

@@ -1,5 +1,5 @@
 /** Lists, and animals that several responses show: sections 2 and 4. */
-import { hasLoneSurrogate, mayBeSameName, type NewPet } from '../../client/pet.ts';
+import { hasLoneSurrogate, mayBeSameName, type NewPet, type Pet } from '../../client/pet.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import { lengthOf, sourceOf, timeOf } from '../disputes.ts';
@@ -121,7 +121,8 @@ function fitsFilter(response: Response, history: History): Judgement {
   if (length === undefined || request.status === undefined) return undefined;
   const misfit = pets.find(({ status }) => status !== undefined && status !== request.status);
   if (misfit !== undefined) return { required: `only ${request.status} animals`, received: inJson(misfit) };
-  const isKnown = length === 0 || pets.some(({ id, status }) => (status ?? history.known(id)?.status) === request.status);
+  const statusOf = ({ id, status }: Pet) => status ?? history.known(id)?.status;
+  const isKnown = length === 0 || pets.some((pet) => statusOf(pet) === request.status);
   // Only if there are others, it could have returned them.
   return isKnown && history.statuses().some((status) => status !== request.status) ? true : undefined;
 }
