@@ -15,6 +15,7 @@ const cases: readonly Case[] = [
   ['--read-only', { write: false, readOnly: true }, true, 'No violation found'],
   ['a remote server without --write', { write: false }, true, 'No violation found'],
   ['--exclude', { exclude: ['create.', 'limits.'] }, true, 'No violation found'],
+  ['--exclude of what no run can judge', { exclude: ['limits.ban'] }, true, 'No violation found'],
   ['--only', { only: ['get.', 'create.name'] }, true, 'No violation found'],
   ['--max-requests', { maxRequests: 100 }, false, 'Not shown to conform'],
 ];

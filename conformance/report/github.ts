@@ -17,11 +17,10 @@ type Properties = Readonly<Partial<Record<'title' | 'file' | 'line', string | nu
 
 /** A line that makes the runner show an annotation. */
 export function annotation(kind: 'error' | 'warning', properties: Properties, message: string): string {
-  const data = (text: string) => escaped(visibleLines(text), '%\r\n');
   const list = Object.entries(properties).map(([name, value]) => {
     return `${name}=${escaped(visible(String(value)), '%\r\n:,')}`;
   });
-  return `::${kind} ${list.join(',')}::${data(clipped(message, maxMessageLength))}`;
+  return `::${kind} ${list.join(',')}::${escaped(visibleLines(clipped(message, maxMessageLength)), '%\r\n')}`;
 }
 
 /** As a workflow command requires it: `%0A` for a line feed. */

@@ -17,7 +17,7 @@ import { contradictionIn } from '../verdicts/disputes.ts';
 import { History, replicaLagMs } from '../verdicts/history.ts';
 import { isExpired, knownResult, type Known, type KnownResult } from '../verdicts/known.ts';
 import { Ledger } from '../verdicts/ledger.ts';
-import type { Failure, RequirementResult } from '../verdicts/results.ts';
+import { restrictions, type Failure, type RequirementResult } from '../verdicts/results.ts';
 import { rules } from '../verdicts/rules/rules.ts';
 import { Fixtures } from './fixtures.ts';
 
@@ -137,6 +137,8 @@ export class Session {
     });
     const known = (options.known ?? []).filter((deviation) => !isExpired(deviation, this.startedAt));
     this.ledger = new Ledger(options.baseUrl, this.redact, known);
+    for (const { id } of requirements.filter((requirement) => this.excludes(requirement.id)))
+      this.ledger.leave(id, 'skipped', restrictions.exclude, { restriction: 'exclude' });
     this.fixtures = new Fixtures(this);
     this.plans = plansOf(options);
   }

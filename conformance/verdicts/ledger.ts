@@ -140,10 +140,10 @@ export class Ledger {
     { judged, failed, outcome }: Findings,
     untested: string | undefined,
   ): Pick<RequirementResult, 'verdict' | 'reason'> & Beyond {
-    if (untested !== undefined)
-      return { verdict: 'skipped', reason: `cannot be tested: ${untested}`, inapplicable: true };
     // Rules judge every response, whether or not their requirements are excluded.
     if (outcome?.restriction === 'exclude') return outcome;
+    if (untested !== undefined)
+      return { verdict: 'skipped', reason: `cannot be tested: ${untested}`, inapplicable: true };
     if (failed > 0) {
       const known = this.#known.find((deviation) => deviation.id === id);
       if (known === undefined) return { verdict: 'failed' };
