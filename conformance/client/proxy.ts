@@ -2,6 +2,7 @@
  * Requests through the proxy that the environment names. Some versions of Node that the kit supports do not obey these
  * environment variables.
  */
+import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions, type RequestOptions } from 'node:https';
 import { BlockList, isIP } from 'node:net';
@@ -89,6 +90,7 @@ class TunnelAgent extends HttpsAgent {
   constructor(proxy: Proxy, options: AgentOptions) {
     super(options);
     this.#proxy = proxy;
+    setMaxListeners(0, this.#closing.signal);
   }
 
   /** Connects to the server through the proxy (CONNECT). */
@@ -115,7 +117,8 @@ class TunnelAgent extends HttpsAgent {
       const advice = statusCode === 407 ? `; set ${variable} to http://user:password@…` : '';
       fail(new NoExchange(`the proxy refuses to connect to ${authority}: ${statusCode} ${statusMessage}${advice}`));
     });
-    connecting.on('error', fail);
+    const isClosing = () => this.#closing.signal.aborted;
+    connecting.on('error', (error) => fail(isClosing() ? new NoExchange('the agent was closed') : error));
     connecting.end();
   }
 
