@@ -102,10 +102,10 @@ const broken: Record<string, (engine: FileEngine) => Engine> = {
   'keys do not expire': (engine) =>
     withAdmit(engine, (secret, _, waited, counts) => engine.accounts.admit(secret, 0, waited, counts)),
   'a ban is not lifted': (engine) => withKeys(engine, {
-    unban: async (id) => ({ key: engine.ring.get(id), unbanned: true }),
+    unban: async (id) => ({ key: engine.keys.get(id), unbanned: true }),
   }),
   'the plan does not change': (engine) => withKeys(engine, {
-    setPlan: async (id) => ({ key: engine.ring.get(id), unsynced: null }),
+    setPlan: async (id) => ({ key: engine.keys.get(id), unsynced: null }),
   }),
   'all secrets stay valid': (engine) => withKeys(engine, {
     rotate: (id, _, now, secret) => engine.keys.rotate(id, hours, now, secret),

@@ -9,7 +9,6 @@ import type { Engine, Execute, Figures, Records } from '../engine.ts';
 import { permissionWarning } from './files/permissions.ts';
 import { storeIdOf } from './files/store-id.ts';
 import { inTurns } from './files/turns.ts';
-import { KeyRing } from './accounts/key-ring.ts';
 import { UsageFile } from './accounts/usage-file.ts';
 import { LineTable } from './store/line-table.ts';
 import { ordersName, orderSteps, readOrders, writeOrders } from './store/orders.ts';
@@ -29,7 +28,6 @@ export class FileEngine implements Engine {
   readonly folder: string;
   /** The id of the store. */
   readonly store: string;
-  readonly ring: KeyRing;
   readonly usage: UsageFile;
   /** Empty until `load` has resolved. */
   readonly pets: PetStore;
@@ -64,15 +62,13 @@ export class FileEngine implements Engine {
     this.#now = now;
     const checkLock = lock === null ? undefined : () => lock.check();
     this.store = storeIdOf(folder);
-    const onChange = (): void => this.usage.noteChange();
     // It is read before keys.json, so that the changes that it records are in there.
     this.usage = new UsageFile(folder, now, log, checkLock, this.store);
-    this.ring = new KeyRing(folder, checkLock, this.store, onChange);
+    this.accounts = this.keys = new FileAccounts(folder, checkLock, this.store, this.usage);
     const { recorded } = this.usage;
-    this.ring.checkChanges(recorded.keyChanges);
-    const options = { store: this.store, recorded: recorded.durable, onCreated: onChange };
+    this.keys.checkChanges(recorded.keyChanges);
+    const options = { store: this.store, recorded: recorded.durable, onCreated: () => this.usage.noteChange() };
     this.pets = new PetStore(folder, log, checkLock === undefined ? options : { ...options, checkLock });
-    this.accounts = this.keys = new FileAccounts(this.ring, this.usage);
   }
 
   get progress(): number {
@@ -97,7 +93,7 @@ export class FileEngine implements Engine {
       progress.end();
     }
     this.#isLoaded = true;
-    this.usage.follow(() => ({ durable: this.pets.durable, keyChanges: this.ring.changes }));
+    this.usage.follow(() => ({ durable: this.pets.durable, keyChanges: this.keys.changes }));
   }
 
   figures(): Figures {

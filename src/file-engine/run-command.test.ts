@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { FileAccounts } from './accounts/file-accounts.ts';
+import type { KeyAdmin } from '../engine.ts';
 import { LockLostError } from '../files/errors.ts';
 import { writeRecords } from './files/record-file.ts';
 import { storeIdOf } from './files/store-id.ts';
-import { usageFormat, usageName } from './accounts/usage-file.ts';
+import { usageFormat, usageName, type UsageFile } from './accounts/usage-file.ts';
 import { encodeKey } from './accounts/key-record.ts';
-import { KeyRing, keysFormat } from './accounts/key-ring.ts';
+import { keysFormat } from './accounts/key-ring.ts';
 import { FileEngine } from './file-engine.ts';
 import type { Key } from '../keys/key.ts';
 import { dyingServer } from '../testing/dying-server.ts';
@@ -20,12 +21,13 @@ import { temporaryFolder } from '../../harness/owner.ts';
 import { FolderLock } from './lock/folder-lock.ts';
 import { responseTo } from './lock/send-response.ts';
 import { runCommand } from './run-command.ts';
-import { execute, type Administered, type Command, type CommandName, type Result } from '../control/commands.ts';
+import { execute, type Command, type CommandName, type Result } from '../control/commands.ts';
 
-/** Without usage, which no command for keys needs. */
-const administered = (ring: KeyRing): Administered => ({ keys: new FileAccounts(ring, undefined as never) });
-const respond = (ring: KeyRing, command: unknown) =>
-  responseTo(command, (given) => execute(administered(ring), given, Date.now()));
+/** The keys of a folder, without usage, which no command for keys needs. */
+const keysIn = (folder: string): FileAccounts =>
+  new FileAccounts(folder, undefined, storeIdOf(folder), { noteChange() {} } as unknown as UsageFile);
+const respond = (keys: KeyAdmin, command: unknown) =>
+  responseTo(command, (given) => execute({ keys }, given, Date.now()));
 const silent = (line: string): never => assert.fail(line);
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
@@ -36,11 +38,11 @@ const create = (name: string, more: object = {}): Command<'create'> => ({
   expiresAt: null,
   ...more,
 });
-const run = async <Op extends CommandName>(ring: KeyRing, command: Command<Op>, at = now): Promise<Result<Op>> =>
-  (await execute(administered(ring), command, at)) as Result<Op>;
+const run = async <Op extends CommandName>(keys: KeyAdmin, command: Command<Op>, at = now): Promise<Result<Op>> =>
+  (await execute({ keys }, command, at)) as Result<Op>;
 
 test('create returns the key and its secret; no other command shows the secret', async (t) => {
-  const ring = new KeyRing(temporaryFolder(t));
+  const ring = keysIn(temporaryFolder(t));
   const { keys, secret, ...rest } = await run(ring, create('shop', { expiresAt: now + hour }));
   assert.deepEqual(rest, { unsynced: null });
   assert.deepEqual(keys, [{
@@ -54,7 +56,7 @@ test('create returns the key and its secret; no other command shows the secret',
 });
 
 test('create requires limits for enterprise and refuses them for other plans', async (t) => {
-  const ring = new KeyRing(temporaryFolder(t));
+  const ring = keysIn(temporaryFolder(t));
   const { keys } = await run(ring, create('big', { plan: 'enterprise', perMinute: 5, perDay: 9 }));
   assert.deepEqual([keys[0]?.plan, keys[0]?.perMinute, keys[0]?.perDay], ['enterprise', 5, 9]);
   await assert.rejects(run(ring, create('big', { plan: 'enterprise' })), { exitCode: 2 });
@@ -63,7 +65,7 @@ test('create requires limits for enterprise and refuses them for other plans', a
 });
 
 test('a name has 1 to 100 characters of any script, and no control characters', async (t) => {
-  const ring = new KeyRing(temporaryFolder(t));
+  const ring = keysIn(temporaryFolder(t));
   const good = [
     'a', 'x'.repeat(100), '🐕'.repeat(100), 'Zoë "the" <b>&\\\'', 'שלום', ' a ', '__proto__', 'constructor', '-', '%s',
     '👩‍👩‍👧',
@@ -87,7 +89,7 @@ test('a name has 1 to 100 characters of any script, and no control characters', 
 });
 
 test('an expiry time must be in the future', async (t) => {
-  const ring = new KeyRing(temporaryFolder(t));
+  const ring = keysIn(temporaryFolder(t));
   for (const expiresAt of [now, now - 1, 0, -1]) {
     await assert.rejects(run(ring, create('a', { expiresAt })), { exitCode: 2, message: '--expires is in the past' });
   }
@@ -96,7 +98,7 @@ test('an expiry time must be in the future', async (t) => {
 });
 
 test('rotate and list show the secrets that are valid at the time', async (t) => {
-  const ring = new KeyRing(temporaryFolder(t));
+  const ring = keysIn(temporaryFolder(t));
   const first = await run(ring, create('a', { expiresAt: now + 30 * hour }));
   const second = await run(ring, { op: 'rotate', id: 'k1', graceMs: 24 * hour });
   const last4 = [first, second].map(({ secret }) => secret!.slice(-4));
@@ -117,7 +119,7 @@ test('rotate and list show the secrets that are valid at the time', async (t) =>
 });
 
 test('set-plan and revoke return the changed key', async (t) => {
-  const ring = new KeyRing(temporaryFolder(t));
+  const ring = keysIn(temporaryFolder(t));
   await run(ring, create('a'));
   const moved = await run(ring, { op: 'set-plan', id: 'k1', plan: 'enterprise', perMinute: 3, perDay: 4 });
   assert.deepEqual([moved.keys[0]?.plan, moved.keys[0]?.perMinute, moved.keys[0]?.perDay], ['enterprise', 3, 4]);
@@ -129,7 +131,7 @@ test('set-plan and revoke return the changed key', async (t) => {
 });
 
 test('a response over the socket is a result, or one line with an exit code', async (t) => {
-  const ring = new KeyRing(temporaryFolder(t));
+  const ring = keysIn(temporaryFolder(t));
   assert.deepEqual(await respond(ring, { op: 'list', from: 0 }), { result: { items: [], next: null } });
   assert.deepEqual(await respond(ring, { op: 'revoke', id: 'k9' }), {
     error: 'there is no key k9; "petstore keys list" shows all keys',
@@ -176,7 +178,7 @@ test('no message creates an invalid key, and each receives a response', async (t
   let refused = 0;
   await fc.assert(fc.asyncProperty(fc.array(message, { maxLength: 12 }), async (messages) => {
     const folder = temporaryFolder(t);
-    const ring = new KeyRing(folder);
+    const ring = keysIn(folder);
     await run(ring, create('first'));
     for (const sent of messages) {
       const response = await respond(ring, JSON.parse(JSON.stringify(sent)));
@@ -188,7 +190,7 @@ test('no message creates an invalid key, and each receives a response', async (t
         made++;
       }
     }
-    assert.deepEqual(new KeyRing(folder).keys, ring.keys);
+    assert.deepEqual(keysIn(folder).keys, ring.keys);
     for (const { name, expiresAt, secrets } of ring.keys) {
       assert.equal(typeof name, 'string');
       assert.ok(expiresAt === null || Number.isInteger(expiresAt));
@@ -202,7 +204,7 @@ test('no message creates an invalid key, and each receives a response', async (t
 
 test('members of a wrong type are refused, and nothing changes', async (t) => {
   const folder = temporaryFolder(t);
-  const ring = new KeyRing(folder);
+  const ring = keysIn(folder);
   await run(ring, create('first'));
   const before = readFileSync(join(folder, 'keys.json'), 'utf8');
   const good = { op: 'create', name: 'a', plan: 'enterprise', perMinute: 5, perDay: 5, expiresAt: null };
@@ -351,7 +353,7 @@ test('without a server, a command that has lost the lock changes nothing', async
 test('commands on one folder wait for each other', async (t) => {
   const folder = join(temporaryFolder(t), 'store');
   const results = await Promise.all(Array.from({ length: 10 }, (_, i) => runCommand(folder, create(`n${i}`), silent)));
-  const ring = new KeyRing(folder);
+  const ring = keysIn(folder);
   assert.deepEqual(ring.keys.map(({ id }) => id), Array.from({ length: 10 }, (_, i) => `k${i + 1}`));
   for (const { keys, secret } of results) assert.equal(ring.find(secret!, Date.now())?.id, keys[0]?.id);
 });

@@ -26,7 +26,7 @@ const orders = [1, 2].map((id) => `{"id":${id},"petId":1,"quantity":1,"status":"
 export async function open(folder: string, log: (line: string) => void) {
   const engine = new FileEngine(folder, log, { now: () => now });
   await engine.load();
-  const { store, ring: keys, usage, pets } = engine;
+  const { store, keys, usage, pets } = engine;
   return { store, keys, usage, pets, close: () => usage.close().then(() => pets.close()) };
 }
 

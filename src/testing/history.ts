@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { mock } from 'node:test';
 import { OperatorError } from '../domain/operator-error.ts';
 import { petLine } from '../domain/pet.ts';
+import type { ChangedKey } from '../engine.ts';
 import { storeIdOf } from '../file-engine/files/store-id.ts';
 import { KeyRing } from '../file-engine/accounts/key-ring.ts';
 import { limitsOf } from '../limits/plans.ts';
@@ -245,19 +246,20 @@ export class History {
     return count;
   }
 
-  async #changeKey(change: (stores: Stores) => Promise<unknown>): Promise<void> {
+  async #changeKey(change: (stores: Stores) => Promise<ChangedKey>): Promise<void> {
     const { keys } = this.#running;
     const next = this.#keyStates.length;
     this.#keys[1] = next; // from now on it may be on disk
+    let unsynced;
     try {
-      await change(this.#running);
+      ({ unsynced } = await change(this.#running));
     } catch (error) {
       assert(error instanceof OperatorError, String(error));
       this.#keys[1] = next - 1;
       throw error;
     }
     this.#keyStates.push(JSON.stringify(keys.keys));
-    if (keys.unsynced === null) this.#keys[0] = next;
+    if (unsynced === null) this.#keys[0] = next;
   }
 
   get #running(): Stores {

@@ -90,8 +90,8 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   const log = (line: string): void => void logged.push(line);
   const clock = (): number => time.now;
   const engine = new FileEngine(folder, log, { now: clock });
-  const { ring, usage, pets } = engine;
-  const { secret } = await ring.create('test', { name: 'business' }, null, now);
+  const { keys, usage, pets } = engine;
+  const { secret } = await keys.create('test', { name: 'business' }, null, now);
   if (!options.starting) await engine.load();
   await engine.prepare();
   const served = enginesAreLate ? lateEngine(engine) : engine;
@@ -108,7 +108,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
     await engine.close();
   };
   const opened: TestService = {
-    address: listener.address, folder, secret, keys: ring, usage, pets, service, listener, logged, accesses, metrics,
+    address: listener.address, folder, secret, keys, usage, pets, service, listener, logged, accesses, metrics,
     get now() {
       return time.now;
     },

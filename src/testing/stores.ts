@@ -26,7 +26,7 @@ export async function openStores(folder: string) {
   const isNew = readdirSync(folder).length === 0;
   if (isNew) writeFileSync(join(folder, 'orders.json'), `[${order}]`);
   const engine = new FileEngine(folder, silent);
-  const { store, ring, usage, orderTable, pets } = engine;
+  const { store, keys: ring, usage, orderTable, pets } = engine;
   await engine.prepare();
   await engine.load();
   if (isNew) {

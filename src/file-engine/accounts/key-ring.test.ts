@@ -126,7 +126,7 @@ test('all secrets of a revoked key are invalid permanently', async (t) => {
   const { secret: first } = await ring.create('a', pro, null, now);
   const { secret: second } = await ring.rotate('k1', hour, now);
   const { secret: other } = await ring.create('b', pro, null, now);
-  const { revokedAt, secrets } = await ring.revoke('k1', now + 1);
+  const { key: { revokedAt, secrets } } = await ring.revoke('k1', now + 1);
   assert.deepEqual([revokedAt, secrets], [now + 1, []]);
   for (const secret of [first, second]) {
     for (const ringNow of [ring, new KeyRing(folder)]) assert.equal(ringNow.find(secret, now - hour), null);
@@ -171,7 +171,7 @@ test('ten concurrent changes are all made', async (t) => {
     ring.setPlan('k1', enterprise, now), ring.rotate('k1', hour, now), ring.create('c', pro, null, now),
   ]);
   assert.deepEqual(made.map(({ key }) => key.id), Array.from({ length: 10 }, (_, i) => `k${i + 2}`));
-  const issued = [...made, ...changed].flatMap((one) => ('secret' in one ? [[one.secret, one.key.id] as const] : []));
+  const issued = [...made, ...changed].flatMap((one) => ('secret' in one ? [[String(one.secret), one.key.id] as const] : []));
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.equal(keys.keys.length, 12);
     for (const [issuedSecret, id] of [...issued, [secret, 'k1'] as const]) {
@@ -225,22 +225,21 @@ for (const [what, obstacle] of [
 test('if the folder cannot be synced, a change is in force and reported, until a later sync succeeds', async (t) => {
   const folder = temporaryFolder(t);
   const ring = new KeyRing(folder);
-  const { secret: first } = await ring.create('a', pro, null, now);
-  assert.equal(ring.unsynced, null);
+  const { secret: first, unsynced: none } = await ring.create('a', pro, null, now);
+  assert.equal(none, null);
   await onFolderSync(t, () => {
     throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
   });
-  const { secret: second } = await ring.rotate('k1', 0, now);
+  const { secret: second, unsynced } = await ring.rotate('k1', 0, now);
   const what = `cannot sync the folder of ${join(folder, 'keys.json')}: EIO: i/o error`;
   const remedy = 'the disk may be failing: the log of the machine says more';
-  assert.equal(ring.unsynced, `${what}; the file was replaced, but a power cut may undo that; ${remedy}`);
+  assert.equal(unsynced, `${what}; the file was replaced, but a power cut may undo that; ${remedy}`);
   assert.equal(ring.changes, 1);
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.deepEqual([keys.find(first, now), keys.find(second, now)?.id], [null, 'k1']);
   }
   t.mock.restoreAll();
-  await ring.create('b', pro, null, now);
-  assert.equal(ring.unsynced, null);
+  assert.equal((await ring.create('b', pro, null, now)).unsynced, null);
 });
 
 test('a missing or old file is refused if more changes are recorded', async (t) => {
@@ -424,7 +423,7 @@ test('the keys and the file agree with a model after any changes, also if the cl
               key.secrets.set(secret, end <= time ? -Infinity : Math.min(end, time + op.graceMs));
             }
           }
-          if ('secret' in result) key.secrets.set(result.secret, Infinity);
+          if ('secret' in result) key.secrets.set(String(result.secret), Infinity);
         }
         for (const [secret, end] of key?.secrets ?? []) {
           if (op.op === 'rotate' && end <= time) key?.secrets.set(secret, -Infinity);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { counted } from '../../domain/counted.ts';
 import { OperatorError } from '../../domain/operator-error.ts';
+import type { ChangedKey } from '../../engine.ts';
 import { unsyncedReason } from '../../files/errors.ts';
 import { readRecords, writeRecords, type RecordHead } from '../files/record-file.ts';
 import { storeIdOf } from '../files/store-id.ts';
@@ -35,7 +36,6 @@ export class KeyRing {
   #changes = 0;
   /** Settled when all changes so far are made. */
   #changing: Promise<unknown> = Promise.resolve();
-  #unsynced: string | null = null;
 
   /**
    * Reads the keys of a data folder. Throws an OperatorError that names the line if the file is damaged. `checkLock`
@@ -62,11 +62,6 @@ export class KeyRing {
   /** What the file contains. */
   get contents(): { head: RecordHead; lines: readonly string[] } {
     return { head: { store: this.#store, keyChanges: this.#changes }, lines: this.#keys.map(encodeKey) };
-  }
-
-  /** Why a power cut may undo the last changes although they have taken effect; null if they are on disk. */
-  get unsynced(): string | null {
-    return this.#unsynced;
   }
 
   /** How often the keys have been changed, over the life of the folder, as far as that is on disk. */
@@ -110,8 +105,8 @@ export class KeyRing {
     expiresAt: number | null,
     now: number,
     secret = newSecret(),
-  ): Promise<{ key: Key; secret: string }> {
-    const key = await this.#change(() => {
+  ): Promise<ChangedKey & { readonly secret: string }> {
+    const created = await this.#change(() => {
       // Keys are never removed, so no id is used twice.
       const highest = this.#keys.reduce((number, { id }) => Math.max(number, Number(id.slice(1))), 0);
       if (highest >= maxKeyNumber) {
@@ -119,7 +114,7 @@ export class KeyRing {
       }
       return newKey(`k${highest + 1}`, name, plan, expiresAt, now, secret);
     });
-    return { key, secret };
+    return { ...created, secret };
   }
 
   /** Adds a secret to a key and returns both. Its other secrets expire after `graceMs` at the latest. */
@@ -128,23 +123,22 @@ export class KeyRing {
     graceMs: number,
     now: number,
     secret = newSecret(),
-  ): Promise<{ key: Key; secret: string }> {
-    const key = await this.#edit(id, now, (old) => rotated(old, graceMs, now, secret));
-    return { key, secret };
+  ): Promise<ChangedKey & { readonly secret: string }> {
+    return { ...(await this.#edit(id, now, (key) => rotated(key, graceMs, now, secret))), secret };
   }
 
   /** Revokes a key permanently. An expired key can be revoked too (`-Infinity`), because the clock may be set back. */
-  revoke(id: string, now: number): Promise<Key> {
+  revoke(id: string, now: number): Promise<ChangedKey> {
     return this.#edit(id, -Infinity, (key) => revoked(key, now));
   }
 
   /** Moves a key to another plan. */
-  setPlan(id: string, plan: Plan, now: number): Promise<Key> {
+  setPlan(id: string, plan: Plan, now: number): Promise<ChangedKey> {
     return this.#edit(id, now, (key) => ({ ...key, plan }));
   }
 
   /** Replaces a key that is active at `now` by the result of `edit`. */
-  #edit(id: string, now: number, edit: (key: Key) => Key): Promise<Key> {
+  #edit(id: string, now: number, edit: (key: Key) => Key): Promise<ChangedKey> {
     return this.#change(() => {
       const key = this.get(id);
       requireActive(key, now);
@@ -153,20 +147,20 @@ export class KeyRing {
   }
 
   /** Adds or replaces the key that `change` returns. Changes are made one after the other. */
-  #change(change: () => Key): Promise<Key> {
+  #change(change: () => Key): Promise<ChangedKey> {
     const done = this.#changing.then(async () => {
-      const changed = change();
-      const byId = new Map([...this.#keys, changed].map((key) => [key.id, key])); // a replaced key keeps its place
+      const key = change();
+      const byId = new Map([...this.#keys, key].map((one) => [one.id, one])); // a replaced key keeps its place
       const keys = [...byId.values()];
       const head = { store: this.#store, keyChanges: this.#changes + 1 };
       const written = writeRecords(this.#path, keysFormat, head, keys.map(encodeKey), this.#checkLock);
       // If it is unsynced: after a start the new file is in force, so the change must be now, and whoever made it must
       // hear its result.
-      this.#unsynced = await unsyncedReason(written);
+      const unsynced = await unsyncedReason(written);
       this.#setKeys(keys);
-      if (this.#unsynced === null) this.#changes++; // otherwise a power cut may bring back the file before it
+      if (unsynced === null) this.#changes++; // otherwise a power cut may bring back the file before it
       this.#onChanged();
-      return changed;
+      return { key, unsynced };
     });
     this.#changing = done.catch(() => {});
     return done;
