@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { AddressCounts } from './addresses.ts';
+import { AddressLimiter } from './addresses.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 
 test('300,000 addresses take no more memory than 100,000', () => {
-  const counts = new AddressCounts();
+  const limiter = new AddressLimiter();
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const used = (): number => {
@@ -16,7 +16,7 @@ test('300,000 addresses take no more memory than 100,000', () => {
   };
   const fill = (from: number): void => {
     for (let n = from; n < from + 100_000; n += 1) {
-      counts.admit(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`, noon);
+      limiter.admit(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`, noon);
     }
   };
   fill(0);
@@ -24,5 +24,5 @@ test('300,000 addresses take no more memory than 100,000', () => {
   for (let i = 1; i < 3; i += 1) fill(i * 100_000);
   const more = used() - before;
   assert.ok(more < 1e6, `${more} bytes more`);
-  assert.equal(counts.status('2001:db8:4:93df::1', noon).remaining, 59, 'the last one is remembered');
+  assert.equal(limiter.status('2001:db8:4:93df::1', noon).remaining, 59, 'the last one is remembered');
 });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { AddressCounts, networkOf } from './addresses.ts';
+import { AddressLimiter, networkOf } from './addresses.ts';
 import type { LimitStatus } from './limit-status.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 const minute = 60_000;
 
 test('60 requests per address and UTC minute are admitted', () => {
-  const counts = new AddressCounts();
+  const limiter = new AddressLimiter();
   const send = (count: number, time: number): LimitStatus[] =>
-    Array.from({ length: count }, () => counts.admit('203.0.113.7', time));
+    Array.from({ length: count }, () => limiter.admit('203.0.113.7', time));
   const sent = send(62, noon + 59_999);
   assert.deepEqual(sent[0], { window: 'minute', limit: 60, remaining: 59, reset: noon / 1000 + 60, refusedBy: null });
   assert.deepEqual(sent.map(({ remaining }) => remaining), [...Array.from({ length: 60 }, (_, i) => 59 - i), 0, 0]);
@@ -19,27 +19,27 @@ test('60 requests per address and UTC minute are admitted', () => {
 });
 
 test('status() neither counts a request nor remembers the address', () => {
-  const counts = new AddressCounts();
-  const before = counts.status('203.0.113.7', noon);
+  const limiter = new AddressLimiter();
+  const before = limiter.status('203.0.113.7', noon);
   assert.deepEqual(before, { window: 'minute', limit: 60, remaining: 60, reset: noon / 1000 + 60, refusedBy: null });
-  for (let i = 0; i < 3; i += 1) counts.admit('203.0.113.7', noon);
-  assert.equal(counts.status('203.0.113.7', noon).remaining, 57);
-  assert.equal(counts.status('203.0.113.8', noon).remaining, 60);
-  assert.equal(counts.status('203.0.113.7', noon + minute).remaining, 60);
+  for (let i = 0; i < 3; i += 1) limiter.admit('203.0.113.7', noon);
+  assert.equal(limiter.status('203.0.113.7', noon).remaining, 57);
+  assert.equal(limiter.status('203.0.113.8', noon).remaining, 60);
+  assert.equal(limiter.status('203.0.113.7', noon + minute).remaining, 60);
 });
 
 test('a minute that begins up to 60 s in the future stays in force', () => {
-  const counts = new AddressCounts();
-  counts.admit('203.0.113.7', noon);
-  assert.equal(counts.status('203.0.113.7', noon - minute).remaining, 59);
-  assert.equal(counts.status('203.0.113.7', noon - minute - 1).remaining, 60);
+  const limiter = new AddressLimiter();
+  limiter.admit('203.0.113.7', noon);
+  assert.equal(limiter.status('203.0.113.7', noon - minute).remaining, 59);
+  assert.equal(limiter.status('203.0.113.7', noon - minute - 1).remaining, 60);
 });
 
 test('10,000 addresses are remembered; the one unused for longest is forgotten first', () => {
-  const counts = new AddressCounts();
+  const limiter = new AddressLimiter();
   const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
   for (const time of [noon, noon + minute, noon + 5 * minute]) {
-    const use = (n: number): number => counts.admit(address(n), time).remaining;
+    const use = (n: number): number => limiter.admit(address(n), time).remaining;
     for (let n = 0; n < 10_000; n += 1) use(n);
     assert.equal(use(0), 58); // now 1 has been unused for longest
     assert.equal(use(10_000), 59); // 1 is forgotten

@@ -8,26 +8,11 @@ const { perMinute } = limitsOf({ name: 'free' });
 const maxNetworks = 10_000;
 
 /**
- * Decides which requests without a valid key are admitted (decisions.md, "Limits"). Each process has its own; it is not
- * part of the engine.
+ * Decides which requests without a valid key are admitted (decisions.md, "Limits"): counts those from each network (see
+ * `networkOf`) in the current minute. Each process has its own limiter; it is not part of the engine.
  */
 export class AddressLimiter {
   readonly #clock = new LimitClock();
-  readonly #counts = new AddressCounts();
-
-  /** Admits and counts a request from an IP address, or refuses it. */
-  admit(address: string, now: number): LimitStatus {
-    return this.#counts.admit(networkOf(address), this.#clock.timeAt(now));
-  }
-
-  /** Returns the status of an IP address without counting a request. */
-  status(address: string, now: number): LimitStatus {
-    return this.#counts.status(networkOf(address), this.#clock.timeAt(now));
-  }
-}
-
-/** Counts the requests without a valid key from each network (see `networkOf`) in the current minute. */
-export class AddressCounts {
   readonly #minute = new Window(minuteMs);
   /** How many requests remain for each network. They are in the order of last use. */
   readonly #remaining = new Map<string, number>();
@@ -37,14 +22,15 @@ export class AddressCounts {
    */
   readonly #oldest = this.#remaining.keys();
 
-  /** Returns the status of a network without counting a request. */
-  status(network: string, time: number): LimitStatus {
-    return this.#status(this.#remainingFor(network, time), null);
+  /** Returns the status of an IP address without counting a request. */
+  status(address: string, now: number): LimitStatus {
+    return this.#status(this.#remainingFor(networkOf(address), now), null);
   }
 
-  /** Admits and counts a request from a network, or refuses it. */
-  admit(network: string, time: number): LimitStatus {
-    const before = this.#remainingFor(network, time);
+  /** Admits and counts a request from an IP address, or refuses it. */
+  admit(address: string, now: number): LimitStatus {
+    const network = networkOf(address);
+    const before = this.#remainingFor(network, now);
     const remaining = Math.max(0, before - 1);
     this.#remaining.delete(network); // it moves to the end
     this.#remaining.set(network, remaining);
@@ -52,8 +38,8 @@ export class AddressCounts {
     return this.#status(remaining, before === 0 ? 'window' : null);
   }
 
-  #remainingFor(network: string, time: number): number {
-    if (this.#minute.roll(time)) this.#remaining.clear();
+  #remainingFor(network: string, now: number): number {
+    if (this.#minute.roll(this.#clock.timeAt(now))) this.#remaining.clear();
     return this.#remaining.get(network) ?? perMinute;
   }
 
