@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import test, { type TestContext } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { MetricsServer } from './metrics-server.ts';
+import { serveMetrics } from './metrics-server.ts';
 
 /** Starts a server, which ends with the test. `calls` is how often its text was made. */
 async function start(
@@ -16,7 +16,7 @@ async function start(
     onCall: () => {},
     connect: (): Socket => connect(started.port, '127.0.0.1').on('error', () => {}),
   };
-  const server = await MetricsServer.open(host, 0, () => {
+  const server = await serveMetrics(host, 0, () => {
     started.calls++;
     started.onCall();
     return typeof metrics === 'string' ? metrics : metrics();

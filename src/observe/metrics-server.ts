@@ -7,35 +7,18 @@ import { contentType } from './exposition.ts';
 /** Making the text takes at most one part in this many of the time: it is reused for 19 times as long. */
 const freshFactor = 20;
 
-/** Responds to `GET /metrics` on an address of its own. */
-export class MetricsServer {
-  readonly #server: SingleRequestServer;
-
-  private constructor(server: SingleRequestServer) {
-    this.#server = server;
-  }
-
-  /** Starts listening. `metrics` returns the text. Rejects with what `listen` reports. */
-  static async open(host: string, port: number, metrics: () => Soon<string>): Promise<MetricsServer> {
-    const text = reused(metrics);
-    return new MetricsServer(await SingleRequestServer.open(host, port, (method, target): Soon<Reply> => {
-      if (!/^\/metrics(\?|$)/.test(target)) return textReply(404, 'The metrics are at /metrics.');
-      if (method !== 'GET' && method !== 'HEAD') return textReply(405, 'Use GET.', ['Allow', 'GET, HEAD']);
-      const made = text();
-      if (!(made instanceof Promise)) return replyOf(made);
-      return made.then(replyOf, () => textReply(503, 'The metrics cannot be read at the moment.'));
-    }));
-  }
-
-  /** The address of the metrics: `http://127.0.0.1:9100/metrics`. */
-  get address(): string {
-    return `${this.#server.address}/metrics`;
-  }
-
-  /** Closes it with its connections. */
-  close(): void {
-    this.#server.close();
-  }
+/**
+ * Responds to `GET /metrics` on an address of its own. `metrics` returns the text. Rejects with what `listen` reports.
+ */
+export function serveMetrics(host: string, port: number, metrics: () => Soon<string>): Promise<SingleRequestServer> {
+  const text = reused(metrics);
+  return SingleRequestServer.open(host, port, (method, target): Soon<Reply> => {
+    if (!/^\/metrics(\?|$)/.test(target)) return textReply(404, 'The metrics are at /metrics.');
+    if (method !== 'GET' && method !== 'HEAD') return textReply(405, 'Use GET.', ['Allow', 'GET, HEAD']);
+    const made = text();
+    if (!(made instanceof Promise)) return replyOf(made);
+    return made.then(replyOf, () => textReply(503, 'The metrics cannot be read at the moment.'));
+  });
 }
 
 function replyOf(text: string): Reply {

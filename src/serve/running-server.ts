@@ -15,8 +15,9 @@ import { capacityOf, oldSpaceMiB, type Capacity } from '../http/capacity.ts';
 import type { Handler } from '../http/connection.ts';
 import { Listener, socketPathIn } from '../http/listener.ts';
 import { isLoopback } from '../http/loopback.ts';
+import type { SingleRequestServer } from '../http/single-request-server.ts';
 import { Exposition } from '../observe/exposition.ts';
-import { MetricsServer } from '../observe/metrics-server.ts';
+import { serveMetrics } from '../observe/metrics-server.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { Observed } from '../observe/observed.ts';
 import { ProcessFigures, writeServer, type Sources } from '../observe/server-figures.ts';
@@ -61,7 +62,7 @@ export class RunningServer {
   #listener: Listener | null = null;
   /** null if it listens on a port. */
   #socket: NamedSocket | null = null;
-  #metricsServer: MetricsServer | null = null;
+  #metricsServer: SingleRequestServer | null = null;
   #loading = Promise.resolve();
 
   /** The server responds to commands of `petstore` from now on. */
@@ -201,7 +202,7 @@ export class RunningServer {
     this.#parts.serverLog.event(`${problem}: ${advice}`, 'warn', { served, maxConnections });
   }
 
-  async #serveMetrics(metrics: Metrics): Promise<MetricsServer> {
+  async #serveMetrics(metrics: Metrics): Promise<SingleRequestServer> {
     const { host, port } = this.#config.metrics!;
     const figures = new ProcessFigures();
     const read = (): Soon<string> => mapSoon(this.#parts.engine.figures(), (engineFigures) => {
@@ -212,8 +213,9 @@ export class RunningServer {
       return exposition.text;
     });
     try {
-      const server = await MetricsServer.open(host, port, read);
-      this.#parts.serverLog.event(`metrics at ${server.address}`, 'info', { metrics: server.address });
+      const server = await serveMetrics(host, port, read);
+      const at = `${server.address}/metrics`;
+      this.#parts.serverLog.event(`metrics at ${at}`, 'info', { metrics: at });
       return server;
     } catch (error) {
       const advice = 'choose an address of this machine and a free port with --metrics';
