@@ -1,4 +1,4 @@
-/** What the lists of animals and orders share: the parameters and the link to the next page. */
+/** `listPets` and `listOrders` (specification.md sections 4.1 and 4.4; decisions.md, "Orders"). */
 import { ApiError } from '../http/api-error.ts';
 import { isInt64 } from '../domain/int64.ts';
 import { parseQuery, type Parameters } from '../http/url.ts';

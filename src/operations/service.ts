@@ -2,6 +2,8 @@
  * Handles a request: steps 2 to 4 of decisions.md, "Order of checks". Step 1, the head of the message, is in
  * http/head.ts.
  */
+import { orderStatuses } from '../domain/order.ts';
+import { petStatuses } from '../domain/pet.ts';
 import { ApiError, refusal, type Refusal } from '../http/api-error.ts';
 import type { Log } from '../observe/log.ts';
 import { UnavailableError, type Admission as KeyAdmission, type Engine, type Soon } from '../engine.ts';
@@ -24,8 +26,7 @@ import { createPet } from './create-pet.ts';
 import { docs, docsForBrowsers, pageReply } from './docs.ts';
 import { getPet } from './get-pet.ts';
 import { health, readiness, shuttingDown, starting } from './health.ts';
-import { listOrders } from './list-orders.ts';
-import { listPets } from './list-pets.ts';
+import { listOperation } from './list.ts';
 import { openApi } from './openapi.ts';
 import type { Operation } from './operation.ts';
 
@@ -55,12 +56,13 @@ export class Service implements Handler {
   constructor(options: ServiceOptions) {
     this.#options = options;
     const { basePath, engine, log, page } = options;
+    const ordersPath = `${basePath}/store/orders`;
     this.#failures = new EventQuota(log);
     this.#router = new Router<Operation>()
-      .add('GET', `${basePath}/pets`, listPets(engine.pets, basePath))
+      .add('GET', `${basePath}/pets`, listOperation('listPets', `${basePath}/pets`, petStatuses, engine.pets))
       .add('POST', `${basePath}/pets`, createPet(engine.pets, basePath))
       .add('GET', `${basePath}/pets/{petId}`, getPet(engine.pets, basePath))
-      .add('GET', `${basePath}/store/orders`, listOrders(engine.orders, basePath))
+      .add('GET', ordersPath, listOperation('listOrders', ordersPath, orderStatuses, engine.orders))
       .add('GET', '/healthz', health())
       .add('GET', '/readyz', readiness(engine, () => this.#stoppingSince !== null))
       .add('GET', '/openapi.json', openApi(basePath));
