@@ -5,7 +5,6 @@ import type { AccountCommandName, KeyReport, Result, UsageReport } from '../../c
 import {
   amount, count, flag, listOf, matching, message, oneOf, orNull, pid, plain, record, text, time, tuple, where, type Reader,
 } from './shape.ts';
-import type { FileDetails } from './file-details.ts';
 import type { StatusReport } from '../../control/status.ts';
 
 /** All keys, or their usages, are kept in memory: about 300,000 fit. */
@@ -38,8 +37,8 @@ const usage: Reader<UsageReport> = record<UsageReport>({
   ban: orNull(record<NonNullable<UsageReport['ban']>>({ start: time, end: time, active: flag })),
 });
 
-/** The result of `status`. */
-export const status: Reader<StatusReport & FileDetails> = record<StatusReport & FileDetails>({
+/** The result of `status`, with what this engine adds. The files have been read if they are not null. */
+export const status = record({
   state: oneOf('ready', 'starting', 'stopping', 'creates-refused'),
   reason: orNull(message),
   since: time,
@@ -50,19 +49,15 @@ export const status: Reader<StatusReport & FileDetails> = record<StatusReport & 
   startedAt: time,
   animals: count,
   orders: count,
-  journal: orNull(record<NonNullable<FileDetails['journal']>>({
-    bytes: count, lastSyncAt: time, lastSyncMs: amount, failures: count,
-  })),
-  snapshot: orNull(record<NonNullable<FileDetails['snapshot']>>({
-    bytes: count, writtenAt: orNull(time), failures: count,
-  })),
+  journal: orNull(record({ bytes: count, lastSyncAt: time, lastSyncMs: amount, failures: count })),
+  snapshot: orNull(record({ bytes: count, writtenAt: orNull(time), failures: count })),
   connections: record<StatusReport['connections']>({ open: count, limit: count, refused: count, dropped: count }),
   droppedLogLines: count,
   requests: record<StatusReport['requests']>({ minute: count, day: count }),
   bannedKeys: count,
   busiest: listOf(usage, 5),
   banned: listOf(usage, 5),
-});
+}) satisfies Reader<StatusReport>;
 
 const secret = where((value): value is string => typeof value === 'string' && isSecret(value));
 const changed = { keys: tuple<[KeyReport]>(key), unsynced: orNull(message) };

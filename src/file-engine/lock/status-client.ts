@@ -6,15 +6,13 @@ import { ConnectionClosedError, InvalidResponseError, sendMessage } from './chan
 import { folderExists, noFolder, problemOf, responseTimeoutMs, resultOf } from './use-folder.ts';
 import { describeHolder, holderIn, type HeldLock } from './folder-lock.ts';
 import { readResponse, status as readStatus } from './read-response.ts';
-import type { FileDetails } from './file-details.ts';
-import type { StatusReport } from '../../control/status.ts';
 
 /** How long a server that starts may take until it responds to commands. */
 const startTimeoutMs = 10_000;
 const retryMs = 20;
 
 /** The status of a server that has responded. */
-export type Status = StatusReport & FileDetails & { readonly disk: { readonly freeBytes: number | null } };
+export type Status = ReturnType<typeof readStatus> & { readonly disk: { readonly freeBytes: number | null } };
 
 /** What is known if no server has responded with its status. */
 export interface NoStatus {
