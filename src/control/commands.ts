@@ -202,6 +202,7 @@ export function usageReport({ key, minute, day, ban, isBanned }: Usage) {
   };
 }
 
-function isoTime(time: number): string {
+/** Formats a time (RFC 3339). */
+export function isoTime(time: number): string {
   return new Date(time).toISOString();
 }

@@ -1,7 +1,7 @@
 /** The response of a running server to `petstore status`. All figures exist anyway, so a request costs nothing more. */
 import type { Engine, KeyAdmin } from '../engine.ts';
 import type { Sources } from '../observe/server-figures.ts';
-import { usageReport } from './commands.ts';
+import { isoTime, usageReport } from './commands.ts';
 
 /** The parts of the server that the status is read from. */
 export interface ServerState {
@@ -57,8 +57,4 @@ export async function statusOf({ sources, engine, ...server }: ServerState, now:
 export async function activityOf(keys: KeyAdmin, now: number) {
   const { requests, bannedKeys, busiest, banned } = await keys.activity(namedKeys, now);
   return { requests, bannedKeys, busiest: busiest.map(usageReport), banned: banned.map(usageReport) };
-}
-
-function isoTime(time: number): string {
-  return new Date(time).toISOString();
 }

@@ -127,13 +127,13 @@ export class FileEngine implements Engine {
       details: {
         journal: {
           bytes: journal.bytes,
-          lastSyncAt: isoTime(journal.lastSyncAt),
+          lastSyncAt: new Date(journal.lastSyncAt).toISOString(),
           lastSyncMs: journal.lastSyncMs,
           failures: journal.failures,
         },
         snapshot: {
           bytes: snapshot.bytes,
-          writtenAt: snapshot.writtenAt === null ? null : isoTime(snapshot.writtenAt),
+          writtenAt: snapshot.writtenAt === null ? null : new Date(snapshot.writtenAt).toISOString(),
           failures: snapshot.failures,
         },
       },
@@ -170,8 +170,4 @@ export class FileEngine implements Engine {
   async abandon(): Promise<void> {
     await this.#lock?.abandon();
   }
-}
-
-function isoTime(time: number): string {
-  return new Date(time).toISOString();
 }
