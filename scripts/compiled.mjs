@@ -1,5 +1,5 @@
 // Loaded with --import, so that Node runs each TypeScript file of this project as `build.mjs --tests` has compiled it.
-// `npm test` starts a process for every test file, and tsx costs each of them about 0.2 s of CPU time.
+// This is for processes that tests start with such a file. A test file itself is run from build/all/, without this.
 import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { isMainThread } from 'node:worker_threads';
@@ -15,10 +15,12 @@ export function resolve(specifier, context, next) {
 
 export function load(url, context, next) {
   if (!isSource(url)) return next(url, context);
-  const source = readFileSync(new URL(`build/${url.slice(root.length).replace(/ts$/, 'js')}`, root));
+  const source = readFileSync(new URL(`build/all/${url.slice(root.length).replace(/ts$/, 'js')}`, root));
   return { format: 'module', source, shortCircuit: true };
 }
 
-// Node 20 has only `register`, which runs this file again, in a thread.
-if (module.registerHooks !== undefined) module.registerHooks({ resolve, load });
-else if (isMainThread) module.register(import.meta.url);
+if (!/\bbuild\/all\//.test(process.argv[1])) {
+  // Node 20 has only `register`, which runs this file again, in a thread.
+  if (module.registerHooks !== undefined) module.registerHooks({ resolve, load });
+  else if (isMainThread) module.register(import.meta.url);
+}

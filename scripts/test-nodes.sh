@@ -20,6 +20,5 @@ for major in "${majors[@]}"; do
   # Commands that a test starts find this version, too.
   export PATH=$PWD/node_modules/.nodes/node_modules/node$major/bin:$PATH
   echo "Node $(node --version)"
-  node --enable-source-maps --import ./scripts/compiled.mjs --import ./src/testing/setup.ts \
-    --test-concurrency=$(($(getconf _NPROCESSORS_ONLN) + 1)) --test $tests
+  node scripts/test.mjs $tests
 done

@@ -4,13 +4,12 @@
  * slow tests use the disk, because they need more room, and execute files there.
  */
 import { existsSync, statfsSync } from 'node:fs';
-import * as fc from 'fast-check';
 
-fc.configureGlobal({ seed: Number(process.env['FC_SEED'] ?? 20261121) });
+process.env['FC_SEED'] ??= '20261121';
 
 const memory = '/dev/shm';
 const neededBytes = 2 ** 30;
-const isSlow = process.argv[1]?.endsWith('.slow.test.ts') ?? false;
+const isSlow = process.argv[1]?.endsWith('.slow.test.js') ?? false;
 if (process.env['TMPDIR'] === undefined && !isSlow && existsSync(memory)) {
   const { bavail, bsize } = statfsSync(memory);
   if (bavail * bsize > neededBytes) process.env['TMPDIR'] = memory;
