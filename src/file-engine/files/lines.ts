@@ -2,9 +2,9 @@ import { damaged, diskError } from '../../files/errors.ts';
 import type { OpenFile } from './open-file.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
-const chunkBytes = 256 * 1024;
-/** The length of the buffers that are kept. Few large ones take less memory and time than many small ones. */
-const keptBytes = 4 * chunkBytes;
+const maxChunkBytes = 256 * 1024;
+/** The length of the buffers that are kept, in chunks. Few large ones take less memory and time than many small ones. */
+const keptChunks = 4;
 /** The kernel reads whole pages, so a page with a sector that the disk cannot read is lost as a whole. */
 const pageBytes = 4096;
 const lineFeed = 0x0a;
@@ -53,6 +53,8 @@ export async function readLines(
   { onRead = (): void => {}, onUnreadable, keepsBytes = false, from = { offset: 0, number: 1 } }: ReadOptions = {},
 ): Promise<void> {
   const { path, size } = file;
+  const chunkBytes = Math.min(maxChunkBytes, Math.max(size, 1));
+  const keptBytes = keptChunks * chunkBytes;
   let readByPage = 0; // the end of a chunk that could not be read as a whole
   const read = async (buffer: Buffer, at: number, most: number, position: number): Promise<number> => {
     const length = position < readByPage ? Math.min(most, pageBytes - (position % pageBytes)) : most;
