@@ -10,12 +10,12 @@ test('requests in flight, and workers that wake together after Retry-After, caus
   const shop = await openShop(t);
   const secret = await shop.key({ name: 'enterprise', perMinute: 60, perDay: 1e6 });
   for (let round = 0; round < 3; round += 1) {
-    const responses = await burst(shop, secret, 500);
-    assert.deepEqual([countStatus(responses, 200), countStatus(responses, 429)], [60, 440]);
+    const responses = await burst(shop, secret, 200);
+    assert.deepEqual([countStatus(responses, 200), countStatus(responses, 429)], [60, 140]);
     for (const response of responses) if (response.status === 429) assert.match(response.body, /"code":"rate_limited"/);
     const wait = header(responses.find(({ status }) => status === 429)!, 'retry-after');
     shop.now += second;
-    assert.equal(countStatus(await burst(shop, secret, 200), 429), 200);
+    assert.equal(countStatus(await burst(shop, secret, 100), 429), 100);
     shop.now += (wait - 1) * second;
   }
 });
@@ -37,11 +37,11 @@ test('a client that ignores 429 is banned, receives the time to wait, and is adm
     /"message":"The key is banned because too many requests were sent after a 429; try again in 300 s\."/,
   );
   shop.now = noon + 330 * second - 1;
-  const still = await burst(shop, secret, 100);
-  assert.equal(still.filter(({ body }) => body.includes('key_banned')).length, 100);
+  const still = await burst(shop, secret, 20);
+  assert.equal(still.filter(({ body }) => body.includes('key_banned')).length, 20);
   assert.deepEqual([header(still[0]!, 'retry-after'), limits(still[0]!)[2]], [1, noon / second + 330]);
   shop.now += 1;
-  assert.equal(countStatus(await burst(shop, secret, 500), 200), freePerMinute);
+  assert.equal(countStatus(await burst(shop, secret, 100), 200), freePerMinute);
   const { key } = await shop.keys.rotate('k2', 0, shop.now);
   const { start, end } = shop.usage.limiter.usageOf(key.id, shop.now).ban!;
   assert.equal(end - start, 5 * minute);

@@ -34,7 +34,7 @@ test('takes time linear in the length', () => {
   const start = performance.now();
   for (const unit of [',', ', ', ' ', '\t,', 'close,', 'close ,', 'close', 'a,', 'a']) {
     for (const end of ['', 'a', 'close', ',']) {
-      const list = unit.repeat((1 << 20) / unit.length) + end;
+      const list = unit.repeat((1 << 18) / unit.length) + end;
       close.isIn(list);
       close.hasOthersIn(list);
     }
