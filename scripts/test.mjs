@@ -7,6 +7,6 @@ import { relative } from 'node:path';
 const args = process.argv.slice(2).map((arg) => {
   return arg.endsWith('.ts') ? `build/all/${relative('.', arg).replace(/ts$/, 'js')}` : arg;
 });
-const node = ['--enable-source-maps', '--import', './scripts/compiled.mjs', '--import', './build/all/src/testing/setup.js'];
-const flags = [...node, `--test-concurrency=${availableParallelism() + 1}`, '--test'];
+const imports = ['./scripts/compiled.mjs', './build/all/src/testing/setup.js'].flatMap((path) => ['--import', path]);
+const flags = ['--enable-source-maps', ...imports, `--test-concurrency=${availableParallelism() + 1}`, '--test'];
 process.exitCode = spawnSync(process.execPath, [...flags, ...args], { stdio: 'inherit' }).status ?? 1;
