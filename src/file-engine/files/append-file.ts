@@ -38,7 +38,8 @@ export class AppendFile {
     const syncsWrites = process.platform === 'linux';
     const descriptor = await openAsync(path, openFlags[flags] | (syncsWrites ? constants.O_DSYNC : 0), 0o600);
     try {
-      return new AppendFile(descriptor, await identityOf(descriptor), size, syncsWrites);
+      const identity = await promisify(fstat)(descriptor, { bigint: true });
+      return new AppendFile(descriptor, identity, size, syncsWrites);
     } catch (error) {
       await closeAsync(descriptor);
       throw error;
@@ -118,12 +119,6 @@ export class AppendFile {
     }
     this.#isDirty = wasDirty || !this.#syncsWrites;
   }
-}
-
-function identityOf(descriptor: number): Promise<Identity> {
-  return new Promise((resolve, reject) => {
-    fstat(descriptor, { bigint: true }, (error, stats) => (error === null ? resolve(stats) : reject(error)));
-  });
 }
 
 /** Writes the bytes from `offset` on, or some of them. Returns their number. */
