@@ -1,7 +1,7 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { diskError } from '../../files/errors.ts';
 
-const chunkBytes = 1024 * 1024;
+const maxChunkBytes = 1024 * 1024;
 
 /**
  * Reads a file in chunks, or its bytes from `start` to `end`. A chunk is valid until the next one is asked for. Throws
@@ -11,10 +11,11 @@ export function* readChunks(path: string, start = 0, end = Infinity): Generator<
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, 'r');
-    const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, end - start));
+    const size = fstatSync(descriptor).size || Infinity; // 0 for a pipe and in /proc
+    const buffer = Buffer.allocUnsafe(Math.min(maxChunkBytes, size, end - start));
     for (let position = start; position < end; ) {
       // Without a position, what cannot seek can be read too, such as a pipe.
-      const got = readSync(descriptor, buffer, 0, Math.min(chunkBytes, end - position), start === 0 ? null : position);
+      const got = readSync(descriptor, buffer, 0, Math.min(buffer.length, end - position), start === 0 ? null : position);
       if (got === 0) return;
       position += got;
       yield buffer.subarray(0, got);

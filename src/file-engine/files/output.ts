@@ -10,7 +10,7 @@ import { syncName } from './replace.ts';
 import { refuseReserved } from './reserved-names.ts';
 import { hasHead } from './store-id.ts';
 
-const bufferBytes = 1024 * 1024;
+const bufferBytes = 256 * 1024;
 
 /** Collects bytes, and passes them on when there are many. `write` must not keep the buffer. */
 export class ByteBuffer {
