@@ -525,7 +525,12 @@ export const variants: readonly Variant[] = [
   patient,
   afterHits,
   lastOfDay,
-  ...limiters.map((limiter): Variant => ({ ...limiter, hooks: limiterHooks(limiter) })),
+  // --only separates ids by commas.
+  ...limiters.map((limiter) => ({
+    id: limiter.id.replace(', ', ' with '),
+    text: limiter.text,
+    hooks: limiterHooks(limiter),
+  })),
 ];
 
 /** The day of a Free key, of which 40 requests remain at the first request. */
