@@ -54,6 +54,16 @@ export const nulName = 'before\u0000after';
 /** The line endings of different systems. */
 export const linesName = 'one\r\ntwo\nthree\rfour\tfive\n';
 
+/** The names that each run creates. */
+export const exampleNames: readonly string[] = [
+  ...fragileNames,
+  'x',
+  invisibleName,
+  unusualName,
+  linesName,
+  nulName,
+];
+
 const controls = Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1));
 
 /** Every control character except U+0000. */

@@ -11,6 +11,9 @@ import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 /** The number of animals of each status that `needMany` creates: in all, more than the largest limit. */
 const ofEachStatus = 34;
 
+/** The number of animals that a page has without a limit. */
+const firstPage = 20;
+
 /** From then on `GET /pets/{petId}` may be gone (docs/specification.md, section 4.3). */
 const removal = Date.UTC(2030, 11, 5);
 
@@ -44,7 +47,9 @@ export class Fixtures {
   static missing(history: History): readonly PetStatus[] {
     const of = (status: PetStatus) => Math.max(0, ofEachStatus - history.count(status));
     const rounds = Array.from({ length: ofEachStatus }, (_, round) => round);
-    return rounds.flatMap((round) => statuses.filter((status) => round < of(status)));
+    const missing = rounds.flatMap((round) => statuses.filter((status) => round < of(status)));
+    // No new animal is available, so that a filter which only sees the first page shows that it does.
+    return [...missing, ...Array.from({ length: firstPage }, (_, i) => (i % 2 === 0 ? 'pending' : 'sold'))];
   }
 
   /** A category that the server accepts: the one of --category-id, or one of a listed animal, or 1. */
