@@ -416,7 +416,7 @@ describe('server errors', () => {
       (await run(of)).filter(({ verdict }) => verdict === 'failed'),
       [],
     );
-    const message = /returns 503 with .* to every request, since GET \/pets\?limit=abc: the service is down, /;
+    const message = /returns 503 with .* to every request, since GET \/pets\?.*limit=abc: the service is down, /;
     assert.match(of.lost!.message, message);
   });
 });
@@ -425,7 +425,7 @@ test('a key is used to the end if requests without a valid one are refused', asy
   const clock = fakeClock(Date.now());
   const of = session(await smallServer(t, { variant: 'closed', clock }), { only: [] }, clock);
   const results = verdicts(await run(of));
-  assert.deepEqual([results['auth.missing'], results['auth.changed'], results['list.limit']], [
+  assert.deepEqual([results['auth.missing'], results['auth.near-miss'], results['list.limit']], [
     'passed',
     'skipped',
     'passed',
