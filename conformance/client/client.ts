@@ -286,7 +286,11 @@ export class Client {
       if (hasStopped() || (error instanceof StaleConnection && !isRetry)) {
         // What has ended one idle connection, such as a load balancer or NAT, has probably ended all of them.
         for (const idle of Object.values(this.#agent.freeSockets).flat()) idle?.destroy();
-        return this.#once(request, !hasStopped());
+        try {
+          return await this.#once(request, !hasStopped());
+        } catch (second) {
+          if (!(second instanceof NoRequestsLeft)) throw second;
+        }
       }
       if (error instanceof TooSlow) this.#slow++;
       throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
