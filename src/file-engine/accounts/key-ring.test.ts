@@ -171,7 +171,9 @@ test('ten concurrent changes are all made', async (t) => {
     ring.setPlan('k1', enterprise, now), ring.rotate('k1', hour, now), ring.create('c', pro, null, now),
   ]);
   assert.deepEqual(made.map(({ key }) => key.id), Array.from({ length: 10 }, (_, i) => `k${i + 2}`));
-  const issued = [...made, ...changed].flatMap((one) => ('secret' in one ? [[String(one.secret), one.key.id] as const] : []));
+  const issued = [...made, ...changed].flatMap((one) => {
+    return 'secret' in one ? [[String(one.secret), one.key.id] as const] : [];
+  });
   for (const keys of [ring, new KeyRing(folder)]) {
     assert.equal(keys.keys.length, 12);
     for (const [issuedSecret, id] of [...issued, [secret, 'k1'] as const]) {

@@ -15,7 +15,8 @@ export function* readChunks(path: string, start = 0, end = Infinity): Generator<
     const buffer = Buffer.allocUnsafe(Math.min(maxChunkBytes, size, end - start));
     for (let position = start; position < end; ) {
       // Without a position, what cannot seek can be read too, such as a pipe.
-      const got = readSync(descriptor, buffer, 0, Math.min(buffer.length, end - position), start === 0 ? null : position);
+      const most = Math.min(buffer.length, end - position);
+      const got = readSync(descriptor, buffer, 0, most, start === 0 ? null : position);
       if (got === 0) return;
       position += got;
       yield buffer.subarray(0, got);

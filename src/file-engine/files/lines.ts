@@ -3,7 +3,7 @@ import type { OpenFile } from './open-file.ts';
 
 /** Limits how long the event loop is blocked: the lines of a chunk are visited in one turn. */
 const maxChunkBytes = 256 * 1024;
-/** The length of the buffers that are kept, in chunks. Few large ones take less memory and time than many small ones. */
+/** The length of the buffers that are kept, in chunks. Few large ones take less memory and time than many small. */
 const keptChunks = 4;
 /** The kernel reads whole pages, so a page with a sector that the disk cannot read is lost as a whole. */
 const pageBytes = 4096;
