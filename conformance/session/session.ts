@@ -13,7 +13,7 @@ import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
 import { plansOf, type Case, type Plan as CasePlan } from '../model/plan.ts';
 import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
-import { contradictionIn } from '../verdicts/disputes.ts';
+import { contradictionIn, lengthOf } from '../verdicts/disputes.ts';
 import { History, replicaLagMs } from '../verdicts/history.ts';
 import { isExpired, knownResult, type Known, type KnownResult } from '../verdicts/known.ts';
 import { Ledger } from '../verdicts/ledger.ts';
@@ -169,10 +169,10 @@ export class Session {
     await this.#tryKey(this.key, apiKey);
     if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, exhaustKey);
     this.fixtures.useListedCategories();
-    await this.#tryFilters();
+    const hasLists = await this.#tryFilters();
     if (this.mayWrite && this.history.count() === 0) {
       await this.#tryCategory();
-      if (this.history.count() > 0) await this.#tryFilters();
+      if (hasLists && this.history.count() > 0) await this.#tryFilters();
     }
   }
 
@@ -407,10 +407,13 @@ export class Session {
     }
   }
 
-  /** Sends the filters that may select no animal, for the rules to judge. Later there may be animals. */
-  async #tryFilters(): Promise<void> {
-    for (const status of statuses.filter((status) => this.history.count(status) === 0))
-      await this.#tried(() => this.send(listPets(this.key, { status })));
+  /** Sends the filters that may select no animal, for the rules to judge. Returns whether all responses are lists. */
+  async #tryFilters(): Promise<boolean> {
+    for (const status of statuses.filter((status) => this.history.count(status) === 0)) {
+      const judged = await this.#tried(() => this.send(listPets(this.key, { status })));
+      if (judged === undefined || lengthOf(judged.response) === undefined) return false;
+    }
+    return true;
   }
 
   /** Creates the first animal. If no category is known, tries the default one, which the server may reject. */
