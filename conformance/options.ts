@@ -50,7 +50,7 @@ What is allowed
   --write               create animals on a remote server (on this machine it is the default); they cannot be deleted
   --max-requests N      send at most N requests
                           --max-requests 200
-  --exhaust             bring a key to its limit and wait until it recovers: about two minutes; use up its day
+  --exhaust             bring a key to its limit and wait until it recovers: two to four minutes; use up its day
                         if at most 300 requests of it remain
   --exhaust-key KEY     the key for --exhaust (default: the API key); better EXHAUST_KEY
                           API_KEY=… EXHAUST_KEY=… ${command} --base-url https://staging.example/v1 --exhaust

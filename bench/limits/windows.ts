@@ -1,5 +1,5 @@
 /** What responses show about a key's windows. */
-import { isSameReset, windowMoves } from '../../conformance/client/limit-readings.ts';
+import { dateToleranceMs } from '../../conformance/client/limit-readings.ts';
 import { isAdmitted, type Read, type Response } from './responses.ts';
 
 /** Reset is in whole seconds, which a server may round up or down. */
@@ -33,9 +33,33 @@ export function windowKindOf(responses: readonly Response[]): WindowKind {
     inOrder.push(response);
   }
   if (back > 0) return back > roundingS ? 'unsteady' : 'fixed'; // a window that moves only moves forward
-  const standings = inOrder.map(({ message, reading, receivedAt }) =>
-    ({ key: 'main', ...reading, time: message.date ?? receivedAt, response: message }) as const);
-  return windowMoves(standings) ? 'move' : 'fixed';
+  return windowMoves(inOrder) ? 'move' : 'fixed';
+}
+
+/** By how much Reset may vary within a fixed window: `now` plus a duration, of which either is rounded. */
+const jitterS = 2;
+
+/** Whether two values of Reset name the end of the same fixed window. */
+function isSameReset(one: number, other: number): boolean {
+  return Math.abs(one - other) <= jitterS;
+}
+
+/** Whether the windows are not fixed: a Reset was replaced by another before its time. */
+function windowMoves(responses: readonly Read[]): boolean {
+  const windows = new Map<number, { low: number; high: number; lastTurn: number }>();
+  for (const { reading: { limit, reset }, message, receivedAt } of responses) {
+    const window = windows.get(limit);
+    const lastTurn = message.receivedTurn;
+    const isOver = (low: number) => (message.date ?? receivedAt) >= low * 1000 - dateToleranceMs;
+    if (window === undefined || (isOver(window.low) && reset > window.low && !isSameReset(reset, window.high))) {
+      windows.set(limit, { low: reset, high: reset, lastTurn });
+      continue;
+    }
+    const [low, high] = [Math.min(window.low, reset), Math.max(window.high, reset)];
+    if (isSameReset(low, high)) Object.assign(window, { low, high, lastTurn });
+    else if (message.sentTurn > window.lastTurn) return true;
+  }
+  return false;
 }
 
 /** Whether a request was sent after the response to another: concurrent requests are counted in an unknown order. */

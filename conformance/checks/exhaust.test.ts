@@ -44,10 +44,6 @@ for (const variant of [undefined, ...variants.filter(({ id }) => chosen.includes
       if (variant === undefined) {
         assert.equal(verdicts(results)['limits.all-operations'], 'passed');
         assert.deepEqual([...refused].sort(), write ? ['create', 'get', 'list', 'orders'] : ['get', 'list', 'orders']);
-        assert.equal(
-          [...refusals.values()].reduce((sum, count) => sum + count),
-          write ? 4 : 3,
-        );
       }
     });
   }
@@ -70,7 +66,6 @@ test("the server's clock is set during a wait: nothing fails, and no wait become
       const where = `${set} ms during wait ${nth} of ${clock.waits.length}`;
       assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), [], `${where}: ${failuresText(results)}`);
       assert.ok(Math.max(...clock.waits) <= 121_000, `${where}: ${Math.max(...clock.waits)}`);
-      if (set > 0) assert.ok(results.every(({ verdict }) => verdict === 'passed'), where);
       if (clock.waits.length < nth) break;
     }
   }

@@ -1,103 +1,61 @@
-/**
- * Section 8: a key at its limit. exhaust.ts brings one key to its limit, once in a run; these checks judge
- * the responses.
- */
+/** Section 8: a key at its limit. One plan of probes brings a key to its limit; its history is judged as a whole. */
+import type { Request } from '../client/request.ts';
+import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { plans } from '../client/pacing.ts';
-import { listPets } from '../client/requests.ts';
-import { windowMoves } from '../client/limit-readings.ts';
+import { exchangeOf, isRefused } from '../limits/exchange.ts';
+import { exhaust } from '../limits/plan.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
 import { check, observe, type Check } from '../session/check.ts';
+import type { CheckContext } from '../session/context.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
-import { exhaust } from './exhaust.ts';
+
+/** A requirement that the history of the exhausted key shows. `why`: why it may show nothing. */
+const shown = (id: RequirementId, why: string): Check =>
+  check(id, { exhausts: true }, async (t) => {
+    await needExhausted(t);
+    if (!t.requireHistory(id, t.exhaustKey.key)) throw new Inconclusive(why);
+  });
 
 export const exhaustedLimitChecks: readonly Check[] = [
-  check('limits.admits', { exhausts: true }, async (t) => {
-    const { remaining, admitted, refused, unavailable } = await exhaust(t);
-    const isEnough = admitted.length + unavailable >= remaining;
-    t.require(
-      isEnough,
-      !isEnough ? refused[0]! : admitted.at(-1)!,
-      `${remaining} requests admitted, as Remaining said (no other client may use the key)`,
-      `${admitted.length}`,
-    );
-  }),
-  check('limits.refuses', { exhausts: true }, async (t) => {
-    const { remaining, admitted, refused, tolerance } = await exhaust(t);
-    const most = remaining + tolerance;
-    t.require(
-      admitted.length <= most,
-      admitted.at(-1)!,
-      `at most ${most} requests admitted, because Remaining said ${remaining}`,
-      `${admitted.length}`,
-    );
-    if (refused.length === 0) throw new Inconclusive('no request was refused');
-    await t.each(refused, async (response) => t.require(response.status === 429, response, '429'));
-  }),
+  shown('limits.admits', 'no request was admitted because Remaining promised it'),
+  shown('limits.refuses', 'the headers do not show how many requests were left'),
   check('limits.all-operations', { exhausts: true }, async (t) => {
-    const { beyond, missing } = await exhaust(t);
-    await t.each(beyond, async (response) =>
-      t.require(response.status === 429, response, '429, because the key is at its limit'),
-    );
-    if (beyond.length === 0) throw new Inconclusive('the key did not reach its limit');
-    if (missing.length > 0) throw new Inconclusive(`no request of ${missing.join(', ')} was sent at the limit`);
+    await needExhausted(t);
+    t.requireHistory('limits.all-operations', t.exhaustKey.key);
+    const refused = t.history.limits.of(t.exhaustKey.key).filter(isRefused);
+    for (const { response } of refused) t.require(true, response, '429, because the key is at its limit');
+    const missing = (await kindsOf(t)).filter(({ operation }) => {
+      return !refused.some(({ response }) => response.request.operation === operation);
+    });
+    if (refused.length === 0) throw new Inconclusive('the key did not reach its limit');
+    const names = missing.map(({ operation }) => operation).join(', ');
+    if (missing.length > 0) throw new Inconclusive(`no request of ${names} was sent at the limit`);
   }),
   check('limits.retry-after', { exhausts: true }, async (t) => {
     try {
-      await exhaust(t);
+      await needExhausted(t);
     } catch (error) {
       // The rule may have judged a 429 all the same.
-      const seen = t.history.readings.some(({ response }) => response.status === 429);
+      const seen = t.history.limits.of(t.exhaustKey.key).some(isRefused);
       if (!(error instanceof Inconclusive && seen)) throw error;
     }
   }),
-  check('limits.recovers', { exhausts: true }, async (t) => {
-    const { retried } = await exhaust(t);
-    if (retried === undefined) throw new Inconclusive('no 429 had a Retry-After to wait for, or it was too long');
-    const { response, refusal, retryAfter } = retried;
-    if (response.status === 429 && t.client.serverClock.wasSetAfter(refusal.receivedAt))
-      throw new Inconclusive("a request after Retry-After got 429, but the server's clock was set meanwhile");
-    const required = `the request admitted, because it was sent ${retryAfter} after the 429, as Retry-After said`;
-    t.require(response.status !== 429, response, required);
-  }),
-  check('limits.resets', { exhausts: true }, async (t) => {
-    const { first, reset } = await exhaust(t);
-    if (reset === undefined) throw new Inconclusive('no request was refused, or the key was banned beyond Reset');
-    // A later Reset in this 429 does not excuse it.
-    const isShownAfter = (reset.date ?? 0) >= first.integer('x-ratelimit-reset')! * 1000;
-    if (reset.status === 429 && !isShownAfter)
-      throw new Inconclusive('a request after Reset got 429, but no Date shows that Reset had passed');
-    t.require(reset.status !== 429, reset, 'the request admitted, because it was sent after Reset');
-    const [limit, remaining] = [reset.integer('x-ratelimit-limit'), reset.integer('x-ratelimit-remaining')];
-    if (limit === undefined || remaining === undefined || limit <= 1 || windowMoves(t.history.readings)) return;
-    t.require(
-      remaining > 0,
-      reset,
-      'requests available, because it was sent after Reset',
-      `Remaining ${remaining} of ${limit}`,
-    );
-  }),
+  shown('limits.recovers', 'no request was sent after a Retry-After, or a clock was set meanwhile'),
+  shown('limits.resets', 'no request was sent after a Reset that a Date shows to have passed'),
 
-  check('limits.plan', { requests: 1, needsPlan: true, exhausts: 'if allowed' }, async (t) => {
+  check('limits.plan', { requests: 1, needsPlan: true }, async (t) => {
     const plan = t.options.plan!;
     const { perMinute, perDay } = plans[plan];
     await t.send(listPets(t.exhaustKey, { limit: 1 }));
-    for (const { limit, response } of t.history.readings.filter(({ key }) => key === t.exhaustKey.key)) {
+    for (const { limit, response } of t.history.limits.of(t.exhaustKey.key)) {
       const required = `X-RateLimit-Limit: ${perMinute} or ${perDay}, the limits of the plan ${plan}`;
       t.require(limit === perMinute || limit === perDay, response, required, `${limit}`);
     }
-    if (!t.options.exhaust) return;
-    const { first, fresh, before, admitted, tolerance, unavailable } = await exhaust(t);
-    if (first.integer('x-ratelimit-limit') !== perMinute || !fresh) return;
-    const count = before + admitted.length;
-    t.require(
-      count + unavailable >= perMinute && count <= perMinute + tolerance,
-      first,
-      `${perMinute} requests admitted in a fresh minute, the limit of the plan ${plan}`,
-      `${count}`,
-    );
   }),
 
   observe(['limits.429-body', 'limits.retry-after-form'], { exhausts: true }, async (t) => {
-    const [response] = (await exhaust(t)).refused;
+    await needExhausted(t);
+    const response = t.history.limits.of(t.exhaustKey.key).find(isRefused)?.response;
     if (response === undefined) return;
     const type = response.all('content-type')[0] ?? 'no Content-Type';
     const isJson = !(response.json instanceof SyntaxError);
@@ -106,3 +64,37 @@ export const exhaustedLimitChecks: readonly Check[] = [
     t.observe('limits.retry-after-form', isSeconds ? 'seconds' : 'a date or nothing', response);
   }),
 ];
+
+/**
+ * Brings the key to its limit, once in a run.
+ *
+ * @throws Inconclusive if the headers do not allow it
+ */
+async function needExhausted(t: CheckContext): Promise<void> {
+  t.assertCost('exhausts');
+  // A second attempt would take as long, and end in the same way.
+  const end = await t.fixtures.once('exhaustion', async () => {
+    try {
+      const small = listPets(t.exhaustKey, { limit: 1 });
+      // Only an operation that succeeds shows whether a request is admitted.
+      const others: Request[] = [];
+      for (const request of await kindsOf(t)) if ((await t.send(request)).status < 300) others.push(request);
+      const send = async (requests: readonly Request[]) =>
+        (await t.sendTogether(requests)).flatMap((response) => exchangeOf(response) ?? []);
+      const [sleep, serverTime] = [t.sleep.bind(t), t.serverTime.bind(t)];
+      return await exhaust({ send, sleep, serverTime }, { small, others });
+    } catch (error) {
+      if (error instanceof Inconclusive) return error;
+      throw error;
+    }
+  });
+  if (end !== undefined) throw end;
+}
+
+/** A request of each operation. */
+async function kindsOf(t: CheckContext): Promise<readonly Request[]> {
+  const key = t.exhaustKey;
+  const gets = (await t.fixtures.getIsRemoved()) ? [] : [getPet(key, await t.fixtures.anyId())];
+  const creates = t.mayWrite ? [createPet(key, t.fixtures.newPet())] : [];
+  return [...creates, ...gets, listPets(key, { limit: 1, status: 'available' }), listOrders(key)];
+}

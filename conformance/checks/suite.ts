@@ -86,7 +86,8 @@ function atLimitEstimate(session: Session): { readonly requests: number; readonl
   const now = session.clock.now();
   const pacer = session.client.pacer(session.exhaustKey.key);
   const day = pacer.longWindow(now);
-  if (day === undefined) return { requests: (pacer.limit ?? 0) + 20, seconds: pacer.endsIn(now) / 1000 + 70 };
+  // The plan uses up three windows: the one that is under way, and two more (limits/plan.ts).
+  if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 40, seconds: pacer.endsIn(now) / 1000 + 135 };
   const requests = day.remaining <= maxOfDay ? day.remaining : 0;
   return { requests: requests + 20, seconds: requests === 0 ? 0 : 61 + pacer.estimate(now, requests) / 1000 };
 }

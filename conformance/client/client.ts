@@ -111,6 +111,12 @@ export class Client {
   readonly #givenUp = new Map<Credential['key'], string>();
   #interruption: Error | undefined;
   #turn = 0;
+  /** How many requests of each key have been sent, and have ended. */
+  readonly #counts = {
+    main: { sent: 0, ended: 0 },
+    exhaust: { sent: 0, ended: 0 },
+    none: { sent: 0, ended: 0 },
+  };
   #slow = 0;
   /** The number of requests that got only 503. */
   #unavailable = 0;
@@ -231,8 +237,8 @@ export class Client {
     }
   }
 
-  #moment(): Moment {
-    return { at: this.#options.clock.now(), turn: ++this.#turn };
+  #moment(key: Credential['key']): Moment {
+    return { at: this.#options.clock.now(), turn: ++this.#turn, ...this.#counts[key] };
   }
 
   async #wait(ms: number, reason: string, key: Credential['key']): Promise<void> {
@@ -258,7 +264,8 @@ export class Client {
     const { credential, method, target, headers, body, firstPart } = request;
     const authorization = credential.header === undefined ? [] : [['Authorization', credential.header] as const];
     const all = [...headers, ...authorization].map(([name, value]) => [spelled(name, request), value] as const);
-    const sent = this.#moment();
+    const { key } = credential;
+    const sent = this.#moment(key);
     const { stops = processStops } = this.#options;
     const stopsBefore = stops.count;
     const hasStopped = () => stops.count !== stopsBefore;
@@ -275,7 +282,7 @@ export class Client {
         stops,
       });
       const { decodingError } = received;
-      const end = this.#moment();
+      const end = this.#moment(key);
       const { status, headers: pairs } = received;
       const response = new Response(request, status, pairs, received.body, sent, end, decodingError);
       if (response.receivedAt - response.sentAt > slowMs && !hasStopped()) this.#slow++;
@@ -294,6 +301,8 @@ export class Client {
       }
       if (error instanceof TooSlow) this.#slow++;
       throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
+    } finally {
+      this.#counts[key].ended++;
     }
   }
 
@@ -310,6 +319,7 @@ export class Client {
       throw new NoRequestsLeft(`a run sends at most ${this.maxKeyless} requests without a valid key`, false);
     if (key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
+    this.#counts[key].sent++;
     this.#pacers[key].sending(clock.now());
   }
 }

@@ -10,6 +10,9 @@ import { nameOf, type Request } from './request.ts';
 export interface Moment {
   readonly at: number;
   readonly turn: number;
+  /** How many requests of the key had been sent by then, and how many had ended; undefined if unknown. */
+  readonly sent?: number;
+  readonly ended?: number;
 }
 
 /** A complete response. */
@@ -28,6 +31,13 @@ export class Response {
   /** The ranks of the same two moments. */
   readonly sentTurn: number;
   readonly receivedTurn: number;
+  /**
+   * The rank of the request among those of its key, how many of them had ended when it was sent, and how many had been
+   * sent when the response was complete; NaN if unknown.
+   */
+  readonly number: number;
+  readonly ended: number;
+  readonly sentBy: number;
   #json: Json | SyntaxError | undefined;
   #pets: readonly Pet[] | undefined;
 
@@ -49,6 +59,9 @@ export class Response {
     this.receivedAt = received.at;
     this.sentTurn = sent.turn;
     this.receivedTurn = received.turn;
+    this.number = sent.sent ?? NaN;
+    this.ended = sent.ended ?? NaN;
+    this.sentBy = received.sent ?? NaN;
   }
 
   /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
@@ -59,8 +72,8 @@ export class Response {
       status,
       headers,
       Uint8Array.from(body.subarray(0, 2_500)),
-      { at: this.sentAt, turn: this.sentTurn },
-      { at: this.receivedAt, turn: this.receivedTurn },
+      { at: this.sentAt, turn: this.sentTurn, sent: this.number, ended: this.ended },
+      { at: this.receivedAt, turn: this.receivedTurn, sent: this.sentBy },
       decodingError,
     );
   }

@@ -4,6 +4,7 @@ import { NoResponse, type Client } from '../client/client.ts';
 import { shortened } from '../client/json.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
+import { evidence, violationOf } from '../limits/judge.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { World } from '../model/model.ts';
 import { casesOf, plansOf, type Case } from '../model/plan.ts';
@@ -149,6 +150,28 @@ export class CheckContext {
     const { ledger } = this.#session;
     if (met) ledger.met(id, response);
     else throw new Violated(ledger.violated(id, { required, received }, response.request, response));
+  }
+
+  /** Whether no other client uses a key. */
+  isExclusive(key: Credential['key']): boolean {
+    return this.options.exhaust && key === this.exhaustKey.key;
+  }
+
+  /**
+   * Records whether the history of a key meets the requirement. Returns whether it could have violated it.
+   *
+   * @throws Violated if it does not
+   */
+  requireHistory(id: RequirementId, key: Credential['key']): boolean {
+    const isExclusive = this.isExclusive(key);
+    const { judged = [], contradiction } = this.history.limits.verdicts(key, isExclusive).get(id) ?? {};
+    if (contradiction !== undefined) {
+      const shown = evidence(this.history.limits.of(key), isExclusive, contradiction);
+      const { required, received } = violationOf(contradiction, shown);
+      this.require(false, contradiction.at.response, required, received);
+    }
+    for (const { response } of judged) this.require(true, response, '');
+    return judged.length > 0;
   }
 
   /** Tries every case, and throws the first failure after the last case. */

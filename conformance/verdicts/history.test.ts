@@ -166,7 +166,7 @@ describe('an animal differs', () => {
   });
 });
 
-describe('readings', () => {
+describe('exchanges', () => {
   const rates = { limit: 60, remaining: 59, reset: Math.ceil(start / 1000) };
 
   test('keep the response with a truncated body', () => {
@@ -176,8 +176,8 @@ describe('readings', () => {
         response({ ...rates, body: Buffer.from(`${head}${'x'.repeat(1_000_000)}","categoryId":1}]`) }),
       ),
     );
-    assert.equal(history.readings.length, 3);
-    for (const { response } of history.readings) {
+    assert.equal(history.limits.of('main').length, 3);
+    for (const { response } of history.limits.of('main')) {
       assert.ok(response.body.buffer.byteLength <= 16_384, `${response.body.buffer.byteLength} bytes stay alive`);
       assert.ok(response.body.length >= 2_000 && Buffer.from(response.body).toString().startsWith(head));
       assert.equal(response.integer('x-ratelimit-remaining'), 59);
@@ -186,7 +186,7 @@ describe('readings', () => {
 
   test('keep a small body complete, and the times of the response', () => {
     const whole = list([{ id: 7n, ...bello }], { ...rates, turns: [3, 8] });
-    const [kept] = after(whole).readings;
+    const [kept] = after(whole).limits.of('main');
     assert.deepEqual(Buffer.from(kept!.response.body), Buffer.from(whole.body));
     assert.deepEqual([kept!.response.sentTurn, kept!.response.receivedTurn, kept!.response.receivedAt], [3, 8, start]);
   });

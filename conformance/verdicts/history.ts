@@ -7,7 +7,7 @@ import { statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import type { Request } from '../client/request.ts';
 import { getPet } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { limitReading, type LimitReading } from '../client/limit-readings.ts';
+import { LimitHistory } from '../limits/history.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import {
   disputed,
@@ -51,8 +51,8 @@ export class History {
   readonly #petObjects: JsonObject[] = [];
   readonly #errors: JsonObject[] = [];
   readonly #refusals = new Map<string, Response>();
-  /** The rate limit headers of all responses, in the order in which they arrived. */
-  readonly readings: LimitReading[] = [];
+  /** The rate limit headers of all responses. */
+  readonly limits = new LimitHistory();
 
   /** What is known of an animal, if anything. */
   known(id: bigint): Known | undefined {
@@ -127,8 +127,7 @@ export class History {
     const source = `${request.credential.key} ${request.operation}`;
     if (status === 429) this.#refusals.set(source, response.light());
     else if (this.refusalBefore(response) !== undefined) this.#refusals.delete(source);
-    const reading = limitReading(response);
-    if (reading !== undefined) this.readings.push(reading);
+    this.limits.add(response);
   }
 
   #addPets(response: Response): void {

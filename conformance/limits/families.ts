@@ -1,0 +1,376 @@
+/**
+ * The families of limiters, and what each of them permits. The specification leaves the family open, so a history
+ * violates it only if it contradicts every family. Each statement here holds for any part of a history of its family:
+ * of other requests, only their number is known, and of a key that others may use, not even that.
+ */
+import { dayMs, minuteMs } from '../client/limit-readings.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+import { clockOf, isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+
+/** By how much Reset may vary within a window, in seconds: `now` plus a duration, of which either is rounded. */
+export const jitter = 2;
+
+/** How much later than the end of its window Reset may be: a limiter may round it up generously. */
+export const lateMs = 3_000;
+
+/** A limiter may note the times of requests, and refill, once a second. */
+const tickMs = 1_000;
+
+/** A window whose Reset is further ahead is not the minute. A sliding counter looks back over two minutes. */
+const longMs = 2 * minuteMs + lateMs;
+
+/** In a minute and this, all requests return to any limiter: older exchanges show nothing more. */
+const reachMs = minuteMs + lateMs + tickMs;
+
+/** Fractions of requests below this are rounding errors. */
+const epsilon = 1e-6;
+
+/** A statement that a history contradicts. */
+export interface Contradiction {
+  readonly id: RequirementId;
+  /** The exchange that contradicts earlier ones, and the one of them that says most. */
+  readonly at: Exchange;
+  readonly from: Exchange;
+  readonly required: string;
+  readonly received: string;
+}
+
+/** The exchanges of one key whose headers describe the same limit, in the order of arrival. */
+export interface Group {
+  readonly all: readonly Exchange[];
+  readonly own: readonly Exchange[];
+  readonly limit: number;
+  /** Whether the headers describe a minute, and no day. */
+  readonly isShort: boolean;
+  readonly periodMs: number;
+  /** Whether no other client uses the key. */
+  readonly isExclusive: boolean;
+  readonly clock: ReturnType<typeof clockOf>;
+}
+
+/** What a family permits. Numbers of requests may have fractions. */
+interface Family {
+  readonly name: string;
+  /** The fraction of a request that Remaining may hide. */
+  readonly hidden: number;
+  /** How many requests return between two exchanges at most; Infinity if that is unknown. */
+  refill(a: number, b: number): number;
+  /** How many requests can be left at most, in view of those that the exchanges before have used. */
+  most(b: number): number;
+  /** How many must be left after `b` if nothing has been used since `a`. */
+  floor(a: number, b: number): number;
+  /** How many must be left in view of all requests that may have been sent. */
+  least(b: number): number;
+  /** The latest Reset in milliseconds, by the server's clock. */
+  latest(b: Exchange, now: number): number;
+  /** Whether Reset is the end of a window, and stays the same until then. */
+  readonly isFixed?: true;
+}
+
+/** Groups the exchanges of one key. */
+export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): readonly Group[] {
+  const all = exchanges.toSorted((a, b) => a.receivedTurn - b.receivedTurn);
+  const clock = clockOf(all);
+  const groups = new Map<string, Exchange[]>();
+  for (const one of all) {
+    if (!Number.isSafeInteger(one.limit) || one.limit < 1) continue; // it stands for no limit
+    const isShort = one.reset * 1_000 - (one.date ?? one.receivedAt) <= longMs;
+    const name = `${one.limit} ${isShort}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [one]);
+    else group.push(one);
+  }
+  return [...groups].map(([name, own]) => {
+    const isShort = name.endsWith('true');
+    const periodMs = isShort ? minuteMs : dayMs;
+    return { all, own, limit: own[0]!.limit, isShort, periodMs, isExclusive: isExclusive && isShort, clock };
+  });
+}
+
+/** How many requests of a key may have been sent between two times. */
+export function sendingsOf(all: readonly Exchange[]) {
+  const bySending = all.toSorted((a, b) => a.sentAt - b.sentAt);
+  // Concurrent requests have no order, hence the least and the greatest numbers.
+  const sentBefore = [Math.max(...all.map(({ sentBy }) => sentBy))];
+  for (const { number } of bySending.toReversed()) sentBefore.push(Math.min(sentBefore.at(-1)!, number - 1));
+  sentBefore.reverse();
+  const ends = all
+    .flatMap(({ sentAt, receivedAt, ended }) => [[sentAt, ended], [receivedAt, ended + 1]] as const)
+    .sort(([a], [b]) => a - b);
+  const endedBefore = [-Infinity];
+  for (const [, ended] of ends) endedBefore.push(Math.max(endedBefore.at(-1)!, ended));
+  const [sendings, endings] = [bySending.map(({ sentAt }) => sentAt), ends.map(([at]) => at)];
+  return {
+    between: (from: number, to: number): number =>
+      sentBefore[upTo(sendings, to)]! - endedBefore[upTo(endings, from)]!,
+  };
+}
+
+/** How many of the sorted values are at most `most`. */
+function upTo(sorted: readonly number[], most: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! <= most) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The families that a group may belong to, the simplest first. */
+function familiesOf(group: Group): readonly Family[] {
+  const { own, all, limit, isExclusive, clock, periodMs } = group;
+  const perMs = limit / periodMs;
+  const { between } = sendingsOf(all);
+  const known = isExclusive ? between : () => Infinity;
+  const at = (i: number): Exchange => own[i]!;
+  const timeOf = ({ sentAt, receivedAt }: Exchange) =>
+    clock === undefined ? undefined : { least: sentAt + clock.least, most: receivedAt + clock.most };
+  const isSameWindow = (a: number, b: number) => Math.abs(at(a).reset - at(b).reset) <= jitter;
+  /** Admitted requests before `b`, and itself, with their weight by age. */
+  const used = (b: number, weight: (ageMs: number) => number): number => {
+    const { receivedAt } = at(b);
+    let sum = 0;
+    for (let i = all.length - 1; i >= 0; i--) {
+      const one = all[i]!;
+      const age = receivedAt - one.sentAt;
+      if (one.receivedAt < receivedAt - periodMs - tickMs) break;
+      if (isAdmitted(one) && (one === at(b) || isBefore(one, at(b)))) sum += weight(age);
+    }
+    return sum;
+  };
+  const tick = Math.min(tickMs, periodMs / 2);
+  /** Whether Reset shows that no request leaves a log between two exchanges: it is when the oldest one does. */
+  const isOldest = (a: number, b: number): boolean => {
+    const [one, other] = [timeOf(at(a)), timeOf(at(b))];
+    if (one === undefined || other === undefined) return false;
+    const isNewest = (i: number, { least }: { least: number }) =>
+      !isAdmitted(at(i)) || at(i).remaining === 0 || at(i).reset * 1_000 >= least + periodMs - lateMs;
+    return at(a).reset * 1_000 > other.most + lateMs && !(isNewest(a, one) && isNewest(b, other));
+  };
+  const returned = own.map(({ sentAt, receivedAt }) => ({ sentAt, receivedAt }));
+  const [sixtyAgo, twoAgo] = [periodMs + tick, 2 * periodMs + tick];
+  return [
+    {
+      name: 'a fixed window',
+      hidden: 0,
+      isFixed: true,
+      refill: (a, b) => (isSameWindow(a, b) ? 0 : Infinity),
+      most: () => limit,
+      floor: (a, b) => (isSameWindow(a, b) ? at(a).remaining : at(b).reset > at(a).reset ? limit : -Infinity),
+      least: () => -Infinity,
+      latest: (_, now) => now + periodMs + lateMs + tickMs,
+    },
+    {
+      name: 'a sliding log',
+      hidden: 0,
+      refill: (a, b) => {
+        if (isOldest(a, b)) return 0;
+        return Math.max(0, known(returned[a]!.sentAt - sixtyAgo, returned[b]!.receivedAt - periodMs + tick));
+      },
+      most: (b) => limit - used(b, (age) => (age < periodMs - tick ? 1 : 0)),
+      floor: (a) => at(a).remaining,
+      least: (b) => limit - known(at(b).sentAt - sixtyAgo, at(b).receivedAt),
+      latest: (_, now) => now + periodMs + 2 * tickMs,
+    },
+    {
+      name: 'a sliding counter',
+      hidden: 1 - epsilon,
+      refill: (a, b) => {
+        const ms = at(b).receivedAt - at(a).sentAt + 1;
+        return (ms / periodMs) * Math.min(limit, known(at(a).sentAt - twoAgo, at(b).receivedAt));
+      },
+      most: (b) => limit - used(b, (age) => Math.max(0, 1 - age / periodMs)),
+      floor: (a) => at(a).remaining,
+      least: (b) => {
+        const { sentAt, receivedAt } = at(b);
+        let sum = known(sentAt - sixtyAgo, receivedAt);
+        const part = periodMs / 6;
+        for (let i = 0; i < 6; i++)
+          sum += (1 - i / 6) * known(sentAt - sixtyAgo - (i + 1) * part, receivedAt - periodMs - i * part);
+        return limit - sum - 1;
+      },
+      latest: (_, now) => now + 2 * periodMs + 2 * tickMs,
+    },
+    {
+      name: 'a token bucket',
+      hidden: 1 - epsilon,
+      refill: (a, b) => (at(b).receivedAt - at(a).sentAt + 1) * perMs,
+      most: () => limit,
+      floor: (a, b) =>
+        Math.min(limit, at(a).remaining + perMs * Math.max(0, at(b).sentAt - at(a).receivedAt - 1 - tickMs)),
+      least: () => -Infinity,
+      latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
+    },
+  ];
+}
+
+/** How many requests may have been counted between two exchanges, the later one included. */
+export function countedBetween(a: Exchange, b: Exchange): number {
+  return b.sentBy - a.ended - 1;
+}
+
+/** How many of them may have been admitted: all but the refusals that are known. */
+export function usedBetween(refusals: readonly Exchange[], a: Exchange, b: Exchange): number {
+  const between = refusals.filter((one) => {
+    return one !== a && one.receivedTurn > a.sentTurn && one.sentTurn < b.receivedTurn;
+  });
+  return countedBetween(a, b) - between.length;
+}
+
+/** Whether a refusal shows a ban, or the end of a day: its wait is longer than its Reset explains. */
+export function isBanned({ retryAfterMs, reset, date, receivedAt }: Exchange): boolean {
+  return retryAfterMs !== undefined && (date ?? receivedAt) + retryAfterMs > reset * 1_000 + lateMs;
+}
+
+/** Whether no request was refused since the last admitted one: then a server has no reason for a ban. */
+export function isFirstRefusal(all: readonly Exchange[], refusal: Exchange): boolean {
+  const last = all.findLast((one) => isAdmitted(one) && isBefore(one, refusal));
+  if (last === undefined) return false;
+  const others = all.filter((one) => {
+    const isBetween = one.receivedTurn > last.sentTurn && one.sentTurn < refusal.receivedTurn;
+    return isBetween && !isRefused(one) && one !== last && one !== refusal;
+  });
+  return countedBetween(last, refusal) - others.length <= 1;
+}
+
+/** What a history says of a family. */
+interface Findings {
+  readonly contradictions: readonly Contradiction[];
+  /** For each requirement, the exchanges that could have contradicted the family. */
+  readonly judged: ReadonlyMap<RequirementId, readonly Exchange[]>;
+}
+
+/**
+ * The findings of the family that a group contradicts least. `isWhole`: it contradicts each family that hides fractions
+ * of requests more.
+ */
+export function judgeGroup(group: Group): Findings & { readonly family: string; readonly isWhole: boolean } {
+  let best: (Findings & { readonly family: string }) | undefined;
+  const counts = new Map<Family, number>();
+  for (const family of familiesOf(group)) {
+    const most = best?.contradictions.length ?? Infinity;
+    // Whether other limiters know fractions of requests matters only if refusals are judged.
+    if (most === 0 && (!group.isExclusive || family.hidden === 0)) continue;
+    const found = judgeFamily(group, family, most);
+    counts.set(family, found.contradictions.length);
+    if (found.contradictions.length < most) best = { ...found, family: family.name };
+  }
+  const { length } = best!.contradictions;
+  return { ...best!, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
+}
+
+/** Ends when there are more than `most` contradictions: another family explains the history better. */
+function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
+  const { own, all, limit, clock, isExclusive } = group;
+  const contradictions: Contradiction[] = [];
+  const judged = new Map<RequirementId, Exchange[]>();
+  const meets = (id: RequirementId, one: Exchange) => judged.set(id, [...(judged.get(id) ?? []), one].slice(-3));
+  const admittedBy = countsOf(all);
+  const refusals = all.filter(isRefused);
+  const counts = own.map((one) => ({
+    received: admittedBy.received(one.receivedTurn),
+    before: admittedBy.received(one.sentTurn),
+    sent: admittedBy.sent(one.receivedTurn),
+    self: isAdmitted(one) ? 1 : 0,
+  }));
+  const caps: number[] = [];
+  let latest: Exchange | undefined;
+  let [arrived, begin] = [0, 0];
+  for (const [j, b] of own.entries()) {
+    const { received, before, self } = counts[j]!;
+    if (contradictions.length > most) break;
+    while (group.isShort && own[begin]!.receivedAt < b.sentAt - reachMs) begin++;
+    const left = family.most(j);
+    let cap = Math.min(b.remaining + family.hidden, limit - self, left);
+    let [beyond, beyondFrom, bound, boundFrom, rise, riseFrom] = [Infinity, b, Infinity, b, Infinity, b];
+    let [floor, floorFrom, promised, promisedFrom] = [-Infinity, b, -Infinity, b];
+    for (let i = begin; i < j; i++) {
+      const a = own[i]!;
+      if (!isBefore(a, b)) continue;
+      const { sent } = counts[i]!;
+      const refill = family.refill(i, j);
+      if (refill < Infinity) {
+        const over = caps[i]! - Math.max(0, received - sent) + refill;
+        if (over < beyond) [beyond, beyondFrom] = [over, a];
+        const shown = caps[i]! - Math.max(self, before - sent + self) + refill;
+        if (shown < bound) [bound, boundFrom] = [shown, a];
+        if (shown < rise && a.remaining < b.remaining) [rise, riseFrom] = [shown, a];
+      }
+      if (!isExclusive) continue;
+      const base = family.floor(i, j);
+      if (base <= 0) continue;
+      const used = countedBetween(a, b);
+      if (!isRefused(b) && base - used > floor) [floor, floorFrom] = [base - used, a];
+      if (!isRefused(b) || isRefused(a)) continue;
+      const open = base - usedBetween(refusals, a, b);
+      if (open > promised) [promised, promisedFrom] = [open, a];
+    }
+    const contradicts = (id: RequirementId, from: Exchange, required: string, received: string) =>
+      void contradictions.push({ id, at: b, from, required, received });
+    const least = isExclusive ? family.least(j) : -Infinity;
+    const now = clock === undefined ? undefined : b.receivedAt + clock.most;
+    for (; arrived < j && own[arrived]!.receivedTurn < b.sentTurn; arrived++)
+      if (latest === undefined || own[arrived]!.reset > latest.reset) latest = own[arrived];
+    const isEarly = latest !== undefined && b.reset > latest.reset + jitter;
+    if (now !== undefined && b.reset * 1_000 > family.latest(b, now)) {
+      const ahead = Math.round(b.reset - now / 1_000);
+      contradicts('limits.resets', b, `a Reset at which requests of ${family.name} return`, `one ${ahead} s ahead`);
+    } else if (family.isFixed && now !== undefined && latest !== undefined && b.reset < latest.reset - jitter) {
+      contradicts('limits.resets', latest, `Reset ${latest.reset} until then, or a later one`, `${b.reset}`);
+    } else if (family.isFixed && isEarly && now !== undefined && now < latest!.reset * 1_000 - lateMs) {
+      contradicts('limits.resets', latest!, `Reset ${latest!.reset} until then`, `${b.reset}, before that time`);
+    } else if (self > 0 ? beyond < -epsilon : isOther(b) && beyond < 1 - epsilon && isFirstRefusal(all, b)) {
+      contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
+    } else if (b.remaining > bound + epsilon) {
+      const rises = b.remaining > rise + epsilon;
+      const id = rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls';
+      const text = `Remaining of at most ${Math.max(0, Math.floor((rises ? rise : bound) + epsilon))}`;
+      contradicts(id, rises ? riseFrom : boundFrom, text, `${b.remaining}`);
+    } else if (!isRefused(b) && b.remaining > left + epsilon) {
+      const text = `Remaining of at most ${Math.floor(left + epsilon)}, in view of the requests before`;
+      contradicts('limits.remaining-falls', b, text, `${b.remaining}`);
+    } else if (promised >= 1 - epsilon && !isBanned(b) && group.isShort) {
+      const text = `admitted, because ${Math.ceil(promised - epsilon)} of the promised requests must be left`;
+      contradicts('limits.admits', promisedFrom, text, `${b.status}`);
+    } else if (!isRefused(b) && b.remaining < Math.floor(floor + epsilon)) {
+      const id = floorFrom.reset + jitter < b.reset && family.isFixed ? 'limits.resets' : 'limits.remaining-falls';
+      contradicts(id, floorFrom, `Remaining of at least ${Math.floor(floor + epsilon)}`, `${b.remaining}`);
+    } else if (!isRefused(b) && b.remaining < least - epsilon) {
+      const text = `Remaining of at least ${Math.ceil(least - epsilon)}, because requests have returned`;
+      contradicts('limits.resets', b, text, `${b.remaining}`);
+    } else {
+      if (self > 0 && beyond < Infinity) meets('limits.refuses', b);
+      if (bound < Infinity) meets('limits.remaining-never-rises', b);
+      if (bound < Infinity && self > 0) meets('limits.remaining-falls', b);
+      if (floor > -Infinity && self > 0) meets('limits.admits', b);
+      cap = Math.max(Math.min(cap, beyond), 0);
+      caps.push(cap);
+      continue;
+    }
+    caps.push(b.remaining + family.hidden);
+  }
+  return { contradictions, judged };
+}
+
+/** Whether the status is neither that of an admitted request nor 429. */
+function isOther(one: Exchange): boolean {
+  return !isAdmitted(one) && !isRefused(one);
+}
+
+/** How many admitted requests had been received, and had been sent, before a turn. */
+function countsOf(all: readonly Exchange[]) {
+  const turns = (of: 'sentTurn' | 'receivedTurn') =>
+    all.filter(isAdmitted).map((one) => one[of]).sort((a, b) => a - b);
+  const [sent, received] = [turns('sentTurn'), turns('receivedTurn')];
+  return { sent: (turn: number) => upTo(sent, turn), received: (turn: number) => upTo(received, turn) };
+}
+
+/** The family of a key's limiter, as far as its history shows: fixed windows are those whose Reset stays. */
+export function familyOf(exchanges: readonly Exchange[]): string {
+  const groups = groupsOf(exchanges, false);
+  const isFixed = (group: Group) => judgeFamily(group, familiesOf(group)[0]!).contradictions.length === 0;
+  if (!groups.every(isFixed)) return 'sliding: Reset moves';
+  const ends = new Set(exchanges.map(({ limit, reset }) => `${limit} ${Math.round(reset / 30)}`));
+  return ends.size > 2 ? 'fixed' : 'fixed, as far as one window shows';
+}

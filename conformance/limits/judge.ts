@@ -1,0 +1,178 @@
+/**
+ * Judges the history of a key: what every limiter owes its own headers, and what is left of the families of limiters.
+ * Any part of the history of a conforming server conforms: what is not known of a request is no reason for a verdict.
+ */
+import { minuteMs } from '../client/limit-readings.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+import type { Violation } from '../verdicts/results.ts';
+import { clockOf, isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import {
+  countedBetween, groupsOf, isBanned, isFirstRefusal, jitter, judgeGroup, lateMs, sendingsOf, usedBetween,
+  type Contradiction, type Group,
+} from './families.ts';
+
+/** What a history says of one requirement. */
+export interface Verdict {
+  /** Exchanges that could have violated it. */
+  readonly judged: readonly Exchange[];
+  readonly contradiction?: Contradiction;
+}
+
+export type Verdicts = ReadonlyMap<RequirementId, Verdict>;
+
+/** By this much one clock may be ahead of another when both show the end of a wait in whole seconds. */
+const wholeMs = 1_000;
+
+/** The verdicts on the history of one key. `isExclusive`: no other client uses it. */
+export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
+  const verdicts = new Map<RequirementId, { judged: Exchange[]; contradiction?: Contradiction }>();
+  const of = (id: RequirementId) => {
+    const verdict = verdicts.get(id) ?? { judged: [] };
+    verdicts.set(id, verdict);
+    return verdict;
+  };
+  const groups = groupsOf(exchanges, isExclusive);
+  for (const group of groups) {
+    const { contradictions, judged, isWhole } = judgeGroup(group);
+    for (const [id, meeting] of judged) of(id).judged.push(...meeting);
+    const waits = waitsOf(group, isWhole);
+    for (const [id, meeting] of waits.judged) of(id).judged.push(...meeting);
+    for (const contradiction of [...contradictions, ...waits.contradictions]) {
+      of(contradiction.id).contradiction ??= contradiction;
+      // Beyond a refusal, only an exempt operation is admitted.
+      const isExempt = contradiction.id === 'limits.refuses' && group.all.some((one) => {
+        return isRefused(one) && isBefore(one, contradiction.at) && one.reset >= contradiction.at.reset - 2;
+      });
+      if (isExempt) of('limits.all-operations').contradiction ??= { ...contradiction, id: 'limits.all-operations' };
+    }
+  }
+  const changing = alternation(exchanges.toSorted((a, b) => a.receivedTurn - b.receivedTurn));
+  if (changing !== undefined) of(changing.id).contradiction ??= changing;
+  return verdicts;
+}
+
+/** Refusals of requests that were sent after Retry-After, or after Reset. */
+function waitsOf(group: Group, isWhole: boolean) {
+  const contradictions: Contradiction[] = [];
+  const judged = new Map<RequirementId, Exchange[]>();
+  const { own, all, isExclusive, clock } = group;
+  if (!isExclusive) return { contradictions, judged };
+  const [refusals, ownRefusals] = [all.filter(isRefused), own.filter(isRefused)];
+  const { between } = sendingsOf(all);
+  /** Whether a refusal is no ban: nothing shows one, or no request was refused before it. */
+  const isObedient = (refusal: Exchange): boolean =>
+    !isBanned(refusal) || (refusal.retryAfterMs! <= 2 * minuteMs && isFirstRefusal(all, refusal));
+  for (const b of own) {
+    // An admitted request, too, shows when requests are available: then it need not be alone.
+    for (const a of isRefused(b) ? own : isAdmitted(b) ? ownRefusals : []) {
+      if (!isBefore(a, b)) continue;
+      if (isRefused(b) && ((isRefused(a) && !isObedient(a)) || usedBetween(refusals, a, b) > 0)) continue;
+      const waited = a.retryAfterMs !== undefined && b.sentAt >= a.receivedAt + a.retryAfterMs;
+      const hasSteadyClock = clockOf([a, b]) !== undefined || a.date === undefined || b.date === undefined;
+      const reset = a.reset * 1_000;
+      const now = clock === undefined || b.date === undefined ? -Infinity : b.sentAt + clock.least;
+      // The Reset of a limiter that knows fractions of requests may lack a fraction of a second.
+      const isLater = now >= reset + (isWhole ? 0 : wholeMs);
+      if (isAdmitted(b)) {
+        if (waited && isRefused(a)) judged.set('limits.recovers', [b]);
+        if (now >= reset) judged.set('limits.resets', [b]);
+        continue;
+      }
+      const latestNow = clock === undefined ? Infinity : b.receivedAt + clock.most;
+      if (isRefused(a) && b.reset > a.reset + jitter && !isBanned(b) && latestNow < reset - lateMs) {
+        const required = `Reset ${a.reset}, because no request was admitted since`;
+        contradictions.push({ id: 'limits.resets', at: b, from: a, required, received: `${b.reset}` });
+      }
+      // Repeated requests may get the key banned: then the wait ends later than it did.
+      const endOf = (one: Exchange) => one.receivedAt + (one.retryAfterMs ?? Infinity);
+      const announced = a.retryAfterMs === undefined ? b.sentAt + reset - now : endOf(a);
+      if (countedBetween(a, b) > 1 && (isBanned(b) || endOf(b) > announced + lateMs)) continue;
+      const seconds = (ms: number) => `${Math.ceil(ms / 1_000)} s`;
+      if (waited && hasSteadyClock && isRefused(a)) {
+        const wait = seconds(a.retryAfterMs!);
+        const required = `the request admitted, because it was sent after the ${wait} of Retry-After`;
+        contradictions.push({ id: 'limits.recovers', at: b, from: a, required, received: `${b.status}` });
+      }
+      if (isLater && !(now < reset + wholeMs && mayEndLater(a.reset, b, between, clock!))) {
+        const required = 'the request admitted, because it was sent after Reset';
+        contradictions.push({ id: 'limits.resets', at: b, from: a, required, received: `${b.status}` });
+      }
+    }
+  }
+  return { contradictions, judged };
+}
+
+/** Whether a window of a request ends after `b`, within the second of Reset, whose fraction may be missing. */
+function mayEndLater(
+  reset: number,
+  { sentAt }: Exchange,
+  between: (from: number, to: number) => number,
+  { least, most }: { readonly least: number; readonly most: number },
+): boolean {
+  const begin = reset * 1_000 - minuteMs;
+  const from = Math.max(sentAt - minuteMs - 1, begin - most);
+  const to = begin + wholeMs - least;
+  return from < to && between(from, to) > 0;
+}
+
+/** A limit that changes, and changes back. Only in the last minute of a day the headers may describe either window. */
+function alternation(all: readonly Exchange[]): Contradiction | undefined {
+  const shortMs = minuteMs + lateMs;
+  const isMinute = ({ reset, date, receivedAt }: Exchange) => reset * 1_000 - (date ?? receivedAt) <= shortMs;
+  const isEndOfDay = ({ reset }: Exchange) => (reset + 2) % 900 <= 4;
+  let [one, other]: (Exchange | undefined)[] = [];
+  for (const now of all) {
+    if (!isMinute(now) || isEndOfDay(now)) [one, other] = [undefined, undefined];
+    else if (one === undefined || now.limit === (other ?? one).limit) one = other === undefined ? now : one;
+    else if (other === undefined) other = isBefore(one, now) ? now : undefined;
+    else if (now.limit === one.limit && isBefore(other, now) && now.receivedAt - one.sentAt < minuteMs) {
+      const required = `X-RateLimit-Limit: ${one.limit}, as before and after`;
+      return { id: 'limits.limit-header', at: now, from: other, required, received: `${other.limit}` };
+    } else [one, other] = [now, undefined];
+  }
+  return undefined;
+}
+
+/** How often the judgement may be repeated to find the smallest evidence, in pairs of exchanges. */
+const maxPairs = 3_000_000;
+
+/**
+ * The exchanges that contradict each other. None can be removed, unless they are so many that finding out would take
+ * too long.
+ */
+export function evidence(
+  exchanges: readonly Exchange[], isExclusive: boolean, { id, at, from }: Contradiction,
+): readonly Exchange[] {
+  let pairs = 0;
+  const holds = (some: readonly Exchange[]): boolean => {
+    pairs += some.length ** 2;
+    const found = judge(some, isExclusive).get(id)?.contradiction;
+    return found !== undefined;
+  };
+  const until = exchanges.filter((one) => one.sentTurn < at.receivedTurn);
+  const since = until.filter((one) => one.receivedTurn >= from.receivedTurn);
+  let kept = [since, until].find(holds) ?? exchanges;
+  for (let size = Math.ceil(kept.length / 2); ; size = Math.ceil(size / 2)) {
+    for (let begin = 0; begin < kept.length && pairs < maxPairs;) {
+      const without = [...kept.slice(0, begin), ...kept.slice(begin + size)];
+      if (holds(without)) kept = without;
+      else begin += size;
+    }
+    if (size === 1) return kept;
+  }
+}
+
+/** A contradiction and its evidence, as a violation: one sentence that names the exchanges. */
+export function violationOf({ required, received }: Contradiction, shown: readonly Exchange[]): Violation {
+  const begin = shown[0]!.sentAt;
+  const told = shown.map((one, i) => {
+    const after = `${((one.sentAt - begin) / 1_000).toFixed(2)} s`;
+    const wait = one.retryAfterMs === undefined ? '' : `, Retry-After ${Math.ceil(one.retryAfterMs / 1_000)} s`;
+    const ahead = Math.round(one.reset - (one.date ?? one.receivedAt) / 1_000);
+    const rates = `Remaining ${one.remaining} of ${one.limit}, Reset in ${ahead} s${wait}`;
+    return `${i + 1}. after ${after}: ${one.name} → ${one.status}, ${rates}`;
+  });
+  // Of many exchanges, the first and the last are named.
+  const lines = told.length <= 8 ? told : [...told.slice(0, 3), `… ${told.length - 6} more …`, ...told.slice(-3)];
+  return { required, received: `${received} (${lines.join('; ')})` };
+}

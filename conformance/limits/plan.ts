@@ -1,0 +1,176 @@
+/**
+ * The probes that show what a limiter does at its limit. Nothing is judged here: the history is judged as a whole.
+ *
+ * - In the window that is under way: all that remains and one more at once, then each operation.
+ * - In a fresh window: a pause, which shows whether requests return one by one; all that remains, and one more
+ *   afterwards; then one at Reset or after Retry-After, the earlier first. Here the client is obedient, so that a ban is
+ *   no excuse.
+ * - In the next window: a pause until its middle, then all that remains and one more at once; some requests during the
+ *   wait; again one at Reset.
+ *
+ * At most five requests are refused in a window, because a server may ban a key for more (section 8, behaviour 3).
+ *
+ * Reset has whole seconds, so a server may cut off the fraction of a window that starts with its first request. The
+ * first request is therefore sent early in a second of the server's clock, and the one after Reset late in a second.
+ */
+import { longWindowMs } from '../client/pacing.ts';
+import { Inconclusive } from '../verdicts/outcome.ts';
+import { isRefused, type Exchange } from './exchange.ts';
+import { isBanned } from './families.ts';
+
+/** How the plan sends requests of some form. */
+export interface Prober<T> {
+  /** Sends requests at the same time, regardless of the limits. Returns the exchanges of those with all headers. */
+  send(requests: readonly T[]): Promise<readonly Exchange[]>;
+  sleep(ms: number, reason: string): Promise<void>;
+  /** The server's clock, never ahead of it. */
+  serverTime(): number;
+}
+
+/** The requests of a plan: the one that is sent most often, and one of each other operation that succeeds. */
+export interface Kinds<T> {
+  readonly small: T;
+  readonly others: readonly T[];
+}
+
+/** The longest window that is waited for. A sliding counter looks back over two minutes. */
+const maxWindowMs = 122_000;
+
+/** The largest Remaining that is used up. */
+const maxRemaining = 5_000;
+
+/** The most refusals in one window. */
+export const maxRefusals = 5;
+
+/** If requests beyond Remaining are admitted, the number of them after which the limit is no longer expected. */
+const maxMore = 10;
+
+/** If no more requests than this remain, they are sent together. */
+const lastFew = 10;
+
+/** How long after its Reset a window has ended, even if Reset lacks a fraction of a second or is a second early. */
+const turnMs = 1_050;
+
+/** When a request shows whether Reset holds: later than any fraction that was cut off. */
+const afterResetMs = 800;
+
+/** How many more seconds to wait for the end of a window that has not ended at its Reset. */
+const maxLate = 30;
+
+/** The pause in which some requests return to a limiter that returns them one by one. */
+const refillMs = 2_500;
+
+/** The pause before the limit is reached in the middle of a window. */
+const middleMs = 25_000;
+
+/** In a wait that is shorter, no request is sent to see whether the limit holds. */
+const minSpacedMs = 8_000;
+
+/** The accuracy with which the server's clock is determined, in seconds: a Date has whole seconds. */
+const clockAccuracy = 1 / 32;
+
+/**
+ * Sends the probes.
+ *
+ * @throws Inconclusive if the headers do not allow it
+ */
+export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>): Promise<void> {
+  const one = async (request = small): Promise<Exchange> => {
+    const [exchange] = await prober.send([request]);
+    if (exchange !== undefined) return exchange;
+    throw new Inconclusive('a response lacks the headers that say how many requests remain');
+  };
+  const untilReset = (last: Exchange): number => {
+    const ms = last.reset * 1_000 - prober.serverTime();
+    if (ms <= maxWindowMs) return ms;
+    const minutes = Math.ceil(ms / 60_000);
+    throw new Inconclusive(`the window of the headers ends in ${minutes} minutes, too late to wait for it`);
+  };
+
+  /** Sends what remains in halves, so that a server which admits fewer refuses only a few, and some more at the end. */
+  const useUp = async (last: Exchange, more: number): Promise<Exchange> => {
+    let left = last.remaining;
+    if (left > maxRemaining) throw new Inconclusive(`${left} requests remain, more than ${maxRemaining}`);
+    for (let first = true; ; first = false) {
+      const count = left > lastFew ? Math.ceil(left / 2) : left + more;
+      const some = Array.from({ length: count }, (_, i) => (first ? (others[i] ?? small) : small));
+      const exchanges = count === 0 ? [] : await prober.send(some);
+      const refusal = exchanges.findLast(isRefused);
+      if (refusal !== undefined) return refusal;
+      if (left <= lastFew) break;
+      left = Math.min(left - count, ...exchanges.map(({ remaining }) => remaining));
+    }
+    let beyond = await one();
+    for (let i = 1; i < maxMore && !isRefused(beyond); i++) beyond = await one();
+    return beyond;
+  };
+
+  let next = 0;
+  /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
+  const recover = async (refusal: Exchange, probes: number): Promise<Exchange> => {
+    let [last, left] = [refusal, probes];
+    const retryAt = prober.serverTime() + (refusal.retryAfterMs ?? Infinity);
+    const ofReset = refusal.reset * 1_000;
+    const resetAt = ofReset + (retryAt > ofReset + 2 * turnMs ? turnMs : afterResetMs);
+    for (const at of [retryAt, resetAt].sort((a, b) => a - b)) {
+      let ms = at - prober.serverTime();
+      if (ms > (at === resetAt ? maxWindowMs : longWindowMs)) continue;
+      for (const part = ms / (left + 1); left > 0 && ms > minSpacedMs && isRefused(last); left--) {
+        await prober.sleep(part, 'the limit must hold until then');
+        last = await one(others[next++ % others.length]);
+        ms = at - prober.serverTime();
+      }
+      if (!isRefused(last)) break;
+      await prober.sleep(Math.max(0, ms), at === resetAt ? 'Reset of a 429' : 'Retry-After of a 429');
+      last = await one();
+    }
+    return last;
+  };
+
+  /** The first exchange of a window, if possible. */
+  const fresh = async (last: Exchange): Promise<Exchange> => {
+    await prober.sleep(Math.max(0, untilReset(last)) + turnMs, 'a new window of the key that is brought to its limit');
+    let first = await one();
+    for (let i = 0; i < maxLate && isRefused(first) && first.reset <= last.reset && !isBanned(first); i += 10) {
+      await prober.sleep(10_000, 'the window has not ended at its Reset');
+      first = await one();
+    }
+    if (first.remaining >= first.limit - 1) return first;
+    // Reset was only the time at which the first requests become available again.
+    await prober.sleep(60_000, 'older requests still count');
+    return one();
+  };
+
+  let last = await one();
+  untilReset(last);
+  for (let part = 1 / 2; part >= clockAccuracy; part /= 2) {
+    const ahead = (1 - part) * 1_000 - (prober.serverTime() % 1_000);
+    await prober.sleep(ahead + (ahead < 0 ? 2_000 : 1_000), "the server's clock is being determined");
+    last = await one();
+  }
+
+  // The window that is under way.
+  last = await useUp(last, 1);
+  for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) {
+    const [beyond] = await prober.send([request]);
+    last = beyond ?? last;
+  }
+  const wasBanned = isBanned(last);
+  if (wasBanned) last = await recover(last, 0);
+
+  // A fresh window.
+  last = await fresh(last);
+  await prober.sleep(refillMs, 'to see whether requests become available one by one');
+  last = await useUp(await one(), 0);
+  if (!isRefused(last)) return;
+  last = await recover(last, 0);
+  if (isRefused(last)) last = await fresh(last);
+  if (wasBanned) return;
+
+  // The middle of the next one.
+  await prober.sleep(middleMs, 'the middle of a window');
+  last = await useUp(await one(), 1);
+  if (!isRefused(last)) return;
+  const beyond = await one(others[next++ % others.length]);
+  if (isRefused(beyond)) await recover(beyond, 2);
+}
