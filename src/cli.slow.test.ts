@@ -145,7 +145,7 @@ for (const running of [false, true]) {
       [2, /an argument must be a text [^\n]+, not "\\u001b\[2J\\nx"/, 'revoke', '\u001b[2J\nx'],
       [1, /key k2 is revoked; create a new one with "node \S+ keys create"/, 'revoke', 'k2'],
       [1, /key k2 is revoked; create a new one with "node \S+ keys create"/, 'rotate', 'k2'],
-      [2, /the plan must be free \(60 requests a minute, 1,000 a day\), pro .* or enterprise/, ...create, 'gold'],
+      [2, /the plan must be free \(up to 60 a minute and 1,000 a day\), pro .* or enterprise/, ...create, 'gold'],
       [2, /the plan must be free /, 'set-plan', 'k1', 'Free'],
       [
         2,
@@ -335,7 +335,7 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
     [/there is no command "keys toString"/, 'keys', 'toString'],
     [/there is no command "key list"/, 'key', 'list'],
     [/there is no command "list"/, 'list'],
-    [/keys create needs --plan: free \(60 requests a minute, 1,000 a day\), pro .* or ent/, 'keys', 'create', '--name', 'a'],
+    [/keys create needs --plan: free \(up to 60 a minute and 1,000 a day\), pro .* or ent/, 'keys', 'create', '--name', 'a'],
     [/keys create needs --name: a name by which people/, 'keys', 'create', '--plan', 'pro'],
     [/keys create expects no arguments, received 1/, ...create, 'more'],
     [/keys list expects no arguments, received 1/, 'keys', 'list', 'k1'],
@@ -372,7 +372,7 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
     [/--grace must be a duration/, 'keys', 'rotate', 'k1', '--grace', '999999999d'],
     [/--expires must be a date like 2027-01-31, .* not "tomorrow"/, ...create, '--expires', 'tomorrow'],
     [/--expires must be a date .* not "2027-02-30"/, ...create, '--expires', '2027-02-30'],
-    [/the plan must be free \(60 .* or enterprise/, 'keys', 'create', '--name', 'a', '--plan', 'gold'],
+    [/the plan must be free \(up to 60 .* or enterprise/, 'keys', 'create', '--name', 'a', '--plan', 'gold'],
     [/the enterprise plan needs its requests/, ...create],
     [/the free plan has fixed limits/, 'keys', 'set-plan', 'k1', 'free', '--per-day', '5'],
   ];
@@ -411,7 +411,7 @@ test('--help, --version and no arguments', async (t) => {
     for (const flag of command.flags) assert.match(text, new RegExp(`^  --${flag} .+`, 'm'));
     if (command.example !== undefined) assert.ok(text.includes(`  ${called} ${name} ${command.example}\n`), text);
   }
-  assert.match(await printed('keys', 'create', '-h'), /^ {2}pro +300 requests a minute, 10,000 a day$/m);
+  assert.match(await printed('keys', 'create', '-h'), /^ {2}pro +up to 300 a minute and 10,000 a day$/m);
 });
 
 test('a pipe that is closed early ends a command without a word', async (t) => {

@@ -267,7 +267,7 @@ export class Client {
     const { key } = credential;
     const sent = this.#moment(key);
     const { stops = processStops } = this.#options;
-    const stopsBefore = stops.count;
+    const stopsBefore = stops.noticed;
     const hasStopped = () => stops.count !== stopsBefore;
     try {
       const received = await exchangeHttp({

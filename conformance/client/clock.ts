@@ -38,6 +38,11 @@ export class Stops {
     this.#ranAt = now();
   }
 
+  /** The number of stops that were noticed before: it reads no clock. */
+  get noticed(): number {
+    return this.#count;
+  }
+
   /** The number of stops so far. It must be read more often than every two seconds. */
   get count(): number {
     const now = this.#now();
@@ -60,7 +65,7 @@ setInterval(() => void processStops.count, beatMs).unref();
 export function timeLimit(ms: number, late: () => void, stops = processStops): () => void {
   let timer: NodeJS.Timeout;
   const start = () => {
-    const before = stops.count;
+    const before = stops.noticed;
     timer = setTimeout(() => (stops.count === before ? late() : start()), ms);
   };
   start();

@@ -37,7 +37,7 @@ export function commandHelp(name: string, command: CliCommand): string {
     `Usage: ${usage}`,
     `${summary[0]!.toUpperCase()}${summary.slice(1)}.${details === undefined ? '' : ` ${details}`}`,
     table(shown.map((flag) => [flagOf(flag), flag === 'plan' ? 'one of the plans below' : flagTexts[flag]![1]])),
-    ...(takesPlan ? [`Plans:\n\n${table(planTexts)}`] : []),
+    ...(takesPlan ? [`Plans, and their requests:\n\n${table(planTexts)}`] : []),
     ...(example === undefined ? [] : [`Example:\n\n  ${calledAs()} ${name} ${example}`]),
   ].join('\n\n');
 }

@@ -17,10 +17,10 @@ type FixedName = keyof typeof fixedLimits;
 /** A key's plan. An enterprise plan contains its own limits; the specification sets those of the others. */
 export type Plan = { readonly name: FixedName } | ({ readonly name: 'enterprise' } & PlanLimits);
 
-/** The limits of each plan, for people. */
+/** How many requests each plan allows, for people. */
 export const planTexts: readonly (readonly [plan: string, limits: string])[] = [
   ...Object.entries(fixedLimits).map(([name, { perMinute, perDay }]) => {
-    return [name, `${inGroups(perMinute)} requests a minute, ${inGroups(perDay)} a day`] as const;
+    return [name, `up to ${inGroups(perMinute)} a minute and ${inGroups(perDay)} a day`] as const;
   }),
   ['enterprise', 'limits of its own'],
 ];
