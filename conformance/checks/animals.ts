@@ -22,6 +22,9 @@ type Step =
 /** The maximum length of a sequence. */
 const maxSteps = 10;
 
+/** How often one of the animals is requested again: a server may drop it after some gets. */
+const moreGets = 10;
+
 /** The number of animals from the start of the run that must still exist. */
 const oldest = 2;
 
@@ -73,12 +76,17 @@ async function repeatedGets(t: CheckContext): Promise<void> {
   if (next > 0n && next <= int64Max) await t.send(getPet(t.key, next));
   const ids = [...created, ...(await send(t, [{ create: pets[0]! }]))];
   for (let round = 0; round < 3; round++) for (const id of ids) await t.getCreated(id);
+  for (let i = 0; i < moreGets; i++) await t.getCreated(second);
 }
 
 /** Sends creates, lists and gets at the same time. */
 async function together(t: CheckContext, getExists: boolean): Promise<void> {
+  const { categories } = t.fixtures;
   const requests = [
-    ...statuses.map((status) => createPet(t.key, t.fixtures.newPet(status))),
+    // What belongs to one animal must not get into another.
+    ...statuses.map((status, i) => {
+      return createPet(t.key, { ...t.fixtures.newPet(status), categoryId: categories[i % categories.length]! });
+    }),
     ...[{}, ...statuses.map((status) => ({ status }))].map((query) => listPets(t.key, query)),
     ...(getExists ? t.history.createdIds().slice(-2) : []).map((id) => getPet(t.key, id)),
   ];
@@ -91,7 +99,7 @@ export const animalChecks: readonly Check[] = [
   check(
     'animals.agree',
     {
-      requests: 10 + 18 + oldest + 12,
+      requests: 10 + 18 + moreGets + oldest + 12,
       creates: 4 + 3,
       perCase: { requests: maxSteps, creates: maxSteps / 2, share: 0.25 },
     },
