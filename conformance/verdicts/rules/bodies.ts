@@ -97,7 +97,9 @@ export const bodyRules: readonly Rule[] = [
 ];
 
 function hasRequiredStatus({ request, status }: Response, id: RequirementId): Judgement {
-  const { mustBe } = request;
+  // A server may refuse some names and categories, but not accept them with another status.
+  const isAccepted = request.sent !== undefined && request.credential.key !== 'none' && status >= 200 && status < 300;
+  const mustBe = request.mustBe ?? (isAccepted && status !== 201 ? 201 : undefined);
   if (mustBe === undefined || status === 429 || acceptingRequirement(request) !== id) return undefined;
   return must(status === mustBe, `${mustBe}`, `${status}`);
 }
