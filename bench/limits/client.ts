@@ -74,6 +74,8 @@ export class LimitsClient {
   budget = 0;
   #taken = 0;
   readonly sent = { withKey: 0, withoutKey: 0 };
+  /** How many requests of each key have been sent by the loads that are over, and have ended. */
+  readonly #counts = new Map<Key | undefined, { sent: number; ended: number }>();
   readonly #options: ClientOptions;
   readonly #onResponse: (response: Response, key: Key | undefined) => void;
   readonly serverClock = new ServerClock();
@@ -137,12 +139,18 @@ export class LimitsClient {
       new Client({ baseUrl, proxy, clock, wait: (ms) => clock.sleep(ms), maxRequests: share(i) }));
     const close = () => targets.forEach((target) => target.close());
     signal.addEventListener('abort', close);
-    const under: Underway =
-      { responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined };
+    const counts = this.#counts.get(load.key) ?? { sent: 0, ended: 0 };
+    this.#counts.set(load.key, counts);
+    const sentNow = () => targets.reduce((sum, target) => sum + sentBy(target), 0);
+    const under: Underway = {
+      ...{ responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined, counts },
+      sent: () => counts.sent + sentNow(),
+    };
     await allEnded(targets.map((target, i) => this.#sendShare(target, share(i), load, under)));
     signal.removeEventListener('abort', close);
     close();
-    const sent = targets.reduce((sum, target) => sum + sentBy(target), 0);
+    const sent = sentNow();
+    counts.sent += sent;
     this.sent[load.key === undefined ? 'withoutKey' : 'withKey'] += sent;
     const { responses, problem, lateMs } = under;
     if (responses.length === 0 && problem !== undefined && load.mayAllBeLost !== true && !signal.aborted) throw problem;
@@ -182,13 +190,14 @@ export class LimitsClient {
         if (isOver()) return;
       }
       const request = this.#requestOf(load, nth);
-      const [sent, sentMs, sentBefore] = [{ at: clock.now(), turn: ++this.#turn }, stopwatch(), sentBy(target)];
+      const moment = () => ({ at: clock.now(), turn: ++this.#turn, ...under.counts, sent: under.sent() });
+      const before = moment();
+      const [sent, sentMs, sentBefore] = [{ ...before, sent: before.sent + 1 }, stopwatch(), sentBy(target)];
       try {
         const received = await target.exchange(request);
         const latencyMs = stopwatch() - sentMs + waitedMs;
         const { status, headers, body } = received;
-        const end = { at: clock.now(), turn: ++this.#turn };
-        const ordered = new KitResponse(request, status, headers, body, sent, end);
+        const ordered = new KitResponse(request, status, headers, body, sent, moment());
         const repeated = sentBy(target) > sentBefore + 1; // its connection broke, and the kit opened another one
         const response = responseOf(ordered, latencyMs, opening || repeated);
         opening = /\bclose\b/i.test(ordered.all('Connection').join());
@@ -201,6 +210,8 @@ export class LimitsClient {
         if (error instanceof NoResponse) under.problem = error;
         else if (!(error instanceof NoRequestsLeft)) throw error;
         opening = true;
+      } finally {
+        under.counts.ended += sentBy(target) - sentBefore;
       }
     }
   }
@@ -215,6 +226,9 @@ interface Underway {
   lateMs: number;
   over: boolean;
   problem: NoResponse | undefined;
+  readonly counts: { readonly sent: number; ended: number };
+  /** How many requests of the key have been sent, by this load and the earlier ones. */
+  readonly sent: () => number;
 }
 
 function sentBy({ sent }: Client): number {

@@ -6,15 +6,17 @@
  */
 import type { Clock } from '../../conformance/client/clock.ts';
 import { allEnded } from '../../conformance/client/client.ts';
+import { exchangeOf, type Exchange } from '../../conformance/limits/exchange.ts';
 import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import { count, duration } from '../../conformance/report/words.ts';
 import { Bans } from './bans.ts';
 import type { LimitsClient, Load, Sent } from './client.ts';
+import { contradictionIn } from './history.ts';
 import type { Key, Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';
 import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } from './responses.ts';
 import type { Settings } from './settings.ts';
-import { windowKindOf, wrongReset, type WindowKind } from './windows.ts';
+import { wrongReset } from './windows.ts';
 
 /** A demand is not met, and nothing else can be measured. */
 export class DemandNotMet extends Error {
@@ -70,6 +72,7 @@ export class ScenarioContext {
   readonly #read = new Map<Key, Read>();
   readonly #refused = new Map<Key, Response>();
   readonly #refusals = new Map<Key, number>();
+  readonly #exchanges = new Map<Key, Exchange[]>();
 
   constructor(options: ContextOptions, client: LimitsClient) {
     this.#options = options;
@@ -208,13 +211,10 @@ export class ScenarioContext {
     return `X-RateLimit-Limit is ${limit}, but the key is promised ${promised.perMinute} a minute`;
   }
 
-  /**
-   * The kind of a key's windows, from the first response of a window and later ones. `fresh` waits for a window that
-   * lasts long enough: if the window is shorter, its Reset is that of a token bucket, which is soon full again.
-   */
-  windowKindFrom(fresh: Read, later: readonly Response[]): WindowKind {
-    const leftMs = fresh.reading.reset * 1_000 - this.client.serverTime(fresh.receivedAt);
-    return leftMs < minLeftMs ? 'move' : windowKindOf([fresh, ...later]);
+  /** What the history of a key contradicts since a response, in a sentence; none if nothing. */
+  contradictions(key: Key, since: Response): readonly string[] {
+    const found = contradictionIn(this.#exchanges.get(key) ?? [], since.message);
+    return found === undefined ? [] : [found];
   }
 
   /** Whether a response was the first of a window that lasts long enough. */
@@ -261,6 +261,9 @@ export class ScenarioContext {
     this.bans.received(key, response, this.retryAt(response));
     const { reading } = response;
     if (reading === undefined) return;
+    const exchanges = this.#exchanges.get(key) ?? [];
+    this.#exchanges.set(key, exchanges);
+    exchanges.push(exchangeOf(response.message)!);
     const before = this.#read.get(key)?.reading;
     // The server may not count concurrent requests in the order in which it responds.
     const stale = before?.reset === reading.reset && before.remaining < reading.remaining;

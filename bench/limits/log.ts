@@ -1,9 +1,9 @@
 /** All responses of a run by scenario, and their summary for each second. */
 import type { LimitsClient } from './client.ts';
+import { isFixed } from './history.ts';
 import type { Border, Counts, Second } from './report.ts';
 import { isAdmitted, isRefused, type Response } from './responses.ts';
 import type { ScenarioName } from './settings.ts';
-import { windowKindOf } from './windows.ts';
 
 export interface Entry {
   readonly scenario: ScenarioName;
@@ -55,7 +55,7 @@ export function bordersOf(
   const resets = [...new Set(log.map(({ scenario }) => scenario))].flatMap((name) => {
     const driven = log.filter(({ scenario, role }) => scenario === name && role === 'driven');
     const admitted = driven.map(({ response }) => response).filter(isAdmitted);
-    return windowKindOf(admitted) === 'fixed' ? admitted.flatMap(({ reading }) => reading?.reset ?? []) : [];
+    return isFixed(admitted) ? admitted.flatMap(({ reading }) => reading?.reset ?? []) : [];
   });
   return [...new Set(resets)]
     .sort((one, other) => one - other)

@@ -14,7 +14,7 @@ export interface Reading {
 }
 
 export interface Response {
-  /** As the kit's client received it, but its turns are in order across all connections. */
+  /** As the kit's client received it, but its turns and numbers are in order across all connections. */
   readonly message: KitResponse;
   readonly status: number;
   /** By the bench's clock, in milliseconds since 1970. */

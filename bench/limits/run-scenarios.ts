@@ -54,13 +54,17 @@ export class Run {
   readonly #results: ScenarioResult[] = [];
   readonly #startedAt: number;
   #current: ScenarioName;
+  /** The stops of this process until the last response: judging takes long, too. */
+  #stops = 0;
   #aborted: string | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
     this.#startedAt = options.clock.now();
     this.#current = options.names[0]!;
+    const { stops = processStops } = options;
     this.#client = new LimitsClient(options, (response, key) => {
+      this.#stops = stops.count;
       const role = key === undefined ? 'none' : key.quiet ? 'quiet' : 'driven';
       this.#log.push({ scenario: this.#current, role, key: key?.number ?? 0, response });
     });
@@ -157,8 +161,9 @@ export class Run {
     const [from, began, bansBefore] = [this.#log.length, clock.now(), bans.length];
     const { stops = processStops } = this.#options;
     const stopsBefore = stops.count;
+    this.#stops = stopsBefore;
     const judged = await this.#outcomeOf(scenario, cost);
-    const outcome = stops.count === stopsBefore ? judged : afterStop(judged);
+    const outcome = this.#stops === stopsBefore ? judged : afterStop(judged);
     const ban = name === 'ban' ? undefined : bans[bansBefore];
     const entries = this.#log.slice(from);
     const keyed = entries.filter(({ role }) => role !== 'none').map(({ response }) => response);

@@ -13,9 +13,10 @@
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { freshCost } from '../context.ts';
+import { isFixed } from '../history.ts';
 import { isAdmitted, isRefused, wrongIn, type Read, type Response } from '../responses.ts';
-import type { Finding, Scenario } from '../scenario.ts';
-import { admittedByReset, mostAdmittedIn, unsteady, type WindowKind } from '../windows.ts';
+import type { Scenario } from '../scenario.ts';
+import { admittedByReset, mostAdmittedIn } from '../windows.ts';
 
 /** Requests beyond the limit on either side, which show that it is enforced. A server may ban for a third refusal. */
 const overdraft = 1;
@@ -68,11 +69,12 @@ export const boundary: Scenario = {
       const lost = before.lost + rest.lost;
       if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
       const after = [first, ...rest.responses];
-      const windows = context.windowKindFrom(start, [...before.responses, ...after]);
-      if (late && windows !== 'move' && attempt < attempts) continue;
+      const fixed = isFixed([start, ...before.responses, ...after]);
+      if (late && fixed && attempt < attempts) continue;
       // What each window admitted can be judged even if this machine was too slow to end the burst before the border.
-      const finding = judge(start, before.responses, after, windows);
-      if (!late || windows === 'move') return finding;
+      const finding = judge(start, before.responses, after, fixed);
+      if (finding.failures.length === 0) finding.failures.push(...context.contradictions(key, start));
+      if (!late || !fixed) return finding;
       return { ...finding, seen: `${finding.seen}; the requests before the border did not all end before it` };
     }
   },
@@ -83,25 +85,24 @@ function isLast({ reading: { reset } }: Read, before: readonly Response[]): bool
   return before.every(({ reading }) => (reading?.reset ?? 0) <= reset);
 }
 
-function judge(start: Read, before: readonly Response[], after: readonly Response[], windows: WindowKind): Finding {
+function judge(start: Read, before: readonly Response[], after: readonly Response[], fixed: boolean) {
   const { limit, remaining } = start.reading;
   const all = [start, ...before, ...after];
   const admitted = { before: [start, ...before].filter(isAdmitted).length, after: after.filter(isAdmitted).length };
   const most = mostAdmittedIn(minuteMs, all);
   const failures = [...wrongIn(all)];
-  if (windows === 'unsteady') failures.push(unsteady);
   const none = after.every(isRefused) && isLast(start, before);
   if (none) failures.push("nothing was admitted after the server's own Reset");
   for (const [i, { reset, count: own }] of admittedByReset(all).entries()) {
     const inAll = own + (i === 0 ? limit - remaining - 1 : 0); // including what was used of the window before `start`
-    if (windows !== 'fixed' || inAll <= limit) continue;
+    if (!fixed || inAll <= limit) continue;
     const where = `in the window with X-RateLimit-Reset ${reset}`;
     failures.push(`${inAll} requests were admitted ${where}, ${inAll - limit} more than its limit`);
   }
   if (most > 2 * limit) failures.push(`${most} requests were admitted within 60 s, more than twice ${limit}`);
   const sides = `${admitted.before} admitted before the border and ${admitted.after} after it`;
   const fullest = `${most} of these ${admitted.before + admitted.after} in the fullest 60 s (limit ${limit})`;
-  const moves = windows === 'move' ? '; the window moves, so only the 60 s are judged' : '';
+  const moves = fixed ? '' : '; the window moves, so only the 60 s are judged';
   return {
     seen: `${sides}, ${fullest}${moves}`,
     failures,
@@ -110,7 +111,7 @@ function judge(start: Read, before: readonly Response[], after: readonly Respons
       before_requests: admitted.before,
       after_requests: admitted.after,
       most_in_60_s_requests: most,
-      windows,
+      windows: fixed ? 'fixed' : 'move',
     },
   };
 }

@@ -1,28 +1,24 @@
 /**
  * Sends more requests than remain in a fresh window: how many are admitted, and what a refusal costs.
  *
- * In `exact` they are sent at once over many connections: as many as remained must be admitted, and `Remaining` must
- * decrease with them. A server may read `Remaining` when it counts the request, or when it responds, after it has also
- * counted concurrent requests. So the `Remaining` of a response must count all requests that had been answered when its
- * request was sent, and may count only those that had been sent when the response was received. One request beyond the
- * limit is enough: it is admitted if the server has failed to count any other. In `refusal` the other operations are
- * requested when nothing remains. If keys are created as needed, `refusal` also compares the latencies of 429 and 200,
- * in several rounds, each with a new key and as few connections as necessary, so that no request waits for another.
+ * In `exact` they are sent at once over many connections. One request beyond the limit is enough: it is admitted if the
+ * server has failed to count any other. In `refusal` the other operations are requested when nothing remains. If keys
+ * are created as needed, `refusal` also compares the latencies of 429 and 200, in several rounds, each with a new key
+ * and as few connections as necessary, so that no request waits for another.
  *
- * If windows move (sliding windows and token buckets), the values of `Remaining` are reported, not judged. A token
- * bucket returns requests while others are in flight: it may admit one more than the number that it returns in that
- * time. A sliding window returns none so early if none was used before.
+ * The history of the key shows whether the limit holds. Requests may return while others are in flight, so requests are
+ * sent until one is refused.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import type { Load } from '../client.ts';
 import { freshCost, maxBeyond, requireReading, type ScenarioContext } from '../context.ts';
+import { isFixed } from '../history.ts';
 import type { Key } from '../keys.ts';
 import { isAdmitted, isRefused, latencyOf, milliseconds, minRatioLatencies, ratioOf, wrongIn } from '../responses.ts';
 import type { Read, Response } from '../responses.ts';
-import type { Conditions, Finding, Scenario } from '../scenario.ts';
+import type { Conditions, Scenario } from '../scenario.ts';
 import { operations, type LoadOperation, type Settings } from '../settings.ts';
-import { comingBack, unsteady, windowTurned } from '../windows.ts';
 
 /** The requests beyond what remains: in `exact`, and in a round of `refusal` if keys are created as needed. */
 const [exactOverdraft, refusals] = [1, 25];
@@ -35,18 +31,14 @@ const idleMs = (limit: number) => Math.max(2_000, (1.5 * 60_000) / limit);
 /** The rounds of `refusal` if keys are created as needed, and the longest duration of a round. */
 const [maxRounds, roundMs] = [10, 8_000];
 
-/** The result of `overrun`. */
-type Overrun = Awaited<ReturnType<typeof overrun>>;
-
 /**
- * Sends `overdraft` requests more than remain, and then one of each of `others`, or more if windows move. `before` has
- * the earlier responses of the same window.
+ * Sends `overdraft` requests more than remain, and then one of each of `others`, each again until it is refused. If
+ * there are no others and all were admitted, the operation of the load takes their place.
  */
 async function overrun(
-  context: ScenarioContext, key: Key, before: readonly Read[], overdraft: number, connections: number,
+  context: ScenarioContext, key: Key, start: Read, overdraft: number, connections: number,
   others: readonly LoadOperation[] = [],
 ) {
-  const start = before.at(-1)!;
   const { limit, remaining } = start.reading;
   context.doing(`${remaining + overdraft} requests over ${count(connections, 'connection')}`);
   const responses: Response[] = [];
@@ -57,34 +49,21 @@ async function overrun(
     lost += sent.lost;
     return sent.responses;
   };
-  const windowsNow = () => context.windowKindFrom(before[0]!, [...before.slice(1), ...responses]);
   await send({ amount: remaining + overdraft, connections });
   const most = remaining + maxBeyond(limit);
-  // If windows move, the first request beyond what remained need not be refused.
-  const mayReturn = windowsNow() === 'move' && !responses.some(isRefused);
-  const beyond = others.length === 0 && mayReturn ? [context.settings.operation] : others;
-  for (const operation of lost > 0 ? [] : beyond) {
-    let isOver = false;
-    while (!isOver && lost === 0) {
-      // If windows move, requests may have returned meanwhile, which are used up first.
-      const back = windowsNow() === 'move' ? context.lastOf(key)?.reading.remaining ?? 0 : 0;
+  const beyond = others.length === 0 && responses.every(isAdmitted) ? [context.settings.operation] : others;
+  for (const operation of beyond) {
+    let isOver = lost > 0;
+    while (!isOver) {
+      // Requests may have returned meanwhile, which are used up first.
+      const back = context.lastOf(key)?.reading.remaining ?? 0;
       await send({ amount: Math.min(back, most - responses.length), connections });
       const [response] = await send({ operation, amount: 1, connections: 1, mayAllBeLost: true });
-      isOver = response === undefined || !isAdmitted(response) || windowsNow() !== 'move' || responses.length >= most;
+      isOver = response === undefined || lost > 0 || !isAdmitted(response) || responses.length >= most;
     }
   }
-  const windows = windowsNow();
-  // The whole limit was available, and none of the requests used so far has returned.
-  const returnsNone = before.length > 1 && remaining === limit - before.length;
-  return {
-    ...{ responses, lost, windows },
-    admitted: responses.filter(isAdmitted).length,
-    refused: responses.filter(isRefused).length,
-    /** How many requests more than remained may be admitted, because windows move. */
-    tolerance: windows === 'move' && !returnsNone ? comingBack(limit, [start, ...responses]) : 0,
-    /** Whether the window ended while the requests were in flight. */
-    turned: windows === 'fixed' && windowTurned([start, ...responses]),
-  };
+  const [admitted, refused] = [responses.filter(isAdmitted).length, responses.filter(isRefused).length];
+  return { responses, lost, admitted, refused };
 }
 
 export const exact: Scenario = {
@@ -97,7 +76,7 @@ export const exact: Scenario = {
     ({ withKey: attempts * (limit + maxBeyond(limit) + freshCost), seconds: unlimitedKeys ? 3 : 40 }),
 
   async run(context) {
-    const key = context.keys.main;
+    const { client, clock, keys: { main: key } } = context;
     const known = context.lastOf(key);
     const unpromised = known && context.unpromised(known);
     if (unpromised !== undefined) return { seen: 'nothing more was sent', failures: [unpromised], figures: {} };
@@ -109,84 +88,34 @@ export const exact: Scenario = {
         why = 'somebody else used the key meanwhile';
         continue;
       }
-      const { connections } = context.settings;
-      const result = await overrun(context, key, [fresh, start], exactOverdraft, connections);
-      const { responses, lost, windows, turned } = result;
-      const wrong = [...wrongIn(responses), ...(windows === 'unsteady' ? [unsteady] : [])];
-      // Faults of individual responses are certain, even if requests were lost or the window ended.
-      if (wrong.length > 0 && (lost > 0 || turned)) {
-        return { seen: 'the number of admitted requests is unknown', failures: wrong, figures: {} };
+      const { responses, lost, admitted, refused } =
+        await overrun(context, key, start, exactOverdraft, context.settings.connections);
+      const { remaining, limit, reset } = start.reading;
+      const failures = [...wrongIn(responses), ...context.contradictions(key, fresh)];
+      // After a pause in which none returned. Concurrent requests do not show it if requests before the run may return.
+      const returnsNone = start !== fresh && remaining === limit - 2 && client.timeAfter(reset * 1_000) > clock.now();
+      if (failures.length === 0 && returnsNone && admitted > remaining) {
+        failures.push(`${admitted} requests were admitted, but only ${remaining} remained`);
       }
-      if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
-      if (!turned) return judgeExact(start, result, wrong);
-      why = 'the window turned while the requests were in flight';
+      const isUnknown = failures.length === 0 && (lost > 0 || admitted < remaining);
+      if (isUnknown && lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
+      if (isUnknown) throw new Inconclusive(`${admitted} of ${remaining} requests were admitted: perhaps a ban`);
+      why = 'no request was refused';
+      if (failures.length === 0 && refused === 0) continue;
+      return {
+        seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused`,
+        failures,
+        figures: {
+          remaining_requests: remaining,
+          admitted_requests: admitted,
+          refused_requests: refused,
+          windows: isFixed([fresh, start, ...responses]) ? 'fixed' : 'move',
+        },
+      };
     }
     throw new Inconclusive(`${why}, ${attempts} times`);
   },
 };
-
-/** Compares what was admitted with what remained. */
-function judgeExact(start: Read, result: Overrun, wrong: readonly string[]): Finding {
-  const { remaining } = start.reading;
-  const { responses, admitted, refused, tolerance, windows } = result;
-  const moves = windows === 'move';
-  const values = responses.filter(isAdmitted).flatMap(({ reading }) => reading?.remaining ?? []);
-  const expected = Array.from({ length: remaining }, (_, i) => remaining - 1 - i);
-  const missing = expected.filter((value) => !values.includes(value));
-  const repeated = [...new Set(values.filter((value, i) => values.indexOf(value) !== i))];
-  const rules: readonly (readonly [violated: boolean, text: string])[] = [
-    [admitted > remaining + tolerance, `${admitted} requests were admitted, but only ${remaining} remained`],
-    [admitted < remaining, `only ${count(admitted, 'request')} of the ${remaining} that remained were admitted`],
-  ];
-  const miscounted = moves ? undefined : wrongRemaining(start, responses);
-  const valuesSeen = moves
-    ? `the window moves, so ${tolerance} more may be admitted, and the values of Remaining are not judged`
-    : missing.length + repeated.length === 0
-      ? `Remaining took every value from ${remaining - 1} to 0 once`
-      : `Remaining took ${remaining - missing.length} of ${remaining} values`;
-  return {
-    seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused; ${valuesSeen}`,
-    failures: [
-      ...wrong,
-      ...rules.filter(([violated]) => violated).map(([, text]) => text),
-      ...(miscounted === undefined ? [] : [miscounted]),
-    ],
-    figures: {
-      remaining_requests: remaining,
-      admitted_requests: admitted,
-      refused_requests: refused,
-      missing_values: missing.length,
-      repeated_values: repeated.length,
-      windows: moves ? 'move' : 'fixed',
-    },
-  };
-}
-
-/** The first admitted response with a Remaining that the earlier and concurrent requests exclude, or undefined. */
-export function wrongRemaining(start: Read, responses: readonly Response[]): string | undefined {
-  const { remaining } = start.reading;
-  const events = responses.flatMap((response) => [
-    { response, turn: response.message.sentTurn, isEnd: false },
-    { response, turn: response.message.receivedTurn, isEnd: true },
-  ]);
-  const answered = new Map<Response, number>();
-  let [sent, counted] = [0, 0];
-  for (const { response, isEnd } of events.sort((a, b) => a.turn - b.turn)) {
-    if (!isEnd) {
-      sent++;
-      answered.set(response, counted);
-    } else if (isAdmitted(response)) {
-      counted++;
-      const least = Math.max(0, remaining - sent);
-      const most = Math.max(0, remaining - answered.get(response)! - 1);
-      const { reading } = response;
-      if (reading === undefined || (reading.remaining >= least && reading.remaining <= most)) continue;
-      const range = least === most ? `${least}` : `${least} to ${most}`;
-      return `Remaining was ${reading.remaining} after ${count(counted, 'response')}, but ${range} remained`;
-    }
-  }
-  return undefined;
-}
 
 /** The reading of the key after a pause; undefined if somebody else used the key meanwhile. */
 async function undisturbed(context: ScenarioContext, fresh: Read): Promise<Read | undefined> {
@@ -228,23 +157,39 @@ export const refusal: Scenario = {
     const rounds = roundsOf(settings, keys.unlimited);
     const overdraft = keys.unlimited ? refusals : 0;
     const all: Response[] = [];
+    const starts: (readonly [Key, Read])[] = [];
     const [failures, unjudged] = [new Set<string>(), new Set<string>()];
     for (const others of rounds) {
       const key = await keys.spare();
       const start = await context.fresh(key);
       const enough = Math.ceil((start.reading.remaining * start.latencyMs) / roundMs);
       const connections = Math.min(settings.connections, enough);
-      const result = await overrun(context, key, [start], overdraft, connections, others);
-      all.push(...result.responses);
-      judgeRefusals(start.reading.remaining, overdraft + others.length, result, failures, unjudged);
+      const { responses, lost, admitted } = await overrun(context, key, start, overdraft, connections, others);
+      all.push(...responses);
+      starts.push([key, start]);
+      const without = `${count(lost, 'request')} got no response`;
+      // If nothing remained and nothing returns, the lost ones were beyond the limit.
+      if (lost > 0 && admitted === start.reading.remaining && isFixed(responses)) {
+        failures.add(`${without} instead of a 429`);
+      } else if (lost > 0) unjudged.add(without);
+      else for (const operation of others) {
+        const isShown = responses.some((one) => isRefused(one) && one.message.request.operation === operation);
+        if (!isShown) unjudged.add(`no request of ${operation} was refused`);
+      }
     }
     for (const wrong of wrongIn(all)) failures.add(wrong);
+    for (const [key, start] of starts) {
+      const found = context.contradictions(key, start);
+      for (const one of found) failures.add(one);
+      if (found.length > 0) break; // another round would show the same
+    }
     if (failures.size === 0 && unjudged.size > 0) throw new Inconclusive([...unjudged][0]);
     const [ok, refused] = [latencyOf(all.filter(isAdmitted)), latencyOf(all.filter(isRefused))];
     const [p50, p99] = [ratioOf(refused, ok, 'p50'), ratioOf(refused, ok, 'p99')];
-    const names = [...new Set(rounds.flat())].join(', ');
+    const beyond = new Set(all.filter(isRefused).map(({ message }) => message.request.operation));
+    const names = [...new Set(rounds.flat())].filter((operation) => beyond.has(operation)).join(', ');
     return {
-      seen: `${count(all.filter(isRefused).length, 'request')} refused, including those of ${names}`
+      seen: `${count(all.filter(isRefused).length, 'request')} refused, including those of ${names || 'no operation'}`
         + (p50 === undefined || ok === undefined || refused === undefined
           ? `; no ratio of latencies, which needs ${minRatioLatencies} of either status`
           : `; p50 ${milliseconds(refused.p50)} of ${count(refused.n, '429', '429s')}, `
@@ -258,27 +203,3 @@ export const refusal: Scenario = {
     };
   },
 };
-
-/** Records whether all requests beyond the limit were refused, or why that cannot be judged. */
-function judgeRefusals(
-  remaining: number, beyond: number, result: Overrun, failures: Set<string>, unjudged: Set<string>,
-): void {
-  const { responses, lost, admitted, refused, tolerance, windows, turned } = result;
-  const without = `${count(lost, 'request')} got no response`;
-  if (turned) unjudged.add('the window turned while the requests were in flight');
-  else if (admitted > remaining + tolerance) {
-    failures.add(`${admitted} requests were admitted, but only ${remaining} remained${exempted(responses, remaining)}`);
-  } else if (lost > 0) {
-    // If as many requests were admitted as may be, the lost ones were beyond the limit.
-    if (admitted === remaining + tolerance) failures.add(`${without} instead of a 429`);
-    else unjudged.add(without);
-  } else if (refused === 0 && windows === 'move') {
-    unjudged.add(`no 429, although ${beyond} more requests were sent than remained: the window moves`);
-  }
-}
-
-/** The operations that were admitted when nothing remained, as the end of a message; empty if they are unknown. */
-function exempted(responses: readonly Response[], remaining: number): string {
-  const beyond = responses.slice(remaining).filter(isAdmitted).map(({ message }) => message.request.operation);
-  return beyond.length === 0 ? '' : `: ${[...new Set(beyond)].join(', ')}`;
-}
