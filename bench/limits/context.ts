@@ -6,7 +6,6 @@
  */
 import type { Clock } from '../../conformance/client/clock.ts';
 import { allEnded } from '../../conformance/client/client.ts';
-import { exchangeOf, type Exchange } from '../../conformance/limits/exchange.ts';
 import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import { count, duration } from '../../conformance/report/words.ts';
 import { Bans } from './bans.ts';
@@ -15,7 +14,7 @@ import { contradictionIn } from './history.ts';
 import type { Key, Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';
 import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } from './responses.ts';
-import type { Settings } from './settings.ts';
+import type { LoadOperation, Settings } from './settings.ts';
 import { wrongReset } from './windows.ts';
 
 /** A demand is not met, and nothing else can be measured. */
@@ -68,11 +67,9 @@ export class ScenarioContext {
   readonly client: LimitsClient;
   readonly bans: Bans;
   readonly #options: ContextOptions;
-  /** For each key: the last reading, the last refusal, and the number of refusals since a request was admitted. */
+  /** For each key: the last reading, and all responses. */
   readonly #read = new Map<Key, Read>();
-  readonly #refused = new Map<Key, Response>();
-  readonly #refusals = new Map<Key, number>();
-  readonly #exchanges = new Map<Key, Exchange[]>();
+  readonly #responses = new Map<Key, Response[]>();
 
   constructor(options: ContextOptions, client: LimitsClient) {
     this.#options = options;
@@ -178,25 +175,50 @@ export class ScenarioContext {
    * @throws Inconclusive if no request is refused
    */
   async drained(key: Key): Promise<Response> {
-    const before = this.#refused.get(key);
-    const mayBeRefused = key.own || (this.#refusals.get(key) ?? 0) < maxRefused;
+    const all = this.#responses.get(key) ?? [];
+    const before = all.findLast(isRefused);
+    const mayBeRefused = key.own || all.slice(all.findLastIndex(isAdmitted) + 1).filter(isRefused).length < maxRefused;
     if (before !== undefined && mayBeRefused && (this.retryAt(before) ?? 0) - this.clock.now() >= minLeftMs) {
       return before;
     }
-    const { reading: { limit, remaining } } = await this.fresh(key);
-    const { connections } = this.settings;
-    const most = maxBeyond(limit);
-    let sent = await this.send({ key, amount: remaining + 1, connections });
-    let lost = sent.lost;
-    for (let beyond = 1; beyond < most && this.#refused.get(key) === before;) {
-      const amount = Math.min(most - beyond, (this.#read.get(key)?.reading.remaining ?? 0) + 1);
-      sent = await this.send({ key, amount, connections });
-      [beyond, lost] = [beyond + amount, lost + sent.lost];
+    const { responses, lost } = await this.useUp(key, await this.fresh(key), { overdraft: 1 });
+    const refused = responses.findLast(isRefused);
+    if (refused !== undefined) return refused;
+    throw new Inconclusive(`no request was refused${lost > 0 ? `; ${count(lost, 'request')} got no response` : ''}`);
+  }
+
+  /**
+   * Sends `overdraft` requests more than remain, and then one of each of `others`, each again until it is refused:
+   * requests may have returned meanwhile. If there are no others and all were admitted, the operation of the load takes
+   * their place.
+   */
+  async useUp(
+    key: Key, { reading: { limit, remaining } }: Read,
+    { overdraft, connections = this.settings.connections, others = [] }: {
+      readonly overdraft: number; readonly connections?: number; readonly others?: readonly LoadOperation[];
+    },
+  ): Promise<Pick<Sent, 'responses' | 'lost'>> {
+    this.doing(`${remaining + overdraft} requests over ${count(connections, 'connection')}`);
+    const responses: Response[] = [];
+    let lost = 0;
+    const send = async (load: Omit<Load, 'key'>): Promise<readonly Response[]> => {
+      const sent = await this.send({ key, ...load });
+      responses.push(...sent.responses);
+      lost += sent.lost;
+      return sent.responses;
+    };
+    await send({ amount: remaining + overdraft, connections });
+    const most = remaining + maxBeyond(limit);
+    const { operation: usual } = this.settings;
+    for (const operation of others.length === 0 && responses.every(isAdmitted) ? [usual] : others) {
+      for (let isOver = lost > 0; !isOver;) {
+        const back = this.lastOf(key)?.reading.remaining ?? 0;
+        await send({ amount: Math.min(back, most - responses.length - 1), connections });
+        const [response] = await send({ operation, amount: 1, connections: 1, mayAllBeLost: true });
+        isOver = response === undefined || lost > 0 || !isAdmitted(response) || responses.length >= most;
+      }
     }
-    const refused = this.#refused.get(key);
-    if (refused !== undefined && refused !== before) return refused;
-    const without = lost > 0 ? `; ${count(lost, 'request')} got no response` : '';
-    throw new Inconclusive(`no 429, although ${most} more requests were sent than remained${without}`);
+    return { responses, lost };
   }
 
   /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not state it. */
@@ -213,7 +235,7 @@ export class ScenarioContext {
 
   /** What the history of a key contradicts since a response, in a sentence; none if nothing. */
   contradictions(key: Key, since: Response): readonly string[] {
-    const found = contradictionIn(this.#exchanges.get(key) ?? [], since.message);
+    const found = contradictionIn(this.#responses.get(key) ?? [], since);
     return found === undefined ? [] : [found];
   }
 
@@ -255,15 +277,12 @@ export class ScenarioContext {
   }
 
   #received(key: Key, response: Response): void {
-    if (isRefused(response)) this.#refused.set(key, response);
-    if (isRefused(response)) this.#refusals.set(key, (this.#refusals.get(key) ?? 0) + 1);
-    else if (isAdmitted(response)) this.#refusals.delete(key);
+    const responses = this.#responses.get(key) ?? [];
+    this.#responses.set(key, responses);
+    responses.push(response);
     this.bans.received(key, response, this.retryAt(response));
     const { reading } = response;
     if (reading === undefined) return;
-    const exchanges = this.#exchanges.get(key) ?? [];
-    this.#exchanges.set(key, exchanges);
-    exchanges.push(exchangeOf(response.message)!);
     const before = this.#read.get(key)?.reading;
     // The server may not count concurrent requests in the order in which it responds.
     const stale = before?.reset === reading.reset && before.remaining < reading.remaining;

@@ -1,5 +1,4 @@
 /** The history of a key: its exchanges, which the kit judges as a whole. */
-import type { Response as KitResponse } from '../../conformance/client/response.ts';
 import { exchangeOf, isBefore, type Exchange } from '../../conformance/limits/exchange.ts';
 import { groupsOf, judgeGroup } from '../../conformance/limits/families.ts';
 import { evidence, judge, violationOf } from '../../conformance/limits/judge.ts';
@@ -8,21 +7,20 @@ import type { Response } from './responses.ts';
 /** Older exchanges show nothing more: a sliding counter looks back over two minutes. */
 const reachMs = 180_000;
 
+/** The most exchanges that are judged: the time that it takes grows with their square. Any part of a history counts. */
+const maxJudged = 2_000;
+
 /** By how much Reset may vary, in seconds: a server may round it up or down. */
 const rounding = 1;
 
-/** The exchanges of responses that have the three headers. */
-export function exchangesOf(responses: readonly Response[]): readonly Exchange[] {
-  return responses.flatMap(({ message }) => exchangeOf(message) ?? []);
-}
-
 /**
- * What the exchanges of a key since a response contradict first, in a sentence that names them; what follows is often a
- * consequence. Earlier exchanges count as evidence. Nobody else uses the key.
+ * What the responses of a key since one of them contradict first, in a sentence that names their requests. What follows
+ * is often a consequence. Earlier ones count as evidence. Nobody else uses the key.
  */
-export function contradictionIn(exchanges: readonly Exchange[], since: KitResponse): string | undefined {
-  const isSince = ({ sentTurn }: Exchange) => sentTurn >= since.sentTurn;
-  const recent = exchanges.filter(({ receivedAt }) => receivedAt >= since.sentAt - reachMs);
+export function contradictionIn(responses: readonly Response[], since: Response): string | undefined {
+  const isSince = ({ sentTurn }: Exchange) => sentTurn >= since.message.sentTurn;
+  const recent = exchangesOf(responses.filter(({ receivedAt }) => receivedAt >= since.sentAt - reachMs))
+    .slice(-maxJudged);
   const own = recent.filter(isSince);
   // A requirement that earlier exchanges have violated is judged by the later ones alone.
   for (const some of [recent, own]) {
@@ -52,5 +50,12 @@ function goesBack(exchanges: readonly Exchange[]): boolean {
 
 /** Whether the windows of a key are fixed, as far as responses show: they do not slide, and are no token bucket. */
 export function isFixed(responses: readonly Response[]): boolean {
-  return groupsOf(exchangesOf(responses), false).every((group) => judgeGroup(group).family === 'a fixed window');
+  const nth = Math.ceil(responses.length / maxJudged);
+  const some = responses.filter((_, i) => i % nth === 0);
+  return groupsOf(exchangesOf(some), false).every((group) => judgeGroup(group).family === 'a fixed window');
+}
+
+/** The exchanges of responses that have the three headers. */
+function exchangesOf(responses: readonly Response[]): readonly Exchange[] {
+  return responses.flatMap(({ message }) => exchangeOf(message) ?? []);
 }

@@ -104,7 +104,7 @@ test('JUnit: well-formed, a case for each scenario, the counts of its verdicts',
   );
   assert.ok(totals.failed > 0 && totals.skipped > 0);
   assert.ok(xml.includes(`tests="${results.length}" failures="${totals.failed}" errors="0"`));
-  assert.match(xml, / classname="8 Limits" name="boundary: [^"]+" time="\d+\.\d{3}">\n<failure message="61 req/);
+  assert.match(xml, / classname="8 Limits" name="boundary: [^"]+" time="\d+\.\d{3}">\n<failure message="122 req/);
 });
 
 test('the timeline of a run without responses is empty', () => {

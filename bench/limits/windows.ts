@@ -1,9 +1,6 @@
 /** What responses show about a key's windows. */
 import { isAdmitted, type Read, type Response } from './responses.ts';
 
-/** Reset is in whole seconds, which a server may round up or down. */
-const roundingS = 1;
-
 /** The most by which the server's clock may differ from its Date, including rounding. */
 const pastMs = 3_000;
 
@@ -20,18 +17,6 @@ export function wrongReset({ reading: { reset }, message: { date } }: Read): str
   if (!isTimestamp(reset)) return `X-RateLimit-Reset is ${reset}, which is not a Unix timestamp`;
   const past = (date ?? 0) - reset * 1_000;
   return past > pastMs ? `X-RateLimit-Reset was ${Math.floor(past / 1_000)} s in the past when it was sent` : undefined;
-}
-
-/** The number of requests admitted in each window, in order. Resets that differ only by rounding are one window. */
-export function admittedByReset(responses: readonly Response[]): readonly { readonly reset: number; count: number }[] {
-  const windows: { reset: number; count: number }[] = [];
-  const resets = responses.filter(isAdmitted).flatMap(({ reading }) => reading?.reset ?? []);
-  for (const reset of resets.toSorted((one, other) => one - other)) {
-    const last = windows.at(-1);
-    if (last === undefined || reset - last.reset > roundingS) windows.push({ reset, count: 1 });
-    else last.count++;
-  }
-  return windows;
 }
 
 /** The most requests that were admitted in any span of `spanMs`, by the times at which responses were received. */
