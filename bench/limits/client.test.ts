@@ -58,6 +58,11 @@ test('exactly as many requests as requested, on as many connections, with the ke
   }
   await sender.send({ key: undefined, amount: 3, connections: 2 });
   assert.deepEqual(sender.sent, { withKey: 71, withoutKey: 3 });
+  const messages = received.filter(([, of]) => of === key).map(([{ message }]) => message);
+  const numbers = messages.map(({ number }) => number).sort((a, b) => a - b);
+  assert.deepEqual(numbers, Array.from({ length: 71 }, (_, i) => i + 1), 'its requests are numbered across all loads');
+  assert.ok(messages.every(({ number, ended, sentBy }) => ended < number && number <= sentBy));
+  assert.deepEqual([messages.at(-1)!.ended, messages.at(-1)!.sentBy], [70, 71]);
   assert.deepEqual(received[0]![0].reading, { limit: 60, remaining: 7, reset: 1_795_262_460 });
   assert.deepEqual([received[0]![0].latencyMs > 0, received[0]![1], received.at(-1)![1]], [true, key, undefined]);
   assert.deepEqual(
@@ -95,15 +100,21 @@ test('a server that closes each connection after its response: every request get
 });
 
 test('a server that cuts connections: never more requests than requested, and the lost ones are counted', async (t) => {
+  let cuts = true;
   const server = await scripted(t, (_, response) => {
-    if (server.received.length % 3 === 0) response.destroy();
+    if (cuts && server.received.length % 3 === 0) response.destroy();
     else response.end('[]');
   });
-  const { responses, lost } = await client(server.baseUrl).send({ key, amount: 40, connections: 4 });
+  const sender = client(server.baseUrl);
+  const { responses, lost } = await sender.send({ key, amount: 40, connections: 4 });
   const arrived = server.received.length;
   assert.ok(arrived <= 40 && arrived >= 15, `${arrived} arrived`);
   assert.ok(lost > 0 && responses.length > 0, `${responses.length} responses, ${lost} lost`);
   assert.equal(responses.length + lost, 40);
+  cuts = false;
+  const { responses: [next] } = await sender.send({ key, amount: 1, connections: 1 });
+  const { number, ended, sentBy } = next!.message;
+  assert.deepEqual([number, ended, sentBy], [41, 40, 41], 'lost requests count');
 });
 
 test('a server that closes connections without a response: each latency is that of its own request', async (t) => {

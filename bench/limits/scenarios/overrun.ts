@@ -64,11 +64,12 @@ export const exact: Scenario = {
       if (failures.length === 0 && returnsNone && admitted > remaining) {
         failures.push(`${admitted} requests were admitted, but only ${remaining} remained`);
       }
-      const isUnknown = failures.length === 0 && (lost > 0 || admitted < remaining);
-      if (isUnknown && lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
-      if (isUnknown) throw new Inconclusive(`${admitted} of ${remaining} requests were admitted: perhaps a ban`);
-      why = 'no request was refused';
-      if (failures.length === 0 && refused === 0) continue;
+      if (failures.length === 0) {
+        if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
+        if (admitted < remaining) throw new Inconclusive(`${admitted} of ${remaining} were admitted: perhaps a ban`);
+        why = 'no request was refused';
+        if (refused === 0) continue;
+      }
       return {
         seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused`,
         failures,
