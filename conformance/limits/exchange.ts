@@ -1,4 +1,4 @@
-/** The history of a key: what its requests and their responses show of the limiter. */
+/** An exchange, and what it shows of the limiter. */
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import { dateToleranceMs } from '../client/limit-readings.ts';
@@ -16,14 +16,14 @@ export interface Exchange {
   readonly retryAfterMs?: number | undefined;
   /** The time of Date in milliseconds. */
   readonly date?: number | undefined;
-  /** The kit's clock in milliseconds, and the ranks of the two moments among all moments of the run. */
+  /** The two moments: by the kit's clock in milliseconds, and as ranks among all moments of the run. */
   readonly sentAt: number;
   readonly receivedAt: number;
   readonly sentTurn: number;
   readonly receivedTurn: number;
   /**
    * Its rank among the requests of the key, how many of them had ended when it was sent, and how many had been sent
-   * when it was received. They count requests without an exchange, too. NaN if unknown.
+   * when it was received. Requests without an exchange count as well. NaN if unknown.
    */
   readonly number: number;
   readonly ended: number;
@@ -42,12 +42,12 @@ export function exchangeOf(response: Response): Exchange | undefined {
   return { key, name, status, ...rateLimits, retryAfterMs, date, ...moments, response: response.light() };
 }
 
-/** Whether a response arrived before the request of another was sent. Concurrent ones have no order. */
+/** Whether one response arrived before the other request was sent. Concurrent exchanges have no order. */
 export function isBefore(one: Exchange, other: Exchange): boolean {
   return one.receivedTurn < other.sentTurn;
 }
 
-/** Only a success must count: the specification does not say whether other requests do. */
+/** Only successful requests must count: the specification does not say whether others do. */
 export function isAdmitted({ status }: Exchange): boolean {
   return status >= 200 && status < 300;
 }
@@ -57,8 +57,8 @@ export function isRefused({ status }: Exchange): boolean {
 }
 
 /**
- * Bounds of the server's clock minus the kit's. Undefined without a Date, and if the Dates contradict each other: then
- * a clock was set.
+ * Bounds of the difference between the server's clock and the kit's. Undefined if there is no Date, or if the Dates
+ * contradict each other because a clock was set.
  */
 export function clockOf(exchanges: readonly Exchange[]): { readonly least: number; readonly most: number } | undefined {
   let [least, most] = [-Infinity, Infinity];
@@ -70,7 +70,7 @@ export function clockOf(exchanges: readonly Exchange[]): { readonly least: numbe
   return least > -Infinity && least <= most ? { least, most } : undefined;
 }
 
-/** A Retry-After in seconds, or as a date, which its Date shows how far away. */
+/** The wait that Retry-After demands, in milliseconds. A date is compared with the Date of the response. */
 function waitOf(response: Response): number | undefined {
   const value = response.all('retry-after')[0] ?? '';
   if (/^\d+$/.test(value)) return Number(value) * 1_000;

@@ -1,41 +1,41 @@
 /**
- * The families of limiters, and what each of them permits. The specification leaves the family open, so a history
- * violates it only if it contradicts every family. Each statement here holds for any part of a history of its family:
- * of other requests, only their number is known, and of a key that others may use, not even that.
+ * The families of limiters, and what each of them permits. The specification does not prescribe a family, so a history
+ * is a violation only if it contradicts every family. Each bound here must also hold if some exchanges are missing from
+ * the history. Only the number of missing requests is known, and for a key that others may use, not even that.
  */
 import { dayMs, minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import { clockOf, isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
 
-/** By how much Reset may vary within a window, in seconds: `now` plus a duration, of which either is rounded. */
+/** How much Reset may vary within a window, in seconds: it may be a sum of the time and a duration, both rounded. */
 export const jitter = 2;
 
-/** How much later than the end of its window Reset may be: a limiter may round it up generously. */
+/** How much later than the end of its window Reset may be, because a limiter may round it up. */
 export const lateMs = 3_000;
 
-/** A limiter may note the times of requests, and refill, once a second. */
+/** The coarsest clock of a limiter: it may note the times of requests in whole seconds, and refill once a second. */
 const tickMs = 1_000;
 
-/** A window whose Reset is further ahead is not the minute. A sliding counter looks back over two minutes. */
+/** If Reset is further ahead, the window is not the minute. A sliding counter looks back over two minutes. */
 const longMs = 2 * minuteMs + lateMs;
 
-/** In a minute and this, all requests return to any limiter: older exchanges show nothing more. */
+/** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */
 const reachMs = minuteMs + lateMs + tickMs;
 
-/** Fractions of requests below this are rounding errors. */
+/** Smaller differences between numbers of requests are rounding errors. */
 const epsilon = 1e-6;
 
-/** A statement that a history contradicts. */
+/** An exchange that contradicts earlier ones. */
 export interface Contradiction {
   readonly id: RequirementId;
-  /** The exchange that contradicts earlier ones, and the one of them that says most. */
+  /** The exchange that contradicts earlier ones, and the one of these with the tightest bound. */
   readonly at: Exchange;
   readonly from: Exchange;
   readonly required: string;
   readonly received: string;
 }
 
-/** The exchanges of one key whose headers describe the same limit, in the order of arrival. */
+/** The exchanges of one key whose headers describe the same limit (`own`), among all of the key, as they arrived. */
 export interface Group {
   readonly all: readonly Exchange[];
   readonly own: readonly Exchange[];
@@ -48,18 +48,18 @@ export interface Group {
   readonly clock: ReturnType<typeof clockOf>;
 }
 
-/** What a family permits. Numbers of requests may have fractions. */
+/** What a family permits, as bounds for the exchanges with the indexes `a` and `b`. Numbers may have fractions. */
 interface Family {
   readonly name: string;
-  /** The fraction of a request that Remaining may hide. */
+  /** The fraction of a request that is left, but that Remaining, a whole number, does not show. */
   readonly hidden: number;
-  /** How many requests return between two exchanges at most; Infinity if that is unknown. */
+  /** The most requests that become available again between two exchanges; Infinity if unknown. */
   refill(a: number, b: number): number;
-  /** How many requests can be left at most, in view of those that the exchanges before have used. */
+  /** The most requests that can be left after `b`, because of those that earlier exchanges have used. */
   most(b: number): number;
-  /** How many must be left after `b` if nothing has been used since `a`. */
+  /** The fewest requests that must be left after `b` if none was used since `a`. */
   floor(a: number, b: number): number;
-  /** How many must be left in view of all requests that may have been sent. */
+  /** The fewest requests that must be left after `b`, even if all that may have been sent were counted. */
   least(b: number): number;
   /** The latest Reset in milliseconds, by the server's clock. */
   latest(b: Exchange, now: number): number;
@@ -73,7 +73,7 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
   const clock = clockOf(all);
   const groups = new Map<string, Exchange[]>();
   for (const one of all) {
-    if (!Number.isSafeInteger(one.limit) || one.limit < 1) continue; // it stands for no limit
+    if (!Number.isSafeInteger(one.limit) || one.limit < 1) continue; // it means that there is no limit
     const isShort = one.reset * 1_000 - (one.date ?? one.receivedAt) <= longMs;
     const name = `${one.limit} ${isShort}`;
     const group = groups.get(name);
@@ -87,7 +87,7 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
   });
 }
 
-/** How many requests of a key may have been sent between two times. */
+/** The most requests of a key that can have been sent between two times. */
 export function sendingsOf(all: readonly Exchange[]) {
   const bySending = all.toSorted((a, b) => a.sentAt - b.sentAt);
   // Concurrent requests have no order, hence the least and the greatest numbers.
@@ -127,7 +127,7 @@ function familiesOf(group: Group): readonly Family[] {
   const timeOf = ({ sentAt, receivedAt }: Exchange) =>
     clock === undefined ? undefined : { least: sentAt + clock.least, most: receivedAt + clock.most };
   const isSameWindow = (a: number, b: number) => Math.abs(at(a).reset - at(b).reset) <= jitter;
-  /** Admitted requests before `b`, and itself, with their weight by age. */
+  /** The sum of the weights of `b` and of the admitted requests before it. The weight depends on the age. */
   const used = (b: number, weight: (ageMs: number) => number): number => {
     const { receivedAt } = at(b);
     let sum = 0;
@@ -140,7 +140,7 @@ function familiesOf(group: Group): readonly Family[] {
     return sum;
   };
   const tick = Math.min(tickMs, periodMs / 2);
-  /** Whether Reset shows that no request leaves a log between two exchanges: it is when the oldest one does. */
+  /** Whether Reset, if it is when the oldest request leaves the log, shows that none leaves between two exchanges. */
   const isOldest = (a: number, b: number): boolean => {
     const [one, other] = [timeOf(at(a)), timeOf(at(b))];
     if (one === undefined || other === undefined) return false;
@@ -205,12 +205,12 @@ function familiesOf(group: Group): readonly Family[] {
   ];
 }
 
-/** How many requests may have been counted between two exchanges, the later one included. */
+/** The most requests that the limiter can have counted between two exchanges, including the later one. */
 export function countedBetween(a: Exchange, b: Exchange): number {
   return b.sentBy - a.ended - 1;
 }
 
-/** How many of them may have been admitted: all but the refusals that are known. */
+/** The most of them that can have been admitted: all except the known refusals. */
 export function usedBetween(refusals: readonly Exchange[], a: Exchange, b: Exchange): number {
   const between = refusals.filter((one) => {
     return one !== a && one.receivedTurn > a.sentTurn && one.sentTurn < b.receivedTurn;
@@ -218,12 +218,12 @@ export function usedBetween(refusals: readonly Exchange[], a: Exchange, b: Excha
   return countedBetween(a, b) - between.length;
 }
 
-/** Whether a refusal shows a ban, or the end of a day: its wait is longer than its Reset explains. */
+/** Whether a refusal shows a ban or a used-up day: its Retry-After ends later than its Reset. */
 export function isBanned({ retryAfterMs, reset, date, receivedAt }: Exchange): boolean {
   return retryAfterMs !== undefined && (date ?? receivedAt) + retryAfterMs > reset * 1_000 + lateMs;
 }
 
-/** Whether no request was refused since the last admitted one: then a server has no reason for a ban. */
+/** Whether no request was refused since the last admitted one, so that the server has no reason for a ban. */
 export function isFirstRefusal(all: readonly Exchange[], refusal: Exchange): boolean {
   const last = all.findLast((one) => isAdmitted(one) && isBefore(one, refusal));
   if (last === undefined) return false;
@@ -234,7 +234,7 @@ export function isFirstRefusal(all: readonly Exchange[], refusal: Exchange): boo
   return countedBetween(last, refusal) - others.length <= 1;
 }
 
-/** What a history says of a family. */
+/** How a history fits a family. */
 interface Findings {
   readonly contradictions: readonly Contradiction[];
   /** For each requirement, the exchanges that could have contradicted the family. */
@@ -242,15 +242,15 @@ interface Findings {
 }
 
 /**
- * The findings of the family that a group contradicts least. `isWhole`: it contradicts each family that hides fractions
- * of requests more.
+ * The findings for the family with the fewest contradictions. `isWhole` is true if each family with fractions of
+ * requests (see `hidden`) has more contradictions.
  */
 export function judgeGroup(group: Group): Findings & { readonly family: string; readonly isWhole: boolean } {
   let best: (Findings & { readonly family: string }) | undefined;
   const counts = new Map<Family, number>();
   for (const family of familiesOf(group)) {
     const most = best?.contradictions.length ?? Infinity;
-    // Whether other limiters know fractions of requests matters only if refusals are judged.
+    // Whether a family with fractions of requests fits as well matters only if refusals are judged.
     if (most === 0 && (!group.isExclusive || family.hidden === 0)) continue;
     const found = judgeFamily(group, family, most);
     counts.set(family, found.contradictions.length);
@@ -260,7 +260,7 @@ export function judgeGroup(group: Group): Findings & { readonly family: string; 
   return { ...best!, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
 }
 
-/** Ends when there are more than `most` contradictions: another family explains the history better. */
+/** Stops after more than `most` contradictions, because another family fits the history better. */
 function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
   const { own, all, limit, clock, isExclusive } = group;
   const contradictions: Contradiction[] = [];
@@ -366,7 +366,7 @@ function countsOf(all: readonly Exchange[]) {
   return { sent: (turn: number) => upTo(sent, turn), received: (turn: number) => upTo(received, turn) };
 }
 
-/** The family of a key's limiter, as far as its history shows: fixed windows are those whose Reset stays. */
+/** The family of a key's limiter, as far as its history shows it. In a fixed window, Reset does not move. */
 export function familyOf(exchanges: readonly Exchange[]): string {
   const groups = groupsOf(exchanges, false);
   const isFixed = (group: Group) => judgeFamily(group, familiesOf(group)[0]!).contradictions.length === 0;

@@ -1,4 +1,4 @@
-/** The rate limit headers of a run: the history of each key, and what it shows. */
+/** The histories of all keys of a run, and the verdicts on them. */
 import type { Credential } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import { exchangeOf, type Exchange } from './exchange.ts';
@@ -6,7 +6,7 @@ import { judge, type Verdicts } from './judge.ts';
 
 type Key = Credential['key'];
 
-/** The verdicts on so many exchanges of a key. */
+/** The verdicts on the first `count` exchanges of a key. */
 interface Judged {
   readonly count: number;
   readonly isExclusive: boolean;
@@ -31,7 +31,7 @@ export class LimitHistory {
     return this.#exchanges.get(key) ?? [];
   }
 
-  /** What the history of a key shows. `isExclusive`: no other client uses it. */
+  /** The verdicts on the history of a key. `isExclusive`: no other client uses the key. */
   verdicts(key: Key, isExclusive: boolean): Verdicts {
     const exchanges = this.of(key);
     const known = this.#judged.get(key);

@@ -1,6 +1,7 @@
 /**
- * Judges the history of a key: what every limiter owes its own headers, and what is left of the families of limiters.
- * Any part of the history of a conforming server conforms: what is not known of a request is no reason for a verdict.
+ * Judges the history of a key: whether it fits a family of limiters, and whether requests are admitted when the headers
+ * of the server promise it. If exchanges are missing from the history of a conforming server, the rest still conforms,
+ * so a missing exchange never causes a failure.
  */
 import { minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
@@ -11,7 +12,7 @@ import {
   type Contradiction, type Group,
 } from './families.ts';
 
-/** What a history says of one requirement. */
+/** The verdict of a history on one requirement. */
 export interface Verdict {
   /** Exchanges that could have violated it. */
   readonly judged: readonly Exchange[];
@@ -20,10 +21,10 @@ export interface Verdict {
 
 export type Verdicts = ReadonlyMap<RequirementId, Verdict>;
 
-/** By this much one clock may be ahead of another when both show the end of a wait in whole seconds. */
+/** How far apart two times in whole seconds may be if they describe the same moment. */
 const wholeMs = 1_000;
 
-/** The verdicts on the history of one key. `isExclusive`: no other client uses it. */
+/** The verdicts on the history of one key. `isExclusive`: no other client uses the key. */
 export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
   const verdicts = new Map<RequirementId, { judged: Exchange[]; contradiction?: Contradiction }>();
   const of = (id: RequirementId) => {
@@ -39,7 +40,7 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Ver
     for (const [id, meeting] of waits.judged) of(id).judged.push(...meeting);
     for (const contradiction of [...contradictions, ...waits.contradictions]) {
       of(contradiction.id).contradiction ??= contradiction;
-      // Beyond a refusal, only an exempt operation is admitted.
+      // If the key was refused before in this window, only an operation that is not limited is admitted.
       const isExempt = contradiction.id === 'limits.refuses' && group.all.some((one) => {
         return isRefused(one) && isBefore(one, contradiction.at) && one.reset >= contradiction.at.reset - 2;
       });
@@ -51,7 +52,7 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Ver
   return verdicts;
 }
 
-/** Refusals of requests that were sent after Retry-After, or after Reset. */
+/** Judges requests that were sent after Retry-After or after Reset: they must be admitted. */
 function waitsOf(group: Group, isWhole: boolean) {
   const contradictions: Contradiction[] = [];
   const judged = new Map<RequirementId, Exchange[]>();
@@ -59,11 +60,11 @@ function waitsOf(group: Group, isWhole: boolean) {
   if (!isExclusive) return { contradictions, judged };
   const [refusals, ownRefusals] = [all.filter(isRefused), own.filter(isRefused)];
   const { between } = sendingsOf(all);
-  /** Whether a refusal is no ban: nothing shows one, or no request was refused before it. */
+  /** Whether a refusal is not due to a ban: nothing shows a ban, or no request was refused before. */
   const isObedient = (refusal: Exchange): boolean =>
     !isBanned(refusal) || (refusal.retryAfterMs! <= 2 * minuteMs && isFirstRefusal(all, refusal));
   for (const b of own) {
-    // An admitted request, too, shows when requests are available: then it need not be alone.
+    // An admitted request also shows that requests are available, even if others were sent with it.
     for (const a of isRefused(b) ? own : isAdmitted(b) ? ownRefusals : []) {
       if (!isBefore(a, b)) continue;
       if (isRefused(b) && ((isRefused(a) && !isObedient(a)) || usedBetween(refusals, a, b) > 0)) continue;
@@ -71,7 +72,7 @@ function waitsOf(group: Group, isWhole: boolean) {
       const hasSteadyClock = clockOf([a, b]) !== undefined || a.date === undefined || b.date === undefined;
       const reset = a.reset * 1_000;
       const now = clock === undefined || b.date === undefined ? -Infinity : b.sentAt + clock.least;
-      // The Reset of a limiter that knows fractions of requests may lack a fraction of a second.
+      // A limiter with fractions of requests may cut off the fraction of a second of its Reset.
       const isLater = now >= reset + (isWhole ? 0 : wholeMs);
       if (isAdmitted(b)) {
         if (waited && isRefused(a)) judged.set('limits.recovers', [b]);
@@ -83,7 +84,7 @@ function waitsOf(group: Group, isWhole: boolean) {
         const required = `Reset ${a.reset}, because no request was admitted since`;
         contradictions.push({ id: 'limits.resets', at: b, from: a, required, received: `${b.reset}` });
       }
-      // Repeated requests may get the key banned: then the wait ends later than it did.
+      // Further requests may get the key banned. Then the wait ends later than the one that was announced.
       const endOf = (one: Exchange) => one.receivedAt + (one.retryAfterMs ?? Infinity);
       const announced = a.retryAfterMs === undefined ? b.sentAt + reset - now : endOf(a);
       if (countedBetween(a, b) > 1 && (isBanned(b) || endOf(b) > announced + lateMs)) continue;
@@ -102,7 +103,7 @@ function waitsOf(group: Group, isWhole: boolean) {
   return { contradictions, judged };
 }
 
-/** Whether a window of a request ends after `b`, within the second of Reset, whose fraction may be missing. */
+/** Whether the window of some request can end after `b`, because Reset may lack its fraction of a second. */
 function mayEndLater(
   reset: number,
   { sentAt }: Exchange,
@@ -115,7 +116,10 @@ function mayEndLater(
   return from < to && between(from, to) > 0;
 }
 
-/** A limit that changes, and changes back. Only in the last minute of a day the headers may describe either window. */
+/**
+ * A limit that changes and changes back within a minute. This is permitted only in the last minute of a day, in which the
+ * headers may describe either window.
+ */
 function alternation(all: readonly Exchange[]): Contradiction | undefined {
   const shortMs = minuteMs + lateMs;
   const isMinute = ({ reset, date, receivedAt }: Exchange) => reset * 1_000 - (date ?? receivedAt) <= shortMs;
@@ -133,12 +137,12 @@ function alternation(all: readonly Exchange[]): Contradiction | undefined {
   return undefined;
 }
 
-/** How often the judgement may be repeated to find the smallest evidence, in pairs of exchanges. */
+/** The effort to find the smallest evidence, in pairs of exchanges that are judged. */
 const maxPairs = 3_000_000;
 
 /**
- * The exchanges that contradict each other. None can be removed, unless they are so many that finding out would take
- * too long.
+ * The exchanges that show a contradiction. None of them can be left out, unless there are too many to find out in
+ * reasonable time.
  */
 export function evidence(
   exchanges: readonly Exchange[], isExclusive: boolean, { id, at, from }: Contradiction,

@@ -1,12 +1,13 @@
 /**
- * The probes that show what a limiter does at its limit. Nothing is judged here: the history is judged as a whole.
+ * The probes: requests that show what a limiter does at its limit. Nothing is judged here: the history is judged as a
+ * whole.
  *
- * - In the window that is under way: all that remains and one more at once, then each operation.
- * - In a fresh window: a pause, which shows whether requests return one by one; all that remains, and one more
- *   afterwards; then one at Reset or after Retry-After, the earlier first. Here the client is obedient, so that a ban is
- *   no excuse.
- * - In the next window: a pause until its middle, then all that remains and one more at once; some requests during the
- *   wait; again one at Reset.
+ * - In the current window: as many requests as remain and one more at the same time, then one of each operation.
+ * - In a new window: a pause, which shows whether requests become available one by one; as many requests as remain, and
+ *   one more afterwards; then one at Reset and one after Retry-After, the earlier first, until one is admitted. The
+ *   client obeys the headers here, so the server has no reason for a ban.
+ * - In the next window: a pause until its middle; as many requests as remain and one more at the same time; some
+ *   requests during the wait; again one at Reset.
  *
  * At most five requests are refused in a window, because a server may ban a key for more (section 8, behaviour 3).
  *
@@ -18,22 +19,22 @@ import { Inconclusive } from '../verdicts/outcome.ts';
 import { isRefused, type Exchange } from './exchange.ts';
 import { isBanned } from './families.ts';
 
-/** How the plan sends requests of some form. */
+/** How the probes are sent. */
 export interface Prober<T> {
   /** Sends requests at the same time, regardless of the limits. Returns the exchanges of those with all headers. */
   send(requests: readonly T[]): Promise<readonly Exchange[]>;
   sleep(ms: number, reason: string): Promise<void>;
-  /** The server's clock, never ahead of it. */
+  /** An estimate of the server's time that is never ahead of it. */
   serverTime(): number;
 }
 
-/** The requests of a plan: the one that is sent most often, and one of each other operation that succeeds. */
+/** The requests that are sent as probes: the most frequent one, and one of each other operation that succeeds. */
 export interface Kinds<T> {
   readonly small: T;
   readonly others: readonly T[];
 }
 
-/** The longest window that is waited for. A sliding counter looks back over two minutes. */
+/** The longest wait for the end of a window. A sliding counter looks back over two minutes. */
 const maxWindowMs = 122_000;
 
 /** The largest Remaining that is used up. */
@@ -42,16 +43,16 @@ const maxRemaining = 5_000;
 /** The most refusals in one window. */
 export const maxRefusals = 5;
 
-/** If requests beyond Remaining are admitted, the number of them after which the limit is no longer expected. */
+/** The number of requests beyond Remaining after which no refusal is expected any more. */
 const maxMore = 10;
 
-/** If no more requests than this remain, they are sent together. */
+/** If at most this many requests remain, all are sent at the same time. */
 const lastFew = 10;
 
-/** How long after its Reset a window has ended, even if Reset lacks a fraction of a second or is a second early. */
+/** How long after Reset a window has certainly ended: Reset may lack a fraction of a second or be a second early. */
 const turnMs = 1_050;
 
-/** When a request shows whether Reset holds: later than any fraction that was cut off. */
+/** How long after Reset a request must be admitted. The fraction of a second that Reset may lack is shorter. */
 const afterResetMs = 800;
 
 /** How many more seconds to wait for the end of a window that has not ended at its Reset. */
@@ -63,7 +64,7 @@ const refillMs = 2_500;
 /** The pause before the limit is reached in the middle of a window. */
 const middleMs = 25_000;
 
-/** In a wait that is shorter, no request is sent to see whether the limit holds. */
+/** During shorter waits, no request is sent to see whether the limit holds. */
 const minSpacedMs = 8_000;
 
 /** The accuracy with which the server's clock is determined, in seconds: a Date has whole seconds. */
@@ -87,7 +88,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
     throw new Inconclusive(`the window of the headers ends in ${minutes} minutes, too late to wait for it`);
   };
 
-  /** Sends what remains in halves, so that a server which admits fewer refuses only a few, and some more at the end. */
+  /** Sends as many requests as remain, in halves, so that a server that admits fewer refuses few, and then `more`. */
   const useUp = async (last: Exchange, more: number): Promise<Exchange> => {
     let left = last.remaining;
     if (left > maxRemaining) throw new Inconclusive(`${left} requests remain, more than ${maxRemaining}`);
@@ -149,7 +150,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
     last = await one();
   }
 
-  // The window that is under way.
+  // The current window.
   last = await useUp(last, 1);
   for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) {
     const [beyond] = await prober.send([request]);
@@ -158,7 +159,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
   const wasBanned = isBanned(last);
   if (wasBanned) last = await recover(last, 0);
 
-  // A fresh window.
+  // A new window.
   last = await fresh(last);
   await prober.sleep(refillMs, 'to see whether requests become available one by one');
   last = await useUp(await one(), 0);

@@ -1,10 +1,10 @@
 /**
- * A pairwise covering set: combinations of one row of each dimension, in which each pair of rows of two dimensions
- * occurs. Pairs of accepted rows count only in combinations of accepted rows, because a refusal hides them. A
- * combination has at most one row that is refused or open.
+ * A pairwise covering set: combinations that have one row of each dimension and together contain each pair of rows of
+ * two dimensions. A combination has at most one row that must be refused or is open. A pair of accepted rows is covered
+ * only by a combination without such a row, because a refusal hides the effect of the pair.
  *
- * The set is greedy: each combination starts with the row that was used least, and each further row is the one with
- * most new pairs. So a part of the set already uses every row, if it has enough combinations.
+ * The algorithm is greedy: each combination starts with the row that was used least, and each further row is the one
+ * that adds the most new pairs. So the first combinations already use every row, if there are enough of them.
  */
 import { isAlone, type Row } from './model.ts';
 
@@ -16,13 +16,13 @@ export type Combination = readonly number[];
 
 export interface CoverOptions {
   readonly seed: number;
-  /** The number of combinations at most. */
+  /** The maximum number of combinations. */
   readonly most: number;
-  /** The number of combinations at most for a requirement or a gap. */
+  /** The maximum number of combinations for a requirement or a gap. */
   readonly quota?: (of: NonNullable<Row['of']> | undefined) => number;
 }
 
-/** A generator of numbers from 0 to 1 that a seed determines (mulberry32). */
+/** A generator of pseudorandom numbers, at least 0 and less than 1 (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -33,7 +33,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** The pairs of a model, by the indexes of rows among all rows. */
+/** Which pairs of rows are open: possible and not covered yet. A row is its index among all rows of the model. */
 class Pairs {
   readonly #size: number;
   readonly #open: Uint8Array;
@@ -51,13 +51,13 @@ class Pairs {
     return this.#open[one * this.#size + other] === 1;
   }
 
-  /** The number of pairs that are open. */
+  /** The number of open pairs. */
   get count(): number {
     return this.#open.reduce((sum, open) => sum + open, 0) / 2;
   }
 }
 
-/** All rows of a model, numbered, and the pairs of them that a run could combine. */
+/** All rows of a model, and the pairs of rows that a combination can contain. */
 function pairsOf(dimensions: readonly (readonly Coverable[])[]) {
   const rows = dimensions.flatMap((of, dimension) => of.map((row, index) => ({ row, dimension, index })));
   const pairs = new Pairs(rows.length);
@@ -72,14 +72,14 @@ function pairsOf(dimensions: readonly (readonly Coverable[])[]) {
   return { rows, pairs, first };
 }
 
-/** Marks the pairs of a combination. */
+/** Marks the pairs of a combination as covered. */
 function mark(pairs: Pairs, chosen: readonly number[], isRowAlone: (row: number) => boolean): void {
   const alone = chosen.filter(isRowAlone);
   const starts = alone.length > 0 ? alone : chosen;
   for (const one of starts) for (const other of chosen) if (one !== other) pairs.set(one, other, false);
 }
 
-/** How many of the possible pairs some combinations cover. */
+/** How many of the possible pairs these combinations cover. */
 export function coverage(
   dimensions: readonly (readonly Coverable[])[],
   combinations: readonly Combination[],
@@ -95,7 +95,7 @@ export function coverage(
   return { pairs: possible - pairs.count, possible };
 }
 
-/** Combinations that cover all pairs, or as many as the options allow: first those of accepted rows only. */
+/** Combinations that cover all pairs, or as many as the options allow. Those of only accepted rows are first. */
 export function cover(dimensions: readonly (readonly Coverable[])[], options: CoverOptions): Combination[] {
   const { seed, most, quota = () => Infinity } = options;
   const random = randomOf(seed);
@@ -110,7 +110,7 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
 
   /** The number of open pairs of a row with rows that can still be used. */
   const openOf = (i: number) => accepted.filter((j) => isAvailable(j) && pairs.isOpen(i, j)).length;
-  /** The candidate with the most gain, among those the one that was used least, among those any. */
+  /** The candidate with the highest gain; of several, the one used least; of several of these, a random one. */
   const best = (candidates: readonly number[], gain: (i: number) => number) => {
     const ranked = candidates.map((i) => ({ i, rank: [gain(i), -uses[i]!, random()] as const }));
     const isBetter = (one: readonly number[], other: readonly number[]) => {
@@ -147,7 +147,7 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
   }
   while (found.length < most) {
     const mayStart = ({ of }: Coverable) => (spent.get(of) ?? 0) < quota(of);
-    // In the order of the model, which begins with the rows that most likely find a fault.
+    // In the order of the model, in which the rows that are most likely to find a fault are first.
     const candidates = alone.filter((i) => isAvailable(i) && mayStart(rows[i]!.row));
     const start = candidates.sort((i, j) => uses[i]! - uses[j]! || i - j).find((i) => openOf(i) > 0);
     if (start === undefined) break;

@@ -43,17 +43,17 @@ function rename(field: Field, to: string): Change {
   };
 }
 
-/** Adds a field, whose name may be taken. */
+/** Adds a field, even if the object already has one with this name. */
 function more(name: string, text: string): Change {
   return (draft) => ({ ...draft, fields: [...draft.fields, [name, text]] });
 }
 
-/** Texts by a short form of their JSON. */
+/** Texts, each named by a short form of its JSON. */
 function texts(...all: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(all.map((text) => [shortened(JSON.stringify(text), 40), text]));
 }
 
-/** Some generated texts. */
+/** Up to `count` different generated texts. */
 function sampled(arbitrary: fc.Arbitrary<string>, seed: number, count: number): readonly string[] {
   return [...new Set(fc.sample(arbitrary, { seed, numRuns: count }))];
 }
@@ -169,7 +169,7 @@ const statusRows = (seed: number, count: number): Dimension['rows'] => [
   ...refused('create.not-json', { 'sold without quotes': 'sold' }, valueOf('status'), '4xx'),
 ];
 
-/** A name before the one that a 201 must not return. */
+/** Adds a second name before the first. The specification does not say which one a 201 returns. */
 const duplicateName: Change = (draft) => {
   const { name: _, ...sent } = draft.sent ?? {};
   return { ...draft, sent, fields: [['name', '"First"'], ...draft.fields] };
@@ -181,7 +181,7 @@ const otherRows: Dimension['rows'] = [
   ...open('create.own-id', { 'an id': '4611686018427387904' }, (text) => more('id', text)),
   ...open('create.duplicate-name', { 'a second name': undefined }, () => duplicateName),
   ...open('create.nan', { NaN: 'NaN' }, (text) => more('weight', text)),
-  // For a field that the server fills, a parser that calls itself, and a language whose objects have a prototype.
+  // These may crash a server that assigns the id, a recursive parser, and a language whose objects have a prototype.
   ...open('service.status', { 'an id that is no number': '"x"' }, (text) => more('id', text)),
   ...open('service.status', { 'a deeply nested one': '['.repeat(2_000) + ']'.repeat(2_000) }, (text) =>
     more('more', text),
@@ -222,7 +222,7 @@ const bodyOf = (text: string): Change => (draft, { category }) => ({
 
 const repaired = (change: (text: string) => string): Change => (draft) => ({ ...draft, text: change(draft.text) });
 
-/** A body that a repair makes JSON: lenient parsers accept it. Comments are a gap: create.comments. */
+/** Changes that make a body invalid JSON which lenient parsers accept. Comments are a gap: create.comments. */
 const notJson: Readonly<Record<string, (text: string) => string>> = {
   'not closed': (text) => text.trimEnd().slice(0, -1),
   'closed twice': (text) => `${text}}`,

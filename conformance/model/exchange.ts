@@ -14,13 +14,13 @@ export const headerNames: Dimension = {
   rows: accepted({ 'as usual': undefined, 'in lower case': 'lower', 'in upper case': 'upper' } as const, spelling),
 };
 
-/** A connection that has carried these requests, and no others. */
+/** Sends the request on a new connection that has carried only these requests. */
 const connection = (before: (world: World) => readonly Request[]): Change => (draft, world) => ({
   ...draft,
   before: before(world),
 });
 
-/** The connections of an operation. `error` is a request that gets an error. */
+/** The dimension of the connection on which an operation is sent. `error` makes a request that gets an error. */
 export function connections(error: (world: World) => Request): Dimension {
   const limited = (rows: readonly Row[], requests: number) =>
     rows.map((row) => ({ ...row, most: 8, extra: { requests } }));
@@ -38,7 +38,7 @@ export function connections(error: (world: World) => Request): Dimension {
   };
 }
 
-/** The connections of requests with and without a valid key. */
+/** The same dimension for requests with and without a valid key. */
 export const keyedConnections: Dimension = {
   name: 'connection',
   rows: [

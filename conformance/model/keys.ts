@@ -29,7 +29,7 @@ import type { Change, Dimension, Draft, Refusal, Row, World } from './model.ts';
 
 type RequestOf = (world: World) => Request;
 
-/** Makes credentials of the key; undefined if that is not possible with this key. */
+/** Makes a credential from the key; undefined if that is not possible with this key. */
 type Make = (key: string) => Credential | undefined;
 
 /** Names under which servers look for a key in the query, a header or a cookie. */
@@ -50,7 +50,7 @@ const operation = (request: RequestOf): Change => (draft, world) => drafted(requ
 /** Rows with other credentials that must get 401. */
 const rejected = (of: Refusal, values: Readonly<Record<string, Make>>): Row[] => refused(of, values, credentialOf);
 
-/** Replaces the credential. If it cannot be made of this key, or is the key itself, another key is sent. */
+/** Replaces the credential. If none can be made from this key, or the result is the key itself, sends another key. */
 function credentialOf(make: Make): Change {
   return (draft, { secret, key }) => {
     const made = make(secret);
@@ -59,10 +59,10 @@ function credentialOf(make: Make): Change {
   };
 }
 
-/** The last character of a JSON Web Token (RFC 7519) may have bits without a meaning. */
+/** Excludes the last character of a JSON Web Token (RFC 7519), some of whose bits may be insignificant. */
 const significantEnd = (key: string) => (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(key) ? key.length - 2 : key.length);
 
-/** A change of one character: at the first position where it is possible, from a part of the key on. */
+/** Changes one character: the first one for which it is possible, starting at the fraction `from` of the key. */
 function somewhere(from: number, make: (key: string, at: number) => Credential | undefined): Make {
   return (key) => {
     const end = significantEnd(key);
@@ -75,7 +75,7 @@ function somewhere(from: number, make: (key: string, at: number) => Credential |
   };
 }
 
-/** The positions of a key's characters: first those that a faulty server most likely ignores, then in any order. */
+/** The positions of a key's characters: first those that a faulty server is most likely to ignore, then the others. */
 function positionsOf(key: string, seed: number): readonly number[] {
   const end = significantEnd(key);
   const random = randomOf(seed);
@@ -103,7 +103,7 @@ const swappedCase = (text: string) =>
   text.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()));
 const half = (key: string) => Math.ceil(key.length / 2);
 
-/** Near misses that a faulty server most likely accepts, and others: what some server undoes before it compares. */
+/** Near misses: first those that faulty servers are most likely to accept. Some servers undo such changes. */
 function nearMisses(random: () => number): Row[] {
   const likely: Readonly<Record<string, Make>> = {
     'followed by a word': more(' foo'),
@@ -198,7 +198,7 @@ const inOtherHeaders: Change = (draft, { secret }) => {
   return { ...draft, credential: nobody, headers, shellHeaders };
 };
 
-/** A list whose response the specification does not define. A server may take the credential for an invalid one. */
+/** A list whose response the specification does not define: a server may treat the credential as invalid. */
 const openList = (make: Make): Change => (draft, world) => ({
   ...drafted(listPets(make(world.secret)!), draft),
   operation: 'other',
@@ -229,7 +229,10 @@ function credentialRows(seed: number): Row[] {
 const wrong = token('wrong', 'wrong');
 const asText = (request: Request): Request => ({ ...request, headers: [['Content-Type', 'text/plain']] });
 
-/** Requests that are invalid in another way, too. Invalid keys come first: a server may check only if there is one. */
+/**
+ * Requests that are also invalid in another way. Those with an invalid key are first: a server may check only whether
+ * there is a key.
+ */
 const invalidRequests: readonly Row[] = [
   ...refused<RequestOf>(
     'auth.invalid-request',
@@ -273,7 +276,7 @@ const operations: readonly Row[] = [
   ...invalidRequests,
 ];
 
-/** The dimensions of requests with any key, of the operations that a run may use. */
+/** The dimensions of requests with valid and invalid keys, for the operations that a run may use. */
 export function keyDimensions(seed: number, create: boolean, get: boolean): readonly Dimension[] {
   const withReason = (row: Row): Row => {
     if (!create && /create/.test(row.name)) return { ...row, unusable: 'nothing may be created' };
@@ -287,12 +290,12 @@ export function keyDimensions(seed: number, create: boolean, get: boolean): read
   ];
 }
 
-/** A list, which the rows change. */
+/** A valid request of listPets, which the rows change. */
 export function keyDraft({ key }: World): Draft {
   return { ...listPets(key), fields: [], text: '', parameters: [] };
 }
 
-/** How many requests a default run sends for each requirement; one with --thorough-auth; its bound under --runs. */
+/** Requests for each requirement: in a default run, with --thorough-auth, and at most if --runs is also given. */
 export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
   'auth.missing': [1, 5],
   'auth.invalid-request': [4, 9],

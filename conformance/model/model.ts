@@ -1,13 +1,14 @@
 /**
- * The model of what a client may vary. A dimension is something that varies, such as the status of a NewPet; a row is
- * one of its values, and says what the specification says about a request with it. A new idea is one row.
+ * The model of what a client may vary. A dimension is something that varies, such as the status of a NewPet. A row is
+ * one of its values, and states what the specification says about a request with this value. To test another value, add
+ * a row.
  */
 import type { NewPet } from '../client/pet.ts';
 import type { Credential, Request } from '../client/request.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 
-/** What a request needs of the server and of the run. */
+/** The values of the server and of the run from which requests are made. */
 export interface World {
   readonly key: Credential;
   /** The text of the key. */
@@ -21,7 +22,7 @@ export interface World {
   newPet(): NewPet;
 }
 
-/** A request in the making. The rows of a combination change it in the order of the dimensions. */
+/** An unfinished request. Each row of a combination changes it, in the order of the dimensions. */
 export interface Draft extends Request {
   /** The fields of the body, with their values as JSON. */
   readonly fields: readonly (readonly [name: string, text: string])[];
@@ -35,14 +36,14 @@ export type Change = (draft: Draft, world: World) => Draft;
 
 /**
  * What the specification says about the response: the request must succeed, must be refused with one of these statuses,
- * or is left open. The status of an open one is not judged, but the rules of every response are.
+ * or is left open. The status of an open request is not judged, but the rules still judge its response.
  */
 export type Expectation =
   | 'accepted'
   | 'open'
   | { readonly refused: readonly number[] | '4xx'; readonly because: string };
 
-/** Why the rows of a requirement must be refused. */
+/** Why a request with a row of this requirement must be refused. */
 const reasons = {
   'auth.missing': 'there is no Authorization header',
   'auth.invalid-request': 'there is no valid key',
@@ -66,7 +67,7 @@ const reasons = {
   'create.empty': 'the body is empty',
 } as const satisfies Partial<Record<RequirementId, string>>;
 
-/** The requirements that a request is refused, in the order of the checks. */
+/** The requirements to refuse a request, in the order of the checks. */
 export type Refusal = keyof typeof reasons;
 export const refusals = Object.keys(reasons) as readonly Refusal[];
 
@@ -75,18 +76,18 @@ export interface Row {
   /** Unique in its dimension. */
   readonly name: string;
   readonly expect: Expectation;
-  /** The requirement whose sentence it proves, or the gap that it shows. A row that is accepted needs none. */
+  /** The requirement that its response proves, or the gap that it shows. An accepted row needs none. */
   readonly of?: RequirementId | GapId;
   readonly change: Change;
-  /** How often a run uses it at most, because it is slow or needs more requests. */
+  /** The maximum number of times that a run uses it, because it is slow or needs more requests. */
   readonly most?: number;
-  /** The requests that precede or accompany it. */
+  /** The numbers of requests and creates that are sent before it or at the same time. */
   readonly extra?: { readonly requests?: number; readonly keyless?: number; readonly creates?: number };
   /** Why no run can use it. */
   readonly unusable?: string;
 }
 
-/** The first row is the plain one, by which the others are replaced to find the smallest combination that fails. */
+/** The first row is the plain one. It replaces the others to find the smallest combination that fails. */
 export interface Dimension {
   readonly name: string;
   readonly rows: readonly Row[];
@@ -106,7 +107,7 @@ export function open<T>(
   return Object.entries(values).map(([name, value]) => ({ name, expect: 'open', of, change: change(value) }));
 }
 
-/** Rows that must be refused: with 401 or 400, unless they may be refused with others. */
+/** Rows that must be refused: with 401 or 400, unless `statuses` permits others. */
 export function refused<T>(
   of: Refusal,
   values: Readonly<Record<string, T>>,
@@ -117,12 +118,12 @@ export function refused<T>(
   return Object.entries(values).map(([name, value]) => ({ name, expect, of, change: change(value) }));
 }
 
-/** Values that are their own names. */
+/** Values whose names are the values themselves. */
 export function named(...texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(texts.map((text) => [text, text]));
 }
 
-/** Whether a combination has at most one such row, because its effect would hide that of others. */
+/** Whether a combination may have only one row of this kind: a refusal would hide the effects of the others. */
 export function isAlone({ expect }: Pick<Row, 'expect'>): boolean {
   return expect !== 'accepted';
 }

@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 
 /**
- * Names that show the usual ways in which servers damage text. All are ordinary, except for the length of some. They
+ * Names that reveal the usual ways in which servers damage text. All are ordinary, except for the length of some. They
  * have many characters, so that few requests are needed.
  */
 export const fragileNames: readonly string[] = [

@@ -1,4 +1,4 @@
-/** Which combinations of the model a run sends: a pairwise covering set for each operation, as far as it is allowed. */
+/** Which combinations a run sends: a pairwise covering set for each operation, as far as the options allow. */
 import type { Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import { defaultRuns, type CostOptions } from '../session/cost.ts';
@@ -9,7 +9,7 @@ import { keyDimensions, keyDraft, keyQuotas } from './keys.ts';
 import { isAlone, type Dimension, type Draft, type Row, type World } from './model.ts';
 import { getDimensions, getDraft, listDimensions, listDraft } from './reads.ts';
 
-/** What determines the plan of a run. */
+/** The options that determine which combinations a run sends. */
 export interface PlanOptions extends CostOptions {
   /** Whether the server has removed getPet. */
   readonly getIsRemoved?: boolean;
@@ -21,7 +21,7 @@ interface Model {
   readonly name: string;
   readonly dimensions: readonly Dimension[];
   readonly draft: (world: World) => Draft;
-  /** The status that an accepted request must have, if no rule judges it. */
+  /** The status that the response to an accepted request must have, if no rule judges it. */
   readonly success?: number;
   /** The requirement that a combination of accepted rows proves. */
   readonly provedBy: (combination: Combination) => Of;
@@ -45,7 +45,7 @@ export class Case {
     this.of = this.#rows.find(isAlone)?.of ?? model.provedBy(combination);
   }
 
-  /** What it sends at most. */
+  /** The maximum number of requests and creates that it sends. */
   get cost(): { readonly requests: number; readonly keyless: number; readonly creates: number } {
     const isKeyless = this.model.isKeyless === true && this.#rows.some(isAlone);
     const isCreate = this.model.name === 'createPet' || this.#rows[0]!.name === 'createPet';
@@ -59,7 +59,7 @@ export class Case {
     };
   }
 
-  /** What is unusual about it: `status null, header names in lower case`. */
+  /** Its values that are not plain: `status null, header names in lower case`. */
   get text(): string {
     const { dimensions } = this.model;
     return this.combination
@@ -67,7 +67,7 @@ export class Case {
       .join(', ');
   }
 
-  /** The same with the plain row of a dimension; undefined if it has that. */
+  /** The same combination with the plain row of a dimension; undefined if it already has this row. */
   plainer(dimension: number): Case | undefined {
     if (this.combination[dimension] === 0) return undefined;
     return new Case(this.model, this.combination.with(dimension, 0));
@@ -89,7 +89,7 @@ export class Case {
     };
   }
 
-  /** Whether a response has a status that the specification allows; undefined if it is open, or if a rule judges it. */
+  /** Whether the specification allows the status of a response; undefined if it is open, or if a rule judges it. */
   judge({ status }: Response): true | undefined | Violation {
     const { expect } = this.#rows.find(isAlone) ?? { expect: 'accepted' };
     const { success } = this.model;
@@ -138,7 +138,7 @@ export function costOf(...of: readonly Of[]) {
   };
 }
 
-/** What of a model some combinations have used. */
+/** The dimensions and rows of an operation, and how many of its pairs were covered. Part of report.json. */
 export interface Combined {
   readonly operation: string;
   readonly dimensions: readonly string[];
@@ -146,11 +146,11 @@ export interface Combined {
   readonly pairs: number;
   readonly possible: number;
   readonly requests: number;
-  /** The values that were never used, by the reason. */
+  /** The values that were not used, grouped by reason. */
   readonly unused: readonly { readonly reason: string; readonly values: readonly string[] }[];
 }
 
-/** What of the models some cases have used. */
+/** What these cases have combined, for each operation. */
 export function combinedBy(plans: readonly Plan[], cases: ReadonlySet<Case>): readonly Combined[] {
   return plans.map(({ model, cases: planned }) => {
     const { name, dimensions } = model;

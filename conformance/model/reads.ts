@@ -60,7 +60,7 @@ export function listDimensions(): readonly Dimension[] {
       name: 'other parameters',
       rows: [
         ...accepted({ none: undefined }, () => unchanged),
-        // If the server ignores it, the others have the same effect as without it.
+        // If the server ignores it, the other parameters must have the same effect as without it.
         ...open('list.unknown-parameter', named('colour=red'), (parameter) => (draft) => ({
           ...draft,
           parameters: [...draft.parameters, parameter],
@@ -86,7 +86,7 @@ export function listDimensions(): readonly Dimension[] {
   ];
 }
 
-/** A valid list, which the rows change. */
+/** A valid request of listPets, which the rows change. */
 export function listDraft({ key }: World): Draft {
   return { ...listPets(key), fields: [], text: '', parameters: [] };
 }
@@ -118,7 +118,7 @@ export function getDimensions(): readonly Dimension[] {
   ];
 }
 
-/** A get of a known animal, which the rows change. */
+/** A getPet request for a known animal, which the rows change. */
 export function getDraft({ key, id }: World): Draft {
   return { ...getPet(key, id), fields: [], text: '', parameters: [] };
 }
