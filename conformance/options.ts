@@ -27,21 +27,21 @@ The server
 What is checked
   --only ID[,ID…]       requirements by id, or by the start of their ids
                           --only list.,get.not-found
-  --exclude ID[,ID…]    the opposite: these are not checked, and the run cannot show that the server conforms
+  --exclude ID[,ID…]    requirements that are not checked; the run then cannot conclude that the server conforms
                           --exclude create.null,limits.
-  --known FILE          deviations that do not fail the run: lines with an id, a date until which it is known, a reason
+  --known FILE          known deviations, which do not fail the run: an id, an expiry date and a reason on each line
                           --known known-deviations.txt
-  --list                print the requirements, or those of --only, and send nothing
+  --list                print the requirements that would be checked and the values that are combined; send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
   --thorough-auth       send each kind of invalid key, and change each character of the key: up to 170 requests without
                         a valid key instead of 25, or more with --runs above 20
   --seed N              seed of the combinations and of the generated cases (default 1)
-  --path PATH           replay one generated case, with --only and --seed; each failure prints its own
+  --path PATH           replay one generated case, with --only and --seed; each failure prints its path
                           --only create.name --seed 42 --path 3:0:1
   --category-id N       a category that the server accepts (default: those of the listed animals)
                           --category-id 7
-  --strict              count requirements as failures that were not judged, although a run with these options could
+  --strict              fail if a requirement was not judged that a run with these options could judge
   --min-judged N        fail if fewer than N requirements are judged
                           --min-judged 55
 
@@ -50,8 +50,8 @@ What is allowed
   --write               create animals on a remote server (on this machine it is the default); they cannot be deleted
   --max-requests N      send at most N requests
                           --max-requests 200
-  --exhaust             bring a key to its limit and wait until it recovers: two to four minutes; use up its day
-                        if at most 300 requests of it remain
+  --exhaust             use up the limit of a key and wait until it recovers: two to four minutes; also use up the limit
+                        of the day if at most 300 requests of it remain
   --exhaust-key KEY     the key for --exhaust (default: the API key); better EXHAUST_KEY
                           API_KEY=… EXHAUST_KEY=… ${command} --base-url https://staging.example/v1 --exhaust
   --plan PLAN           check the limits of the --exhaust key against this plan: free, pro or business
@@ -65,7 +65,8 @@ Reports
 
   --help
 
-Exit code: 0 the server conforms, 1 it does not, 2 it could not be tested, 130 the run was interrupted (Ctrl-C).
+Exit code: 0 nothing failed except known deviations, 1 a requirement failed, too little was judged or --known is out of
+date, 2 the server could not be tested, 130 the run was interrupted (Ctrl-C).
 `;
 
 /** The command line cannot be executed. The message is one line. */
@@ -252,7 +253,7 @@ export function givenBy(
   return text === undefined || text === '' ? undefined : { text, source: variable };
 }
 
-/** What is copied together with a key, or instead of it. */
+/** Texts that users often copy together with a key, or instead of it. */
 const additions: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/^\ufeff/, 'begins with a byte order mark: save its file as UTF-8 without one'],
   [/^(authorization:\s*)?(bearer|basic|token)(\s|$)/i, 'begins with a scheme such as Bearer, which is added to it'],

@@ -448,7 +448,7 @@ test('on a terminal, keys revoke asks', async (t) => {
   const isRevoked = async () => (await succeeded(petstore(t, folder, 'keys', 'list'))).stdout.includes('revoked');
   for (const [typed, code] of [['no', 1], ['yes', 0]] as const) {
     const asking = onTerminal('keys', 'revoke', 'k1');
-    await asking.printed(/Key k1 can never be used again\. Type yes to revoke it: /);
+    await asking.printed(/Once it is revoked, key k1 can never be used again\. Type yes to revoke it: /);
     asking.child.stdin.write(`${typed}\r`);
     assert.equal((await asking.ended).code, code);
     assert.equal(await isRevoked(), code === 0);

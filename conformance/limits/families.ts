@@ -315,11 +315,11 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     const isEarly = latest !== undefined && b.reset > latest.reset + jitter;
     if (now !== undefined && b.reset * 1_000 > family.latest(b, now)) {
       const ahead = Math.round(b.reset - now / 1_000);
-      contradicts('limits.resets', b, `a Reset at which requests of ${family.name} return`, `one ${ahead} s ahead`);
+      contradicts('limits.resets', b, `a Reset no later than ${family.name} permits`, `one ${ahead} s ahead`);
     } else if (family.isFixed && now !== undefined && latest !== undefined && b.reset < latest.reset - jitter) {
-      contradicts('limits.resets', latest, `Reset ${latest.reset} until then, or a later one`, `${b.reset}`);
+      contradicts('limits.resets', latest, `Reset ${latest.reset} or later`, `${b.reset}`);
     } else if (family.isFixed && isEarly && now !== undefined && now < latest!.reset * 1_000 - lateMs) {
-      contradicts('limits.resets', latest!, `Reset ${latest!.reset} until then`, `${b.reset}, before that time`);
+      contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
     } else if (self > 0 ? beyond < -epsilon : isOther(b) && beyond < 1 - epsilon && isFirstRefusal(all, b)) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
     } else if (b.remaining > bound + epsilon) {
@@ -328,7 +328,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       const text = `Remaining of at most ${Math.max(0, Math.floor((rises ? rise : bound) + epsilon))}`;
       contradicts(id, rises ? riseFrom : boundFrom, text, `${b.remaining}`);
     } else if (!isRefused(b) && b.remaining > left + epsilon) {
-      const text = `Remaining of at most ${Math.floor(left + epsilon)}, in view of the requests before`;
+      const text = `Remaining of at most ${Math.floor(left + epsilon)}, because of the requests before`;
       contradicts('limits.remaining-falls', b, text, `${b.remaining}`);
     } else if (promised >= 1 - epsilon && !isBanned(b) && group.isShort) {
       const text = `admitted, because ${Math.ceil(promised - epsilon)} of the promised requests must be left`;
@@ -337,7 +337,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       const id = floorFrom.reset + jitter < b.reset && family.isFixed ? 'limits.resets' : 'limits.remaining-falls';
       contradicts(id, floorFrom, `Remaining of at least ${Math.floor(floor + epsilon)}`, `${b.remaining}`);
     } else if (!isRefused(b) && b.remaining < least - epsilon) {
-      const text = `Remaining of at least ${Math.ceil(least - epsilon)}, because requests have returned`;
+      const text = `Remaining of at least ${Math.ceil(least - epsilon)}, because earlier requests no longer count`;
       contradicts('limits.resets', b, text, `${b.remaining}`);
     } else {
       if (self > 0 && beyond < Infinity) meets('limits.refuses', b);

@@ -161,7 +161,7 @@ export function combinedBy(plans: readonly Plan[], cases: ReadonlySet<Case>): re
     rows.forEach((ofDimension, at) =>
       ofDimension.forEach((row, index) => {
         if (isUsed(at, index, sent)) return;
-        const left = isUsed(at, index, planned) ? 'its check did not send it' : 'more than the run may send';
+        const left = isUsed(at, index, planned) ? 'its check did not send it' : 'the run sends too few combinations';
         const reason = row.unusable ?? left;
         reasons.set(reason, [...(reasons.get(reason) ?? []), `${dimensions[at]!.name} ${row.name}`]);
       }),

@@ -155,11 +155,11 @@ function knownSection({ known, requirements }: Report): Markup | undefined {
   const items = known.map((deviation) => {
     const { id } = deviation;
     const result = requirements.find((requirement) => requirement.id === id);
-    // What has expired is among the failures, with its cases.
+    // If the line has expired, the failures show the cases.
     const cases = result?.verdict === 'known' ? examplesOf(result).map(failureCase) : [];
     return listItem(id, verdictOn(deviation), result?.text, knownText(deviation), cases);
   });
-  const lead = `They are in ${known[0]?.file} and do not fail the run, unless a line of this file is out of date.`;
+  const lead = `They are listed in ${known[0]?.file}. They fail the run only if a line of this file is out of date.`;
   return listSection('known', 'Known deviations', lead, items);
 }
 

@@ -24,7 +24,7 @@ test('an invalid line is named with its field and the rule, in one line', () => 
     ['create. 2027-03-31 x', 'the requirement must be an id that --list shows, not "create."'],
     ['\u001b[2J 2027-03-31 x', 'the requirement must be an id that --list shows, not "\\u001b[2J"'],
     ['limits.ban 2027-03-31 x', 'the requirement must be one that the kit can judge, not limits.ban'],
-    ['list.status 2027-03-31 x', 'the requirement must be there once, but list.status is also in line 1'],
+    ['list.status 2027-03-31 x', 'the requirement must be listed once, but list.status is also in line 1'],
     ['create.null', 'the expiry must be a date such as 2027-03-31, not ""'],
     ['create.null PET-112', 'the expiry must be a date such as 2027-03-31, not "PET-112"'],
     ['create.null 2027-3-31 x', 'the expiry must be a date such as 2027-03-31, not "2027-3-31"'],

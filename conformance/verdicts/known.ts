@@ -1,6 +1,6 @@
 /**
- * Known deviations: the requirements that a server is known to violate, in the file of --known. They do not fail a run,
- * so that it shows what is new. Each has an expiry date, because otherwise nobody would look at it again.
+ * Known deviations: the requirements that a server is known to violate, listed in the file of --known. They do not fail
+ * a run, so that a failure always means something new. Each has an expiry date, so that it is not forgotten.
  *
  * The file has one line for each: the id of the requirement, the last day on which the line applies (in UTC), and the
  * reason. Empty lines and lines that begin with `#` are ignored:
@@ -20,9 +20,9 @@ export interface Known {
   readonly line: number;
 }
 
-/** A known deviation, and what a run has found of it. These types are part of report.json. */
+/** A known deviation, and what a run has found about it. These types are part of report.json. */
 export interface KnownResult extends Known {
-  /** `gone` and `expired` fail the run: the file must be changed. */
+  /** With `gone` and `expired`, the file is out of date, which fails the run. */
   readonly state: 'occurs' | 'gone' | 'expired' | 'not judged';
 }
 
@@ -45,7 +45,7 @@ export function readKnown(text: string, file: string): readonly Known[] {
       [content.includes('\ufffd'), 'the line must be UTF-8'],
       [found === undefined, `the requirement must be an id that --list shows, not ${JSON.stringify(id)}`],
       [found?.untested !== undefined, `the requirement must be one that the kit can judge, not ${id}`],
-      [earlier !== undefined, `the requirement must be there once, but ${id} is also in line ${earlier?.line}`],
+      [earlier !== undefined, `the requirement must be listed once, but ${id} is also in line ${earlier?.line}`],
       [!isDate(expires), `the expiry must be a date such as 2027-03-31, not ${JSON.stringify(expires)}`],
       [reason === '', 'the reason must not be empty'],
     ];
@@ -61,7 +61,7 @@ export function isExpired({ expires }: Known, now: number): boolean {
   return new Date(now).toISOString().slice(0, 10) > expires;
 }
 
-/** What a run has found of a known deviation, from the verdict on its requirement and the time of the run. */
+/** What a run has found about a known deviation, by the verdict on its requirement and the time of the run. */
 export function knownResult(known: Known, verdict: Verdict, now: number): KnownResult {
   if (verdict === 'passed') return { ...known, state: 'gone' };
   if (isExpired(known, now)) return { ...known, state: 'expired' };
@@ -73,7 +73,7 @@ export function verdictOn({ state }: Pick<KnownResult, 'state'>): Verdict {
   return ({ occurs: 'known', gone: 'failed', expired: 'failed', 'not judged': 'skipped' } as const)[state];
 }
 
-/** Whether the file must be changed, which fails the run. */
+/** Whether a line of the file is out of date, which fails the run. */
 export function isOutdated(known: Pick<KnownResult, 'state'>): boolean {
   return verdictOn(known) === 'failed';
 }
@@ -83,15 +83,16 @@ export function knownReason({ reason, expires }: Known): string {
   return `${reason} (until ${expires})`;
 }
 
-/** What a run has found of a known deviation, in one sentence without the id. */
+/** What a run has found about a known deviation, in one sentence without the id. */
 export function knownText(known: KnownResult): string {
   const { expires, file, line, state } = known;
   if (state === 'gone') return `it no longer occurs: remove line ${line} of ${file}`;
-  if (state === 'expired') return `it expired on ${expires}: correct the server, or renew line ${line} of ${file}`;
+  const change = `correct the server, or set a later date in line ${line} of ${file}`;
+  if (state === 'expired') return `it expired on ${expires}: ${change}`;
   return state === 'occurs' ? knownReason(known) : `not judged in this run: ${knownReason(known)}`;
 }
 
-/** Whether a text is a date that exists, as `2027-03-31`. */
+/** Whether a text is an existing date in the form `2027-03-31`. */
 function isDate(text: string): boolean {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);

@@ -60,12 +60,12 @@ export type Flag = keyof Flags;
 export interface CliCommand {
   /** The names of its arguments. One in brackets is optional, and one with … may be repeated. */
   readonly args: readonly string[];
-  /** The flags that it accepts besides --json and those of `place`, and those of them that it needs. */
+  /** The flags that it accepts in addition to --json and those of `place`. `required` are those that it needs. */
   readonly flags: readonly Flag[];
   readonly required?: readonly Flag[];
-  /** With which flags the store is named: in a folder or a database, only in a folder, or by arguments. */
+  /** How the store is named: by a flag for a folder or a database, only by one for a folder, or by arguments. */
   readonly place: 'any' | 'folder' | 'arguments';
-  /** What it does, in one sentence without a subject and a full stop. */
+  /** What it does, in one sentence without a subject or a full stop. */
   readonly summary: string;
   /** What else its help says. */
   readonly details?: string;
@@ -97,7 +97,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   'keys revoke': {
     ...{ args: ['ID'], flags: ['yes'], place: 'any', run: revoke },
     summary: 'revoke a key permanently',
-    details: 'A revoked key can never be used again. On a terminal, the command asks before it revokes.',
+    details: 'A revoked key can never be used again. On a terminal, the command asks for confirmation.',
     example: 'k1',
   },
   'keys set-plan': {
@@ -107,13 +107,13 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   },
   'keys unban': {
     ...{ args: ['ID'], flags: [], place: 'any', run: unban },
-    summary: 'lift the ban of a key, and forget it',
+    summary: 'lift the ban of a key; the next ban is as short as the first',
     example: 'k1',
   },
   usage: {
     ...{ args: ['[KEY]'], flags: [], place: 'any', run: showUsage },
     summary: 'show what each key has used of its minute and its day, and its ban',
-    details: 'KEY is the id of a key, or its name if no other key has it.',
+    details: 'KEY is the id of a key, or its name if no other key has this name.',
     example: 'till',
   },
   backup: {
@@ -145,7 +145,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   import: {
     ...{ args: ['FILE…'], flags: ['orders', 'keep-ids'], place: 'any', run: importFiles },
     summary: 'add animals, or orders, from files: all or none',
-    details: 'The format of a file is recognized. A server on the data folder must be stopped; one on a database need not be.',
+    details: 'The format of a file is detected. Stop a server that uses the data folder first. One on a database may run.',
     example: 'animals.ndjson',
   },
   copy: {
@@ -219,7 +219,7 @@ async function rotate(flags: Flags, id: string): Promise<Outcome> {
 }
 
 async function revoke(flags: Flags, id: string): Promise<Outcome> {
-  await confirmed(flags, `Key ${id} can never be used again.`);
+  await confirmed(flags, `Once it is revoked, key ${id} can never be used again.`);
   return changeOf('revoked', await run(flags, { op: 'revoke', id }));
 }
 

@@ -53,7 +53,7 @@ test('planOf refuses any other name', () => {
   for (const name of ['', 'Free', ' free', 'gold', 'toString', '__proto__', null, undefined, 0, ['free'], {}]) {
     assert.throws(
       () => planOf(name, undefined, undefined),
-      refusal(/^the plan must be free \(up to 60 a minute and 1,000 a day\), pro \(.*\) or enterprise \(limits of its own\)$/),
+      refusal(/^the plan must be free \(up to 60 a minute and 1,000 a day\), pro \(.*\) or enterprise \(custom limits\)$/),
       String(name),
     );
   }

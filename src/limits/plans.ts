@@ -22,7 +22,7 @@ export const planTexts: readonly (readonly [plan: string, limits: string])[] = [
   ...Object.entries(fixedLimits).map(([name, { perMinute, perDay }]) => {
     return [name, `up to ${inGroups(perMinute)} a minute and ${inGroups(perDay)} a day`] as const;
   }),
-  ['enterprise', 'limits of its own'],
+  ['enterprise', 'custom limits'],
 ];
 
 function inGroups(count: number): string {

@@ -21,7 +21,7 @@ export function suggestion(unknown: string, known: readonly string[]): string {
   return nearest === undefined ? '' : ` (did you mean ${nearest.word}?)`;
 }
 
-/** How many letters must be inserted, removed, replaced or exchanged with the next one to make `two` of `one`. */
+/** How many letters must be inserted, removed, replaced or exchanged with the next one to turn `one` into `two`. */
 function typosBetween(one: string, two: string): number {
   const rows = [Array.from({ length: two.length + 1 }, (_, column) => column)];
   for (let i = 1; i <= one.length; i++) {

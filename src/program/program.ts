@@ -46,7 +46,7 @@ export function version(): string {
 
 /**
  * Runs a program. An error that the operator can correct becomes one line of its log and an exit code; any other is a
- * bug. `end` ends the process when the log is written. `usageLog` has the errors of the command line.
+ * bug. `end` ends the process when the log is written. Errors in the command line are written to `usageLog`.
  */
 export async function runProgram(
   main: () => Promise<void>, logError = log, end: (exitCode: number) => unknown = process.exit, usageLog = log,
@@ -64,7 +64,7 @@ export async function runProgram(
     if (!(error instanceof OperatorError) && !isSystem) throw error;
     const { message, exitCode } = systemError(error);
     const shown = message.replace(/"petstore (?=[a-z])/g, () => `"${calledAs()} `);
-    // Whoever typed a wrong command line reads text, whatever the format of the log is.
+    // A user who typed a wrong command line expects text, whatever the format of the log.
     (exitCode === 2 ? usageLog : logError)(shown, 'error');
     end(exitCode);
   }
