@@ -104,10 +104,10 @@ function writeReports(folder: string, report: Report, earlier: ComparedReport | 
 }
 
 let isOnGithub = (process.env['GITHUB_ACTIONS'] ?? '') !== '';
-/** The command that lets the runner of GitHub Actions read commands on stdout again. */
+/** The line that makes the runner of GitHub Actions execute workflow commands on stdout again. */
 let resume: string | undefined;
 
-/** The runner must not read commands in what is printed, because the server determines a part of it. */
+/** Makes the runner ignore workflow commands in the output, because it contains text from the server. */
 function stopGithubCommands(): void {
   if (!isOnGithub) return;
   const token = randomUUID();

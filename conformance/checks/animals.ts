@@ -1,7 +1,7 @@
 /**
  * Section 4: creates, lists and getPet, in any order, must show the same animals. The rules compare every animal in
- * every response with what is known of it, so this check only sends requests. Other clients may write at the same time,
- * because no operation changes an animal.
+ * every response with the history of the run, so this check only sends requests. Other clients may write at the same
+ * time, because no operation changes an animal.
  */
 import * as fc from 'fast-check';
 import { int64Max, newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
@@ -12,7 +12,7 @@ import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { inJson } from '../verdicts/rules/rule.ts';
 
-/** A request of a generated sequence. A get is that of an animal of the sequence, by its index. */
+/** A request of a generated sequence. `get` is the index of an animal that the sequence has created. */
 type Step =
   | { readonly create: NewPet }
   | { readonly refused: string }
@@ -22,7 +22,7 @@ type Step =
 /** The maximum length of a sequence. */
 const maxSteps = 10;
 
-/** How often one of the animals is requested again: a server may drop it after some gets. */
+/** How often one of the animals is requested again: a faulty server may lose it after some requests. */
 const moreGets = 10;
 
 /** The number of animals from the start of the run that must still exist. */
@@ -83,7 +83,7 @@ async function repeatedGets(t: CheckContext): Promise<void> {
 async function together(t: CheckContext, getExists: boolean): Promise<void> {
   const { categories } = t.fixtures;
   const requests = [
-    // What belongs to one animal must not get into another.
+    // Values of one animal must not appear in another.
     ...statuses.map((status, i) => {
       return createPet(t.key, { ...t.fixtures.newPet(status), categoryId: categories[i % categories.length]! });
     }),

@@ -1,4 +1,4 @@
-/** Checks that only send the combinations of the model which prove a requirement or show gaps. */
+/** Checks that only send combinations: those that prove a requirement or show gaps. */
 import type { Response } from '../client/response.ts';
 import { costOf } from '../model/plan.ts';
 import type { GapId } from '../requirements/gaps.ts';
@@ -6,7 +6,7 @@ import type { RequirementId } from '../requirements/requirements.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import type { Cost } from '../session/cost.ts';
 
-/** A check of what the model says about a requirement. */
+/** A check that sends all combinations that prove a requirement. */
 export function checkCases(id: RequirementId, cost: Cost = {}): Check {
   return check(id, { ...cost, planned: costOf(id) }, async (t) => void (await t.sendCases(id)));
 }

@@ -124,7 +124,7 @@ export const createChecks: readonly Check[] = [
     const { category, categories } = t.fixtures;
     for (const name of fragileNames.slice(0, Math.max(0, 12 - t.history.createdIds().length)))
       await t.send(create(t, { name, categoryId: category }, false));
-    // Each example once, then others that a store may damage.
+    // First one animal of each example value, then others that a store may damage.
     const seen = new Set<string>();
     const rankOf = (id: bigint) => {
       const { name, categoryId } = t.history.known(id)!.sent!;

@@ -1,4 +1,4 @@
-/** Section 8: a key at its limit. One plan of probes brings a key to its limit; its history is judged as a whole. */
+/** Section 8: a key at its limit. The probes (limits/plan.ts) use up the limit; the history is judged as a whole. */
 import type { Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { plans } from '../client/pacing.ts';
@@ -9,7 +9,7 @@ import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 
-/** A requirement that the history of the exhausted key shows. `why`: why it may show nothing. */
+/** The check of a requirement by the history of the exhausted key. `why`: the reason if nothing could be judged. */
 const shown = (id: RequirementId, why: string): Check =>
   check(id, { exhausts: true }, async (t) => {
     await needExhausted(t);
@@ -35,7 +35,7 @@ export const exhaustedLimitChecks: readonly Check[] = [
     try {
       await needExhausted(t);
     } catch (error) {
-      // The rule may have judged a 429 all the same.
+      // Even so, the rule may have judged a 429.
       const seen = t.history.limits.of(t.exhaustKey.key).some(isRefused);
       if (!(error instanceof Inconclusive && seen)) throw error;
     }

@@ -9,7 +9,7 @@ import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 /** The number of requests that are sent at the same time, during which Remaining must fall. */
 const concurrent = 10;
 
-/** A limiter whose Reset is when all requests are available again moves it by more than this. */
+/** A pause after which Reset has moved noticeably, if it is the time at which all requests are available again. */
 const movesMs = 4_000;
 
 export const limitChecks: readonly Check[] = [
@@ -63,7 +63,7 @@ export const limitChecks: readonly Check[] = [
   }),
 ];
 
-/** Whether the history shows a requirement, after a pause in which a Reset that moves shows that it does. */
+/** Whether the history could judge a requirement; if not at once, then after a pause that shows whether Reset moves. */
 async function isShown(t: CheckContext, id: 'limits.remaining-falls' | 'limits.remaining-never-rises') {
   if (t.requireHistory(id, t.key.key)) return true;
   const last = t.history.limits.of(t.key.key).findLast(isAdmitted);

@@ -86,7 +86,7 @@ function atLimitEstimate(session: Session): { readonly requests: number; readonl
   const now = session.clock.now();
   const pacer = session.client.pacer(session.exhaustKey.key);
   const day = pacer.longWindow(now);
-  // The plan uses up three windows: the one that is under way, and two more (limits/plan.ts).
+  // The probes use up three windows: the current one and two more (limits/plan.ts).
   if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 40, seconds: pacer.endsIn(now) / 1000 + 135 };
   const requests = day.remaining <= maxOfDay ? day.remaining : 0;
   return { requests: requests + 20, seconds: requests === 0 ? 0 : 61 + pacer.estimate(now, requests) / 1000 };
@@ -183,7 +183,7 @@ function isAtLimit({ options }: Session, { cost }: Check): boolean {
   return cost.exhausts !== undefined && options.exhaust;
 }
 
-/** The option that keeps every run with the same options from running a check. */
+/** The option because of which no run with the same options can run a check. */
 function restrictionOf(session: Session, { requirement, cost }: Check): Restriction | undefined {
   const { write, exhaust, plan, readOnly } = session.options;
   if (requirement !== undefined && session.excludes(requirement)) return 'exclude';

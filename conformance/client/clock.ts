@@ -20,13 +20,13 @@ export const systemClock: Clock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** How often a process notices that it runs, and the shortest time without it that is a stop. */
+/** How often the process records that it runs, and the shortest gap between two records that is a stop. */
 const beatMs = 250;
 const stopMs = 2_000;
 
 /**
- * Notices that a process did not run for a while: it was stopped (Ctrl-Z), its container was frozen, the machine slept,
- * or it computed for long. A time that contains a stop says nothing about the server.
+ * Counts the stops of a process: times in which it did not run, because it was stopped (Ctrl-Z), its container was
+ * frozen, the machine slept, or a computation took long. A duration that contains a stop says nothing about the server.
  */
 export class Stops {
   readonly #now: () => number;
@@ -38,12 +38,12 @@ export class Stops {
     this.#ranAt = now();
   }
 
-  /** The number of stops that were noticed before: it reads no clock. */
+  /** The number of stops when `count` was last read. It does not read the clock. */
   get noticed(): number {
     return this.#count;
   }
 
-  /** The number of stops so far. It must be read more often than every two seconds. */
+  /** The number of stops so far. Read it at least once every two seconds: a longer gap counts as a stop. */
   get count(): number {
     const now = this.#now();
     if (now - this.#ranAt >= stopMs) this.#count++;
@@ -57,8 +57,8 @@ export const processStops = new Stops(() => uptime() * 1000);
 setInterval(() => void processStops.count, beatMs).unref();
 
 /**
- * Calls `late` after `ms` milliseconds. If the process has stopped meanwhile, what arrived during the stop is not read
- * yet, so the time begins again.
+ * Calls `late` after `ms` milliseconds. If the process was stopped meanwhile, it has not yet read what arrived during
+ * the stop, so the time starts again.
  *
  * @returns a function that cancels it
  */

@@ -1,6 +1,6 @@
-/** Which errors of a request are not those of the kit. */
+/** Which errors of a request are caused by the server or the network, and not by the kit. */
 
-/** The server, or the network, is the reason why there is no response. */
+/** There is no response because of the server or the network. */
 export class NoExchange extends Error {
   override readonly name: string = 'NoExchange';
 }

@@ -1,5 +1,5 @@
 /**
- * What stands between the kit and the service: another protocol, a proxy, a firewall, a login page. Its responses say
+ * Obstacles between the kit and the service: another protocol, a proxy, a firewall, a login page. Their responses show
  * nothing about the service. The message for each obstacle is one line: what responds, where, and what to do.
  */
 import { isUtf8 } from 'node:buffer';
@@ -117,12 +117,12 @@ function senderOf(response: Response): string {
   return headers.length === 0 ? `${response.status}` : `${response.status} with ${headers.join(', ')}`;
 }
 
-/** The statuses with which a proxy says that it does not reach the service. */
+/** The statuses of a proxy that cannot reach the service, or does not admit the client. */
 const proxyStatuses = [407, 502, 503, 504, 511];
 
 /**
- * Whether something else than the service may have sent a response. Many services have such errors, too; but a login
- * page, a firewall or a proxy responds like this to every operation.
+ * Whether something other than the service may have sent a response. Many services send such errors as well, but a
+ * login page, a firewall or a proxy sends them to requests of every operation.
  */
 export function isDoubtful(response: Response, baseUrl: string): boolean {
   const { status } = response;
@@ -130,18 +130,18 @@ export function isDoubtful(response: Response, baseUrl: string): boolean {
   return status < 500 && status !== 429 && isForeign(response) && !redirectsToSlash(response, baseUrl);
 }
 
-/** Whether a firewall may have sent a 429. If it ends, it is one of the service. */
+/** Whether a 429 may come from a firewall. If a repeated request gets another response, it came from the service. */
 export function isForeignRefusal(response: Response): boolean {
   return response.status === 429 && isForeign(response);
 }
 
-/** Whether a response looks unlike one of the service: not JSON, also by its type, and without a rate limit header. */
+/** Whether a response may be foreign, not from the service: no JSON, no JSON media type and no rate limit header. */
 function isForeign(response: Response): boolean {
   const hasLimits = response.headers.some(([name]) => /^x-ratelimit-/i.test(name));
   return !hasLimits && mediaTypeOf(response) !== 'application/json' && response.json instanceof SyntaxError;
 }
 
-/** What all responses of one sender to different requests have in common: the status and the media type. */
+/** The likeness of a response: its status and media type. An obstacle responds to all requests with the same one. */
 export function likenessOf(response: Response): string {
   return `${response.status} ${mediaTypeOf(response)}`;
 }

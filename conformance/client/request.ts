@@ -38,7 +38,7 @@ export interface Request {
   readonly connection?: Connection;
   /** The requests that are sent at the same time. */
   readonly beside?: readonly Request[];
-  /** What is unusual about it, in words. */
+  /** The values of its combination that are not plain, in words. */
   readonly combines?: string;
   /** Sends the body in two parts, the first of this many bytes, with a pause between them. */
   readonly firstPart?: number;

@@ -6,9 +6,9 @@
  * `--only ID[,ID…]` selects mutants and variants, `--seeds N` sets the number of seeds, and `--real-time` repeats a
  * sample on the system clock instead.
  *
- * `--families seen|unseen|all` measures faults that the families draw instead, with everything allowed: `--draws N` of
- * each family (2). A fault is caught if a requirement of the section that it violates has failed. It exits with 1 if
- * less than 97 % of a half are caught. Which faults of the unseen half were missed is only printed with `--reveal`.
+ * `--families seen|unseen|all` measures randomly drawn faults instead, with everything allowed: `--draws N` of each
+ * family (default 2). A fault is caught if a requirement of the section that it violates has failed. The exit code is 1
+ * if less than 97 % of a half are caught. The missed faults of the unseen half are printed only with `--reveal`.
  * `--only TEXT` selects faults whose id contains it.
  */
 import { fork } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * What a run tells GitHub Actions: annotations, which are lines on stdout, and a job summary in Markdown. Both contain
- * text of the server, which must be neither a command of the runner nor markup.
+ * What a run shows on GitHub Actions: annotations, which are lines on stdout, and a job summary in Markdown. Both
+ * contain text from the server, which must not be interpreted as a workflow command or as markup.
  */
 import { isOutdated, knownText } from '../verdicts/known.ts';
 import { isOpen } from '../verdicts/results.ts';
@@ -23,7 +23,7 @@ export function annotation(kind: 'error' | 'warning', properties: Properties, me
   return `::${kind} ${list.join(',')}::${escaped(visibleLines(clipped(message, maxMessageLength)), '%\r\n')}`;
 }
 
-/** As a workflow command requires it: `%0A` for a line feed. */
+/** Escapes characters as workflow commands require: `%0A` for a line feed. */
 function escaped(text: string, characters: string): string {
   const code = (character: string) => character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
   return text.replace(/./gs, (character) => (characters.includes(character) ? `%${code(character)}` : character));
@@ -95,7 +95,7 @@ function folded(title: string, content: string): string {
   return content === '' ? '' : `<details><summary>${title}</summary>\n\n${content}\n\n</details>`;
 }
 
-/** Text that is only text in Markdown: character references have no meaning there. */
+/** Makes Markdown show a text unchanged: characters that may have a meaning become character references. */
 function markdown(text: string): string {
   return visible(text).replace(/[!-~]/g, (character) => {
     return /[\w ,;.()-]/.test(character) && character !== '_' ? character : `&#${character.charCodeAt(0)};`;

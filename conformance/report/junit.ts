@@ -20,7 +20,7 @@ interface Case {
 
 /**
  * The report as JUnit XML. Requirements that --strict counts are failures. The lines of the file of known deviations
- * are a suite of their own.
+ * are a separate suite.
  */
 export function reportJunit(report: Report): string {
   const strict = isStrict(report);

@@ -40,10 +40,10 @@ export interface Report {
    * date: whether the exit code is 0.
    */
   readonly conforms: boolean;
-  /** What the run has found of each known deviation. */
+  /** What the run has found about each known deviation. */
   readonly known: readonly KnownResult[];
   readonly requirements: readonly RequirementResult[];
   readonly gaps: readonly Observation[];
-  /** What was combined. Earlier versions did not report it. */
+  /** What was combined, for each operation. Absent in reports of earlier versions. */
   readonly combined?: readonly Combined[];
 }

@@ -8,7 +8,7 @@ import type { Report } from './report.ts';
 /** The verdicts in the order of all counts. */
 export const verdicts: readonly Verdict[] = ['passed', 'failed', 'known', 'inconclusive', 'skipped'];
 
-/** The same without `known`, if there are none: most runs have no file of known deviations. */
+/** The verdicts to show: without `known` if there are none, because most runs have no file of known deviations. */
 export function countedVerdicts({ known }: Readonly<Record<Verdict, number>>): readonly Verdict[] {
   return verdicts.filter((verdict) => verdict !== 'known' || known > 0);
 }
@@ -55,7 +55,7 @@ export function unavailableText(report: Report): string | undefined {
   return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
 }
 
-/** What a run has combined of one operation, and what it never used. */
+/** The values that a run has combined for one operation, and those that it did not use. */
 export function combinedLines(combined: Combined): readonly string[] {
   const { operation, dimensions, values, pairs, possible, requests, unused } = combined;
   const covered = `${grouped(pairs)} of ${count(possible, 'pair')} in ${count(requests, 'request')}`;
@@ -70,7 +70,7 @@ export function isStrict(report: Report): boolean {
   return report.mode.includes('strict');
 }
 
-/** `56 of 75 requirements judged`: of all that the specification has, whether or not they were selected. */
+/** `56 of 75 requirements judged`. The total includes requirements that were not selected. */
 export function judgedText({ totals }: Report): string {
   return `${totals.passed + totals.failed + totals.known} of ${count(all.length, 'requirement')} judged`;
 }
@@ -85,14 +85,14 @@ export function countsText({ totals, requirements }: Report): string {
   return [...counts, ...rest.filter(([number]) => number > 0)].map((pair) => pair.join(' ')).join(', ');
 }
 
-/** What the headline is made of. */
+/** The parts of a report that determine the headline. */
 export interface JudgedReport extends Pick<Report, 'aborted' | 'conforms'> {
   readonly totals: Pick<Report['totals'], 'failed' | 'known'>;
   readonly known: readonly Pick<KnownResult, 'state'>[];
   readonly requirements: readonly Judgeable[];
 }
 
-/** Whether options or the server have kept requirements from being judged that a default run judges. */
+/** Whether some requirements were not judged that a default run judges, because of the options or the server. */
 function isPartial({ requirements }: JudgedReport): boolean {
   return requirements.length < all.length || requirements.some(isLeftOut);
 }

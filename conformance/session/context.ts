@@ -20,7 +20,7 @@ import type { JudgedResponse, Session } from './session.ts';
 /** The number of cases that are tried to find a smaller counterexample. */
 const maxShrinks = 100;
 
-/** The response to a combination of the model, and what the combination proves or shows. */
+/** The response to a combination, and the requirement or gap that it is sent for. */
 export interface CaseResponse {
   readonly of: Case['of'];
   readonly response: Response;
@@ -158,7 +158,7 @@ export class CheckContext {
   }
 
   /**
-   * Records whether the history of a key meets the requirement. Returns whether it could have violated it.
+   * Records whether the history of a key meets the requirement. Returns whether any exchange could have violated it.
    *
    * @throws Violated if it does not
    */
@@ -189,8 +189,8 @@ export class CheckContext {
   }
 
   /**
-   * Sends the combinations of the model that prove these requirements or show these gaps. The first one that fails is
-   * reduced to the smallest that fails: its other values are replaced by the plain ones.
+   * Sends the combinations that prove these requirements or show these gaps. The first one that fails is reduced to the
+   * smallest one that fails: its other values are replaced with plain ones.
    *
    * @throws Violated if a response violates this check's requirement, after the last combination
    */
@@ -242,14 +242,14 @@ export class CheckContext {
     return (await this.#session.sendTogether([...beside, request])).at(-1)!;
   }
 
-  /** Replaces one value after the other by the plain one while the requirement is still violated. */
+  /** Replaces one value after another with the plain one, as long as the requirement is still violated. */
   async #smallest(
     one: Case,
     { id, failure }: JudgedResponse['violations'][number],
     all: JudgedResponse['violations'],
   ): Promise<Failure> {
     const { ledger, reduced } = this.#session;
-    // Requests without a valid key are limited to those that were announced.
+    // A run must not send more requests without a valid key than it has announced.
     if (reduced.has(id) || one.request(this.#world).credential.key === 'none') return failure;
     reduced.add(id);
     const mark = ledger.mark(id, all.filter((violation) => violation.id === id).map((violation) => violation.failure));
@@ -342,7 +342,7 @@ export class CheckContext {
   }
 
   /**
-   * A request that breaks its connection is a failure of this check's requirement, unless the server is gone.
+   * Records a failure of this check's requirement, because the request got no response although the server still runs.
    *
    * @throws Inconclusive if the check only observes gaps
    */

@@ -19,7 +19,7 @@ export interface Cost {
     readonly share?: number;
     readonly most?: number;
   };
-  /** In addition, for the combinations of the model that it sends. */
+  /** The additional cost of the combinations that it sends. */
   readonly planned?: (options: CostOptions) => Required<Pick<Cost, 'requests' | 'keyless' | 'creates'>>;
   /** The check needs a key at its limit. With `if allowed`, it also runs without --exhaust, but checks less. */
   readonly exhausts?: true | 'if allowed';

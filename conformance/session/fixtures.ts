@@ -48,7 +48,7 @@ export class Fixtures {
     const of = (status: PetStatus) => Math.max(0, ofEachStatus - history.count(status));
     const rounds = Array.from({ length: ofEachStatus }, (_, round) => round);
     const missing = rounds.flatMap((round) => statuses.filter((status) => round < of(status)));
-    // No new animal is available, so that a filter which only sees the first page shows that it does.
+    // None of these is available, so that a filter for available animals that searches only the first page is empty.
     return [...missing, ...Array.from({ length: firstPage }, (_, i) => (i % 2 === 0 ? 'pending' : 'sold'))];
   }
 

@@ -24,7 +24,7 @@ import { Fixtures } from './fixtures.ts';
 /** The most requests in a run that are repeated after a server error, and that are followed by a control. */
 const maxRepeats = 20;
 
-/** The most disputes in a run whose requests are repeated, and how many requests are sent before a wait. */
+/** The most disputes in a run whose requests are repeated, and the requests of one attempt. */
 const maxDisputes = 20;
 const roomToCompare = 3;
 
@@ -38,7 +38,7 @@ export interface SessionOptions {
   readonly keySources?: { readonly apiKey: string | undefined; readonly exhaustKey: string | undefined };
   /** Ids, or prefixes of ids, of the requirements to check; empty for all. */
   readonly only: readonly string[];
-  /** The same, of requirements that are not checked. */
+  /** Ids, or prefixes of ids, of the requirements that are not checked. */
   readonly exclude?: readonly string[];
   /** The deviations that do not fail the run. */
   readonly known?: readonly Known[];
@@ -103,7 +103,7 @@ export class Session {
   plans: readonly CasePlan[];
   /** The combinations of the model that were sent. */
   readonly sentCases = new Set<Case>();
-  /** The requirements of which one failing combination was reduced. */
+  /** The requirements for which a failing combination was reduced. */
   readonly reduced = new Set<RequirementId>();
   /** Why the server could not be tested to the end. */
   lost: Untestable | undefined;
@@ -112,7 +112,7 @@ export class Session {
   #disputes = 0;
   /** Whether the service itself has responded. */
   #isServed = false;
-  /** The likenesses of doubtful responses that the service itself has sent. */
+  /** The likenesses of doubtful responses (see `isDoubtful`) that the service itself has sent. */
   readonly #ofService = new Set<string>();
 
   constructor(options: SessionOptions, clock: Clock, wait: Wait) {
@@ -195,8 +195,8 @@ export class Session {
    * Sends a request within the limits of its key, and again after each 429. All responses are judged, except for a 503
    * after which the repeated request was served.
    *
-   * A request that gets a server error is sent once more, because one error may be an accident. If others must be sent
-   * before it, all of them are sent on a new connection.
+   * A request that gets a server error is sent once more, because a single error may be temporary. If other requests
+   * must precede it (`before`), all of them are sent on a new connection.
    *
    * @returns the last response to the first attempt, and the violations of all
    * @throws NoResponse if the connection breaks
@@ -217,7 +217,7 @@ export class Session {
 
   async #send(request: Request): Promise<JudgedResponse> {
     const judged: JudgedResponse[] = [];
-    /** They are judged only if they end. */
+    /** Each 429 that may come from a firewall. They are judged only if another response follows. */
     const foreign: Response[] = [];
     try {
       for await (const response of this.client.attempts(request)) {
@@ -257,7 +257,7 @@ export class Session {
       await allEnded(sending);
     } finally {
       for (const response of arrived) {
-        // A key that is brought to its limit is refused by the service, perhaps with a ban.
+        // If the run uses up the limit of this key, a refusal comes from the service, perhaps because of a ban.
         const isExhausting = this.options.exhaust && response.request.credential === this.exhaustKey;
         if (!isExhausting) await this.#assertService(response);
         const isUnclear = !isExhausting && isForeignRefusal(response);
@@ -281,7 +281,7 @@ export class Session {
     }
   }
 
-  /** Repeats the requests whose responses seem to contradict each other, and records those that do. */
+  /** Settles the disputes: repeats their requests, and records each real contradiction as a violation. */
   async settleDisputes(): Promise<void> {
     for (const dispute of this.history.takeDisputes()) {
       const { requirement, one, other } = dispute;
@@ -330,7 +330,7 @@ export class Session {
     return requirements.filter(({ id }) => this.wants(id)).map(({ id }) => this.ledger.result(id));
   }
 
-  /** What the run has found of each known deviation. */
+  /** What the run has found about each known deviation. */
   knownResults(): readonly KnownResult[] {
     const results = this.results();
     return (this.options.known ?? []).map((deviation) => {
@@ -354,8 +354,8 @@ export class Session {
   }
 
   /**
-   * @throws Untestable if something else than the service has sent this response. Then other operations, which the
-   *   service would answer otherwise, get a response of the same status and media type that is not JSON either.
+   * @throws Untestable if something other than the service has sent this response: then requests of other operations,
+   *   to which the service would respond differently, get the same status and media type, and no JSON.
    */
   async #assertService(response: Response): Promise<void> {
     const { baseUrl } = this.options;
@@ -366,10 +366,10 @@ export class Session {
       return;
     }
     const { status, request } = response;
-    // At first, these may be due to the key, the protocol or the base URL: see refusalText.
+    // Before the service has responded, these may be due to the key, the protocol or the base URL: see refusalText.
     if (!this.#isServed && [401, 403, 404].includes(status)) return;
     const likeness = likenessOf(response);
-    // The service has such errors, too. It may even reject the key from now on, which is a violation.
+    // The service sends such errors as well. It may even start to reject the key, which is a violation.
     const isPossible = request.mustBe === undefined || request.mustBe === status || status === 401;
     if ((this.#ofService.has(likeness) && isPossible && status < 500) || this.#controls >= maxRepeats) return;
     for (const control of this.#controlsOf()) {
@@ -384,7 +384,7 @@ export class Session {
     this.#lose(gatewayText(response, this.options, `every request${since}`));
   }
 
-  /** Requests to which the service responds otherwise than to the one before; if it has not responded yet, only one. */
+  /** Control requests, to which the service responds differently; only one if it has not responded yet. */
   #controlsOf(): readonly Request[] {
     const unknown = getPet(this.key, this.fixtures.unknownId());
     if (!this.#isServed) return [{ ...unknown, repeats: true }];
@@ -397,7 +397,7 @@ export class Session {
     throw this.lost;
   }
 
-  /** The result of requests that are not necessary: undefined if there is no response, or no more may be sent. */
+  /** The result of optional requests: undefined if there is no response, or if no more requests may be sent. */
   async #tried<T>(send: () => Promise<T>): Promise<T | undefined> {
     try {
       return await send();
@@ -407,7 +407,7 @@ export class Session {
     }
   }
 
-  /** Sends the filters that may select no animal, for the rules to judge. Returns whether all responses are lists. */
+  /** Sends lists with the filters that may select no animal, for the rules. Returns whether all responses are lists. */
   async #tryFilters(): Promise<boolean> {
     for (const status of statuses.filter((status) => this.history.count(status) === 0)) {
       const judged = await this.#tried(() => this.send(listPets(this.key, { status })));

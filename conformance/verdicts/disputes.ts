@@ -1,7 +1,7 @@
 /**
- * Disputes: two responses that contradict each other, unless an animal has changed in between, or one of them is
- * outdated. A status may change by itself, and a server may cache lists for some seconds, so both requests are
- * repeated. They contradict each other only if they do so in every attempt.
+ * Disputes: pairs of responses that disagree about something that may have changed. A status may change by itself, and
+ * a server may cache lists for some seconds, so such a pair is not yet a violation. Both requests are repeated. Their
+ * responses contradict each other only if they disagree in every attempt.
  */
 import type { Pet, PetStatus } from '../client/pet.ts';
 import { nameOf, type Request } from '../client/request.ts';
@@ -16,17 +16,17 @@ export const staleListMs = 2_000;
 /** How often the requests of a dispute are repeated. */
 const attempts = 3;
 
-/** What a response says about an animal. */
+/** What one response shows of one animal. */
 export interface Statement {
   readonly pet: Pet;
-  /** The status that it shows, or that the filter or the body of the request contains. */
+  /** The status in the response or, if it shows none, in the filter or the body of the request. */
   readonly status: PetStatus | undefined;
   readonly request: Request;
   readonly received: Moment;
 }
 
 export interface Dispute {
-  /** The requirement that is violated if they contradict each other. */
+  /** The requirement that is violated if the responses to both requests contradict each other. */
   readonly requirement: RequirementId;
   readonly one: Request;
   readonly other: Request;
@@ -42,17 +42,17 @@ export function sourceOf({ request, received }: Statement): string {
   return `${nameOf(request)} at ${timeOf(received.at)}`;
 }
 
-/** What a response says about each animal in it. */
+/** What a response shows of each animal in it. */
 export function statementsOf({ request, pets, receivedAt, receivedTurn }: Response): ReadonlyMap<bigint, Statement> {
   const implied = request.operation === 'createPet' ? request.sent?.status : request.status;
   const received = { at: receivedAt, turn: receivedTurn };
   return new Map(pets.map((pet) => [pet.id, { pet, status: pet.status ?? implied, request, received }]));
 }
 
-/** The requirement that two statements violate if they contradict each other; undefined if they do not. */
+/** The requirement that is in dispute if two statements disagree; undefined if they agree or cannot be compared. */
 export function disputed(one: Statement, other: Statement): RequirementId | undefined {
   if (one.status === other.status) return undefined;
-  // A server need not show the status in every response, but whether it does so depends only on the request.
+  // A server need not show the status. But two responses to equal requests must both show it, or neither.
   const isOmitted = one.status === undefined || other.status === undefined;
   if (isOmitted && nameOf(one.request) !== nameOf(other.request)) return undefined;
   const operations = [one, other].map(({ request }) => request.operation);
@@ -62,7 +62,7 @@ export function disputed(one: Statement, other: Statement): RequirementId | unde
   return filtered === undefined ? 'animals.agree' : filterRequirement(filtered.request);
 }
 
-/** The requirement that the filter of a list selects the right animals. The largest limit does not restrict it. */
+/** The requirement that the filter of a list selects the right animals. A limit of 100 counts as none. */
 export function filterRequirement({ limit = 100 }: Request): RequirementId {
   return limit === 100 ? 'list.status' : 'list.status-and-limit';
 }
@@ -73,9 +73,9 @@ export function lengthOf({ request, status, json }: Response): number | undefine
 }
 
 /**
- * Whether a list must contain every animal with its status: it is empty, or it has a filter, and fewer animals than its
- * limit, although the server fills pages. `filled` is the largest limit of a page that was full. A page may be shorter
- * than its limit (section 4.1, gaps).
+ * Whether a list shows every animal with its status: it is empty, or it has a filter and fewer animals than its limit.
+ * In the second case, the server must have shown that it fills pages, because a page may be shorter than its limit
+ * (section 4.1, gaps). `filled` is the largest limit of a page that was full.
  */
 export function isComplete(response: Response, filled: number): boolean {
   const { limit = 20, status, open } = response.request;
@@ -85,7 +85,7 @@ export function isComplete(response: Response, filled: number): boolean {
 }
 
 /**
- * Repeats the requests of a dispute. Returns the last response, and what it violates, or undefined if nothing.
+ * Repeats the requests of a dispute. Returns the last response and the violation, or undefined if there is none.
  *
  * @param ask - sends a request
  * @param wait - waits before the requests are repeated
@@ -99,7 +99,7 @@ export async function contradictionIn(
 ): Promise<{ readonly response: Response; readonly violation: Violation } | undefined> {
   for (let attempt = 1; ; attempt++) {
     const before = await ask(one);
-    // A create makes another animal each time, so nothing can be asked once more.
+    // A create is not compared with an earlier one, because it makes another animal. getPet shows the new one.
     const isCreate = one.operation === 'createPet';
     const [created] = before.pets;
     if (isCreate && created === undefined) return undefined;
@@ -111,7 +111,7 @@ export async function contradictionIn(
   }
 }
 
-/** A contradiction of a response to those before and after it, which agree with each other. */
+/** How a response contradicts those before and after it, if these agree with each other; undefined if it does not. */
 function compare(before: Response, response: Response, after: Response, filled: number): Violation | undefined {
   const [said, later] = [statementsOf(response), statementsOf(after)];
   const filter = response.request.status;

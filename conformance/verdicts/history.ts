@@ -1,6 +1,6 @@
 /**
- * What the responses of a run have shown, so that later responses can be compared. Other clients may write at the same
- * time.
+ * The history of a run: what its responses have shown so far, so that later responses can be compared with it. Other
+ * clients may write at the same time.
  */
 import { JsonObject } from '../client/json.ts';
 import { statuses, type NewPet, type PetStatus } from '../client/pet.ts';
@@ -31,9 +31,9 @@ const recentMs = 10_000;
 
 /** What is known of an animal. */
 interface Known {
-  /** The first response with it. If this run created it, the 201. */
+  /** The first response that showed it; the 201 if this run created it. */
   readonly first: Statement;
-  /** The first list with it. */
+  /** The first list that showed it. */
   listed?: Statement;
   /** The animal as it was sent, if this run created it. Its status may have changed since. */
   readonly sent?: NewPet | undefined;
@@ -91,7 +91,7 @@ export class History {
     return first !== undefined && first.received.turn < response.sentTurn ? first : undefined;
   }
 
-  /** The disputes since the last call: one for each requirement and each two kinds of responses, the latest one. */
+  /** The disputes since the last call: the latest one for each requirement and pair of kinds of responses. */
   takeDisputes(): readonly Dispute[] {
     const disputes = [...this.#disputes.values()];
     this.#disputes.clear();
@@ -157,7 +157,7 @@ export class History {
     return known;
   }
 
-  /** A list that should have every animal with its status lacks some: the latest response with each may be outdated. */
+  /** Adds a dispute for each animal that a complete list lacks: the latest response with it may be outdated. */
   #addAbsent({ request, pets, sentTurn }: Response): void {
     const present = new Set(pets.map(({ id }) => id));
     const requirement = request.status === undefined ? 'animals.agree' : filterRequirement(request);
@@ -177,7 +177,7 @@ export class History {
   }
 }
 
-/** Statements of one kind are compared only with the latest one. */
+/** The kind of a response. A statement is compared only with the latest one of each kind. */
 function kindOf({ operation, status }: Request): string {
   return operation === 'listPets' && status !== undefined ? 'a filter' : operation;
 }

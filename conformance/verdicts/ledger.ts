@@ -28,7 +28,7 @@ interface Findings {
 type Outcome = Readonly<Required<Pick<RequirementResult, 'reason'>>> &
   Beyond & { readonly verdict: 'inconclusive' | 'skipped' };
 
-/** Why no run with the same options could come to a verdict. */
+/** Why no run with the same options could judge the requirement. */
 type Beyond = Pick<RequirementResult, 'inapplicable' | 'restriction'>;
 
 /** The failures of a requirement at some moment. */
@@ -87,7 +87,7 @@ export class Ledger {
     Object.assign(this.#of(id), { failed: mark.failed + 1, failures });
   }
 
-  /** Records why the check of a requirement came to no verdict. */
+  /** Records that a check could not judge its requirement, and why. */
   leave(id: RequirementId, verdict: 'inconclusive' | 'skipped', reason: string, beyond: Beyond = {}): void {
     this.#of(id).outcome = { verdict, reason: this.#redact(reason), ...beyond };
   }

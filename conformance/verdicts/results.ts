@@ -39,7 +39,7 @@ export interface RequirementResult {
   readonly reason?: string;
   /** Whether no options would change that it is skipped: it cannot be tested, or does not apply to the server. */
   readonly inapplicable?: true;
-  /** The option that keeps every run with the same options from judging it. */
+  /** The option because of which no run with the same options can judge it. */
   readonly restriction?: Restriction;
   /** The duration of its check. Absent if no check ran. */
   readonly seconds?: number;
@@ -64,7 +64,7 @@ export interface Observation {
   readonly reason?: string;
 }
 
-/** The options that keep a run from judging a requirement, and why it is then skipped. */
+/** The options that prevent a run from judging a requirement if they are given or missing, and the reason to report. */
 export const restrictions = {
   exclude: 'excluded by --exclude',
   write: 'only with --write on a remote server',
@@ -78,7 +78,7 @@ export type Restriction = keyof typeof restrictions;
 /** Whether a requirement was judged, and why not. */
 export type Judgeable = Pick<RequirementResult, 'verdict' | 'inapplicable' | 'restriction'>;
 
-/** Whether a requirement was not judged although a run with the same options could judge it. --strict counts these. */
+/** Whether a requirement was not judged although a run with the same options could judge it: --strict fails then. */
 export function isOpen({ verdict, inapplicable, restriction }: Judgeable): boolean {
   return ['inconclusive', 'skipped'].includes(verdict) && inapplicable !== true && restriction === undefined;
 }

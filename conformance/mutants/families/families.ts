@@ -1,4 +1,4 @@
-/** All families of faults. Their author knew the specification and not the checks. */
+/** All families of faults. Their author knew the specification but not the checks. */
 import { faultsOf, type Family, type Fault } from './family.ts';
 import { inputFamilies } from './input-faults.ts';
 import { limitFamilies } from './limit-faults.ts';

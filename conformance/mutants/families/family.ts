@@ -1,4 +1,4 @@
-/** Families of faults: each draws as many different faults as are wanted. */
+/** Families of faults. Each can draw any number of different faults by a seed. */
 import { base, type Exchange, type MutantResponse, type Operation } from '../server/hooks.ts';
 import { setHeader, type Change, type Kind } from '../table/changes.ts';
 import { randomOf, type Random } from './random.ts';
@@ -8,7 +8,7 @@ export type Section = '1' | '2' | '4.1' | '4.2' | '4.3' | '4.4' | '5' | '7' | '8
 
 /** A fault as a family draws it. */
 export interface Draw {
-  /** The sections of the sentences that it violates. Some sentences stand in several. */
+  /** The sections with the sentences that it violates. Some sentences are in several sections. */
   readonly sections: readonly Section[];
   /** The fault, in one sentence. */
   readonly text: string;
@@ -22,7 +22,7 @@ export interface Fault extends Draw {
 }
 
 export interface Family {
-  /** An operation or a limiter, a dimension, and a kind of bug. It never changes: it decides the half. */
+  /** An operation or a limiter, a dimension, and a kind of bug. It must never change, because it decides the half. */
   readonly name: string;
   readonly draw: (random: Random) => Draw;
 }

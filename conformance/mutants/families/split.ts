@@ -1,6 +1,6 @@
 /**
- * The two halves of the families: checks may be written with faults of the one in view, and the other is only measured.
- * The hash of the commit that added the families decides, so nobody chose the halves.
+ * The two halves of the families. Authors of checks may look at the faults of the seen half; the unseen half is only
+ * measured. The hash of the commit that added the families decides which half a family is in, so nobody chose.
  */
 import { createHash } from 'node:crypto';
 import { faultFamilies } from './families.ts';

@@ -64,7 +64,7 @@ export const animalRules: readonly Rule[] = [
     judge: (response, history) => {
       const { request, pets } = response;
       if (request.operation === 'createPet') return echoes(response, 'status');
-      // Another status may be a change: see disputes.ts.
+      // A different status may be due to a change: see disputes.ts.
       const isStored = pets.some(({ id, status }) => history.known(id)?.sent?.status === (status ?? ''));
       return request.operation === 'getPet' && isStored ? true : undefined;
     },
@@ -123,7 +123,7 @@ function fitsFilter(response: Response, history: History): Judgement {
   if (misfit !== undefined) return { required: `only ${request.status} animals`, received: inJson(misfit) };
   const statusOf = ({ id, status }: Pet) => status ?? history.known(id)?.status;
   const isKnown = length === 0 || pets.some((pet) => statusOf(pet) === request.status);
-  // Only if there are others, it could have returned them.
+  // Only if animals with another status exist, the list could have contained them.
   return isKnown && history.statuses().some((status) => status !== request.status) ? true : undefined;
 }
 
@@ -158,9 +158,9 @@ function mustExist(response: Response, history: History): Violation | undefined 
 }
 
 /**
- * Whether the names and categories of animals are as in the first response, or the first list, with each: no operation
- * changes them. An animal that this run has created may be as it was sent or as the 201 returned it: damage in the
- * create is one failure, not one in each later response.
+ * Whether the names and categories of animals are the same as in the first response, or the first list, that showed
+ * them: no operation changes them. An animal that this run has created may be as it was sent or as the 201 returned it.
+ * So if the create changed a value, this is one failure, not one for each later response.
  */
 function asShown(response: Response, history: History, by: 'first' | 'listed'): Judgement {
   if (!isComparable(response)) return undefined;
