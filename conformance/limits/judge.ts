@@ -117,8 +117,8 @@ function mayEndLater(
 }
 
 /**
- * A limit that changes and changes back within a minute. This is permitted only in the last minute of a day, in which the
- * headers may describe either window.
+ * A limit that changes and changes back within a minute. This is permitted only in the last minute of a day, in which
+ * the headers may describe either window.
  */
 function alternation(all: readonly Exchange[]): Contradiction | undefined {
   const shortMs = minuteMs + lateMs;

@@ -145,7 +145,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   import: {
     ...{ args: ['FILE…'], flags: ['orders', 'keep-ids'], place: 'any', run: importFiles },
     summary: 'add animals, or orders, from files: all or none',
-    details: 'The format of a file is detected. Stop a server that uses the data folder first. One on a database may run.',
+    details: 'The format of a file is detected. Stop a server on the data folder first. One on a database may run.',
     example: 'animals.ndjson',
   },
   copy: {

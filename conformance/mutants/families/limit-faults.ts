@@ -34,7 +34,7 @@ function changed(limiter: Limiter, change: (kind: Kind) => Partial<Kind>): Chang
   return limiterHooks({ ...limiter, minute: { ...limiter.minute, ...change(limiter.minute) } });
 }
 
-/** A limiter whose headers say something else. It admits as before. */
+/** A limiter with other headers. It admits the same requests as before. */
 function shownAs(limiter: Limiter, change: (rates: Rates, exchange: Exchange, usage: Usage) => Partial<Rates>): Change {
   const hooks = limiterHooks(limiter);
   return {

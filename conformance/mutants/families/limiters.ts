@@ -1,10 +1,10 @@
 /**
- * Conforming limiters of the kinds that servers use. Each is a pure function of a state and a time, so that a test can
- * generate histories from it without a server; `limiterHooks` turns it into hooks of the small server.
+ * Conforming limiters of each family that servers use. Each is a pure function of a state and a time, so that a test
+ * can generate histories from it without a server. `limiterHooks` turns it into hooks of the small server.
  */
 import type { Exchange, Hooks, Limits, Rates, Usage } from '../server/hooks.ts';
 
-/** What a limiter says of a request or, between requests, of the next one. */
+/** What a limiter decides about a request or, between requests, about the next one. */
 export interface Decision {
   readonly admitted: boolean;
   readonly limit: number;
@@ -15,9 +15,9 @@ export interface Decision {
   readonly retryAfterMs: number;
 }
 
-/** What one window remembers. Each kind uses some of the fields. */
+/** The state of one window. Each kind of limiter uses some of the fields. */
 export interface WindowState {
-  /** The begin of the window, the time of the latest change of a bucket, or the theoretical arrival time of GCRA. */
+  /** The start of the window, the time of the latest change of a bucket, or the theoretical arrival time of GCRA. */
   readonly at: number;
   readonly used: number;
   /** The requests in the window before. */
@@ -32,7 +32,7 @@ export interface Size {
   readonly periodMs: number;
 }
 
-/** What one window says of the next request. A faulty one may admit something else than it says. */
+/** What the headers say about the next request. A faulty limiter may admit other requests than its headers say. */
 export interface Look extends Pick<Decision, 'remaining' | 'resetMs' | 'retryAfterMs'> {
   readonly admitted?: boolean;
 }
@@ -59,14 +59,14 @@ export interface Limiter {
   readonly day: Kind;
   /** Which of the two the headers describe: the one with fewer requests, or the minute unless the day is used up. */
   readonly shows: 'fewer' | 'minute';
-  /** Whether Remaining is read when concurrent requests have also been counted. */
+  /** Whether Remaining is read only after all concurrent requests have been counted. */
   readonly readsAfterHits: boolean;
 }
 
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
 
-/** Rounding errors of fractions of a request are smaller than this. */
+/** Smaller differences between numbers of requests are rounding errors. */
 const epsilon = 1e-6;
 
 const fresh: WindowState = { at: 0, used: 0, before: 0, times: [] };
@@ -86,7 +86,7 @@ export const fixedByClock: Kind = {
   },
 };
 
-/** A window that begins with the first request after the window before. */
+/** A window that begins with the first request after the end of the previous window. */
 export const fixedFromFirst: Kind = {
   look: (state, { limit, periodMs }, now) => {
     const runs = state.used > 0 && now < state.at + periodMs;
@@ -152,7 +152,7 @@ export const tokenBucket: Kind = {
   take: (state, size, now) => ({ ...fresh, at: now, used: missing(state, size, now) + 1 }),
 };
 
-/** The generic cell rate algorithm: the time at which the next request would arrive at an even pace, and no counter. */
+/** The generic cell rate algorithm. It stores only the time at which the next request would arrive at an even pace. */
 export const gcra: Kind = {
   look: (state, { limit, periodMs }, now) => {
     const interval = periodMs / limit;
@@ -330,7 +330,7 @@ export const noteRemaining: Hooks['response'] = (response, { authorization, worl
   return response;
 };
 
-/** Sends a response a little later, with the Remaining of that time. */
+/** Sends a response after a short delay, with the value of Remaining at that time. */
 export const writeLatestRemaining: Hooks['write'] = (to, status, headers, body, exchange: Exchange) => {
   const {
     authorization,
