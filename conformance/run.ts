@@ -82,10 +82,13 @@ function listText({ list, ...options }: CostOptions & { readonly list: readonly 
 function prefaceText(session: Session): string {
   const { options, client, clock } = session;
   const target = `${targetText(options)}, seed ${options.seed}`;
-  const { withKey, withoutKey, creates, seconds } = estimateOf(session);
-  const requests = `At most ${count(withKey, 'request')} with the key and ${withoutKey} without a valid one`;
+  const { withKey, withoutKey, all, creates, seconds } = estimateOf(session);
+  const requests =
+    all < withKey + withoutKey
+      ? `At most ${count(all, 'request')}, of which at most ${withoutKey} without a valid key`
+      : `At most ${count(withKey, 'request')} with the key and ${withoutKey} without a valid one`;
   const animals = session.mayWrite
-    ? `It creates about ${count(creates, 'animal')}, which remain: there is no operation to delete them.`
+    ? `It creates at most ${count(creates, 'animal')}, which remain: there is no operation to delete them.`
     : 'It creates nothing.';
   const day = client.pacer('main').longWindow(clock.now());
   const lines = [target, `${requests}, in about ${duration(seconds)}. ${animals}`];

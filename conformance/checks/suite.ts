@@ -50,6 +50,8 @@ const usualShare = 0.8;
 export interface Estimate {
   readonly withKey: number;
   readonly withoutKey: number;
+  /** With and without a valid key: fewer than both together if --max-requests is less. */
+  readonly all: number;
   /** Animals, which remain on the server. */
   readonly creates: number;
   readonly seconds: number;
@@ -60,7 +62,7 @@ export function estimateOf(session: Session): Estimate {
   const { maxRequests } = session.options;
   const selected = plannedOf(session, groups);
   const costs = selected.map(({ cost }) => totalCost(cost, session.options));
-  if (costs.length === 0) return { withKey: 0, withoutKey: 0, creates: 0, seconds: 0 };
+  if (costs.length === 0) return { withKey: 0, withoutKey: 0, all: 0, creates: 0, seconds: 0 };
   const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
   const creates = session.mayWrite ? sum('creates') + Fixtures.cost.creates : 0;
   const needMany = session.mayWrite && selected.some(({ cost }) => cost.many === true);
@@ -70,12 +72,13 @@ export function estimateOf(session: Session): Estimate {
   const atLimit = exhausts ? atLimitEstimate(session) : { requests: 0, seconds: 0 };
   const toLimit = atLimit.requests;
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);
-  const withoutKey = Math.min(max - withKey, sum('keyless'));
+  const withoutKey = Math.min(max, sum('keyless'));
   const usual = Math.ceil((withKey - toLimit) * usualShare);
   const waitMs = session.client.pacer('main').estimate(session.clock.now(), usual);
   return {
     withKey,
     withoutKey,
+    all: Math.min(max, withKey + withoutKey),
     creates: Math.min(max, creates + missing),
     seconds: waitMs / 1000 + atLimit.seconds + (usual + toLimit + withoutKey) * session.secondsPerRequest,
   };
@@ -204,7 +207,7 @@ function skipReason(session: Session, check: Check): string | undefined {
   const most = requests + keyless + (isAtLimit(session, check) ? atLimitEstimate(session).requests : 0);
   const { withKey, withoutKey } = session.client.sent;
   return withKey + withoutKey + most > maxRequests
-    ? `skipped by --max-requests ${maxRequests}: the check may send ${most} requests`
+    ? `too much for --max-requests ${maxRequests}: the check may send ${most === 1 ? '1 request' : `${most} requests`}`
     : undefined;
 }
 

@@ -56,5 +56,6 @@ function abortReason(session: Session, requirements: readonly RequirementResult[
   if (halted !== undefined && options.maxRequests === undefined) return halted;
   const unjudged: readonly Verdict[] = options.strict ? ['skipped'] : ['inconclusive', 'skipped'];
   if (requirements.some(({ verdict }) => !unjudged.includes(verdict))) return undefined;
-  return requirements.find(({ reason }) => reason !== undefined)?.reason ?? 'no requirement was checked';
+  const reason = requirements.find(({ reason }) => reason !== undefined)?.reason;
+  return reason === undefined ? 'no requirement was checked' : `nothing was judged: ${reason}`;
 }

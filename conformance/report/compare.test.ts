@@ -52,6 +52,16 @@ test('verdicts are compared in both directions', () => {
   ]);
 });
 
+test('a deviation that is known now is another change, and one that no longer occurs is better', () => {
+  const withFirst = (verdict: Verdict): Report => ({
+    ...fixture,
+    requirements: fixture.requirements.map((result, i) => (i === 0 ? { ...result, verdict } : result)),
+  });
+  const [passed, known] = [withFirst('passed'), withFirst('known')];
+  assert.match(comparisonText(compare(passed, known)), /Other: not judged, or a known deviation, in one of the two runs/);
+  assert.match(comparisonText(compare(known, passed)), /Better: /);
+});
+
 test('requirements of only one report, and gaps, are compared in both directions', () => {
   const forth = compare(earlier, fixture);
   const back = compare(fixture, earlier);

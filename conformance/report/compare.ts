@@ -22,7 +22,7 @@ export interface Side {
 
 /**
  * `worse`: it failed now, but not before. `better`: it failed before and passed now. `other`: one of the two runs did
- * not judge it. A failure that is no longer judged is not an improvement.
+ * not judge it, or it is a known deviation. A failure that is no longer judged is not an improvement.
  */
 export type Direction = 'worse' | 'better' | 'other';
 
@@ -59,7 +59,7 @@ export interface Comparison {
 export const directionTitles: Readonly<Record<Direction, string>> = {
   worse: 'Worse: failed now, but not before',
   better: 'Better: failed before, passed now',
-  other: 'Other: one of the two runs did not judge it',
+  other: 'Other: not judged, or a known deviation, in one of the two runs',
 };
 
 /** What has changed from one report to another. */

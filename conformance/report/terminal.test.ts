@@ -85,7 +85,7 @@ test('a run that judges less than a default run, or finds known deviations, does
     [withFirst({ verdict: 'skipped', restriction: 'read-only' }), 'NO VIOLATION FOUND'],
     [withFirst({ verdict: 'skipped', restriction: 'write' }), 'NO VIOLATION FOUND'],
     [withFirst({ verdict: 'skipped', restriction: 'exclude' }), 'NO VIOLATION FOUND'],
-    [withFirst({ verdict: 'skipped', reason: 'skipped by --max-requests 100' }), 'NO VIOLATION FOUND'],
+    [withFirst({ verdict: 'skipped', reason: 'too much for --max-requests 100' }), 'NO VIOLATION FOUND'],
     [withFirst({ verdict: 'inconclusive', reason: 'no response' }), 'NO VIOLATION FOUND'],
     [withFirst({ verdict: 'skipped', restriction: 'plan' }), 'CONFORMS'],
     [withFirst({ verdict: 'skipped', reason: 'the window is not fixed', inapplicable: true }), 'CONFORMS'],

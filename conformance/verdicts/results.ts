@@ -68,7 +68,7 @@ export interface Observation {
 export const restrictions = {
   exclude: 'excluded by --exclude',
   write: 'only with --write on a remote server',
-  'read-only': 'skipped by --read-only',
+  'read-only': 'not with --read-only',
   exhaust: 'only with --exhaust',
   plan: 'the plan is unknown: set --plan free, pro or business',
 } as const;
