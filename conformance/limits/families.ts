@@ -241,6 +241,13 @@ interface Findings {
   readonly judged: ReadonlyMap<RequirementId, readonly Exchange[]>;
 }
 
+/** Whether Reset is the time of the response whenever a request is admitted, as with buckets that refill in steps. */
+function isAlwaysNow({ own }: Group): boolean {
+  const admitted = own.filter(isAdmitted);
+  const isNow = ({ reset, date, receivedAt }: Exchange) => reset * 1_000 - (date ?? receivedAt) <= jitter * 1_000;
+  return admitted.length > 1 && admitted.every(isNow);
+}
+
 /**
  * The findings for the family with the fewest contradictions. `isWhole` is true if each family with fractions of
  * requests (see `hidden`) has more contradictions.
@@ -257,7 +264,9 @@ export function judgeGroup(group: Group): Findings & { readonly family: string; 
     if (found.contradictions.length < most) best = { ...found, family: family.name };
   }
   const { length } = best!.contradictions;
-  return { ...best!, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
+  // The moment itself is the end of no window, so such headers promise nothing but that: see limits.resets.
+  const contradictions = best!.contradictions.filter(({ id }) => !isAlwaysNow(group) || id === 'limits.resets');
+  return { ...best!, contradictions, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
 }
 
 /** Stops after more than `most` contradictions, because another family fits the history better. */
