@@ -57,6 +57,9 @@ export interface Estimate {
   readonly seconds: number;
 }
 
+/** The animals that `--exhaust` creates: one to see whether createPet works, and one in each of three windows. */
+const atLimitCreates = 4;
+
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {
   const { maxRequests } = session.options;
@@ -79,7 +82,7 @@ export function estimateOf(session: Session): Estimate {
     withKey,
     withoutKey,
     all: Math.min(max, withKey + withoutKey),
-    creates: Math.min(max, creates + missing),
+    creates: Math.min(max, creates + missing + (exhausts && session.mayWrite ? atLimitCreates : 0)),
     seconds: waitMs / 1000 + atLimit.seconds + (usual + toLimit + withoutKey) * session.secondsPerRequest,
   };
 }
