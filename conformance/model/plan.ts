@@ -110,6 +110,9 @@ export interface Plan {
   readonly cases: readonly Case[];
 }
 
+/** The most generated values of a dimension. */
+const maxGenerated = 25;
+
 const plans = new Map<string, readonly Plan[]>();
 
 /** The plans of a run, in the order of its checks. */
@@ -186,7 +189,8 @@ function planOf(model: Model, seed: number): Plan {
 
 function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: PlanOptions): readonly Model[] {
   const share = Math.max(1, runs / defaultRuns);
-  const generated = Math.ceil(runs / 4);
+  // More would cost more time to combine than to send; the checks that generate cases by --runs send the others.
+  const generated = Math.min(maxGenerated, Math.ceil(runs / 4));
   const quota = (of: Of | undefined) => {
     const [usual, thorough, most] = keyQuotas[of ?? ''] ?? [Infinity, Infinity];
     if (!thoroughAuth) return usual;
