@@ -22,6 +22,12 @@ const longMs = 2 * minuteMs + lateMs;
 /** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */
 const reachMs = minuteMs + lateMs + tickMs;
 
+/** In how many steps a bucket may refill in a minute. */
+const steps = [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 24, 30];
+
+/** Each exchange is compared with all of the latest ones before it: twice as many as this. */
+const allNear = 64;
+
 /** Smaller differences between numbers of requests are rounding errors. */
 const epsilon = 1e-6;
 
@@ -45,7 +51,13 @@ export interface Group {
   readonly periodMs: number;
   /** Whether no other client uses the key. */
   readonly isExclusive: boolean;
+  /** Whether the same limit has also been announced for the day. */
+  readonly isAlsoOfDay: boolean;
   readonly clock: ReturnType<typeof clockOf>;
+  /** Those of all exchanges that were admitted, that were refused, and that were not refused. */
+  readonly admitted: Ranks;
+  readonly refused: Ranks;
+  readonly notRefused: Ranks;
 }
 
 /** What a family permits, as bounds for the exchanges with the indexes `a` and `b`. Numbers may have fractions. */
@@ -65,12 +77,16 @@ interface Family {
   latest(b: Exchange, now: number): number;
   /** Whether Reset is the end of a window, and stays the same until then. */
   readonly isFixed?: true;
+  /** How many requests become available again at once, if it is always the same number. */
+  readonly step?: number;
 }
 
 /** Groups the exchanges of one key. */
 export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): readonly Group[] {
   const all = exchanges.toSorted((a, b) => a.receivedTurn - b.receivedTurn);
   const clock = clockOf(all);
+  const [admitted, refused] = [new Ranks(all.filter(isAdmitted)), new Ranks(all.filter(isRefused))];
+  const notRefused = new Ranks(all.filter((one) => !isRefused(one)));
   const groups = new Map<string, Exchange[]>();
   for (const one of all) {
     if (!Number.isSafeInteger(one.limit) || one.limit < 1) continue; // it means that there is no limit
@@ -83,15 +99,47 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
   return [...groups].map(([name, own]) => {
     const isShort = name.endsWith('true');
     const periodMs = isShort ? minuteMs : dayMs;
-    return { all, own, limit: own[0]!.limit, isShort, periodMs, isExclusive: isExclusive && isShort, clock };
+    return {
+      ...{ all, own, limit: own[0]!.limit, isShort, periodMs, isExclusive: isExclusive && isShort, clock },
+      ...{ isAlsoOfDay: groups.has(`${own[0]!.limit} false`), admitted, refused, notRefused },
+    };
   });
+}
+
+/** Exchanges that are counted by their turns. */
+class Ranks {
+  /** As they arrived. */
+  readonly list: readonly Exchange[];
+  readonly #sent: readonly number[];
+  readonly #received: readonly number[];
+
+  constructor(list: readonly Exchange[]) {
+    this.list = list;
+    this.#sent = list.map(({ sentTurn }) => sentTurn).sort((a, b) => a - b);
+    this.#received = list.map(({ receivedTurn }) => receivedTurn);
+  }
+
+  /** How many had been sent at a turn. */
+  sent(turn: number): number {
+    return upTo(this.#sent, turn);
+  }
+
+  /** How many had been received at a turn. */
+  received(turn: number): number {
+    return upTo(this.#received, turn);
+  }
+
+  /** How many were in flight at some time between the sending of one exchange and the end of another. */
+  between(a: Exchange, b: Exchange): number {
+    return this.sent(b.receivedTurn) - this.received(a.sentTurn);
+  }
 }
 
 /** The most requests of a key that can have been sent between two times. */
 export function sendingsOf(all: readonly Exchange[]) {
   const bySending = all.toSorted((a, b) => a.sentAt - b.sentAt);
   // Concurrent requests have no order, hence the least and the greatest numbers.
-  const sentBefore = [Math.max(...all.map(({ sentBy }) => sentBy))];
+  const sentBefore = [all.reduce((most, { sentBy }) => Math.max(most, sentBy), 0)];
   for (const { number } of bySending.toReversed()) sentBefore.push(Math.min(sentBefore.at(-1)!, number - 1));
   sentBefore.reverse();
   const ends = all
@@ -117,9 +165,29 @@ function upTo(sorted: readonly number[], most: number): number {
   return low;
 }
 
+/**
+ * The admitted requests that a limiter must count at an exchange, because they ended before it was sent, and less than
+ * `ms` ago, or are the exchange itself: their number, and the sum of their ages at most.
+ */
+function admissionsOf({ list }: Ranks) {
+  const ends = list.map(({ receivedTurn }) => receivedTurn);
+  // For each request, the earliest time at which it or a later one was sent; and the sum of the times before it.
+  const [sentSince, sums, base] = [new Array<number>(list.length), [0], list[0]?.sentAt ?? 0];
+  for (let i = list.length - 1; i >= 0; i--) sentSince[i] = Math.min(list[i]!.sentAt, sentSince[i + 1] ?? Infinity);
+  for (const { sentAt } of list) sums.push(sums.at(-1)! + sentAt - base);
+  return (b: Exchange, ms: number) => {
+    const to = upTo(ends, b.sentTurn);
+    const from = Math.min(to, upTo(sentSince, b.receivedAt - ms));
+    const age = b.receivedAt - b.sentAt;
+    const self = isAdmitted(b) && age < ms ? 1 : 0;
+    const agesMs = (to - from) * (b.receivedAt - base) - (sums[to]! - sums[from]!);
+    return { count: to - from + self, agesMs: agesMs + self * age };
+  };
+}
+
 /** The families that a group may belong to, the simplest first. */
 function familiesOf(group: Group): readonly Family[] {
-  const { own, all, limit, isExclusive, clock, periodMs } = group;
+  const { own, all, limit, isExclusive, clock, periodMs, admitted } = group;
   const perMs = limit / periodMs;
   const { between } = sendingsOf(all);
   const known = isExclusive ? between : () => Infinity;
@@ -127,18 +195,7 @@ function familiesOf(group: Group): readonly Family[] {
   const timeOf = ({ sentAt, receivedAt }: Exchange) =>
     clock === undefined ? undefined : { least: sentAt + clock.least, most: receivedAt + clock.most };
   const isSameWindow = (a: number, b: number) => Math.abs(at(a).reset - at(b).reset) <= jitter;
-  /** The sum of the weights of `b` and of the admitted requests before it. The weight depends on the age. */
-  const used = (b: number, weight: (ageMs: number) => number): number => {
-    const { receivedAt } = at(b);
-    let sum = 0;
-    for (let i = all.length - 1; i >= 0; i--) {
-      const one = all[i]!;
-      const age = receivedAt - one.sentAt;
-      if (one.receivedAt < receivedAt - periodMs - tickMs) break;
-      if (isAdmitted(one) && (one === at(b) || isBefore(one, at(b)))) sum += weight(age);
-    }
-    return sum;
-  };
+  const usedBefore = admissionsOf(admitted);
   const tick = Math.min(tickMs, periodMs / 2);
   /** Whether Reset, if it is when the oldest request leaves the log, shows that none leaves between two exchanges. */
   const isOldest = (a: number, b: number): boolean => {
@@ -168,7 +225,7 @@ function familiesOf(group: Group): readonly Family[] {
         if (isOldest(a, b)) return 0;
         return Math.max(0, known(returned[a]!.sentAt - sixtyAgo, returned[b]!.receivedAt - periodMs + tick));
       },
-      most: (b) => limit - used(b, (age) => (age < periodMs - tick ? 1 : 0)),
+      most: (b) => limit - usedBefore(at(b), periodMs - tick).count,
       floor: (a) => at(a).remaining,
       least: (b) => limit - known(at(b).sentAt - sixtyAgo, at(b).receivedAt),
       latest: (_, now) => now + periodMs + 2 * tickMs,
@@ -180,7 +237,10 @@ function familiesOf(group: Group): readonly Family[] {
         const ms = at(b).receivedAt - at(a).sentAt + 1;
         return (ms / periodMs) * Math.min(limit, known(at(a).sentAt - twoAgo, at(b).receivedAt));
       },
-      most: (b) => limit - used(b, (age) => Math.max(0, 1 - age / periodMs)),
+      most: (b) => {
+        const { count, agesMs } = usedBefore(at(b), periodMs);
+        return limit - count + agesMs / periodMs;
+      },
       floor: (a) => at(a).remaining,
       least: (b) => {
         const { sentAt, receivedAt } = at(b);
@@ -202,6 +262,30 @@ function familiesOf(group: Group): readonly Family[] {
       least: () => -Infinity,
       latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
     },
+    ...steps.filter((steps) => limit >= steps).map((steps): Family => {
+      const [stepMs, least, most] = [periodMs / steps, Math.floor(limit / steps), Math.ceil(limit / steps)];
+      return {
+        name: 'a bucket that refills in steps',
+        hidden: 0,
+        step: least,
+        refill: (a, b) => {
+          const [one, other] = [timeOf(at(a)), timeOf(at(b))];
+          const reset = at(a).reset * 1_000;
+          // Reset is now, or the time of a step.
+          if (one === undefined || other === undefined || reset <= one.most + lateMs)
+            return most * (Math.floor((at(b).receivedAt - at(a).sentAt + 1) / stepMs) + 1);
+          const stepsAt = (time: number) => Math.floor((time - reset) / stepMs);
+          return most * (stepsAt(other.most + lateMs) - stepsAt(one.least - lateMs));
+        },
+        most: () => limit,
+        floor: (a, b) => {
+          const passed = Math.floor(Math.max(0, at(b).sentAt - at(a).receivedAt - 1) / stepMs);
+          return Math.min(limit, at(a).remaining + least * passed);
+        },
+        least: () => -Infinity,
+        latest: ({ remaining }, now) => now + Math.ceil((limit - remaining) / least) * stepMs + 2 * tickMs,
+      };
+    }),
   ];
 }
 
@@ -211,11 +295,8 @@ export function countedBetween(a: Exchange, b: Exchange): number {
 }
 
 /** The most of them that can have been admitted: all except the known refusals. */
-export function usedBetween(refusals: readonly Exchange[], a: Exchange, b: Exchange): number {
-  const between = refusals.filter((one) => {
-    return one !== a && one.receivedTurn > a.sentTurn && one.sentTurn < b.receivedTurn;
-  });
-  return countedBetween(a, b) - between.length;
+export function usedBetween({ refused }: Group, a: Exchange, b: Exchange): number {
+  return countedBetween(a, b) - (refused.between(a, b) - (isRefused(a) ? 1 : 0));
 }
 
 /** Whether a refusal shows a ban or a used-up day: its Retry-After ends later than its Reset. */
@@ -224,14 +305,11 @@ export function isBanned({ retryAfterMs, reset, date, receivedAt }: Exchange): b
 }
 
 /** Whether no request was refused since the last admitted one, so that the server has no reason for a ban. */
-export function isFirstRefusal(all: readonly Exchange[], refusal: Exchange): boolean {
-  const last = all.findLast((one) => isAdmitted(one) && isBefore(one, refusal));
+export function isFirstRefusal({ admitted, notRefused }: Group, refusal: Exchange): boolean {
+  const last = admitted.list[admitted.received(refusal.sentTurn) - 1];
   if (last === undefined) return false;
-  const others = all.filter((one) => {
-    const isBetween = one.receivedTurn > last.sentTurn && one.sentTurn < refusal.receivedTurn;
-    return isBetween && !isRefused(one) && one !== last && one !== refusal;
-  });
-  return countedBetween(last, refusal) - others.length <= 1;
+  const others = notRefused.between(last, refusal) - (isRefused(refusal) ? 1 : 2);
+  return countedBetween(last, refusal) - others <= 1;
 }
 
 /** How a history fits a family. */
@@ -239,13 +317,6 @@ interface Findings {
   readonly contradictions: readonly Contradiction[];
   /** For each requirement, the exchanges that could have contradicted the family. */
   readonly judged: ReadonlyMap<RequirementId, readonly Exchange[]>;
-}
-
-/** Whether Reset is the time of the response whenever a request is admitted, as with buckets that refill in steps. */
-function isAlwaysNow({ own }: Group): boolean {
-  const admitted = own.filter(isAdmitted);
-  const isNow = ({ reset, date, receivedAt }: Exchange) => reset * 1_000 - (date ?? receivedAt) <= jitter * 1_000;
-  return admitted.length > 1 && admitted.every(isNow);
 }
 
 /**
@@ -256,31 +327,29 @@ export function judgeGroup(group: Group): Findings & { readonly family: string; 
   let best: (Findings & { readonly family: string }) | undefined;
   const counts = new Map<Family, number>();
   for (const family of familiesOf(group)) {
-    const most = best?.contradictions.length ?? Infinity;
+    const fewest = best?.contradictions.length ?? Infinity;
+    // Buckets that refill in steps permit much, so one of them must fit the whole history.
+    const most = family.step === undefined ? fewest : Math.min(1, fewest);
     // Whether a family with fractions of requests fits as well matters only if refusals are judged.
-    if (most === 0 && (!group.isExclusive || family.hidden === 0)) continue;
+    if (fewest === 0 && (!group.isExclusive || family.hidden === 0)) continue;
     const found = judgeFamily(group, family, most);
     counts.set(family, found.contradictions.length);
     if (found.contradictions.length < most) best = { ...found, family: family.name };
   }
   const { length } = best!.contradictions;
-  // The moment itself is the end of no window, so such headers promise nothing but that: see limits.resets.
-  const contradictions = best!.contradictions.filter(({ id }) => !isAlwaysNow(group) || id === 'limits.resets');
-  return { ...best!, contradictions, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
+  return { ...best!, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
 }
 
 /** Stops after more than `most` contradictions, because another family fits the history better. */
 function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
-  const { own, all, limit, clock, isExclusive } = group;
+  const { own, limit, clock, isExclusive, admitted } = group;
   const contradictions: Contradiction[] = [];
   const judged = new Map<RequirementId, Exchange[]>();
   const meets = (id: RequirementId, one: Exchange) => judged.set(id, [...(judged.get(id) ?? []), one].slice(-3));
-  const admittedBy = countsOf(all);
-  const refusals = all.filter(isRefused);
   const counts = own.map((one) => ({
-    received: admittedBy.received(one.receivedTurn),
-    before: admittedBy.received(one.sentTurn),
-    sent: admittedBy.sent(one.receivedTurn),
+    received: admitted.received(one.receivedTurn),
+    before: admitted.received(one.sentTurn),
+    sent: admitted.sent(one.receivedTurn),
     self: isAdmitted(one) ? 1 : 0,
   }));
   const caps: number[] = [];
@@ -294,33 +363,36 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     let cap = Math.min(b.remaining + family.hidden, limit - self, left);
     let [beyond, beyondFrom, bound, boundFrom, rise, riseFrom] = [Infinity, b, Infinity, b, Infinity, b];
     let [floor, floorFrom, promised, promisedFrom] = [-Infinity, b, -Infinity, b];
-    for (let i = begin; i < j; i++) {
+    for (; arrived < j && isBefore(own[arrived]!, b); arrived++)
+      if (latest === undefined || own[arrived]!.reset > latest.reset) latest = own[arrived];
+    // Of the exchanges long before, fewer and fewer are compared, because a part of them shows as much.
+    for (let i = arrived - 1, n = 0; i >= begin; i -= 1 << Math.max(0, Math.floor(n++ / allNear) - 1)) {
       const a = own[i]!;
-      if (!isBefore(a, b)) continue;
       const { sent } = counts[i]!;
       const refill = family.refill(i, j);
+      const known = Math.max(self, before - sent + self);
       if (refill < Infinity) {
         const over = caps[i]! - Math.max(0, received - sent) + refill;
         if (over < beyond) [beyond, beyondFrom] = [over, a];
-        const shown = caps[i]! - Math.max(self, before - sent + self) + refill;
+        const shown = caps[i]! - known + refill;
         if (shown < bound) [bound, boundFrom] = [shown, a];
         if (shown < rise && a.remaining < b.remaining) [rise, riseFrom] = [shown, a];
       }
       if (!isExclusive) continue;
-      const base = family.floor(i, j);
+      // A step that has taken place has refilled its whole number.
+      const stepped = b.remaining > caps[i]! - known ? Math.min(limit, a.remaining + (family.step ?? 0)) : 0;
+      const base = Math.max(family.floor(i, j), stepped);
       if (base <= 0) continue;
       const used = countedBetween(a, b);
       if (!isRefused(b) && base - used > floor) [floor, floorFrom] = [base - used, a];
       if (!isRefused(b) || isRefused(a)) continue;
-      const open = base - usedBetween(refusals, a, b);
+      const open = base - usedBetween(group, a, b);
       if (open > promised) [promised, promisedFrom] = [open, a];
     }
     const contradicts = (id: RequirementId, from: Exchange, required: string, received: string) =>
       void contradictions.push({ id, at: b, from, required, received });
     const least = isExclusive ? family.least(j) : -Infinity;
     const now = clock === undefined ? undefined : b.receivedAt + clock.most;
-    for (; arrived < j && own[arrived]!.receivedTurn < b.sentTurn; arrived++)
-      if (latest === undefined || own[arrived]!.reset > latest.reset) latest = own[arrived];
     const isEarly = latest !== undefined && b.reset > latest.reset + jitter;
     if (now !== undefined && b.reset * 1_000 > family.latest(b, now)) {
       const ahead = Math.round(b.reset - now / 1_000);
@@ -329,7 +401,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', latest, `Reset ${latest.reset} or later`, `${b.reset}`);
     } else if (family.isFixed && isEarly && now !== undefined && now < latest!.reset * 1_000 - lateMs) {
       contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
-    } else if (self > 0 ? beyond < -epsilon : isOther(b) && beyond < 1 - epsilon && isFirstRefusal(all, b)) {
+    } else if (self > 0 ? beyond < -epsilon : isOther(b) && beyond < 1 - epsilon && isFirstRefusal(group, b)) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
     } else if (b.remaining > bound + epsilon) {
       const rises = b.remaining > rise + epsilon;
@@ -365,14 +437,6 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
 /** Whether the status is neither that of an admitted request nor 429. */
 function isOther(one: Exchange): boolean {
   return !isAdmitted(one) && !isRefused(one);
-}
-
-/** How many admitted requests had been received, and had been sent, before a turn. */
-function countsOf(all: readonly Exchange[]) {
-  const turns = (of: 'sentTurn' | 'receivedTurn') =>
-    all.filter(isAdmitted).map((one) => one[of]).sort((a, b) => a - b);
-  const [sent, received] = [turns('sentTurn'), turns('receivedTurn')];
-  return { sent: (turn: number) => upTo(sent, turn), received: (turn: number) => upTo(received, turn) };
 }
 
 /** The family of a key's limiter, as far as its history shows it. In a fixed window, Reset does not move. */

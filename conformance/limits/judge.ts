@@ -58,16 +58,23 @@ function waitsOf(group: Group, isWhole: boolean) {
   const judged = new Map<RequirementId, Exchange[]>();
   const { own, all, isExclusive, clock } = group;
   if (!isExclusive) return { contradictions, judged };
-  const [refusals, ownRefusals] = [all.filter(isRefused), own.filter(isRefused)];
+  const ownRefusals = own.filter(isRefused);
   const { between } = sendingsOf(all);
-  /** Whether a refusal is not due to a ban: nothing shows a ban, or no request was refused before. */
-  const isObedient = (refusal: Exchange): boolean =>
-    !isBanned(refusal) || (refusal.retryAfterMs! <= 2 * minuteMs && isFirstRefusal(all, refusal));
+  /**
+   * Whether a refusal is not due to a ban or a used-up day: nothing shows it, or no request was refused before, and the
+   * headers describe the day if it is used up.
+   */
+  const isOfLimit = (refusal: Exchange): boolean => {
+    if (!isBanned(refusal)) return true;
+    return (group.isAlsoOfDay || refusal.retryAfterMs! <= 2 * minuteMs) && isFirstRefusal(group, refusal);
+  };
   for (const b of own) {
+    // The day may be used up, even if the headers describe only the minute. It was not if a request had to wait less.
+    const mayBeOfDay = isBanned(b) && !group.isAlsoOfDay && b.retryAfterMs! > 2 * minuteMs;
     // An admitted request also shows that requests are available, even if others were sent with it.
     for (const a of isRefused(b) ? own : isAdmitted(b) ? ownRefusals : []) {
       if (!isBefore(a, b)) continue;
-      if (isRefused(b) && ((isRefused(a) && !isObedient(a)) || usedBetween(refusals, a, b) > 0)) continue;
+      if (isRefused(b) && ((isRefused(a) ? !isOfLimit(a) : mayBeOfDay) || usedBetween(group, a, b) > 0)) continue;
       const waited = a.retryAfterMs !== undefined && b.sentAt >= a.receivedAt + a.retryAfterMs;
       const hasSteadyClock = clockOf([a, b]) !== undefined || a.date === undefined || b.date === undefined;
       const reset = a.reset * 1_000;

@@ -152,6 +152,31 @@ export const tokenBucket: Kind = {
   take: (state, size, now) => ({ ...fresh, at: now, used: missing(state, size, now) + 1 }),
 };
 
+/**
+ * A bucket that refills in steps, at most so many in a period. Reset is when it is full, or else now, or the next step
+ * if it has no token.
+ */
+export function steppedBucket(most: number, resetIsFull = false): Kind {
+  const refilled = ({ at, used }: WindowState, { limit, periodMs }: Size, now: number) => {
+    const [stepMs, step] = [periodMs / Math.min(most, limit), Math.floor(limit / Math.min(most, limit))];
+    const passed = at === 0 ? 0 : Math.floor((now - at) / stepMs);
+    return { stepMs, step, begin: (at === 0 ? now : at) + passed * stepMs, used: Math.max(0, used - passed * step) };
+  };
+  return {
+    look: (state, size, now) => {
+      const { stepMs, step, begin, used } = refilled(state, size, now);
+      const remaining = size.limit - used;
+      const next = remaining > 0 ? now : Math.ceil(begin + stepMs);
+      const full = used > 0 ? Math.ceil(begin + Math.ceil(used / step) * stepMs) : now;
+      return { remaining, resetMs: resetIsFull ? full : next, retryAfterMs: next - now };
+    },
+    take: (state, size, now) => {
+      const { begin, used } = refilled(state, size, now);
+      return { ...fresh, at: begin, used: used + 1 };
+    },
+  };
+}
+
 /** The generic cell rate algorithm. It stores only the time at which the next request would arrive at an even pace. */
 export const gcra: Kind = {
   look: (state, { limit, periodMs }, now) => {
@@ -217,6 +242,11 @@ export const limiters: readonly Limiter[] = [
     withNextReset(tokenBucket),
     { shows: 'minute' },
   ),
+  limiter('bucket in steps', 'A bucket that refills every 3 s; Reset is now, or the next step.', steppedBucket(20), {
+    day: steppedBucket(24),
+  }),
+  limiter('bucket in large steps', 'A bucket that refills every 10 s; Reset is when it is full.', steppedBucket(6, true)),
+  limiter('bucket in one step', 'A bucket that is full again a minute later; Reset is now, or then.', steppedBucket(1)),
   limiter('gcra', 'GCRA with a burst of the whole limit; Reset is when the burst is available again.', gcra),
   limiter('gcra of a day', 'GCRA for the minute and for the day.', gcra, { day: gcra }),
   limiter(
