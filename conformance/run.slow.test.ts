@@ -59,6 +59,7 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     assert.ok(server.received.length <= 70 && server.received.length > 40, `${server.received.length}`);
     assert.match(stdout, /^At most 70 requests, of which at most 25 without a valid key, in about /m);
     assert.match(stdout, /skipped: too much for --max-requests 70: the check may send 1 request\)/);
+    assert.match(stdout, /✓ service\.json .*\(\d\d responses so far\)/);
   });
 
   test('--strict counts requirements as failures that a run with these options could judge', async (t) => {
