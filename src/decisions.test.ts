@@ -55,31 +55,6 @@ test('the server makes X-Request-Id, and ignores the one of the request', async 
   assert.notEqual(ids[0], ids[1]);
 });
 
-test('no response has a CORS header', async (t) => {
-  const { call } = await openService(t);
-  const origin = { origin: 'https://example.org' };
-  const preflight = {
-    ...origin,
-    'access-control-request-method': 'POST',
-    'access-control-request-headers': 'authorization',
-  };
-  for (const [method, path, headers] of [
-    ['GET', '/v1/pets', origin],
-    ['OPTIONS', '/v1/pets', preflight],
-    ['GET', '/v1/no-such-path', origin],
-    ['GET', '/healthz', origin],
-    ['OPTIONS', '/openapi.json', preflight],
-  ] as const) {
-    const response = await call(method, path, { headers });
-    const names = [...response.headers.keys()];
-    assert.deepEqual(
-      names.filter((name) => name.startsWith('access-control')),
-      [],
-      `${method} ${path}`,
-    );
-  }
-});
-
 test('operations without parameters ignore them, and HEAD ignores a body', async (t) => {
   const { call } = await openService(t);
   const created = await call('POST', '/v1/pets?limit=0', { body: '{}' });

@@ -6,10 +6,11 @@ import { orderStatuses } from '../domain/order.ts';
 import { petStatuses } from '../domain/pet.ts';
 import { ApiError, refusal, type Refusal } from '../http/api-error.ts';
 import type { Log } from '../observe/log.ts';
-import { UnavailableError, type Admission as KeyAdmission, type Engine, type Soon } from '../engine.ts';
+import { mapSoon, UnavailableError, type Admission as KeyAdmission, type Engine, type Soon } from '../engine.ts';
 import { bearerToken } from '../keys/bearer.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Handler } from '../http/connection.ts';
+import { CrossOrigin, preflightReply } from '../http/cross-origin.ts';
 import { isJsonInUtf8 } from '../http/media-type.ts';
 import { emptyBody } from '../http/request-body.ts';
 import { errorReply, type About, type Reply } from '../http/reply.ts';
@@ -37,6 +38,8 @@ export interface ServiceOptions {
   readonly trustedProxies: number;
   /** Until it is loaded, requests with a valid key are refused, and not counted. */
   readonly engine: Engine;
+  /** The origins whose pages may send requests and read the responses. */
+  readonly origins: readonly string[];
   /** The time in milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
@@ -49,15 +52,17 @@ export class Service implements Handler {
   readonly #router: Router<Operation>;
   readonly #addresses = new AddressLimiter();
   readonly #failures: EventQuota;
+  readonly #crossOrigin: CrossOrigin;
   #stoppingSince: number | null = null;
   /** How many bans have begun. */
   bans = 0;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    const { basePath, engine, log, page } = options;
+    const { basePath, origins, engine, log, page } = options;
     const ordersPath = `${basePath}/store/orders`;
     this.#failures = new EventQuota(log);
+    this.#crossOrigin = new CrossOrigin(origins, openApiPath);
     this.#router = new Router<Operation>()
       .add('GET', `${basePath}/pets`, listOperation('listPets', `${basePath}/pets`, petStatuses, engine.pets))
       .add('POST', `${basePath}/pets`, createPet(engine.pets, basePath))
@@ -65,7 +70,7 @@ export class Service implements Handler {
       .add('GET', ordersPath, listOperation('listOrders', ordersPath, orderStatuses, engine.orders))
       .add('GET', '/healthz', health())
       .add('GET', '/readyz', readiness(engine, () => this.#stoppingSince !== null))
-      .add('GET', '/openapi.json', openApi(basePath));
+      .add('GET', openApiPath, openApi(basePath));
     if (page !== null) {
       const reply = pageReply(page);
       this.#router.add('GET', '/docs', docs(reply)).add('GET', '/', docsForBrowsers(reply));
@@ -95,6 +100,19 @@ export class Service implements Handler {
   /** Responds to a request with a valid head that arrived `waitedMs` ago. Neither throws nor rejects. */
   respond(request: Request, waitedMs: number): Reply | Promise<Reply> {
     const now = this.#options.now();
+    const reply = this.#crossOrigin.isPreflight(request)
+      ? this.#permit(request, now)
+      : this.#respond(request, now, waitedMs);
+    return mapSoon(reply, (made) => this.#crossOrigin.addTo(made, request));
+  }
+
+  /** Permits any request, so that its page can read the response. Without a key, the path must not matter. */
+  #permit(request: Request, now: number): Reply {
+    const limits = this.#addressLimits(request, now, false);
+    return withLimits(permission, { ...notAdmitted, limits, operation: optionsName });
+  }
+
+  #respond(request: Request, now: number, waitedMs: number): Soon<Reply> {
     const route = request.path === '*' ? wholeServer : this.#router.find(request.path);
     const isOptions = route !== null && request.method === 'OPTIONS';
     const requested = isOptions ? options(route) : route?.operations.get(request.method);
@@ -135,7 +153,7 @@ export class Service implements Handler {
   /** Refuses a connection or a message. `counts`: whether it counts against the limit of its address. */
   refuse(sender: Sender, refused: ApiError, counts: boolean): Reply {
     const limits = this.#addressLimits(sender, this.#options.now(), counts);
-    return this.#refused(refused, sender, { ...notAdmitted, limits });
+    return this.#crossOrigin.addTo(this.#refused(refused, sender, { ...notAdmitted, limits }), sender);
   }
 
   /**
@@ -252,6 +270,7 @@ const internalError = refusal(
 );
 /** The route of `OPTIONS *`. */
 const wholeServer: Route<Operation> = { operations: new Map(), parameter: '', allow: 'GET, HEAD, POST, OPTIONS' };
+const permission = preflightReply(wholeServer.allow);
 
 /** The result of authentication and rate limiting. */
 interface Admission extends About {
@@ -309,6 +328,7 @@ function isUnder(basePath: string, path: string): boolean {
   return path.startsWith(basePath) && (path.length === basePath.length || path[basePath.length] === '/');
 }
 
+const openApiPath = '/openapi.json';
 const optionsName = 'options';
 
 /** OPTIONS (RFC 9110 section 9.3.7). */

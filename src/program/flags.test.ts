@@ -110,8 +110,8 @@ test('no variable that the server reads may have a control character or white sp
   const read: string[] = [];
   readConfig([], new Proxy({}, { get: (_, name) => void read.push(String(name)) }));
   assert.deepEqual([...new Set(read)].sort(), [
-    'ACCESS_LOG', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'DOCS', 'HOST', 'LOG_FORMAT', 'MAX_CONNECTIONS', 'METRICS',
-    'PORT', 'TLS_CERT', 'TLS_KEY', 'TRUST_PROXY',
+    'ACCESS_LOG', 'BASE_PATH', 'CORS_ORIGIN', 'DATABASE_URL', 'DATA_DIR', 'DOCS', 'HOST', 'LOG_FORMAT',
+    'MAX_CONNECTIONS', 'METRICS', 'PORT', 'TLS_CERT', 'TLS_KEY', 'TRUST_PROXY',
   ]);
   for (const name of read) {
     for (const value of disguises('1on')) {
@@ -119,7 +119,7 @@ test('no variable that the server reads may have a control character or white sp
     }
   }
   const flags = ['--access-log', '--no-docs', '--data=a', '--base-path=/v1', '--host=::1', '--log-format=text',
-    '--max-connections=1', '--metrics=::1:1', '--port=0', '--tls-cert=a', '--tls-key=b', '--trust-proxy=1'];
+    '--cors-origin=http://a', '--max-connections=1', '--metrics=::1:1', '--port=0', '--tls-cert=a', '--tls-key=b', '--trust-proxy=1'];
   for (const name of read) {
     assert.throws(() => readConfig(flags, { [name]: 'on\r' }), refusedAs(name, 'on\r'), 'a flag overrides it');
   }

@@ -80,7 +80,7 @@ export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
     throw usageError(message + (unknown === undefined ? '' : suggestion(unknown, flags)));
   }
   for (const [name, value] of Object.entries(parsed.values)) {
-    if (typeof value === 'string') checkedValue(`--${name}`, value);
+    for (const one of [value].flat()) if (typeof one === 'string') checkedValue(`--${name}`, one);
   }
   for (const value of parsed.positionals) checkedValue('an argument', value);
   return parsed;

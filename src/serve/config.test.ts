@@ -19,6 +19,7 @@ const defaults: Config = {
   trustedProxies: 0,
   logFormat: null,
   accessLog: false,
+  origins: [],
   docs: true,
   metrics: null,
   demo: false,
@@ -57,6 +58,7 @@ test('flags take precedence over variables, variables over defaults; an empty va
     TRUST_PROXY: '2',
     LOG_FORMAT: 'json',
     ACCESS_LOG: 'on',
+    CORS_ORIGIN: 'https://a.example,http://localhost:5173',
     DOCS: 'off',
     METRICS: '[::1]:9',
     TLS_CERT: 'env.crt',
@@ -71,12 +73,13 @@ test('flags take precedence over variables, variables over defaults; an empty va
     maxConnections: 7,
     trustedProxies: 2,
     ...{ logFormat: 'json', accessLog: true, docs: false, metrics: { host: '::1', port: 9 } },
+    origins: ['https://a.example', 'http://localhost:5173'],
     demo: false,
   });
   const flags = [
     '--host', '0.0.0.0', '--port=0', '--data', '/flag', '--base-path', '/flag/v1', '--max-connections', '9',
     '--trust-proxy', '1', '--log-format', 'text', '--metrics', 'localhost:0', '--demo',
-    '--tls-cert', 'flag.crt',
+    '--tls-cert', 'flag.crt', '--cors-origin', 'https://[::1]:8443', '--cors-origin=https://b.example',
   ];
   assert.deepEqual(read(flags, environment), {
     host: '0.0.0.0',
@@ -87,9 +90,10 @@ test('flags take precedence over variables, variables over defaults; an empty va
     maxConnections: 9,
     trustedProxies: 1,
     ...{ logFormat: 'text', accessLog: true, docs: false, metrics: { host: 'localhost', port: 0 } },
+    origins: ['https://[::1]:8443', 'https://b.example'],
     demo: true,
   });
-  const unset = { LOG_FORMAT: '', ACCESS_LOG: '', DOCS: '', METRICS: '', TLS_CERT: '', TLS_KEY: '' };
+  const unset = { LOG_FORMAT: '', ACCESS_LOG: '', DOCS: '', METRICS: '', TLS_CERT: '', TLS_KEY: '', CORS_ORIGIN: '' };
   assert.deepEqual(
     read([], { HOST: '', PORT: '', DATA_DIR: '', BASE_PATH: '', MAX_CONNECTIONS: '', TRUST_PROXY: '', ...unset }),
     defaults,
@@ -207,6 +211,48 @@ test('the base path ends in /v1 and needs no percent-encoding', () => {
   }
 });
 
+test('an origin is written as browsers send it; the message shows how', () => {
+  for (const origin of [
+    'https://shop.example', 'http://shop.example:8080', 'https://shop.example:80', 'https://xn--ubr-22a.example',
+    'http://127.0.0.1', 'http://[::1]:3000', 'https://shop.example.', 'https://a_b.example',
+  ]) {
+    assert.deepEqual(read(['--cors-origin', origin]).origins, [origin]);
+    assert.deepEqual(read([], { CORS_ORIGIN: origin }).origins, [origin]);
+  }
+  assert.deepEqual(read(['--cors-origin', 'http://a'], { CORS_ORIGIN: 'http://b' }).origins, ['http://a']);
+  const rule = ' must be one origin as browsers send it: http or https, a host in lower case, and a port unless it is '
+    + 'the default, like ';
+  for (const [bad, like] of [
+    ['https://shop.example/', 'https://shop.example'],
+    ['https://shop.example/app?x#y', 'https://shop.example'],
+    ['HTTPS://Shop.Example', 'https://shop.example'],
+    ['https://shop.example:443', 'https://shop.example'],
+    ['http://shop.example:80', 'http://shop.example'],
+    ['https://żubr.example', 'https://xn--ubr-22a.example'],
+    ['https://a.example https://b.example', 'https://shop.example'],
+    ['*', 'https://shop.example'],
+    ['null', 'https://shop.example'],
+    ['https://*', 'https://shop.example'],
+    ['https://*.shop.example', 'https://shop.example'],
+    ['shop.example', 'https://shop.example'],
+    ['//shop.example', 'https://shop.example'],
+    ['https://', 'https://shop.example'],
+    ['file:///index.html', 'https://shop.example'],
+    ['ftp://shop.example', 'https://shop.example'],
+    ['https://user@shop.example', 'https://shop.example'],
+    ['https://shop.example:65536', 'https://shop.example'],
+  ] as const) {
+    const message = (name: string): RegExp => new RegExp(`^${name}${rule}${like.replaceAll('.', '\\.')}, not "`);
+    refused(['--cors-origin', bad], {}, message('--cors-origin'));
+    refused(['--cors-origin', 'https://shop.example', '--cors-origin', bad], {}, message('--cors-origin'));
+    refused([], { CORS_ORIGIN: `https://shop.example,${bad}` }, message('CORS_ORIGIN'));
+  }
+  refused(['--cors-origin', 'https://a.example,https://b.example'], {}, /^--cors-origin must be one origin/);
+  refused(['--cors-origin='], { CORS_ORIGIN: 'https://shop.example' }, /^--cors-origin must be one origin/);
+  refused([], { CORS_ORIGIN: 'https://a.example, https://b.example' }, /^CORS_ORIGIN must be one origin/);
+  refused(['--cors-origin', 'https://a.example', '--cors-origin', 'https://b.example\r'], {});
+});
+
 test('--help and --version take precedence over everything but an unknown flag', () => {
   for (const flag of ['--help', '-h']) assert.equal(readConfig([flag], {}), 'help');
   assert.equal(readConfig(['--version'], {}), 'version');
@@ -218,7 +264,7 @@ test('the help names every flag and variable', () => {
   for (const name of [
     '--host', '--port', '--data', '--base-path', '--max-connections', '--demo', '--help', '--version', 'HOST', 'PORT',
     'DATA_DIR', 'BASE_PATH', 'MAX_CONNECTIONS', '--tls-cert', '--tls-key', 'TLS_CERT', 'TLS_KEY', 'unix:PATH',
-    '--no-docs', 'DOCS',
+    '--no-docs', 'DOCS', '--cors-origin', 'CORS_ORIGIN',
   ]) {
     assert.match(serverHelp, new RegExp(`(^|\\s)${name}\\b`, 'm'));
   }

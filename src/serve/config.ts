@@ -35,6 +35,10 @@ Runs the pet store server. Flags take precedence over environment variables.
   --log-format FORMAT    text or json, on stderr     LOG_FORMAT        json; text on a terminal
   --access-log           log each request; with the
                          variable: on or off         ACCESS_LOG        off; on with --demo
+  --cors-origin ORIGIN   origin whose pages may use
+                         the API; repeatable; in
+                         the variable: a list
+                         separated by commas         CORS_ORIGIN       none
   --no-docs              no reference page; with the
                          variable: on or off         DOCS              on
   --metrics HOST:PORT    address of GET /metrics,
@@ -57,6 +61,7 @@ const options = {
   'trust-proxy': { type: 'string' },
   'log-format': { type: 'string' },
   'access-log': { type: 'boolean' },
+  'cors-origin': { type: 'string', multiple: true },
   'no-docs': { type: 'boolean' },
   metrics: { type: 'string' },
   demo: { type: 'boolean' },
@@ -72,7 +77,8 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
   const flags = parseFlags({ args: [...args], options }).values;
   if (flags.help) return 'help';
   if (flags.version) return 'version';
-  type Flag = Exclude<keyof typeof options, 'data' | 'database' | 'access-log' | 'no-docs' | 'demo' | 'help' | 'version'>;
+  type Other = 'data' | 'database' | 'access-log' | 'cors-origin' | 'no-docs' | 'demo' | 'help' | 'version';
+  type Flag = Exclude<keyof typeof options, Other>;
   const inVariable = (name: string, fallback: string): string => variable(environment, name) || fallback;
   /** The variable is checked even if a flag overrides it. */
   const setting = (flag: Flag, name: string, fallback: string): [name: string, value: string] => {
@@ -104,6 +110,8 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     /** null: text on a terminal, otherwise JSON. */
     logFormat: logFormatOf(...setting('log-format', 'LOG_FORMAT', '')),
     accessLog: flags['access-log'] ?? isOn('ACCESS_LOG', accessLog),
+    /** The origins whose pages may use the API, as browsers send them. */
+    origins: originsOf(flags['cors-origin'], inVariable('CORS_ORIGIN', '')),
     /** Whether the server has the reference page. */
     docs: !flags['no-docs'] && isOn('DOCS', docs),
     /** Where the metrics are to be read; null: nowhere. */
@@ -166,6 +174,21 @@ function hostOf(name: string, value: string): string {
   const host = value.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) return host;
   throw invalidValue(name, value, 'an IP address or a host name');
+}
+
+/** The flags, or otherwise the variable, whose origins are separated by commas. */
+function originsOf(flags: readonly string[] | undefined, inVariable: string): readonly string[] {
+  if (flags !== undefined) return flags.map((value) => originOf('--cors-origin', value));
+  return inVariable === '' ? [] : inVariable.split(',').map((value) => originOf('CORS_ORIGIN', value));
+}
+
+/** The value is compared with what browsers send, so it must be written as they do. A host could contain a `*`. */
+function originOf(name: string, value: string): string {
+  const parsed = URL.canParse(value) ? new URL(value).origin : '';
+  const meant = /^https?:\/\/[a-z0-9._:[\]-]+$/.test(parsed) ? parsed : 'https://shop.example';
+  if (value === meant) return value;
+  const rule = 'one origin as browsers send it: http or https, a host in lower case, and a port unless it is the';
+  throw invalidValue(name, value, `${rule} default, like ${meant}`);
 }
 
 /** Only unreserved characters (RFC 3986) are allowed, so that the path is the same encoded and decoded. */

@@ -70,10 +70,10 @@ export class RunningServer {
     this.#config = config;
     this.#parts = parts;
     const { engine, page, serverLog } = parts;
-    const { basePath, trustedProxies } = config;
+    const { basePath, trustedProxies, origins } = config;
     this.#capacity = capacityOf(getHeapStatistics().heap_size_limit, config.maxConnections);
     const log = serverLog.event;
-    const service = new Service({ basePath, trustedProxies, engine, now: Date.now, log, page });
+    const service = new Service({ basePath, trustedProxies, origins, engine, now: Date.now, log, page });
     this.#service = service;
     this.#metrics = config.metrics === null ? null : new Metrics(service.operations);
     const observers = { access: config.accessLog ? serverLog.access : null, metrics: this.#metrics, trustedProxies };

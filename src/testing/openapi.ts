@@ -15,8 +15,11 @@ export interface OperationResponse extends HttpResponse {
   readonly path: string;
 }
 
-/** Headers of the message, not of the operation: the document does not name them. */
-const transportHeaders = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
+/** Headers of the message, or for browsers, not of the operation: the document does not name them. */
+const transportHeaders = [
+  'access-control-allow-origin', 'access-control-expose-headers', 'connection', 'content-length', 'content-type',
+  'date', 'keep-alive', 'transfer-encoding', 'vary',
+];
 
 const nothing = readJson(Buffer.from('{}')) as JsonObject;
 
@@ -53,7 +56,7 @@ export class OpenApiDocument {
     const { status, body, headers } = response;
     const hasAllow = status === 405 || (status === 204 && response.method === 'OPTIONS');
     const missing = hasAllow && !headers.has('allow') ? ['header Allow is missing'] : [];
-    const own = hasAllow ? 'allow' : response.path === '/' ? 'vary' : 'retry-after';
+    const own = hasAllow ? 'allow' : 'retry-after';
     const others = new Map([...headers].filter(([name]) => name !== own));
     const errors = [...missing, ...this.#headerErrors(this.#lookUp(everyError), { ...response, headers: others })];
     if (status >= 400 && response.method !== 'HEAD') {

@@ -56,6 +56,7 @@ export interface TestService {
 export interface TestServiceOptions {
   readonly basePath?: string;
   readonly trustedProxies?: number;
+  readonly origins?: readonly string[];
   /** The reference page; null turns it off. The default is not the real one. */
   readonly page?: string | null;
   /** The text of orders.json. */
@@ -80,7 +81,8 @@ export function makeEnginesLate(): void {
 
 /** Opens the service with one key, and closes it at the end of the test. */
 export async function openService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
-  const { basePath = '/v1', trustedProxies = 0, now = Date.parse('2026-11-21T12:00:00Z'), page = shortPage } = options;
+  const { basePath = '/v1', trustedProxies = 0, origins = [], page = shortPage } = options;
+  const { now = Date.parse('2026-11-21T12:00:00Z') } = options;
   const time = { now };
   let close = async (): Promise<void> => {};
   t.after(() => close()); // registered before the hook that removes the folder: a test's hooks run in this order
@@ -95,7 +97,7 @@ export async function openService(t: TestContext, options: TestServiceOptions = 
   if (!options.starting) await engine.load();
   await engine.prepare();
   const served = enginesAreLate ? lateEngine(engine) : engine;
-  const service = new Service({ basePath, trustedProxies, engine: served, now: clock, log, page });
+  const service = new Service({ basePath, trustedProxies, origins, engine: served, now: clock, log, page });
   const accesses: Access[] = [];
   const metrics = new Metrics(service.operations);
   const observers = { access: (access: Access): void => void accesses.push(access), metrics, trustedProxies };
