@@ -253,11 +253,11 @@ test('clients that do not speak TLS, or speak it to a plain port, are disconnect
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await fetch(metrics!)).text())?.[1]);
   await server.printed(/no valid API key.+\n/, 'stderr'); // the last line of the start
   const before = server.stderr;
-  for (const bytes of [health, Buffer.alloc(100_000, 'x'), Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 0, 0])]) {
+  for (const bytes of [Buffer.alloc(100_000, 'x'), Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 0, 0])]) {
     const received = await sendBytes(t, server, bytes);
     assert.ok(received.length === 0 || (received[0] === 21 && received.length === 7), 'nothing, or an alert of TLS');
   }
-  assert.equal(await metric('petstore_tls_handshake_failures_total'), 3);
+  assert.equal(await metric('petstore_tls_handshake_failures_total'), 2);
   const distrusting = await open(t, server, { ca: [] }).catch((error: NodeJS.ErrnoException) => error.code);
   assert.equal(distrusting, 'DEPTH_ZERO_SELF_SIGNED_CERT');
   // Bytes that are not TLS after the handshake.
@@ -278,6 +278,26 @@ test('clients that do not speak TLS, or speak it to a plain port, are disconnect
   const [error] = (await once(hello, 'error')) as [NodeJS.ErrnoException];
   assert.match(String(error.code), /^(ERR_SSL_|EPROTO)/);
   assert.equal((await send(plain.address, 'GET', '/healthz')).status, 200);
+});
+
+test('a client that speaks HTTP without TLS is told to use https', async (t) => {
+  const server = await start(t, first, ['--metrics', '127.0.0.1:0', '--cors-origin', 'https://shop.example']);
+  const [, metrics] = await server.printed(/metrics at (http:\S+)\n/, 'stderr');
+  for (const [index, method] of ['GET', 'HEAD', 'POST', 'PUT'].entries()) {
+    const received = String(await sendBytes(t, server, `${method} /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n`));
+    const [head, body] = received.split('\r\n\r\n');
+    assert.match(head!, /^HTTP\/1\.1 400 Bad Request\r\n/);
+    for (const line of [
+      'Connection: close', `Content-Length: ${body!.length}`, `X-RateLimit-Remaining: ${59 - index}`,
+      'Access-Control-Allow-Origin: https://shop.example',
+    ]) assert.ok(head!.split('\r\n').includes(line), line);
+    const message = 'This port speaks HTTPS: the URL must begin with https://.';
+    assert.deepEqual(JSON.parse(body!), { code: 'malformed_request', message, status: 400 });
+  }
+  assert.equal((await send(server.address.replace('https', 'http'), 'GET', '/')).status, 400);
+  const text = await (await fetch(metrics!)).text();
+  assert.match(text, /^petstore_tls_handshake_failures_total 5$/m);
+  assert.match(await ask(await open(t, server)), /^HTTP\/1\.1 200/);
 });
 
 test('--demo shows commands that work', async (t) => {

@@ -14,7 +14,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ApiError } from './api-error.ts';
 import { headError } from './head.ts';
-import { newRequestId, sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
+import { close, newRequestId, sendReply, sendReplyWithoutRequest, type Reply } from './reply.ts';
 import { maxRetainedBytes, Request, type Sender } from './request.ts';
 import type { Throttle, Throttled } from './throttle.ts';
 
@@ -40,7 +40,6 @@ export interface ConnectionContext {
   stopping: boolean;
 }
 
-const close = ['Connection', 'close'];
 const maxUnanswered = 128;
 const lingerMs = 2_000;
 const lingerBytes = 256 * 1024;

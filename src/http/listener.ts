@@ -6,6 +6,7 @@ import { ApiError } from './api-error.ts';
 import { counted } from '../domain/counted.ts';
 import { Connection, type ConnectionContext, type Handler } from './connection.ts';
 import { maxHeadBytes, maxLines, wireError } from './head.ts';
+import { close, newRequestId, sendReplyWithoutRequest } from './reply.ts';
 import { Throttle, type Throttled } from './throttle.ts';
 
 export interface ListenerOptions extends Pick<ConnectionContext, 'monotonic'> {
@@ -87,7 +88,10 @@ export class Listener {
 
     if (isTls) {
       this.#intercept('connection', (socket, handshake) => this.#awaitHandshake(socket, handshake));
-      server.on('tlsClientError', () => this.counts.failedHandshakes++);
+      server.on('tlsClientError', ({ code }: NodeJS.ErrnoException, socket) => {
+        this.counts.failedHandshakes++;
+        if (code === 'ERR_SSL_HTTP_REQUEST') this.#refusePlainHttp(socket);
+      });
     }
     server.on('drop', () => this.counts.dropped++);
     this.#intercept(isTls ? 'secureConnection' : 'connection', (socket, parse) => this.#connected(socket, parse));
@@ -201,6 +205,19 @@ export class Listener {
     socket.on('error', expire);
     socket.setTimeout(headTimeoutMs).once('timeout', expire);
     if (throttle.add(waiting)) waiting.release();
+  }
+
+  /**
+   * Responds in plain text to a client that speaks HTTP without TLS. Node closes the connection after the event, so the
+   * client can miss the response if it has sent more than was read.
+   */
+  #refusePlainHttp(socket: Socket): void {
+    const tcp = this.#handshakes.get(addressesOf(socket) ?? '');
+    if (tcp === undefined) return;
+    const id = newRequestId();
+    const refusal = new ApiError('malformed_request', 'This port speaks HTTPS: the URL must begin with https://.');
+    const sender = { id, address: tcp.remoteAddress ?? '', headers: {} };
+    sendReplyWithoutRequest(tcp, this.#context.handler.refuse(sender, refusal, true), id, close);
   }
 
   #connected(socket: Socket, parse: () => void): void {

@@ -32,6 +32,9 @@ export interface About {
   readonly refusedBy: 'minute' | 'day' | 'ban' | 'address' | null;
 }
 
+/** The header of the last response of a connection. */
+export const close = ['Connection', 'close'];
+
 /** The value of `WWW-Authenticate` (RFC 6750 section 3) for a request without a bearer token. */
 const challenge = 'Bearer realm="petstore"';
 

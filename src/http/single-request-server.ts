@@ -13,13 +13,12 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { bytesOf } from '../domain/byte-text.ts';
 import { maxHeadBytes } from './head.ts';
 import { isLoopback } from './loopback.ts';
-import { newRequestId, sendReplyWithoutRequest, type Reply } from './reply.ts';
+import { close, newRequestId, sendReplyWithoutRequest, type Reply } from './reply.ts';
 
 const maxOpen = 50;
 /** How long a client may take to send its request, and then to read the response. */
 const requestTimeoutMs = 2_000;
 const responseReadTimeoutMs = 10_000;
-const close = ['Connection', 'close'];
 
 /** Returns the response to a request; must not reject. `target` is the path with the query. */
 export type Respond = (method: string, target: string) => Reply | Promise<Reply>;
