@@ -164,9 +164,9 @@ describe('mutants', { concurrency: 2 }, () => {
       assert.equal(first.code, 1, first.stdout + first.stderr);
       assert.match(lastLine(first.stdout), /^DOES NOT CONFORM: 1 of \d+ requirements judged: 0 passed, 1 failed/);
       const field = shown(first.stdout, id);
-      for (const name of ['required', 'received', 'smallest case', 'curl', 'replay'])
+      for (const name of ['required', 'received', 'smallest case', 'reproduce', 'replay'])
         assert.ok(field(name), `${name} in ${first.stdout}`);
-      assert.match(field('curl')!, /^(printf .* \| )?curl -i .*-H "Authorization: Bearer \$API_KEY"/);
+      assert.match(field('reproduce')!, /^(printf .* \| \{ )?printf '%s\\n' "Authorization: Bearer \$API_KEY" \| curl -i -H @- /);
       const replay = field('replay')!;
       assert.match(replay, /^--only [\w.]+ --seed 5 --path [\d:]+$/);
       const again = await kit(server, ...replay.split(' '));

@@ -37,7 +37,6 @@ test('no example passes a key as an argument: in the guides, on the reference pa
   const guides = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
   const files = ['README.md', ...guides, 'src/page/request.ts', 'src/serve/demo.ts'];
   const texts = new Map(files.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
-  texts.delete('docs/conformance.md'); // which says why its lines do
   const server = await startServer(t, temporaryFolder(t), ['--demo']);
   await server.stop();
   assert.match(server.stdout, /\bcurl\b/);

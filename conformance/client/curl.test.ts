@@ -1,7 +1,10 @@
 /** A curl line sends exactly the request that the kit sent, and contains no key. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
+import { temporaryFolder } from '../../harness/owner.ts';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
 import { apiKey, scripted } from '../testing/servers.ts';
 import { session } from '../testing/sessions.ts';
@@ -153,7 +156,28 @@ test('descriptions of requests do not contain the key', () => {
     curlLine(listPets(key), 'http://x/v1'),
   ])
     assert.ok(!words.includes(apiKey), words);
-  assert.equal(curlLine(request, 'https://x/$a/v1'), 'curl -i "https://x/\\$a/v1/pets?key=$API_KEY"');
+  assert.equal(
+    curlLine(request, 'https://x/$a/v1'),
+    `printf 'url = "%s"\\n' "https://x/\\$a/v1/pets?key=$API_KEY" | curl -i -K -`,
+  );
+});
+
+test('no argument of curl contains the key or a part of it', async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'curl'), '#!/bin/sh\nprintf "<%s>" "$@"\n', { mode: 0o755 });
+  const { text, shell } = inQuery(apiKey);
+  const headers = { headers: [['X-Api-Key', apiKey]], shellHeaders: [['X-Api-Key', '$API_KEY']] } as const;
+  for (const request of [
+    listPets(key),
+    createPetOf(key, 'a\nb'),
+    { ...createPetOf(lengthened(apiKey, 'x'), 'a\nb'), before: [listPets(key), createPetOf(key, '\0')] },
+    { ...listPets(changedAt(apiKey, 20)), target: `/pets?key=${text}`, shellTarget: `/pets?key=${shell}`, ...headers },
+  ]) {
+    const environment = { API_KEY: apiKey, PATH: `${folder}:${process.env['PATH']}` };
+    const printed = await sh(curlLine(request, 'http://x/v1'), environment);
+    assert.match(printed, /^<-i>.*<(-H><@-|-K><-|@-)>/);
+    assert.ok(!printed.includes(apiKey.slice(0, 8)) && !printed.includes(apiKey.slice(-8)), printed);
+  }
 });
 
 test('a curl line spells header names as the kit does', { skip: withoutCurl }, async (t) => {
@@ -174,10 +198,12 @@ test('a curl line sends what came before on the same connection', { skip: withou
     response.writeHead(200, { 'Content-Length': '0' }).end();
   });
   for (const body of ['{"name":"Rex"}', '{\n}']) {
-    const request = { ...createPetOf(key, body), before: [listPets(key, { limit: 1 })] };
+    const request = { ...createPetOf(lengthened(apiKey, 'x'), body), before: [listPets(key, { limit: 1 })] };
     await sh(curlLine(request, echo.baseUrl), { API_KEY: apiKey });
     const [list, create] = echo.received.splice(0);
     assert.deepEqual([list!.url, create!.body.toString()], ['/v1/pets?limit=1', body]);
+    const sent = [list, create].map((one) => one!.headers.authorization);
+    assert.deepEqual(sent, [`Bearer ${apiKey}`, `Bearer ${apiKey}x`]);
     const [one, other] = ports.splice(0);
     assert.equal(one, other);
   }

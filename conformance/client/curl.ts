@@ -3,43 +3,62 @@ import { spelled, type Request } from './request.ts';
 
 /**
  * A line for a POSIX shell that sends the request again, with the key as `$API_KEY`, after those that came before it on
- * its connection.
+ * its connection. It pipes the key to curl, because other users of the machine can read command lines.
  */
 export function curlLine(request: Request, baseUrl: string): string {
-  const { before = [], method, credential, body } = request;
-  if (before.length > 0) {
-    // With --next, curl sends both on one connection. The body of the last one may come from its standard input.
-    const earlier = before.map((one) => curlLine(one, baseUrl));
-    const last = curlLine({ ...request, before: [] }, baseUrl);
-    const [, printed = '', own = ''] = /^(printf '[^']*' \| )?curl (.*)$/s.exec(last)!;
-    return `${printed}${earlier.join(' --next ').replaceAll(' --next curl ', ' --next ')} --next ${own}`;
-  }
+  const inputs: string[] = [];
+  const piped = (command: string): string => {
+    inputs.push(command);
+    return inputs.length === 1 ? '-' : `/dev/fd/${inputs.length + 1}`;
+  };
+  // With --next, curl sends all of them on one connection.
+  const requests = [...(request.before ?? []), request].map((one) => argumentsOf(one, baseUrl, piped).join(' '));
+  return inputs.reduce(
+    (line, input, i) => (i === 0 ? `${input} | ${line}` : `${input} | { ${line}; } ${i + 2}<&0`),
+    `curl ${requests.join(' --next ')}`,
+  );
+}
+
+/** The arguments of curl for one request. `piped` returns the name of a file with the output of a command. */
+function argumentsOf(request: Request, baseUrl: string, piped: (command: string) => string): readonly string[] {
+  const { method, credential, headers, shellHeaders, body } = request;
   // With -X HEAD, curl would wait for a body.
-  const parts = [method === 'HEAD' ? 'curl -I' : 'curl -i'];
+  const parts = [method === 'HEAD' ? '-I' : '-i'];
   if (method !== 'HEAD' && method !== (body === undefined ? 'GET' : 'POST')) parts.push(`-X ${method}`);
   // curl removes a header that ends with a colon, and sends it empty if it ends with a semicolon.
   const authorization = spelled('Authorization', request);
-  if (credential.shell !== undefined)
-    parts.push(credential.shell === '' ? `-H '${authorization};'` : `-H "${authorization}: ${credential.shell}"`);
-  const { headers, shellHeaders } = request;
-  if (shellHeaders === undefined)
-    for (const [name, value] of headers) parts.push(`-H ${quoted(`${spelled(name, request)}: ${value}`)}`);
-  else for (const [name, value] of shellHeaders) parts.push(`-H "${spelled(name, request)}: ${value}"`);
-  const url =
-    request.shellTarget === undefined
-      ? quoted(baseUrl + request.target)
-      : `"${baseUrl.replaceAll('$', '\\$')}${request.shellTarget}"`;
-  if (body === undefined) return [...parts, url].join(' ');
-  if (!request.headers.some(([name]) => name.toLowerCase() === 'content-type')) parts.push("-H 'Content-Type:'");
-  const text = Buffer.from(body).toString();
-  const fitsAWord = Buffer.from(text).equals(body) && !/^@|[\u0000-\u001f\u007f\ufeff]/.test(text);
-  if (fitsAWord) return [...parts, '--data-binary', quoted(text), url].join(' ');
-  const octal = Array.from(body, (byte, i) =>
+  const value = credential.shell === '' ? ';' : `: ${credential.shell}`;
+  const words = [
+    ...(credential.shell === undefined ? [] : [`"${authorization}${value}"`]),
+    ...(shellHeaders?.map(([name, value]) => `"${spelled(name, request)}: ${value}"`)
+      ?? headers.map(([name, value]) => quoted(`${spelled(name, request)}: ${value}`))),
+  ];
+  const secret = words.filter(hasKey);
+  if (secret.length > 0) parts.push(`-H @${piped(`printf '%s\\n' ${secret.join(' ')}`)}`);
+  parts.push(...words.filter((word) => !hasKey(word)).map((word) => `-H ${word}`));
+  if (body !== undefined) {
+    if (!headers.some(([name]) => name.toLowerCase() === 'content-type')) parts.push("-H 'Content-Type:'");
+    const text = Buffer.from(body).toString();
+    const fitsAWord = Buffer.from(text).equals(body) && !/^@|[\u0000-\u001f\u007f\ufeff]/.test(text);
+    parts.push(`--data-binary ${fitsAWord ? quoted(text) : `@${piped(`printf '${octal(body)}'`)}`}`);
+  }
+  if (request.shellTarget === undefined) return [...parts, quoted(baseUrl + request.target)];
+  const url = `"${baseUrl.replaceAll('$', '\\$')}${request.shellTarget}"`;
+  return [...parts, `-K ${piped(`printf 'url = "%s"\\n' ${url}`)}`];
+}
+
+/** Whether a word of a shell contains a key. */
+function hasKey(word: string): boolean {
+  return /(API|EXHAUST)_KEY/.test(word);
+}
+
+/** The bytes as a format for printf, in which all that a shell or printf could misinterpret are octal escapes. */
+function octal(body: Uint8Array): string {
+  return Array.from(body, (byte, i) =>
     byte < 0x20 || (i === 0 && byte === 0x2d) || byte > 0x7e || "\\%'".includes(String.fromCharCode(byte))
       ? `\\${byte.toString(8).padStart(3, '0')}`
       : String.fromCharCode(byte),
-  );
-  return `printf '${octal.join('')}' | ${[...parts, '--data-binary @-', url].join(' ')}`;
+  ).join('');
 }
 
 /** The text as one word of a POSIX shell. */

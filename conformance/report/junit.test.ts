@@ -58,7 +58,7 @@ test('a case names section, requirement and text; a failure says what was requir
   );
   assert.ok(
     xml.includes(
-      '<failure message="required: at most 1 animal; received: 2 animals" type="failed">required: at most 1 animal\nreceived: 2 animals\nsmallest case: limit=1\ncurl: curl -sS',
+      '<failure message="required: at most 1 animal; received: 2 animals" type="failed">required: at most 1 animal\nreceived: 2 animals\nsmallest case: limit=1\nreproduce: curl -sS',
     ),
   );
   assert.ok(xml.includes('required: at most 100 animals\n'), 'the second failure of the same requirement');

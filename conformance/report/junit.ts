@@ -101,7 +101,7 @@ function details({ required, received, smallestCase, curl, replay, response }: F
     `required: ${required}`,
     `received: ${received}`,
     `smallest case: ${smallestCase}`,
-    `curl: ${curl}`,
+    `reproduce: ${curl}`,
     ...(replay === undefined ? [] : [`replay: ${replay}`]),
     `response:\n${response}`,
   ].join('\n');

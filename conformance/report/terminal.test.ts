@@ -152,7 +152,7 @@ test('failures are complete, and curl lines are not wrapped', () => {
   }
   assert.match(
     summary,
-    /\n {2}required {7}at most 1 animal\n {2}received {7}2 animals\n {2}smallest case {2}limit=1\n {2}curl {11}curl -sS/,
+    /\n {2}required {7}at most 1 animal\n {2}received {7}2 animals\n {2}smallest case {2}limit=1\n {2}reproduce {6}curl -sS/,
   );
   assert.match(summary, /FAILED list\.limit \(4\.1 List animals; 7 failures\)/);
   assert.doesNotMatch(summary, /limit=100/, 'the second failure of the same kind');
@@ -168,7 +168,7 @@ test('lines fit the terminal, except for those that must not be wrapped', () => 
   for (const columns of [40, 80, 120]) {
     const lines = summaryText(fixture, { colour: false, columns }).split('\n');
     const long = lines.filter(
-      (line) => line.length > columns && !/curl|replay|script|CONFORM|^✗ FAILED|^How the server fills/i.test(line),
+      (line) => line.length > columns && !/reproduce|replay|script|CONFORM|^✗ FAILED|^How the server fills/i.test(line),
     );
     assert.deepEqual(long, []);
   }

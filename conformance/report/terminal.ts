@@ -143,7 +143,7 @@ function failureLines(
   return [
     ...head,
     ...field('smallest case', smallestCase),
-    label('curl') + visible(curl),
+    label('reproduce') + visible(curl),
     ...(replay === undefined ? [] : [label('replay') + visible(replay)]),
   ];
 }

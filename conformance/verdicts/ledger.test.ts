@@ -118,7 +118,7 @@ describe('failures', () => {
         required: 'few animals',
         received: '2',
         smallestCase: 'GET /pets?limit=1',
-        curl: `curl -i -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:1/v1/pets?limit=1'`,
+        curl: `printf '%s\\n' "Authorization: Bearer $API_KEY" | curl -i -H @- 'http://127.0.0.1:1/v1/pets?limit=1'`,
         response: 'HTTP 200\nDate: Sat, 21 Nov 2026 12:00:05 GMT',
       },
     ]);
